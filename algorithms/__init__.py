@@ -1,0 +1,1 @@
+"""Environments, planning and the learning algorithms built on privatizers."""

@@ -1,0 +1,1 @@
+"""Ground floor: errors, range checks, directed rounding, random streams, executors."""

@@ -1,0 +1,65 @@
+"""Everything that can go wrong, in one drawing.
+
+    DpverifyError                      exit code 3
+    |-- UsageError (ValueError)        exit code 2: what was asked for is not allowed
+    |   |-- ParameterError             a number outside its range (NaN included)
+    |   |-- NeighbourError             the pair is not a neighbouring pair of the claim's relation
+    |   `-- DiscoveryError             no audits found, or an audit file that does not load
+    `-- RunError (RuntimeError)        exit code 3: the run started and could not be finished
+        |-- TargetError                the audited target broke its protocol (shape, NaN score, always raises)
+        `-- AccountingError            the ledger cannot be accounted as asked
+
+None of them ever becomes a verdict.
+"""
+
+from typing import ClassVar
+
+EXIT_OK = 0
+EXIT_UNEXPECTED = 1  # a claim refuted, or a planted bug not caught
+EXIT_USAGE = 2
+EXIT_FAILED = 3  # inconclusive, or the run failed
+
+
+class DpverifyError(Exception):
+    """Base of every error that dpverify raises on purpose."""
+
+    exit_code: ClassVar[int] = EXIT_FAILED
+
+
+class UsageError(DpverifyError, ValueError):
+    """The request itself is not allowed; nothing was run."""
+
+    exit_code = EXIT_USAGE
+
+
+class ParameterError(UsageError):
+    """A parameter lies outside its allowed set; carries `name`, `value` and `allowed`."""
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"{name} = {value!r}: must be {allowed}")
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+
+    def __reduce__(self) -> tuple[type["ParameterError"], tuple[str, object, str]]:
+        return type(self), (self.name, self.value, self.allowed)  # survives a process boundary
+
+
+class NeighbourError(UsageError):
+    """The two datasets are not neighbours under the relation of the claim."""
+
+
+class DiscoveryError(UsageError):
+    """No audits were found, or an audit file could not be loaded."""
+
+
+class RunError(DpverifyError, RuntimeError):
+    """The run was started and could not be finished."""
+
+
+class TargetError(RunError):
+    """The audited target does not keep the protocol `release(data, *, rng, size) -> (size, ...)`."""
+
+
+class AccountingError(RunError):
+    """The ledger cannot be accounted as asked."""

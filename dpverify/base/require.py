@@ -1,0 +1,77 @@
+"""Range checks that NaN cannot pass: each test is written so that a comparison with NaN fails.
+
+Names come from the keywords: `require.positive(scale=scale)`.
+"""
+
+import math
+import numbers
+from enum import Enum
+from typing import Any, TypeVar
+
+from dpverify.base.errors import ParameterError
+
+E = TypeVar("E", bound=Enum)
+
+
+def _real(name: str, value: Any, allowed: str) -> float:
+    # bool is a number to Python, never to us; NumPy scalars are numbers.Real through registration
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ParameterError(name, value, allowed)
+    return float(value)
+
+
+def positive(**named: Any) -> None:
+    """Finite and > 0."""
+    for name, value in named.items():
+        if not 0 < _real(name, value, "a finite number > 0") < math.inf:
+            raise ParameterError(name, value, "a finite number > 0")
+
+
+def non_negative(**named: Any) -> None:
+    """Finite and >= 0."""
+    for name, value in named.items():
+        if not 0 <= _real(name, value, "a finite number >= 0") < math.inf:
+            raise ParameterError(name, value, "a finite number >= 0")
+
+
+def finite(**named: Any) -> None:
+    """Neither NaN nor infinite."""
+    for name, value in named.items():
+        if not math.isfinite(_real(name, value, "a finite number")):
+            raise ParameterError(name, value, "a finite number")
+
+
+def delta(**named: Any) -> None:
+    """In [0, 1): the failure mass of an (eps, delta) claim."""
+    for name, value in named.items():
+        if not 0 <= _real(name, value, "in [0, 1)") < 1:
+            raise ParameterError(name, value, "in [0, 1)")
+
+
+def open_unit(**named: Any) -> None:
+    """Strictly between 0 and 1: a significance, a failure probability."""
+    for name, value in named.items():
+        if not 0 < _real(name, value, "in (0, 1)") < 1:
+            raise ParameterError(name, value, "in (0, 1)")
+
+
+def probability(**named: Any) -> None:
+    """In [0, 1]."""
+    for name, value in named.items():
+        if not 0 <= _real(name, value, "in [0, 1]") <= 1:
+            raise ParameterError(name, value, "in [0, 1]")
+
+
+def integer(*, at_least: int, **named: Any) -> None:
+    """A whole number >= `at_least` (2.0 and True are refused: counts are integers)."""
+    for name, value in named.items():
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if not (whole and value >= at_least):
+            raise ParameterError(name, value, f"a whole number >= {at_least}")
+
+
+def member(enum: type[E], **named: Any) -> None:
+    """A member of a closed enum; anything else is named together with what is allowed."""
+    for name, value in named.items():
+        if not isinstance(value, enum):
+            raise ParameterError(name, value, "one of " + ", ".join(str(each) for each in enum))

@@ -1,0 +1,1 @@
+"""What is promised, about which neighbours."""

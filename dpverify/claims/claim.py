@@ -1,0 +1,260 @@
+"""What somebody promises: PureDP, ApproxDP, ZCDP, GaussianDP.
+
+A claim is a whole privacy profile. Each kind answers three questions about it:
+
+    delta_at(eps)       smallest delta with: the claim implies (eps, delta)-DP
+    eps_at(delta)       smallest eps with: the claim implies (eps, delta)-DP
+    accuracy_limit(w)   largest probability of a right guess of which dataset was used, when a wrong guess
+                        has probability w (see `profiles`)
+
+and carries what makes it a statement: the relation, the unit, the view, the assumptions, the source.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TYPE_CHECKING
+
+from dpverify.base import require
+from dpverify.base.errors import ParameterError, UsageError
+from dpverify.claims import profiles
+from dpverify.claims.neighbours import Pair, Relation, Unit, View
+
+REPORTING_DELTA = 1e-5  # where a zCDP or GDP claim, which has no delta of its own, is quoted in (eps, delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(ABC):
+    """Base of the four kinds; equality is by value."""
+
+    notion: ClassVar[str]
+    _number: ClassVar[str]  # the field that is claimed: eps, rho or mu
+
+    relation: Relation = Relation.REPLACE_ONE
+    unit: Unit = Unit.RECORD
+    view: View = View.CENTRAL
+    assumptions: tuple[str, ...] = ()
+    source: str = ""
+
+    if TYPE_CHECKING:  # a field in one kind, derived in another
+
+        @property
+        def eps(self) -> float:
+            """The claimed eps at `delta`."""
+
+        @property
+        def delta(self) -> float:
+            """The delta at which eps is quoted."""
+
+    def __post_init__(self) -> None:
+        require.member(Relation, relation=self.relation)
+        require.member(Unit, unit=self.unit)
+        require.member(View, view=self.view)
+
+    @abstractmethod
+    def delta_at(self, eps: float) -> float:
+        """Smallest delta such that the claim implies (eps, delta)-DP."""
+
+    @abstractmethod
+    def eps_at(self, delta: float) -> float:
+        """Smallest eps such that the claim implies (eps, delta)-DP; inf where no eps does."""
+
+    @abstractmethod
+    def accuracy_limit(self, wrong: float) -> float:
+        """Largest Pr[right guess] under the claim when Pr[wrong guess] = `wrong`; concave, increasing."""
+
+    @property
+    def number(self) -> float:
+        """The claimed number in the claim's own unit: eps, rho or mu."""
+        return float(getattr(self, self._number))
+
+    def with_number(self, value: float) -> Self:
+        """The same claim about another number."""
+        changed: dict[str, Any] = {self._number: value}
+        return replace(self, **changed)
+
+    def check(self, pair: Pair) -> Pair:
+        """The pair under this claim's relation; NeighbourError when it is not a neighbouring pair."""
+        if not isinstance(pair, Pair):
+            raise ParameterError("pair", pair, "a dpverify.Pair of two neighbouring datasets")
+        return pair.checked(self.relation)
+
+
+@dataclass(frozen=True)
+class PureDP(Claim):
+    """eps-DP: P(E) <= e^eps Q(E) for every event E and both directions.
+
+    With `view=View.LOCAL` this is eps-LDP, with `View.JOINT` eps-JDP (Kearns, Pai, Roth, Ullman 2014).
+    Raises ParameterError unless 0 < eps < inf.
+    """
+
+    eps: float
+
+    notion: ClassVar[str] = "pure"
+    _number: ClassVar[str] = "eps"
+
+    def __post_init__(self) -> None:
+        require.positive(eps=self.eps)
+        super().__post_init__()
+
+    @property
+    def delta(self) -> float:
+        """0: pure DP has no failure mass."""
+        return 0.0
+
+    def delta_at(self, eps: float) -> float:
+        """The profile of eps0-randomised response; see `profiles.response_delta`."""
+        return profiles.response_delta(self.eps, 0.0, eps)
+
+    def eps_at(self, delta: float) -> float:
+        """eps + log(1 - delta (1 + e^-eps)), at least 0."""
+        return profiles.response_eps(self.eps, 0.0, delta)
+
+    def accuracy_limit(self, wrong: float) -> float:
+        """e^eps w, at most 1 - w."""
+        return min(1.0 - wrong, math.exp(self.eps) * wrong)
+
+    def __str__(self) -> str:
+        return f"pure:{self.eps:g}"
+
+
+@dataclass(frozen=True)
+class ApproxDP(Claim):
+    """(eps, delta)-DP: P(E) <= e^eps Q(E) + delta for every event E and both directions.
+
+    Raises ParameterError unless 0 <= eps < inf, 0 <= delta < 1 and not both are 0.
+    """
+
+    eps: float
+    delta: float
+
+    notion: ClassVar[str] = "approx"
+    _number: ClassVar[str] = "eps"
+
+    def __post_init__(self) -> None:
+        require.delta(delta=self.delta)
+        if self.delta == 0:
+            require.positive(eps=self.eps)
+        require.non_negative(eps=self.eps)
+        super().__post_init__()
+
+    def delta_at(self, eps: float) -> float:
+        """The profile of the dominating pair of Kairouz-Oh-Viswanath; see `profiles.response_delta`."""
+        return profiles.response_delta(self.eps, self.delta, eps)
+
+    def eps_at(self, delta: float) -> float:
+        """Inverse of `delta_at`; inf below the claimed delta."""
+        return profiles.response_eps(self.eps, self.delta, delta)
+
+    def accuracy_limit(self, wrong: float) -> float:
+        """e^eps w + delta, at most 1 - w."""
+        return min(1.0 - wrong, math.exp(self.eps) * wrong + self.delta)
+
+    def __str__(self) -> str:
+        return f"approx:{self.eps:g},{self.delta:g}"
+
+
+@dataclass(frozen=True)
+class ZCDP(Claim):
+    """rho-zCDP (Bun, Steinke 2016): Renyi divergence of every order a > 1 at most rho a, both directions.
+
+    `delta` only says where eps is quoted; a verdict is about the whole profile.
+    Raises ParameterError unless 0 < rho < inf and 0 < delta < 1.
+    """
+
+    rho: float
+    delta: float = REPORTING_DELTA
+
+    notion: ClassVar[str] = "zcdp"
+    _number: ClassVar[str] = "rho"
+
+    def __post_init__(self) -> None:
+        require.positive(rho=self.rho)
+        require.open_unit(delta=self.delta)
+        super().__post_init__()
+
+    @property
+    def eps(self) -> float:
+        """eps implied at `delta`."""
+        return self.eps_at(self.delta)
+
+    def delta_at(self, eps: float) -> float:
+        """Optimal conversion from Renyi divergences; see `profiles.zcdp_delta`."""
+        return profiles.zcdp_delta(self.rho, eps)
+
+    def eps_at(self, delta: float) -> float:
+        """Inverse of `delta_at`, from above."""
+        return profiles.invert_profile(self.delta_at, delta)
+
+    def accuracy_limit(self, wrong: float) -> float:
+        """Largest c that no Renyi divergence of (Bern(c), Bern(w)) forbids."""
+        return profiles.zcdp_accuracy_limit(self.rho, wrong)
+
+    def __str__(self) -> str:
+        return f"zcdp:{self.rho:g}"
+
+
+@dataclass(frozen=True)
+class GaussianDP(Claim):
+    """mu-GDP (Dong, Roth, Su 2022): the two datasets are no easier to tell apart than N(0,1) and N(mu,1).
+
+    `delta` only says where eps is quoted; a verdict is about the whole profile.
+    Raises ParameterError unless 0 < mu < inf and 0 < delta < 1.
+    """
+
+    mu: float
+    delta: float = REPORTING_DELTA
+
+    notion: ClassVar[str] = "gdp"
+    _number: ClassVar[str] = "mu"
+
+    def __post_init__(self) -> None:
+        require.positive(mu=self.mu)
+        require.open_unit(delta=self.delta)
+        super().__post_init__()
+
+    @property
+    def eps(self) -> float:
+        """eps implied at `delta`."""
+        return self.eps_at(self.delta)
+
+    def delta_at(self, eps: float) -> float:
+        """Profile of N(mu,1) against N(0,1); see `profiles.gaussian_delta`."""
+        return profiles.gaussian_delta(self.mu, eps)
+
+    def eps_at(self, delta: float) -> float:
+        """Inverse of `delta_at`, from above."""
+        return profiles.invert_profile(self.delta_at, delta)
+
+    def accuracy_limit(self, wrong: float) -> float:
+        """Phi(Phi^-1(w) + mu), at most 1 - w."""
+        return profiles.gaussian_accuracy_limit(self.mu, wrong)
+
+    def __str__(self) -> str:
+        return f"gdp:{self.mu:g}"
+
+
+_KINDS: dict[str, tuple[type[Claim], str]] = {
+    "pure": (PureDP, "pure:EPS"),
+    "approx": (ApproxDP, "approx:EPS,DELTA"),
+    "zcdp": (ZCDP, "zcdp:RHO"),
+    "gdp": (GaussianDP, "gdp:MU"),
+}
+
+
+def parse_claim(text: str, **carried: Any) -> Claim:
+    """Claim as written in reports and on the command line: `pure:1.0`, `approx:1,1e-6`, `zcdp:0.5`, `gdp:1`.
+
+    `carried` is handed on (relation, view, ...). UsageError names what is allowed.
+    """
+    notion, _, numbers = text.partition(":")
+    if notion not in _KINDS:
+        raise UsageError(f"claim {text!r}: must be one of " + " | ".join(form for _, form in _KINDS.values()))
+    kind, form = _KINDS[notion]
+    try:
+        values = [float(part) for part in numbers.split(",")]
+    except ValueError:
+        raise UsageError(f"claim {text!r}: must look like {form}") from None
+    if len(values) != form.count(",") + 1:
+        raise UsageError(f"claim {text!r}: must look like {form}")
+    return kind(*values, **carried)

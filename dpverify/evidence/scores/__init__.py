@@ -1,0 +1,1 @@
+"""Functions of one output that say which dataset it came from."""

@@ -1,0 +1,48 @@
+"""What certifying trials leave behind: counts of right and wrong guesses, by level of confidence.
+
+In trial i a fair coin b_i picks the dataset, the output picks a guess and a level through a rule that was
+frozen before. Level 0 is the most confident one; outputs on no level are abstentions. Everything that a
+bound needs is in these counts, so memory does not grow with the number of trials, and tallies of blocks add.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Guesses of `trials` independent trials; `right` and `wrong` have shape (levels,).
+
+    `one_sided` says that the rule only ever guesses one of the two datasets: an event E instead of a
+    pair of events, for which the claim's slack is delta/2 a trial instead of delta.
+    """
+
+    trials: int
+    right: IntArray
+    wrong: IntArray
+    one_sided: bool = False
+
+    def __post_init__(self) -> None:
+        if self.right.shape != self.wrong.shape or self.right.ndim != 1:
+            raise ValueError(f"right {self.right.shape} and wrong {self.wrong.shape} must be one vector each")
+        if self.right.min(initial=0) < 0 or self.wrong.min(initial=0) < 0 or self.guesses > self.trials:
+            raise ValueError("counts must be non-negative and at most `trials` in total")
+
+    @classmethod
+    def of(cls, right: int, wrong: int, trials: int, *, one_sided: bool = False) -> "Tally":
+        """A tally with a single level."""
+        return cls(trials, np.array([right]), np.array([wrong]), one_sided)
+
+    @property
+    def guesses(self) -> int:
+        """Trials in which the rule did not abstain."""
+        return int(self.right.sum() + self.wrong.sum())
+
+    def __add__(self, other: "Tally") -> "Tally":
+        if self.one_sided != other.one_sided:
+            raise ValueError("tallies of two different rules")
+        return Tally(self.trials + other.trials, self.right + other.right, self.wrong + other.wrong, self.one_sided)

@@ -1,0 +1,1 @@
+"""Renderings of records; nothing here computes evidence."""

@@ -1,0 +1,1 @@
+"""Running the target: trials of both arms, in blocks, with every outcome explicit."""

@@ -1,0 +1,61 @@
+"""A subject of an audit suite: a target, its claim, the pairs on which it is tried, and what is expected.
+
+A planted twin is the same subject with a bug in it. Its claim is false, so it must be REFUTED: a suite is
+red when it is not, because then the audit could not have seen the bug in the real subject either.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dpverify.accounting.ledger import Ledger
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.claims.claim import Claim
+from dpverify.claims.neighbours import Pair
+
+REFUTED = "REFUTED"
+NOT_REFUTED = "NOT_REFUTED"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One row of an audit table.
+
+    name       unique in its file; `stem/name` is the subject's name in reports
+    target     what is audited (see `dpverify.trials.target`); its `ledger`, if it has one, is accounted
+    claim      the statement under test
+    pairs      neighbouring datasets; each is audited with an equal share of the significance
+    trials     budget for each pair, both arms together
+    expected   REFUTED for a false claim, NOT_REFUTED for a true one
+    accounted  what the ledger must say: True (claim met), False (not met), None (no ledger, or not asked)
+    planted    True for a bug put in on purpose
+    paper, statement, row   where a published claim comes from; the scorecard prints them
+    """
+
+    name: str
+    target: Any
+    claim: Claim
+    pairs: tuple[Pair, ...]
+    trials: int = 100_000
+    score: str = "auto"
+    expected: str = NOT_REFUTED
+    accounted: bool | None = None
+    planted: bool = False
+    ledger: Ledger | None = None
+    paper: str = ""
+    statement: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        require.integer(at_least=1, trials=self.trials)
+        if isinstance(self.pairs, Pair) or not isinstance(self.pairs, Sequence) or not self.pairs:
+            raise ParameterError("pairs", self.pairs, "a non-empty tuple of Pair")
+        if self.expected not in (REFUTED, NOT_REFUTED):
+            raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
+
+
+def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:
+    """Twin of `subject` called `subject.name!name` whose target has a bug: same claim, must be REFUTED."""
+    changed = {"accounted": None, "ledger": None, **changes}
+    return replace(subject, name=f"{subject.name}!{name}", target=target, expected=REFUTED, planted=True, **changed)
