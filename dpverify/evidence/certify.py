@@ -1,0 +1,50 @@
+"""From the tally of a frozen attack to certified bounds, in the claim's own unit and in eps at its delta."""
+
+from dataclasses import dataclass
+
+from dpverify.claims.claim import Claim, GaussianDP, ZCDP
+from dpverify.evidence.attack import Attack
+from dpverify.evidence.bounds.choose import choose_test
+from dpverify.evidence.power import detectable_eps
+from dpverify.evidence.tally import Tally
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; both at one significance."""
+
+    eps_lower: float
+    number_lower: float
+    detectable_eps: float
+    test: str
+    right: int
+    wrong: int
+
+
+def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, power: float) -> LowerBound:
+    """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
+    test = choose_test(
+        trials=tally.trials,
+        delta=claim.delta,
+        expected_right=float(attack.expected.right.sum()),
+        expected_wrong=float(attack.expected.wrong.sum()),
+        one_sided=tally.one_sided,
+        significance=significance,
+    )
+    lower = test.eps_lower(tally, delta=claim.delta, significance=significance)
+    return LowerBound(
+        eps_lower=lower,
+        number_lower=lower,
+        detectable_eps=detectable_eps(
+            test,
+            trials=tally.trials,
+            guess_fraction=attack.guess_fraction,
+            claim_eps=claim.eps,
+            delta=claim.delta,
+            significance=significance,
+            power=power,
+        ),
+        test=test.name,
+        right=int(tally.right.sum()),
+        wrong=int(tally.wrong.sum()),
+    )
