@@ -31,7 +31,7 @@ def ordered_map(
     if jobs == 1 and backend == "loky":
         yield from map(function, tasks)
         return
-    from joblib import Parallel, delayed
+    from joblib import delayed, Parallel
 
     with _configured(backend, jobs):
         parallel = Parallel(n_jobs=jobs, return_as="generator")
@@ -56,7 +56,7 @@ def _configured(backend: str, jobs: int) -> AbstractContextManager[Any]:
 def _dask(jobs: int) -> AbstractContextManager[Any]:
     import contextlib
 
-    from distributed import Client, LocalCluster, get_client
+    from distributed import Client, get_client, LocalCluster
     from joblib import parallel_config
 
     @contextlib.contextmanager
@@ -64,7 +64,9 @@ def _dask(jobs: int) -> AbstractContextManager[Any]:
         try:
             get_client()
         except ValueError:  # no cluster is active: make a local one for this call
-            own: AbstractContextManager[Any] = LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
+            own: AbstractContextManager[Any] = LocalCluster(
+                n_workers=jobs, threads_per_worker=1, dashboard_address=None
+            )
         else:
             own = nullcontext()
         with own as cluster, Client(cluster) if cluster is not None else nullcontext(), parallel_config(backend="dask"):

@@ -5,7 +5,6 @@ The cut is chosen to maximise the *predicted certified bound* - neither the poin
 favours rare lucky events, nor the accuracy, which favours guessing always.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -16,9 +15,10 @@ import numpy.typing as npt
 from dpverify.evidence.calibration import calibrate
 from dpverify.evidence.scores.families import Fitted
 from dpverify.evidence.scores.score import FloatArray, Score
-from dpverify.evidence.tally import Tally
+from dpverify.evidence.tally import IntArray, Tally
 from dpverify.trials.outcomes import Outcomes
 
+LEVELS = 24  # cuts at which guesses are counted, besides the event's
 CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
 ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
 FEWEST = 3  # selection trials beyond a candidate cut
@@ -35,32 +35,43 @@ class Side(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """A frozen rule: guess where |orientation * score| >= cut, on the given side."""
+    """A frozen rule: guess where |orientation * score| >= a cut, on the given side.
+
+    `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is what lies beyond
+    the first `event` levels together; the further levels are counted for tests that weigh levels and for plots.
+    """
 
     score: Score
-    cut: float
+    cuts: FloatArray
+    event: int
     side: Side
     orientation: int  # -1 where the selection trials show that the score points the other way
     expected: Tally  # predicted tally of the certifying trials
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:
-        """Right and wrong guesses in a block of trials of the first and of the second dataset."""
+        """Right and wrong guesses in a block of trials of the first and of the second dataset, by level."""
         first_up, first_down = self._guesses(first)
         second_up, second_down = self._guesses(second)
-        return Tally.of(
-            first_up + second_down,
-            first_down + second_up,
-            len(first) + len(second),
-            one_sided=self.one_sided,
-        )
+        return Tally(len(first) + len(second), first_up + second_down, first_down + second_up, one_sided=self.one_sided)
 
-    def _guesses(self, outcomes: Outcomes) -> tuple[int, int]:
-        if len(outcomes) == 0:
-            return 0, 0
-        score = self.score(outcomes) if self.orientation > 0 else -self.score(outcomes)
-        up = np.count_nonzero(score >= self.cut) if self.side is not Side.SECOND else 0
-        down = np.count_nonzero(score <= -self.cut) if self.side is not Side.FIRST else 0
-        return int(up), int(down)
+    def empty_tally(self) -> Tally:
+        """The tally of no trials."""
+        zero = np.zeros(len(self.cuts), np.int64)
+        return Tally(0, zero, zero, self.one_sided)
+
+    def _guesses(self, outcomes: Outcomes) -> tuple[IntArray, IntArray]:
+        """Guesses of the first and of the second dataset, by level."""
+        score = self.score(outcomes) if len(outcomes) else np.zeros(0)
+        signed = score if self.orientation > 0 else -score
+        up = self._levels(signed if self.side is not Side.SECOND else signed[:0])
+        down = self._levels(-signed if self.side is not Side.FIRST else signed[:0])
+        return up, down
+
+    def _levels(self, confidence: FloatArray) -> IntArray:
+        rising = self.cuts[::-1]
+        guessed = confidence[confidence >= rising[0]]  # most trials abstain, or are on the other side
+        passed = np.searchsorted(rising, guessed, side="right")  # number of cuts reached, at least one
+        return np.bincount(len(rising) - passed, minlength=len(rising))
 
     @property
     def one_sided(self) -> bool:
@@ -68,9 +79,9 @@ class Attack:
         return self.side is not Side.BOTH
 
     @property
-    def guess_fraction(self) -> float:
-        """Predicted share of trials in which the rule guesses."""
-        return self.expected.guesses / self.expected.trials
+    def cut(self) -> float:
+        """The cut that bounds the event."""
+        return float(self.cuts[self.event - 1])
 
     def witness(self, first: str = "the first dataset", second: str = "the second dataset") -> str:
         """The event in words."""
@@ -96,14 +107,14 @@ def choose(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain
     values = orientation * fitted.values
     best: tuple[float, Attack] | None = None
     for side in (Side.BOTH, Side.FIRST, Side.SECOND) if one_sided else (Side.BOTH,):
-        predicted, attack = _best_cut(fitted.score, values, first, trials, gain, side, orientation)
+        predicted, attack = _best_event(fitted.score, values, first, trials, gain, side, orientation)
         if best is None or predicted > best[0]:
             best = predicted, attack
     assert best is not None
     return best[1]
 
 
-def _best_cut(
+def _best_event(
     score: Score,
     values: FloatArray,
     first: npt.NDArray[np.bool_],
@@ -112,6 +123,7 @@ def _best_cut(
     side: Side,
     orientation: int,
 ) -> tuple[float, Attack]:
+    one_sided = side is not Side.BOTH
     used = {Side.BOTH: values != 0, Side.FIRST: values > 0, Side.SECOND: values < 0}[side]
     confidence = np.abs(_bounded(values[used]))
     correct = (values[used] > 0) == first[used]
@@ -119,24 +131,21 @@ def _best_cut(
     confidence, correct = confidence[order], correct[order]
     ends = _candidate_ends(confidence, len(values))
     if len(ends) == 0:  # the score never says anything: guess nothing
-        return 0.0, Attack(score, math.inf, side, orientation, Tally.of(0, 0, trials, one_sided=side is not Side.BOTH))
+        return 0.0, Attack(score, np.array([np.inf]), 1, side, orientation, Tally.of(0, 0, trials, one_sided=one_sided))
     curves = calibrate(confidence, correct)
     mean_right = np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends  # (curves, candidates)
     guesses = ends / len(values) * trials
-    bounds = gain(mean_right * guesses, (1 - mean_right) * guesses, trials, side is not Side.BOTH)
-    predicted = curves.weights @ bounds
+    predicted = curves.weights @ gain(mean_right * guesses, (1 - mean_right) * guesses, trials, one_sided)
     pick = int(np.argmax(predicted))
-    end = int(ends[pick])
-    next_lower = confidence[end] if end < len(confidence) else 0.0
-    top = confidence[end - 1]
-    cut = float(top + next_lower) / 2  # strictly between two different values, away from rounding
-    right = float(curves.weights @ mean_right[:, pick]) * guesses[pick]
-    one_sided = side is not Side.BOTH
-    whole_right = min(int(round(right)), trials)
-    whole_wrong = min(int(round(guesses[pick] - right)), trials - whole_right)
-    return float(predicted[pick]), Attack(
-        score, cut, side, orientation, Tally.of(whole_right, whole_wrong, trials, one_sided=one_sided)
-    )
+
+    kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
+    lower_neighbour = np.r_[confidence, 0.0][ends[kept]]
+    cuts = (confidence[ends[kept] - 1] + lower_neighbour) / 2  # between two different values, away from rounding
+    right = np.diff(np.r_[0.0, (curves.weights @ mean_right[:, kept]) * guesses[kept]])
+    wrong = np.diff(np.r_[0.0, (curves.weights @ (1 - mean_right[:, kept])) * guesses[kept]])
+    expected = Tally(trials, np.floor(right).astype(np.int64), np.floor(wrong).astype(np.int64), one_sided)
+    event = int(np.searchsorted(kept, pick)) + 1
+    return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected)
 
 
 def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]:

@@ -81,7 +81,9 @@ def _grouped(confidence: FloatArray, hits: FloatArray) -> tuple[FloatArray, Floa
         return empty, empty, empty
     if count > GROUPS:
         # evenly spaced in rank, but single guesses at the top, where the threshold may lie
-        cuts = np.unique(np.r_[np.linspace(0, count, GROUPS // 2).astype(int), np.arange(max(0, count - GROUPS // 2), count)])
+        cuts = np.unique(
+            np.r_[np.linspace(0, count, GROUPS // 2).astype(int), np.arange(max(0, count - GROUPS // 2), count)]
+        )
         starts = cuts[cuts < count]
     else:
         starts = np.arange(count)

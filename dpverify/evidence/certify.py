@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dpverify.claims.claim import Claim, GaussianDP, ZCDP
+from dpverify.claims.claim import Claim
 from dpverify.evidence.attack import Attack
 from dpverify.evidence.bounds.choose import choose_test
 from dpverify.evidence.power import detectable_eps
@@ -23,28 +23,47 @@ class LowerBound:
 
 def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, power: float) -> LowerBound:
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
+    expected, event = attack.expected.pooled(attack.event), tally.pooled(attack.event)
     test = choose_test(
         trials=tally.trials,
         delta=claim.delta,
-        expected_right=float(attack.expected.right.sum()),
-        expected_wrong=float(attack.expected.wrong.sum()),
+        expected_right=expected.right,
+        expected_wrong=expected.wrong,
         one_sided=tally.one_sided,
         significance=significance,
     )
-    lower = test.eps_lower(tally, delta=claim.delta, significance=significance)
+    lower = test.eps_lower(event, delta=claim.delta, significance=significance)
     return LowerBound(
         eps_lower=lower,
         number_lower=lower,
         detectable_eps=detectable_eps(
             test,
             trials=tally.trials,
-            guess_fraction=attack.guess_fraction,
+            guess_fraction=expected.guesses / tally.trials,
             claim_eps=claim.eps,
             delta=claim.delta,
             significance=significance,
             power=power,
         ),
         test=test.name,
-        right=int(tally.right.sum()),
-        wrong=int(tally.wrong.sum()),
+        right=int(event.right[0]),
+        wrong=int(event.wrong[0]),
     )
+
+
+def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:
+    """(trials, eps_lower) after each prefix of the certifying trials: for plots, one look is the certificate."""
+    expected = attack.expected.pooled(attack.event)
+    points = []
+    for tally in tallies:
+        test = choose_test(
+            trials=tally.trials,
+            delta=claim.delta,
+            expected_right=expected.right * (tally.trials / expected.trials),
+            expected_wrong=expected.wrong * (tally.trials / expected.trials),
+            one_sided=tally.one_sided,
+            significance=significance,
+        )
+        event = tally.pooled(attack.event)
+        points.append((tally.trials, test.eps_lower(event, delta=claim.delta, significance=significance)))
+    return points

@@ -39,7 +39,9 @@ def audit(
     only_list: Annotated[bool, typer.Option("--list", help="List the subjects and stop.")] = False,
     trials: Annotated[int | None, typer.Option(help="Trials per pair; default: each subject's own.")] = None,
     significance: Annotated[float, typer.Option(help="Family-wise error of the whole suite.")] = 0.05,
-    seed: Annotated[int | None, typer.Option(help="Seed of every random stream; default 20260, so runs repeat.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of every random stream; default 20260, so runs repeat.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
     backend: Annotated[Backend, typer.Option(help="Where the workers are.")] = Backend.loky,
     sequential: Annotated[bool, typer.Option("--sequential", help="Stop each audit once decided.")] = False,

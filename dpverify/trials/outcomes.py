@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base.errors import DpverifyError, TargetError
-from dpverify.trials.target import Array, Target, name_of
+from dpverify.trials.target import Array, name_of, Target
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,14 @@
 """The pipeline. `audit` is one short function whose lines are the stages; read it first.
 
-    claim -> neighbours -> selection trials -> frozen attack -> certifying trials -> bound -> verdict -> record
+claim -> neighbours -> selection trials -> frozen attack -> certifying trials -> bound -> verdict -> record
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from dpverify.accounting import accountant
 from dpverify.accounting.ledger import Ledger
@@ -16,7 +18,7 @@ from dpverify.base.seeding import fresh_seed
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack, choose
-from dpverify.evidence.certify import certify_bound, LowerBound
+from dpverify.evidence.certify import certify_bound, course
 from dpverify.evidence.gains import gain_for
 from dpverify.evidence.scores.families import fit_score, SCORES
 from dpverify.evidence.tally import Tally
@@ -68,10 +70,9 @@ def audit(
 
     probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
     fitted = fit_score(score, target, pair, probe)
-    attack = choose(
-        fitted, probe.first, budget.estimation, gain_for(claim, significance), one_sided=claim.delta > 0
-    )
-    tally = _tally(experiment, attack, budget.estimation, jobs, backend, progress)
+    attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), one_sided=claim.delta > 0)
+    tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress)
+    tally = tallies[-1]
     bound = certify_bound(attack, tally, claim, significance, POWER)
     account = _account(claim, ledger if ledger is not None else getattr(target, "ledger", None))
     verdict = judge(number_lower=bound.number_lower, claimed=claim.number, detectable=bound.detectable_eps)
@@ -106,6 +107,8 @@ def audit(
         right=bound.right,
         wrong=bound.wrong,
         witness=attack.witness(),
+        curve=_curve(tally),
+        course=tuple(course(tallies, attack, claim, significance)),
         notes=_notes(pair, attack, account),
         seconds=time.perf_counter() - started,
     )
@@ -140,15 +143,18 @@ def _split(trials: int, experiment: Experiment, *, exact: bool) -> Budget:
     return Budget(selection, trials - selection)
 
 
-def _tally(
+def _tallies(
     experiment: Experiment, attack: Attack, trials: int, jobs: int, backend: str, progress: Progress | None
-) -> Tally:
-    total = Tally.of(0, 0, 0, one_sided=attack.one_sided)
+) -> list[Tally]:
+    """Running totals at a few prefixes of the certifying trials; the last one is the evidence."""
+    total, kept = attack.empty_tally(), []
     for size, tally in estimate(experiment, trials, attack.tally, jobs=jobs, backend=backend):
         total += tally
+        if not kept or total.trials >= 1.5 * kept[-1].trials or total.trials == trials:
+            kept.append(total)
         if progress is not None:
             progress(size)
-    return total
+    return kept
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,12 @@ def _account(claim: Claim, ledger: Ledger | None) -> Account:
     except AccountingError as error:  # the ledger is silent about this relation: no account, and said so
         return Account(note=f"not accounted: {error}")
     return Account(upper, accountant.meets(claim, ledger))
+
+
+def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
+    """(share of wrong guesses, share of right guesses) beyond every cut: a measured trade-off curve."""
+    wrong, right = np.cumsum(tally.wrong) / tally.trials, np.cumsum(tally.right) / tally.trials
+    return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
 
 
 def _notes(pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from typing import Any
 from dpverify.verdicts.verdict import Verdict
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """Result of `dpverify.audit`.
@@ -51,6 +50,8 @@ class AuditRecord:
     right: int
     wrong: int
     witness: str
+    curve: tuple[tuple[float, float], ...] = ()  # (wrong, right) shares beyond every cut; estimates, for plots
+    course: tuple[tuple[int, float], ...] = ()  # (trials, eps_lower) at prefixes; one look only is a certificate
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     # filled by a suite
@@ -85,5 +86,7 @@ class AuditRecord:
         fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
         for name in ("assumptions", "notes"):
             fields[name] = tuple(fields.get(name, ()))
+        for name in ("curve", "course"):
+            fields[name] = tuple((a, b) for a, b in fields.get(name, ()))
         fields["verdict"] = Verdict(fields["verdict"])
         return cls(**fields)

@@ -32,9 +32,7 @@ class FeatureMap:
     bends: FloatArray | None = None  # ranks at which a piecewise linear score may bend
 
     @classmethod
-    def fit(
-        cls, outcomes: Outcomes, *, shared_only: bool = False, bends: FloatArray | None = None
-    ) -> "FeatureMap":
+    def fit(cls, outcomes: Outcomes, *, shared_only: bool = False, bends: FloatArray | None = None) -> "FeatureMap":
         """Quantiles, centre and spread of every coordinate; coordinates without variation map to 0."""
         flat = _numbers(outcomes)
         finite = np.where(np.isfinite(flat), flat, np.nan)

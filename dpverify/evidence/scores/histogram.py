@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.evidence.scores.score import FloatArray, log_odds, symbols
+from dpverify.evidence.scores.score import FloatArray, log_odds
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
