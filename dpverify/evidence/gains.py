@@ -54,7 +54,8 @@ def _profile_gain(
 
 
 def _mu(c: FloatArray, w: FloatArray) -> FloatArray:
-    return special.ndtri(c) - special.ndtri(w)
+    mu: FloatArray = special.ndtri(c) - special.ndtri(w)
+    return mu
 
 
 def _rho(c: FloatArray, w: FloatArray) -> FloatArray:
@@ -63,4 +64,5 @@ def _rho(c: FloatArray, w: FloatArray) -> FloatArray:
 
 
 def _upper(hits: FloatArray, misses: FloatArray, level: float) -> FloatArray:
-    return special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level)
+    limit: FloatArray = special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level)
+    return limit
