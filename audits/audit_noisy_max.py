@@ -1,4 +1,4 @@
-"""Report noisy max: scores that move apart, and scores that move together."""
+"""Report noisy max: one score rises while all others fall."""
 
 from audits.planted.noisy_max import NoFactorTwo, WinningValue
 from dpverify import Pair, planted, PureDP, Subject
@@ -14,17 +14,9 @@ apart = Subject(
     pairs=(Pair([1.0, *[0.0] * 9], [0.0, *[1.0] * 9], name="one up, nine down"),),
     accounted=True,
 )
-together = Subject(
-    name="together",
-    target=NoisyMax(eps=1.0, sensitivity=one),
-    claim=PureDP(1.0),
-    pairs=(Pair([0.0] * 10, [1.0] * 10, name="all up"),),
-    accounted=True,
-)
 
 subjects = [
     apart,
-    together,
     planted(apart, "no-factor-two", NoFactorTwo(eps=1.0, sensitivity=one)),
-    planted(together, "winning-value", WinningValue(1.0)),
+    planted(apart, "winning-value", WinningValue(1.0), pairs=(Pair([0.0] * 10, [1.0] * 10, name="all up"),)),
 ]

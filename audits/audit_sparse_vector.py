@@ -10,7 +10,7 @@ one = Sensitivity(replace=1, add_remove=1)
 eleven = Pair([*[0.0] * 10, 1.0], [*[1.0] * 10, 0.0], name="ten up, one down")
 eight = Pair([*[0.0] * 5, *[1.0] * 3], [*[1.0] * 5, *[0.0] * 3], name="five up, three down")
 ten = Pair([*[0.0] * 5, *[1.0] * 5], [*[1.0] * 5, *[0.0] * 5], name="five up, five down")
-five = Pair([*[0.0] * 4, 1.0], [*[1.0] * 4, 0.0], name="four up, one down")
+seven = Pair([*[0.0] * 6, 1.0], [*[1.0] * 6, 0.0], name="six up, one down")
 two = Pair([0.0, 1.0], [1.0, 0.0], name="crossed")
 
 first = Subject(
@@ -31,7 +31,7 @@ three = Subject(
 subjects = [
     first,
     three,
-    planted(first, "algorithm-3", Algorithm3(1.0), pairs=(five,)),
+    planted(first, "algorithm-3", Algorithm3(2.0), claim=PureDP(2.0), pairs=(seven,)),
     planted(three, "algorithm-4", Algorithm4(eps=1.0, sensitivity=one, threshold=0.5, cutoff=3)),
     planted(first, "algorithm-5", Algorithm5(1.0), pairs=(two,)),
     planted(first, "algorithm-6", Algorithm6(eps=1.0, sensitivity=one, cutoff=10), pairs=(ten,)),
