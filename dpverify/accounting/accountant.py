@@ -101,6 +101,8 @@ def meets(claim: Claim, ledger: Ledger) -> bool:
     Pure, zCDP and GDP claims are compared in exact fractions, so that "exactly eps" meets eps. False means
     "not proved", and nothing more.
     """
+    if not isinstance(claim, Claim):
+        raise ParameterError("claim", claim, "a PureDP, ApproxDP, ZCDP or GaussianDP")
     relation = claim.relation
     match claim:
         case PureDP():
@@ -118,13 +120,17 @@ def meets(claim: Claim, ledger: Ledger) -> bool:
             return rho_upper(ledger, relation=relation) <= Fraction(claim.rho)
         case GaussianDP():
             return _mu_square(ledger, relation) <= Fraction(claim.mu) ** 2
-    raise ParameterError("claim", claim, "a PureDP, ApproxDP, ZCDP or GaussianDP")
+    raise AccountingError(f"no rule says when a ledger meets a {type(claim).__name__}")
 
 
 def _listed(ledger: Ledger, relation: Relation) -> tuple[Losses, ...]:
     if not isinstance(ledger, Ledger):
         raise ParameterError("ledger", ledger, "a Ledger")
     require.member(Relation, relation=relation)
+    try:
+        hash(ledger)  # what was computed once is kept
+    except TypeError:
+        raise ParameterError("ledger", ledger, "made of numbers and tuples (no lists or arrays)") from None
     return alternatives(ledger, relation)
 
 
