@@ -105,6 +105,47 @@ def test_constant_two_fails_more_often_than_not_at_the_papers_sizes():
         assert 3.2 <= needed <= 3.6  # 4 is 11 to 26 % more than enough
 
 
+def tail_of_integers(law, bound):
+    values = np.arange(-4000, 4001)
+    return law[np.abs(values) > bound].sum()
+
+
+@pytest.mark.parametrize("beta", [0.3, 1e-3])
+@pytest.mark.parametrize("number", [0.2, 1.0, 40.0])
+def test_discrete_noise_keeps_the_claims_and_its_error_bound(number, beta):
+    values = np.arange(-4000, 4001)
+    gaussian = OfflineTabularGaussian(layout=SMALL, rho=number, discrete=True)
+    laplace = OfflineTabularLaplace(layout=SMALL, eps=number, discrete=True)
+    weights = [np.exp(-(values**2) / (2 * gaussian.sigma**2)), np.exp(-np.abs(values) / laplace.scale)]
+    for each, weight in zip((gaussian, laplace), weights, strict=True):
+        assert meets(each.claim, each.ledger)
+        law = weight / weight.sum()
+        bound = each.noise_bound(beta)
+        assert -np.expm1(SMALL.cells * np.log1p(-tail_of_integers(law, bound))) <= beta
+        if bound >= 2:
+            assert -np.expm1(SMALL.cells * np.log1p(-tail_of_integers(law, bound - 2))) > beta
+
+
+def test_discrete_releases_are_integers_of_the_stated_law():
+    data = uniform(SMALL, 5, rng=rng())
+    values = np.arange(-5, 6)
+    gaussian = OfflineTabularGaussian(layout=SMALL, rho=1.0, discrete=True)
+    laplace = OfflineTabularLaplace(layout=SMALL, eps=4.0, discrete=True)
+    shapes = [lambda k: np.exp(-(k**2) / (2 * gaussian.sigma**2)), lambda k: np.exp(-np.abs(k) / laplace.scale)]
+    for each, shape in zip((gaussian, laplace), shapes, strict=True):
+        noise = each.release(data, rng=rng(), size=1000) - SMALL.pack(data.counts())
+        assert noise.dtype == np.int64
+        law = shape(values) / shape(np.arange(-400, 401)).sum()
+        seen = np.array([(noise == k).sum() for k in values])
+        expected = np.append(law, 1 - law.sum()) * noise.size
+        assert stats.chisquare(np.append(seen, noise.size - seen.sum()), expected).pvalue > ALPHA
+        pair = worst_replacement(data, 0)
+        logs = [
+            np.log(shape(each.release(data, rng=rng(), size=9) - SMALL.pack(one.counts()))).sum(axis=1) for one in pair
+        ]
+        np.testing.assert_allclose(each.log_ratio(each.release(data, rng=rng(), size=9), pair), logs[0] - logs[1])
+
+
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_numbers_are_refused(bad):
     with pytest.raises(ParameterError):
