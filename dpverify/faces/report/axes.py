@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 WIDTH, HEIGHT = 340, 230
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 40
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 10, 40
 
 Point = tuple[float, float]
 
@@ -35,15 +35,21 @@ class Axis:
     def ticks(self) -> list[float]:
         """A few round values inside the range."""
         if self.log:
-            first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
-            step = max(1, (last - first + 4) // 5)
-            powers = [10.0**power for power in range(first, last + 1, step)]
-            return powers if len(powers) > 1 else [self.low, self.high]
+            return self._powers()
         rough = (self.high - self.low) / 5
         unit = 10.0 ** math.floor(math.log10(rough))
         step_size = next(unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= rough * (1 - 1e-9))
         first = math.ceil(self.low / step_size - 1e-9)
         return [(first + i) * step_size for i in range(int((self.high - first * step_size) / step_size + 1e-9) + 1)]
+
+
+    def _powers(self) -> list[float]:
+        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        if last - first >= 2:
+            step = (last - first + 4) // 5
+            return [10.0**power for power in range(first, last + 1, step)]
+        fine = [factor * 10.0**power for power in range(first - 1, last + 1) for factor in (1, 2, 5)]
+        return [value for value in fine if self.low <= value <= self.high] or [self.low, self.high]
 
 
 def spread(values: Sequence[float], *, low: float = 0.0) -> tuple[float, float]:
@@ -129,10 +135,10 @@ class Plot:
 
 
 def tick(value: float) -> str:
-    """A short label: powers of ten as 1e-5, thousands as 10k."""
+    """A short label: small numbers as 1e-5, thousands as 10k."""
     if value == 0:
         return "0"
-    if abs(value) >= 1e6 or abs(value) < 1e-3:
+    if abs(value) >= 1e6 or abs(value) < 1e-2:
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     if abs(value) >= 1e4 and value % 1000 == 0:
         return f"{value / 1000:g}k"

@@ -56,9 +56,7 @@ def _trade_off(record: AuditRecord) -> Figure | None:
     measured = rates(record)
     if not measured:
         return None
-    limit = claim_of(record).accuracy_limit
-    grid = [i / 100 for i in range(101)]
-    bound = [(x, 1 - _limited(limit, x)) for x in grid]
+    bound = _symmetric_bound(claim_of(record).accuracy_limit)
     plot = Plot(
         Axis(0, 1, "false positive rate"),
         Axis(0, 1, "false negative rate"),
@@ -68,25 +66,43 @@ def _trade_off(record: AuditRecord) -> Figure | None:
     plot.area([(0, 0), *bound, (1, 0)], "forbidden")
     plot.line([(0, 1), (1, 0)], "chance")
     plot.line(bound, "claim")
-    points = [(0.0, 1.0), *((x, 1 - y) for x, y in measured)]
-    plot.line(points, "seen")
-    plot.dots(points[1:], "seen")
+    points = [(x, 1 - y) for x, y in measured]
+    if not record.one_sided:  # averaged over both directions, so the mirrored rule is there too
+        points += [(y, x) for x, y in reversed(points)]
+    plot.line([(0.0, 1.0), *points, *([] if record.one_sided else [(1.0, 0.0)])], "seen")
+    plot.dots(points, "seen")
     event = _event(record)
     if event is not None:
         plot.dots([(event[0], 1 - event[1])], "event", 4.5)
+    limit = claim_of(record).accuracy_limit
     rows = tuple((f"{x:.5f}", f"{1 - y:.5f}", f"{1 - _limited(limit, x):.5f}") for x, y in measured)
     return Figure(
         "Trade-off",
-        "Measured error rates (line with dots; an estimate) and what the claim allows (thick line). Points in the "
-        "shaded region contradict the claim. The large dot is the event that was frozen before the certifying trials.",
+        "Measured error rates of the attack (thin line with dots; an estimate"
+        + ("" if record.one_sided else ", averaged over both directions")
+        + ") and what the claim allows (thick line): points in the shaded region contradict the claim. "
+        "The large dot is the event that was frozen before the certifying trials.",
         plot.svg(),
         ("false positive rate", "false negative rate, measured", "least allowed by the claim"),
         rows,
     )
 
 
+def _symmetric_bound(limit: Callable[[float], float]) -> list[Point]:
+    """The claim's trade-off curve: up to its fixed point from `limit`, beyond it mirrored."""
+    half = []
+    for i in range(101):
+        x = 0.5 * (i / 100) ** 2  # finer near 0, where the curves are steep
+        y = 1 - _limited(limit, x)
+        if y <= x:
+            break
+        half.append((x, y))
+    return half + [(y, x) for x, y in reversed(half)]
+
+
 def _limited(limit: Callable[[float], float], wrong: float) -> float:
-    return min(1.0, limit(wrong)) if 0 < wrong < 1 else (limit(0.0) if wrong <= 0 else 0.0)
+    """Largest right rate at a wrong rate; beyond the fixed point of the curve the trivial 1 - wrong."""
+    return limit(wrong) if 0 < wrong < 1 else limit(1e-12) if wrong <= 0 else 0.0
 
 
 def _event(record: AuditRecord) -> Point | None:
@@ -103,7 +119,7 @@ def _profile(record: AuditRecord) -> Figure | None:
     grid = [1.25 * top * i / 48 for i in range(49)]
     floor = 1e-7 if 0 < record.delta < 1e-3 else 1e-4
     claimed = [(eps, claim.delta_at(eps)) for eps in grid]
-    events = [(0.0, 0.0), *rates(record)]  # the empty event counts too: no profile is negative
+    events = _cautious(record)
     seen = [(eps, max(right - math.exp(eps) * wrong for wrong, right in events)) for eps in grid]
     plot = Plot(
         Axis(0, grid[-1], "eps"),
@@ -121,11 +137,25 @@ def _profile(record: AuditRecord) -> Figure | None:
     return Figure(
         "Privacy profile",
         "delta(eps) allowed by the claim (thick line) and reached by the best of the attack's events (thin line; an "
-        "estimate)." + (" The dot is the certified bound." if record.delta >= floor else ""),
+        "estimate, two standard errors taken off)." + (" The dot is the certified bound." if record.delta >= floor else ""),
         plot.svg(),
         ("eps", "delta allowed by the claim", "delta measured"),
         rows,
     )
+
+
+def _cautious(record: AuditRecord) -> list[Point]:
+    """(wrong, right) with two standard errors taken off; rare events would else look like leaks.
+
+    The empty event is among them, so that the best one is never negative.
+    """
+    trials = record.course[-1][0] if record.course else record.trials
+    factor = 2.0 if record.one_sided else 1.0
+    kept = [(0.0, 0.0)]
+    for wrong, right in record.curve:
+        high = wrong + 2 * math.sqrt(wrong / trials) + 3 / trials  # three: zero of n is below 3/n at 95 %
+        kept.append((factor * high, factor * (right - 2 * math.sqrt(right / trials))))
+    return kept
 
 
 def _course(record: AuditRecord) -> Figure | None:
@@ -143,7 +173,7 @@ def _course(record: AuditRecord) -> Figure | None:
         f"Lower bound {number(record.eps_lower)} after {last:,.0f} trials; claimed {number(record.claimed_eps)}.",
     )
     plot.level(record.claimed_eps, "claim", f"claimed {number(record.claimed_eps)}")
-    if upper and math.isfinite(upper[0]) and upper[0] != record.claimed_eps:
+    if upper and math.isfinite(upper[0]) and abs(upper[0] - record.claimed_eps) > 0.06 * (high - low):
         plot.level(upper[0], "upper", f"ledger {number(upper[0])}")
     plot.line(points, "seen")
     plot.dots(points, "seen", 2.5)
