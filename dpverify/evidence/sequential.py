@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import optimize, special
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
@@ -90,9 +90,14 @@ class EProcess:
 
     @property
     def predicted(self) -> FloatArray:
-        """Probability of a right guess on each level as learned from past blocks, shape (levels,)."""
-        prior = _PRIOR * special.expit(self._grid[self._claimed])
-        return np.asarray((self._right + prior) / (self._right + self._wrong + _PRIOR), dtype=np.float64)
+        """Probability of a right guess on each level as learned from past blocks, shape (levels,).
+
+        Shares of right guesses, pooled where they would rise towards the less confident levels (isotonic
+        regression), from a start at the claim's own accuracy, where nothing is staked.
+        """
+        guesses = self._right + self._wrong + _PRIOR
+        share = (self._right + _PRIOR * special.expit(self._grid[self._claimed])) / guesses
+        return np.asarray(optimize.isotonic_regression(share, weights=guesses, increasing=False).x, dtype=np.float64)
 
     def update(self, block: Tally, *, predicted: Sequence[float] | FloatArray | None = None) -> None:
         """Adds a block of trials.
@@ -146,8 +151,8 @@ class EProcess:
     def _mixture(self) -> FloatArray:
         """Log wealth of the fixed stakes on the first k levels, averaged over stakes and k; falls with eps.
 
-        Closed form in the counts so far. A stake above 1/(rho + d) would risk more than it has: it is not
-        played against that eps.
+        Closed form in the counts so far. A stake above 1/(rho + d) would risk more than it has: its share of
+        the capital is given up against that eps, which keeps the wealth falling with eps.
         """
         right, wrong = np.cumsum(self._right)[:, None, None], np.cumsum(self._wrong)[:, None, None]
         stake, rho = self._stakes, np.exp(self._grid)[:, None]

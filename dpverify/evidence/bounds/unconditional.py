@@ -28,7 +28,7 @@ _TOLERANCE = 1e-6  # eps_lower is this close to the largest rejected eps
 
 @dataclass(frozen=True)
 class UnconditionalTest:
-    """Outcomes (v, w) with v at least least_right(w); error = level of the test + nothing else.
+    """p(eps) = max over w of Pr[an outcome at least as extreme], c = e^eps w + d, plus `nuisance_level`.
 
     nuisance_level   spent on the interval for the wrong rate; no p-value is smaller
     order_level      level of the conditional bound that orders the outcomes; any value is valid
