@@ -3,6 +3,8 @@
 import decimal
 import itertools
 import math
+import pickle
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -279,3 +281,17 @@ def test_sparse_vector_settings() -> None:
     for wrong in ({"cutoff": 0}, {"cutoff": 1.0}, {"threshold": math.nan}, {"eps": -1.0}):
         with pytest.raises(ParameterError):
             SparseVector(**{"eps": 1.0, "sensitivity": ONE, **wrong})
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RandomisedResponse(eps=1.0, k=3),
+        *(kind(eps=1.0, sensitivity=ONE) for kind in (Exponential, NoisyMax, SparseVector)),
+    ],
+)
+def test_settings_are_values(mechanism: Any) -> None:
+    copy = pickle.loads(pickle.dumps(mechanism))
+    assert copy == mechanism
+    assert hash(copy) == hash(mechanism)
+    assert copy != replace(mechanism, eps=2.0)
