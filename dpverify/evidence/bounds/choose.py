@@ -20,6 +20,7 @@ from dpverify.evidence.tally import Tally
 
 _FEW = 60  # guesses: below, the discreteness of the two-step test costs more than the search does
 _MANY = 5000  # wrong guesses: above, the two-step test is as good and a thousand times faster
+_FINALISTS = 3  # weightings, by their normal approximation, whose exact promise is worked out
 _LARGEST = 8  # weight: finer ones gain nothing
 
 
@@ -58,7 +59,8 @@ def choose_test(
     revealed = trials * slack(predicted, delta)
     if predicted.right.size > 1 and revealed < 0.5:
         weighted = [WeightedTest(weights) for weights in _weights(predicted, promise(best))]
-        challenger = max(weighted, key=promise, default=None)
+        weighted.sort(key=lambda each: -each.approximate(predicted, delta=delta, significance=significance))
+        challenger = max(weighted[:_FINALISTS], key=promise, default=None)
         if challenger is not None and promise(challenger) > promise(best):
             return challenger
     right, wrong = pooled(predicted, best.levels)
