@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
@@ -60,12 +59,15 @@ def choose_test(
     revealed = trials * slack(predicted, delta)
     if predicted.right.size > 1 and revealed < 0.5:
         bound = promise(best)
-        weights = max(_weights(predicted, bound), key=lambda each: _rough(predicted, each, significance), default=None)
-        if weights is not None:
-            rough_gain = _rough(predicted, weights, significance) - _rough(predicted, _one_weight(best), significance)
+
+        def rough(weights: tuple[int, ...]) -> float:
+            return WeightedTest(weights).approximate(predicted, delta=delta, significance=significance)
+
+        weights = max(_weights(predicted, bound), key=rough, default=None)
+        # a weighted certificate costs a search over convolutions: only where it promises something for that
+        if weights is not None and rough(weights) - rough(_one_weight(best, predicted)) > _WORTH_IT * bound:
             challenger = WeightedTest(weights)
-            # its certificate costs a search over convolutions: only where it promises something for that
-            if rough_gain > _WORTH_IT * bound and promise(challenger) > bound:
+            if promise(challenger) > bound:
                 return challenger
     right, wrong = pooled(predicted, best.levels)
     if delta > 0 and wrong <= _MANY and (right + wrong <= _FEW or wrong < 1 or revealed >= 1):
@@ -91,24 +93,9 @@ def _weights(predicted: Tally, bound: float) -> list[tuple[int, ...]]:
     return list(found)
 
 
-def _one_weight(pool: BinomialTest | ThresholdTest) -> tuple[int, ...]:
-    """The pool as weights: 1 on its levels."""
-    return (1,) * (pool.levels or 0)
-
-
-def _rough(predicted: Tally, weights: tuple[int, ...], significance: float) -> float:
-    """Normal approximation to what `WeightedTest(weights)` certifies at delta = 0: to rank candidates by."""
-    weight = np.zeros(predicted.right.size)
-    weight[: len(weights)] = weights
-    guesses = predicted.right + predicted.wrong
-    score, total, squares = weight @ predicted.right, weight @ guesses, weight**2 @ guesses
-    if not total > 0:
-        return 0.0
-    # score = total r + z sqrt(squares r (1 - r)), solved for r: Wilson's limit with squares/total^2 for 1/n
-    z2 = float(special.ndtri(significance)) ** 2 * squares / total**2
-    share = score / total
-    centre, spread = share + z2 / 2, np.sqrt(z2 * share * (1 - share) + z2**2 / 4)
-    return max(float(special.logit((centre - spread) / (1 + z2))), 0.0)
+def _one_weight(pool: BinomialTest | ThresholdTest, predicted: Tally) -> tuple[int, ...]:
+    """The pool as weights: 1 on its levels, 0 beyond."""
+    return tuple(int(level < (pool.levels or predicted.right.size)) for level in range(predicted.right.size))
 
 
 def _predicted(trials: int, expected_right: object, expected_wrong: object, one_sided: bool) -> Tally:
