@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 from dpverify.claims.claim import Claim
 from dpverify.evidence import curve_power, power
@@ -66,7 +65,6 @@ def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: flo
     return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
 
 
-@lru_cache(maxsize=8)  # an attack is frozen and hashed by identity: the bound and its course share one choice
 def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
     return choose_test(
         trials=attack.expected.trials,

@@ -61,9 +61,9 @@ class WeightedTest:
         if score == 0:
             return 1.0
         parts = [_Part.of(int(weights.max()), tally.trials, slack(tally, delta))]
-        guesses = np.bincount(weights, weights=right + wrong)  # levels of equal weight have one law
         parts += [
-            _Part.of(each, int(guesses[each]), float(special.expit(eps))) for each in np.flatnonzero(guesses).tolist()
+            _Part.of(int(weight), int(m), float(special.expit(eps)))
+            for weight, m in zip(weights, right + wrong, strict=True)
         ]
         return _tail(parts, score)
 

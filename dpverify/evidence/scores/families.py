@@ -91,6 +91,8 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
 
 
 def _simplest_near_best(values: list[FloatArray], trials: SelectionTrials) -> int:
+    if len(values) == 1:
+        return 0
     losses = [log_loss(scores, trials.first) for scores in values]
     best = int(np.argmin([loss.mean() for loss in losses]))
     for index in range(best):
