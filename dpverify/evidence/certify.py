@@ -31,7 +31,12 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
     event, fraction = tally.pooled(attack.event), attack.event_fraction
     if is_curve(claim):
-        curve = CurveTest(claim, abstains=attack.side is not Side.ALWAYS)
+        curve = CurveTest(
+            claim,
+            abstains=attack.side is not Side.ALWAYS,
+            nuisance_level=significance / 50,
+            order_level=significance,
+        )
         eps_lower = curve.eps_lower(event, delta=claim.delta, significance=significance)
         number_lower, name = curve.number_lower(event, significance=significance), curve.name
         number = curve_power.detectable_number(
