@@ -1,10 +1,10 @@
 """The dataset of a continual counter: one item a time step, for many counters at once."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from dataclasses import dataclass
 
 from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Difference
