@@ -12,6 +12,7 @@ Seeded draws in floating point: for verification, not for releasing real data.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,8 @@ import numpy.typing as npt
 
 from dpverify.accounting.ledger import DiscreteLaplaceNoise, Event, Exposed, GaussianNoise, LaplaceNoise, Sensitivity
 from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.base.rounding import div_up, sqrt_up
 
 Array = npt.NDArray[Any]
 
@@ -149,3 +152,25 @@ class NoNoise:
 
     def event(self, what: str, changed: Sensitivity) -> Event:
         return Exposed(what=what)
+
+
+def calibrated(
+    coordinates: int, *, eps: float | None = None, rho: float | None = None, discrete: bool = False
+) -> Noise:
+    """The smallest noise for a vector of which `coordinates` entries move by at most 1, rounded up.
+
+    eps-DP: (discrete) Laplace of scale coordinates/eps.  rho-zCDP: Gaussian with sigma^2 = coordinates/(2 rho)
+    (Bun, Steinke 2016, Proposition 1.6). Exactly one of `eps` and `rho` is given.
+    """
+    require.integer(at_least=1, coordinates=coordinates)
+    if (eps is None) == (rho is None):
+        raise ParameterError("eps, rho", (eps, rho), "exactly one of the two")
+    if eps is not None:
+        require.positive(eps=eps)
+        scale = div_up(coordinates, eps)
+        return DiscreteLaplace(scale) if discrete else Laplace(scale)
+    require.positive(rho=rho)
+    if discrete:
+        raise ParameterError("discrete", True, "False with rho: the integer noise here is for eps")
+    assert rho is not None
+    return Gaussian(sqrt_up(Fraction(coordinates) / (2 * Fraction(rho))))
