@@ -174,4 +174,4 @@ def variance_shares(depth: int) -> npt.NDArray[np.float64]:
 
 
 def _trailing_zeros(ends: Array) -> Array:
-    return np.bitwise_count((ends & -ends) - 1).astype(np.int64)
+    return np.asarray(np.bitwise_count((ends & -ends) - 1), dtype=np.int64)
