@@ -12,6 +12,7 @@ Each offers `release(stream, *, rng, size)`, `counts(released)`, `ledger`, `log_
 from mechanisms.counters.binary import BinaryCounter as BinaryCounter
 from mechanisms.counters.honaker import HonakerCounter as HonakerCounter
 from mechanisms.counters.logbase import LogBase as LogBase
+from mechanisms.counters.noise import DiscreteGaussian as DiscreteGaussian
 from mechanisms.counters.noise import DiscreteLaplace as DiscreteLaplace
 from mechanisms.counters.noise import Gaussian as Gaussian
 from mechanisms.counters.noise import Laplace as Laplace

@@ -30,7 +30,7 @@ from dpverify.base.rounding import div_up
 from dpverify.claims.neighbours import Pair, Relation
 from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import calibrated, DiscreteLaplace, Laplace, Noise, NoNoise
+from mechanisms.counters.noise import calibrated, DiscreteGaussian, DiscreteLaplace, Laplace, Noise, NoNoise
 from mechanisms.counters.stream import Stream
 
 Array = npt.NDArray[Any]
@@ -204,7 +204,7 @@ def checked_values(data: Any, counter: Any) -> Array:
         raise ParameterError("data", data.values.shape, f"of shape {(counter.releases, *counter.cells)}")
     if data.touches > counter.touches:
         raise ParameterError("data", data.touches, f"items that touch at most {counter.touches} cells")
-    if isinstance(counter.noise, DiscreteLaplace):
+    if isinstance(counter.noise, DiscreteLaplace | DiscreteGaussian):
         whole = data.values.astype(np.int64)
         if (whole != data.values).any():
             raise ParameterError("data", data.values, "whole numbers, as the noise is")

@@ -27,7 +27,7 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import DiscreteLaplace, Gaussian, Laplace, Noise, NoNoise
+from mechanisms.counters.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Noise, NoNoise
 
 Array = npt.NDArray[Any]
 _SLACK = 1 + 1e-9  # far above the relative error of the tails below (1e-12), so that a bound stays a bound
@@ -56,13 +56,18 @@ def printed_bound(horizon: int, eps: float, beta: float, *, log: LogBase) -> flo
 
 
 def provable_bound(counter: Weighted, beta: float, *, counters: int = 1) -> float:
-    """max_t b (2 |a_t|_2 sqrt(l) + |a_t|_inf l), l = ln(2 counters R/beta); for Gaussian noise `numerical_bound`."""
+    """max_t b (2 |a_t|_2 sqrt(l) + |a_t|_inf l), l = ln(2 counters R/beta); (discrete) Gaussian: see below.
+
+    Discrete Gaussian noise is sub-Gaussian with its sigma (Canonne, Kamath, Steinke 2020, section 3.2):
+    max_t sigma |a_t|_2 sqrt(2 l). Gaussian noise has `numerical_bound`.
+    """
     require.open_unit(beta=beta)
     require.integer(at_least=1, counters=counters)
-    noise = counter.noise
+    noise, (l2, sup) = counter.noise, counter.weights
+    log_odds = math.log(2 * counters * len(l2) / beta)
+    if isinstance(noise, DiscreteGaussian):
+        return float(noise.sigma * l2.max() * math.sqrt(2 * log_odds))
     if isinstance(noise, Laplace | DiscreteLaplace):
-        l2, sup = counter.weights
-        log_odds = math.log(2 * counters * len(l2) / beta)
         return float((noise.scale * (2 * l2 * math.sqrt(log_odds) + sup * log_odds)).max())
     return numerical_bound(counter, beta, counters=counters)
 

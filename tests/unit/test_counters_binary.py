@@ -12,10 +12,10 @@ from dpverify.claims.neighbours import Pair, Relation
 from mechanisms.counters import dyadic
 from mechanisms.counters.binary import BinaryCounter
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import DiscreteLaplace, Gaussian, Laplace, NoNoise
+from mechanisms.counters.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NoNoise
 from mechanisms.counters.stream import Stream
 
-NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0)]
+NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0), DiscreteGaussian(2.0)]
 
 
 def exact_eps(counter, relation=Relation.REPLACE_ONE) -> Fraction:
@@ -34,7 +34,7 @@ def exact_eps(counter, relation=Relation.REPLACE_ONE) -> Fraction:
 @pytest.mark.parametrize("releases", [1, 2, 3, 7, 8, 21])
 def test_streaming_equals_whole_stream_bit_for_bit(noise, releases):
     values = np.random.default_rng(1).integers(0, 2, size=(releases, 2, 3)).astype(float)
-    if not isinstance(noise, DiscreteLaplace):
+    if not isinstance(noise, DiscreteLaplace | DiscreteGaussian):
         values /= 3  # sums that round
     counter = BinaryCounter(releases=releases, noise=noise, cells=(2, 3), touches=6)
     whole = counter.release(Stream(values), rng=np.random.default_rng(7), size=5)
@@ -104,6 +104,7 @@ def direct_density(outputs, values, log_density):
         (Laplace(1.5), stats.laplace(scale=1.5).logpdf),
         (DiscreteLaplace(1.5), stats.dlaplace(1 / 1.5).logpmf),
         (Gaussian(2.0), stats.norm(scale=2.0).logpdf),
+        (DiscreteGaussian(2.0), stats.norm(scale=2.0).logpdf),  # the same up to a constant
     ],
 )
 @pytest.mark.parametrize("item", [0, 1, 2])

@@ -11,7 +11,7 @@ from mechanisms.counters import errors
 from mechanisms.counters.binary import BinaryCounter
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import DiscreteLaplace, Gaussian, Laplace
+from mechanisms.counters.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from mechanisms.counters.single_noise import SingleNoiseCounter
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import ToeplitzCounter
@@ -100,6 +100,7 @@ COUNTERS = [
     BinaryCounter(releases=13, noise=Laplace(1.0)),
     BinaryCounter(releases=13, noise=DiscreteLaplace(1.0)),
     BinaryCounter(releases=13, noise=Gaussian(1.0)),
+    BinaryCounter(releases=13, noise=DiscreteGaussian(1.0)),
     HonakerCounter(releases=13, noise=Laplace(1.0)),
     HonakerCounter(releases=13, noise=DiscreteLaplace(0.3)),
     HonakerCounter(releases=13, noise=Gaussian(1.0)),
@@ -125,7 +126,7 @@ def test_bounds_hold_in_simulation(counter, beta):
     assert stats.binomtest(failures, 20_000, beta, alternative="greater").pvalue > ALPHA
 
 
-@pytest.mark.parametrize("counter", [COUNTERS[0], COUNTERS[2], COUNTERS[6]], ids=repr)
+@pytest.mark.parametrize("counter", [COUNTERS[0], COUNTERS[2], COUNTERS[7]], ids=repr)
 def test_numerical_bound_holds_and_is_not_far_off(counter):
     """beta = 0.05, n = 40,000: the failure rate is at most beta (exact test, level ALPHA) and above beta/5.
 
@@ -156,7 +157,7 @@ def test_more_counters_need_a_larger_bound_and_the_union_is_exact():
 def test_no_noise_has_no_error_and_unknown_sums_are_refused():
     assert errors.numerical_bound(BinaryCounter.printed(1, 1.0, log=LogBase.E), 0.1) == 0
     with pytest.raises(ParameterError):
-        errors.numerical_bound(COUNTERS[3], 0.1)
+        errors.numerical_bound(COUNTERS[4], 0.1)
     for bad in (0.0, 1.0, float("nan")):
         with pytest.raises(ParameterError):
             errors.provable_bound(COUNTERS[0], bad)
