@@ -58,8 +58,8 @@ def printed(
     return subject(name, central, refuted=refuted, statement=where)
 
 
-fair = subject("corrected", Central.corrected(1.0, two_actions, 2), statement="scale D L / eps")
-long_fair = Central.corrected(1.0, two_actions, 2)
+right = Central.corrected(1.0, two_actions, 2)
+fair = subject("corrected", right, statement="scale D L / eps")
 absent_claim = replace(fair.claim, relation=Relation.ADD_OR_REMOVE_ONE)
 
 TREE, NODE, LOG2, LN = Reading.TREE, Reading.NODE, LogBase.TWO, LogBase.E
@@ -90,8 +90,8 @@ subjects = [
         pairs=(absence(constant(two_actions, 2), 0),),
         statement=STATEMENT + " (scale D L / eps; against an absent user half of eps)",
     ),
-    planted(fair, "half-noise", half_noise(long_fair)),
-    planted(fair, "add-remove-scale", add_remove_scale(long_fair)),
-    planted(fair, "summed-visits", SummedVisits(long_fair)),
-    planted(fair, "shared-noise", SharedNoise(long_fair)),
+    planted(fair, "half-noise", half_noise(right)),
+    planted(fair, "add-remove-scale", add_remove_scale(right)),
+    planted(fair, "summed-visits", SummedVisits(right), trials=10_000),
+    planted(fair, "shared-noise", SharedNoise(right), trials=10_000),
 ]

@@ -124,8 +124,9 @@ subjects = [
         "noise-reused-between-levels",
         NoiseReusedBetweenLevels(BinaryCounter.calibrated(4, 1.0)),
         pairs=(Pair(Stream([0, 0, 0, 0]), Stream([0, 1, 0, 0]), name="item 2 replaced"),),
+        trials=10_000,
     ),
-    planted(tree, "zeros-not-fed", ZerosNotFed(BinaryCounter.calibrated(4, 1.0))),
+    planted(tree, "zeros-not-fed", ZerosNotFed(BinaryCounter.calibrated(4, 1.0)), trials=10_000),
     planted(full_tree, "half-noise", half_noise(full_tree.target)),
     planted(root, "last-column", LastColumn.for_claim(0.5, 16)),
 ]

@@ -34,7 +34,7 @@ from mechanisms.counters.noise import calibrated, DiscreteGaussian, DiscreteLapl
 from mechanisms.counters.stream import Stream
 
 Array = npt.NDArray[Any]
-View = Literal["outputs", "nodes"]
+CounterView = Literal["outputs", "nodes"]
 
 
 def changed_cells(touches: int, cells: tuple[int, ...]) -> Sensitivity:
@@ -57,7 +57,7 @@ class BinaryCounter:
     noise: Noise
     cells: tuple[int, ...] = ()
     touches: int = 1
-    view: View = "outputs"
+    view: CounterView = "outputs"
 
     def __post_init__(self) -> None:
         require.integer(at_least=1, releases=self.releases)
@@ -88,7 +88,7 @@ class BinaryCounter:
         discrete: bool = False,
         cells: tuple[int, ...] = (),
         touches: int = 1,
-        view: View = "outputs",
+        view: CounterView = "outputs",
     ) -> Self:
         """The smallest noise for eps-DP, b = D L / eps, or for rho-zCDP, sigma^2 = D L / (2 rho); rounded up."""
         (shift,) = changed_cells(touches, cells).under(relation)

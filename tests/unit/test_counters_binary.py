@@ -227,6 +227,13 @@ def test_transcript_ratio_uses_each_runs_own_increments():
         assert together[run] == pytest.approx(by_hand.sum(), abs=1e-12)
 
 
+@pytest.mark.parametrize("noise", [*NOISES, NoNoise()])
+def test_equal_datasets_cannot_be_told_apart(noise):
+    counter = BinaryCounter(releases=3, noise=noise)
+    seen = counter.release(Stream([1, 0, 1]), rng=np.random.default_rng(0), size=5)
+    assert np.array_equal(counter.log_ratio(seen, Pair(Stream([1, 0, 1]), Stream([1, 0, 1]))), np.zeros(5))
+
+
 def test_datasets_outside_the_ledger_are_refused():
     counter = BinaryCounter(releases=2, noise=Laplace(1.0), cells=(3,), touches=1)
     rng = np.random.default_rng(0)
