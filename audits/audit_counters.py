@@ -10,7 +10,15 @@ import numpy as np
 
 from audits.planted.counters import half_noise, LastColumn, NoiseReusedBetweenLevels, OneNodeTooFew, ZerosNotFed
 from dpverify import GaussianDP, Pair, planted, PureDP, Relation, Subject, ZCDP
-from mechanisms.counters import BinaryCounter, HonakerCounter, LogBase, SingleNoiseCounter, Stream, ToeplitzCounter
+from mechanisms.counters import (
+    BinaryCounter,
+    BufferedCounter,
+    HonakerCounter,
+    LogBase,
+    SingleNoiseCounter,
+    Stream,
+    ToeplitzCounter,
+)
 
 PAPER = "PUCB (Vietri, Balle, Krishnamurthy, Wu)"
 THEOREM_12 = "Theorem 12: the binary mechanism with parameters T, eps is eps-DP"
@@ -106,6 +114,7 @@ subjects = [
     holds("honaker-gaussian", HonakerCounter.calibrated(4, rho=0.5), ZCDP(0.5)),
     root,
     holds("toeplitz-gdp", ToeplitzCounter.calibrated(16, rho=0.5), GaussianDP(1.0)),
+    holds("buffered", BufferedCounter.calibrated(16, rho=0.5), ZCDP(0.5)),
     single,
     replace(
         single,

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from mechanisms.counters import BinaryCounter, HonakerCounter, Stream, ToeplitzCounter
+from mechanisms.counters import BinaryCounter, BufferedCounter, HonakerCounter, Stream, ToeplitzCounter
 from mechanisms.counters.comparison import at_equal_eps, at_equal_rho, CounterError
 
 LENGTHS = (16, 255, 256, 1024, 20_000)
@@ -50,6 +50,8 @@ def main() -> None:
     print(f"  honaker, the same:                                             {seconds(honaker, 20):6.2f}")
     toeplitz = ToeplitzCounter.calibrated(20_000, rho=0.5, cells=(240,), touches=touches)
     print(f"  toeplitz, R = 20,000, 1 run of 240 cells, item by item:        {seconds(toeplitz, 1):6.2f}")
+    buffered = BufferedCounter.calibrated(20_000, rho=0.5, cells=cells, touches=touches)
+    print(f"  buffered, R = 20,000, 20 runs of 240 cells, item by item:      {seconds(buffered, 20):6.2f}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
     binary        the tree of PUCB's Algorithm 5, as printed and calibrated
     honaker       the full tree with averaging: the same privacy, about half the variance
     toeplitz      square-root factorisation with Gaussian noise
+    buffered      nearly the same with O(log R) memory
     single_noise  negative control: one draw for all prefixes
 
 Each offers `release(stream, *, rng, size)`, `counts(released)`, `ledger`, `log_ratio(outputs, pair)` and
@@ -10,6 +11,7 @@ Each offers `release(stream, *, rng, size)`, `counts(released)`, `ledger`, `log_
 """
 
 from mechanisms.counters.binary import BinaryCounter as BinaryCounter
+from mechanisms.counters.buffered import BufferedCounter as BufferedCounter
 from mechanisms.counters.honaker import HonakerCounter as HonakerCounter
 from mechanisms.counters.logbase import LogBase as LogBase
 from mechanisms.counters.noise import DiscreteGaussian as DiscreteGaussian

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from mechanisms.counters import errors
 from mechanisms.counters.binary import BinaryCounter
+from mechanisms.counters.buffered import BufferedCounter
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.toeplitz import ToeplitzCounter
 
@@ -40,11 +41,12 @@ def at_equal_eps(releases: int, eps: float, *, beta: float = 0.05) -> Mapping[st
 
 
 def at_equal_rho(releases: int, rho: float, *, beta: float = 0.05) -> Mapping[str, CounterError]:
-    """The two trees and the square-root factorisation with Gaussian noise, all rho-zCDP."""
+    """The two trees and the square-root factorisations with Gaussian noise, all rho-zCDP."""
     counters: dict[str, errors.Weighted] = {
         "binary": BinaryCounter.calibrated(releases, rho=rho),
         "honaker": HonakerCounter.calibrated(releases, rho=rho),
         "toeplitz": ToeplitzCounter.calibrated(releases, rho=rho),
+        "buffered": BufferedCounter.calibrated(releases, rho=rho),
     }
     return _compared(counters, beta)
 

@@ -11,7 +11,7 @@ Error       output(t) has deviation sigma (sum_{k < t} r_k^2)^{1/2}: at most D^{
             (ln R)/pi + 1.07 where the binary tree has about log2 R + 1.
 Laplace     is not offered: the l1 norm of the column is sum_{k < R} r_k ~ 2 (R/pi)^{1/2}, far above log2 R + 1.
 Memory      the noise depends on R only through what is cut off, never on data, so a stream draws all of it when
-            it is opened: R x runs x cells numbers. The trees need log R instead of R.
+            it is opened: R x runs x cells numbers. The trees and `buffered` need some log R instead of R.
 Source      Bennett 1977; Fichtenberger, Henzinger, Upadhyay 2023, Theorem 1; Henzinger, Upadhyay, Upadhyay 2023;
             Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024.
 """
@@ -79,23 +79,33 @@ class ToeplitzCounter:
         """The smallest sigma with D l2^2/(2 sigma^2) <= rho, rounded up."""
         require.positive(rho=rho)
         (shift,) = changed_cells(touches, cells).under(relation)
-        variance = shift.count * Fraction(column_norm(releases)) ** 2 / (2 * Fraction(rho))
+        variance = shift.count * Fraction(cls.column_norm(releases)) ** 2 / (2 * Fraction(rho))
         return cls(releases=releases, noise=Gaussian(sqrt_up(variance)), cells=cells, touches=touches)
+
+    @staticmethod
+    def column_norm(releases: int) -> float:
+        """Most that a change of 1 moves the encoded stream in l2, rounded up."""
+        return column_norm(releases)
 
     @cached_property
     def coefficients(self) -> npt.NDArray[np.float64]:
-        """First column of B."""
+        """First column of the decoder B, A = B C."""
         return coefficients(self.releases)
+
+    @cached_property
+    def encoder(self) -> npt.NDArray[np.float64]:
+        """First column of the encoder C; here C = B."""
+        return self.coefficients
 
     @property
     def ledger(self) -> Ledger:
-        """One Gaussian release of B x: every changed cell moves it by the column norm."""
-        norm, changed = column_norm(self.releases), changed_cells(self.touches, self.cells)
+        """One Gaussian release of C x: every changed cell moves it by the column norm."""
+        norm, changed = self.column_norm(self.releases), changed_cells(self.touches, self.cells)
         moved = {
             name: tuple(Shift(norm, shift.count) for shift in shifts or ())
             for name, shifts in (("replace", changed.replace), ("add_remove", changed.add_remove))
         }
-        return Ledger(self.noise.event("B x, the square-root encoded stream", Sensitivity(**moved)))
+        return Ledger(self.noise.event("C x, the encoded stream", Sensitivity(**moved)))
 
     @property
     def weights(self) -> tuple[Array, Array]:
@@ -113,14 +123,14 @@ class ToeplitzCounter:
         return released
 
     def log_ratio(self, outputs: Array, pair: Pair) -> Array:
-        """<y - A (x + x')/2, w>/sigma^2 with w = B^-T B (x - x'): one inner product a trial, no inversion."""
+        """<y - A (x + x')/2, w>/sigma^2 with w = B^-T C (x - x'): one inner product a trial."""
         first, second = (checked_values(data, self) for data in pair)
         return self.transcript_log_ratio(outputs, first[None], second[None])
 
     def transcript_log_ratio(self, outputs: Array, first: Array, second: Array) -> Array:
         """Log likelihood ratio given the exact increments, (runs or 1, R, *cells); see `binary`."""
-        moved = _convolve(self.coefficients, np.moveaxis(first - second, 1, 0))
-        inverse = -self.coefficients / (2 * np.arange(self.releases) - 1)  # (1 - x)^{1/2}
+        moved = _convolve(self.encoder, np.moveaxis(first - second, 1, 0))
+        inverse = np.diff(self.encoder, prepend=0.0)  # B^-1 = C A^-1
         along = _convolve(inverse, moved[::-1])[::-1]  # B^-T is B^-1 with time reversed
         middle = np.cumsum((first + second) / 2, axis=1)
         ratio = (outputs - middle) * np.moveaxis(along, 0, 1)
@@ -141,10 +151,18 @@ class ToeplitzStream:
     """Running sums plus the noise that was drawn in advance; bit for bit what `release` gives."""
 
     def __init__(self, counter: ToeplitzCounter, runs: int, rng: np.random.Generator) -> None:
+        shape = (runs, *counter.cells)
+        self._noise = counter.correlated(counter.noise.draw(counter.releases, shape, rng=rng))
+        self._begin(counter, shape)
+
+    def _begin(self, counter: ToeplitzCounter, shape: tuple[int, ...]) -> None:
         self.counter = counter
         self.time = 0
-        self._noise = counter.correlated(counter.noise.draw(counter.releases, (runs, *counter.cells), rng=rng))
-        self._sum: Array = np.zeros((runs, *counter.cells))
+        self._sum: Array = np.zeros(shape)
+
+    def _noise_now(self) -> Array:
+        now: Array = self._noise[self.time]
+        return now
 
     def feed(self, increments: Array) -> Array:
         """Item of time t in, noisy prefix count of items 1..t out; both (runs, *cells)."""
@@ -154,8 +172,8 @@ class ToeplitzStream:
         if increments.shape != self._sum.shape:
             raise ParameterError("increments", increments.shape, f"of shape {self._sum.shape}")
         self._sum = self._sum + increments
+        noisy: Array = self._sum + self._noise_now()
         self.time += 1
-        noisy: Array = self._sum + self._noise[self.time - 1]
         return noisy
 
 

@@ -265,3 +265,29 @@ def test_streams_are_checked_and_know_their_differences():
     for other in (Stream([1, 0]), Stream([[1], [0], [1]]), Stream([0, 1, 1])):
         with pytest.raises(UsageError):
             Pair(Stream([1, 0, 1]), other).checked(Relation.REPLACE_ONE)
+
+
+# Spec table: PUCB's three families together, true/claimed under replace-one. (T, R, log2, ln)
+PUCB = [
+    (2, 2, 4.00, 5.77),
+    (2, 1, 2.00, 2.89),
+    (3, 3, 2.52, 3.64),
+    (4, 4, 3.00, 4.33),
+    (4, 3, 2.00, 2.89),
+    (5, 5, 2.58, 3.73),
+    (1000, 1000, 2.01, 2.90),
+    (1024, 1024, 2.20, 3.17),
+    (1024, 1023, 2.00, 2.89),
+]
+
+
+@pytest.mark.parametrize(("horizon", "releases", "log2", "ln"), PUCB)
+@pytest.mark.parametrize("steps", [1, 4])
+def test_counters_of_pucb_spend_what_the_table_says(horizon, releases, log2, ln, steps):
+    """eps' = eps/(3H), an item touches H cells in each of three families; half of it under add-or-remove."""
+    for base, expected in ((LogBase.TWO, log2), (LogBase.E, ln)):
+        counter = BinaryCounter.printed(
+            horizon, 1 / (3 * steps), log=base, releases=releases, cells=(6 * steps,), touches=3 * steps
+        )
+        assert float(exact_eps(counter)) == pytest.approx(expected, abs=6e-3)
+        assert exact_eps(counter, Relation.ADD_OR_REMOVE_ONE) == exact_eps(counter) / 2
