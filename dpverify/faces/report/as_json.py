@@ -17,7 +17,7 @@ SCHEMA = "dpverify/records/1"
 _INFINITY = "\x00infinity"  # control characters do not occur in names
 
 
-def dumps(result: SuiteResult) -> str:
+def render(result: SuiteResult) -> str:
     """The whole result as a JSON document."""
     document = {
         "schema": SCHEMA,
@@ -32,7 +32,7 @@ def dumps(result: SuiteResult) -> str:
 
 
 def load(path: Path) -> SuiteResult:
-    """Inverse of `dumps`; UsageError for a file that is not such a document."""
+    """Inverse of `render`; UsageError for a file that is not such a document."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:

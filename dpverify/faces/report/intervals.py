@@ -63,9 +63,7 @@ def _upright(at: float, kind: str, gap: int) -> str:
 
 
 def _arrow(at: float, kind: str, way: int) -> str:
-    return (
-        f'<svg x="{at:.1f}%" y="{HEIGHT // 2}" overflow="visible"><path class="{kind}" d="M0 -5L{8 * way} 0L0 5z"/></svg>'
-    )
+    return f'<svg x="{at:.1f}%" y="{HEIGHT // 2}" overflow="visible"><path class="{kind}" d="M0 -5L{8 * way} 0L0 5z"/></svg>'
 
 
 def scale() -> list[tuple[float, str]]:
