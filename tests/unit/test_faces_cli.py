@@ -91,7 +91,12 @@ def test_list_runs_nothing(folder, capsys):
         ("exits", "raise SystemExit(0)", 2, "audit_exits.py:1: cannot be loaded (SystemExit"),
         ("none", "x = 1", 2, "audit_none.py: must define `subjects`"),
         ("empty", "subjects = []", 2, "no audits found in checks"),
-        ("shape", GOOD.replace("size=size)", "size=size + 1)"), 3, "shape/count: noisy: release(..., size=1) returned"),
+        (
+            "shape",
+            GOOD.replace("scale=SCALE, size=size)", "size=size + 1)"),
+            3,
+            "shape/count: noisy: release(..., size=1) returned",
+        ),
         ("raises", GOOD.replace("return", "raise ValueError('no') #"), 3, "raises/count: noisy: release raised ValueE"),
         ("pair", GOOD.replace("Pair(0.0, 1.0)", "None"), 3, "pair/count: pair = None: must be"),
         ("text", GOOD.replace("return", "return [{}] * size #"), 3, "text/count: noisy: release returned dtype object"),
@@ -101,14 +106,10 @@ def test_bad_input_is_one_line_and_no_verdict(folder, capsys, stem, text, code, 
     folder(stem, text)
     got, out, err = _says(capsys, "audit", "checks")
     assert got == code
-    lines = [
-        line
-        for line in (out + err).splitlines()
-        if "cannot" in line or "must" in line or "FAILED" in line or "no a" in line
-    ]
+    lines = err.splitlines() if code == 2 else [line for line in out.splitlines() if line.startswith("FAILED")]
     assert len(lines) == 1
     assert said in lines[0]
-    assert "REFUTED" not in out.replace("NOT_REFUTED", "REFUTED") or "0 subjects" in out
+    assert "REFUTED" not in out
     assert "Traceback" not in err
 
 

@@ -44,14 +44,10 @@ def render(result: SuiteResult) -> str:
 
 
 def _case(suite: etree.Element, record: AuditRecord, result: SuiteResult) -> None:
-    case = etree.SubElement(
-        suite,
-        "testcase",
-        classname=_class(record.subject),
-        name=_clean(record.subject),
-        time=f"{record.seconds:.3f}",
-        **({"file": _clean(record.file)} if record.file else {}),
-    )
+    facts = {"classname": _class(record.subject), "name": _clean(record.subject), "time": f"{record.seconds:.3f}"}
+    if record.file:
+        facts["file"] = _clean(record.file)
+    case = etree.SubElement(suite, "testcase", facts)
     said = f"{words.sentence(record)} {words.ledger_sentence(record)}"
     if record.verdict is Verdict.INCONCLUSIVE:
         etree.SubElement(case, "error", type="INCONCLUSIVE", message=_clean(said))

@@ -99,14 +99,6 @@ class Plot:
             f'<text class="{kind}" x="{WIDTH - RIGHT - 2}" y="{above:.1f}" text-anchor="end">{escape(word)}</text>'
         )
 
-    def word(self, point: Point, text: str, anchor: str = "start") -> None:
-        """Text at a point."""
-        across, down = self.at(point).split(",")
-        shift = {"start": 6, "end": -6, "middle": 0}[anchor]
-        self.parts.append(
-            f'<text x="{float(across) + shift:.1f}" y="{float(down) - 4:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
-        )
-
     def svg(self) -> str:
         """The drawing."""
         return (
