@@ -113,6 +113,11 @@ def _results(
     yield from ordered_map(_run, tasks, jobs=settings.jobs, backend=settings.backend)
 
 
+def run_subject(subject: Subject, settings: Settings, level: float) -> AuditRecord | Failure:
+    """One subject of a suite, each of its pairs at significance `level`."""
+    return _run(_Task(subject, settings, level))
+
+
 @dataclass(frozen=True)
 class _Task:
     subject: Subject

@@ -95,7 +95,7 @@ def test_list_runs_nothing(folder, capsys):
             "shape",
             GOOD.replace("scale=SCALE, size=size)", "size=size + 1)"),
             3,
-            "shape/count: noisy: release(..., size=1) returned",
+            "shape/count: noisy: release(..., size=1) ret",
         ),
         ("raises", GOOD.replace("return", "raise ValueError('no') #"), 3, "raises/count: noisy: release raised ValueE"),
         ("pair", GOOD.replace("Pair(0.0, 1.0)", "None"), 3, "pair/count: pair = None: must be"),
