@@ -42,6 +42,12 @@ class Tally:
         """Trials in which the rule did not abstain."""
         return int(self.right.sum() + self.wrong.sum())
 
+    def pooled(self, levels: int) -> "Tally":
+        """The guesses of the first `levels` levels as one level; the others become abstentions."""
+        return Tally.of(
+            int(self.right[:levels].sum()), int(self.wrong[:levels].sum()), self.trials, one_sided=self.one_sided
+        )
+
     def __add__(self, other: "Tally") -> "Tally":
         if self.one_sided != other.one_sided:
             raise ValueError("tallies of two different rules")

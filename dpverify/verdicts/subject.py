@@ -54,6 +54,10 @@ class Subject:
         if self.expected not in (REFUTED, NOT_REFUTED):
             raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
 
+    def named(self, name: str) -> "Subject":
+        """The same subject under another name."""
+        return replace(self, name=name)
+
 
 def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:
     """Twin of `subject` called `subject.name!name` whose target has a bug: same claim, must be REFUTED."""

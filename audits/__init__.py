@@ -1,0 +1,1 @@
+"""One declarative file a subject: claim, pairs, budget, planted twins."""

@@ -1,0 +1,167 @@
+"""The attack: score, event and test, all frozen before the first certifying trial.
+
+Guess "first" where the score is above the cut, "second" where it is below minus the cut, abstain between.
+The cut is chosen to maximise the *predicted certified bound* - neither the point estimate of the ratio, which
+favours rare lucky events, nor the accuracy, which favours guessing always.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.evidence.calibration import calibrate
+from dpverify.evidence.scores.families import Fitted
+from dpverify.evidence.scores.score import FloatArray, Score
+from dpverify.evidence.tally import IntArray, Tally
+from dpverify.trials.outcomes import Outcomes
+
+LEVELS = 24  # cuts at which guesses are counted, besides the event's
+CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
+ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
+FEWEST = 3  # selection trials beyond a candidate cut
+SAME = 1e-9  # scores closer than this (relatively) are one value: float rounding is not an event
+
+
+class Side(Enum):
+    """On which datasets the rule guesses."""
+
+    BOTH = "both"
+    FIRST = "first"
+    SECOND = "second"
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """A frozen rule: guess where |orientation * score| >= a cut, on the given side.
+
+    `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is what lies beyond
+    the first `event` levels together; the further levels are counted for tests that weigh levels and for plots.
+    """
+
+    score: Score
+    cuts: FloatArray
+    event: int
+    side: Side
+    orientation: int  # -1 where the selection trials show that the score points the other way
+    expected: Tally  # predicted tally of the certifying trials
+
+    def tally(self, first: Outcomes, second: Outcomes) -> Tally:
+        """Right and wrong guesses in a block of trials of the first and of the second dataset, by level."""
+        first_up, first_down = self._guesses(first)
+        second_up, second_down = self._guesses(second)
+        return Tally(len(first) + len(second), first_up + second_down, first_down + second_up, one_sided=self.one_sided)
+
+    def empty_tally(self) -> Tally:
+        """The tally of no trials."""
+        zero = np.zeros(len(self.cuts), np.int64)
+        return Tally(0, zero, zero, self.one_sided)
+
+    def _guesses(self, outcomes: Outcomes) -> tuple[IntArray, IntArray]:
+        """Guesses of the first and of the second dataset, by level."""
+        score = self.score(outcomes) if len(outcomes) else np.zeros(0)
+        signed = score if self.orientation > 0 else -score
+        up = self._levels(signed if self.side is not Side.SECOND else signed[:0])
+        down = self._levels(-signed if self.side is not Side.FIRST else signed[:0])
+        return up, down
+
+    def _levels(self, confidence: FloatArray) -> IntArray:
+        rising = self.cuts[::-1]
+        guessed = confidence[confidence >= rising[0]]  # most trials abstain, or are on the other side
+        passed = np.searchsorted(rising, guessed, side="right")  # number of cuts reached, at least one
+        return np.bincount(len(rising) - passed, minlength=len(rising))
+
+    @property
+    def one_sided(self) -> bool:
+        """True where the rule guesses only one dataset."""
+        return self.side is not Side.BOTH
+
+    @property
+    def cut(self) -> float:
+        """The cut that bounds the event."""
+        return float(self.cuts[self.event - 1])
+
+    def witness(self, first: str = "the first dataset", second: str = "the second dataset") -> str:
+        """The event in words."""
+        said = {
+            Side.BOTH: f"score >= {self.cut:.6g}: {first}; score <= {-self.cut:.6g}: {second}",
+            Side.FIRST: f"score >= {self.cut:.6g}: {first}",
+            Side.SECOND: f"score <= {-self.cut:.6g}: {second}",
+        }[self.side]
+        return f"{self.score.name} {said}; otherwise no guess"
+
+
+Gain = Callable[[FloatArray, FloatArray, int, bool], FloatArray]
+
+
+def choose(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain, *, one_sided: bool) -> Attack:
+    """The attack with the largest predicted bound on `trials` certifying trials.
+
+    `gain(right, wrong, trials, one_sided)` predicts the certified bound for arrays of expected counts.
+    `one_sided` also tries rules that guess only one dataset (worth it where delta > 0 halves the slack).
+    """
+    agreement = np.where(first, fitted.values, -fitted.values)
+    orientation = 1 if _bounded(agreement).mean() >= 0 else -1
+    values = orientation * fitted.values
+    best: tuple[float, Attack] | None = None
+    for side in (Side.BOTH, Side.FIRST, Side.SECOND) if one_sided else (Side.BOTH,):
+        predicted, attack = _best_event(fitted.score, values, first, trials, gain, side, orientation)
+        if best is None or predicted > best[0]:
+            best = predicted, attack
+    assert best is not None
+    return best[1]
+
+
+def _best_event(
+    score: Score,
+    values: FloatArray,
+    first: npt.NDArray[np.bool_],
+    trials: int,
+    gain: Gain,
+    side: Side,
+    orientation: int,
+) -> tuple[float, Attack]:
+    one_sided = side is not Side.BOTH
+    used = {Side.BOTH: values != 0, Side.FIRST: values > 0, Side.SECOND: values < 0}[side]
+    confidence = np.abs(_bounded(values[used]))
+    correct = (values[used] > 0) == first[used]
+    order = np.argsort(-confidence, kind="stable")
+    confidence, correct = confidence[order], correct[order]
+    ends = _candidate_ends(confidence, len(values))
+    if len(ends) == 0:  # the score never says anything: guess nothing
+        return 0.0, Attack(score, np.array([np.inf]), 1, side, orientation, Tally.of(0, 0, trials, one_sided=one_sided))
+    curves = calibrate(confidence, correct)
+    mean_right = np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends  # (curves, candidates)
+    guesses = ends / len(values) * trials
+    predicted = curves.weights @ gain(mean_right * guesses, (1 - mean_right) * guesses, trials, one_sided)
+    pick = int(np.argmax(predicted))
+
+    kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
+    lower_neighbour = np.r_[confidence, 0.0][ends[kept]]
+    cuts = (confidence[ends[kept] - 1] + lower_neighbour) / 2  # between two different values, away from rounding
+    right = np.diff(np.r_[0.0, (curves.weights @ mean_right[:, kept]) * guesses[kept]])
+    wrong = np.diff(np.r_[0.0, (curves.weights @ (1 - mean_right[:, kept])) * guesses[kept]])
+    expected = Tally(trials, np.floor(right).astype(np.int64), np.floor(wrong).astype(np.int64), one_sided)
+    event = int(np.searchsorted(kept, pick)) + 1
+    return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected)
+
+
+def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]:
+    """Numbers of most confident guesses at which a cut may lie: between two different values only."""
+    if len(confidence) == 0:
+        return np.zeros(0, np.int64)
+    different = confidence[:-1] - confidence[1:] > SAME * np.maximum(1.0, confidence[:-1])
+    ends = np.r_[np.nonzero(different)[0] + 1, len(confidence)]
+    enough = ends[ends >= min(FEWEST, len(confidence))]
+    sizes = np.diff(np.r_[0, ends])
+    atoms = ends[sizes >= ATOM * total]
+    wanted = np.geomspace(min(FEWEST, len(confidence)), len(confidence), CUTS)
+    spread = enough[np.minimum(np.searchsorted(enough, wanted), len(enough) - 1)]
+    return np.unique(np.r_[spread, atoms])
+
+
+def _bounded(scores: FloatArray) -> FloatArray:
+    """Infinite scores as very large ones, so that means and differences stay numbers."""
+    return np.clip(scores, -700.0, 700.0)

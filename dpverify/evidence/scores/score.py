@@ -1,0 +1,78 @@
+"""A score estimates log P(o)/Q(o) for an output o, P the law on the first dataset, Q on the second.
+
+A guess is "first" where the score is positive. Scores may be wrong: that costs power, never validity, since
+they are frozen before the certifying trials. Outputs that no formula reads (exceptions, NaN) are symbols,
+and symbols are scored by how often each dataset produced them in the selection trials.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.trials.collect import SelectionTrials
+from dpverify.trials.outcomes import Outcomes
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Score(Protocol):
+    """A frozen function of outcomes; picklable."""
+
+    @property
+    def name(self) -> str:
+        """How records call the score."""
+
+    def __call__(self, outcomes: Outcomes, /) -> FloatArray:
+        """Estimated log-likelihood ratio of every trial, shape (size,); never NaN."""
+        ...
+
+
+class Family(Protocol):
+    """A way to make a score from selection trials."""
+
+    def fit(self, trials: SelectionTrials, /) -> Score:
+        """A score learned from these trials, and nothing else."""
+        ...
+
+
+def log_odds(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
+    """Smoothed log of a ratio of counts: log (a + 1/2)/(b + 1/2)."""
+    return np.log((np.asarray(first, float) + 0.5) / (np.asarray(second, float) + 0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolTable:
+    """Scores of outcomes that are not numbers: {symbol: log odds}; a symbol never seen before scores 0."""
+
+    scores: Mapping[str, float]
+
+    @classmethod
+    def fit(cls, trials: SelectionTrials, rows: npt.NDArray[np.bool_]) -> "SymbolTable":
+        """Counts the symbols of the given rows on both datasets."""
+        names = symbols(trials.outcomes.take(rows))
+        seen, index = np.unique(names, return_inverse=True)
+        first = np.bincount(index, weights=trials.first[rows], minlength=len(seen))
+        second = np.bincount(index, weights=~trials.first[rows], minlength=len(seen))
+        return cls(dict(zip(seen.tolist(), log_odds(first, second).tolist(), strict=True)))
+
+    def __call__(self, outcomes: Outcomes) -> FloatArray:
+        seen, index = np.unique(symbols(outcomes), return_inverse=True)
+        return np.array([self.scores.get(str(name), 0.0) for name in seen], dtype=float)[index]
+
+
+def symbols(outcomes: Outcomes) -> npt.NDArray[np.str_]:
+    """Names of outcomes that are not ordinary values: the exception's, or which coordinates are not finite."""
+    if len(outcomes) == 0:
+        return np.array([], dtype="U1")
+    flat = outcomes.values.reshape(len(outcomes), -1)
+    if flat.dtype.kind == "f":
+        # one character a coordinate: number, NaN, +inf, -inf
+        marks = np.select([np.isnan(flat), np.isposinf(flat), np.isneginf(flat)], ["?", "+", "-"], ".")
+    else:
+        marks = np.full(flat.shape, ".")
+    patterns, index = np.unique(marks, axis=0, return_inverse=True)
+    names = np.array(["".join(row) for row in patterns])[index.reshape(-1)]
+    return names if outcomes.failures is None else np.where(outcomes.failed, outcomes.failures, names)
