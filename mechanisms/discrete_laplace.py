@@ -25,7 +25,7 @@ class DiscreteLaplace:
              `mechanisms.secure` it is fit for real data.
     Shapes   data: integers of any shape v; outputs: int64 (size, *v), in units of q.
     Raises   ParameterError for a scale outside [2^-9, 2^52], data of another type than integers.
-    Source   Ghosh, Roughgarden, Sundararajan 2012, Definition 2.1 (the geometric mechanism);
+    Source   Ghosh, Roughgarden, Sundararajan 2012, Section 2 (the geometric mechanism);
              sampling: Canonne, Kamath, Steinke 2020, Algorithm 2.
     """
 

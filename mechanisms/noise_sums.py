@@ -9,6 +9,9 @@ Tail. With u = b lambda in (0, 1), E exp(lambda Lap(b)) = 1/(1 - u^2), and the d
 1/(1 - sinh^2(u/2b)/sinh^2(1/2b)) <= 1/(1 - u^2), because sinh is convex and sinh 0 = 0. From
 -ln(1 - u^2) <= u^2/(1 - u^2) <= u^2/(1 - u) the sum of w is sub-gamma with variance factor 2 w b^2 and scale
 b, hence Pr[|sum| > b (2 sqrt(w l) + l)] <= 2 e^-l (Boucheron, Lugosi, Massart 2013, section 2.4).
+
+One term comes from `mechanisms.sampling`. More terms only ever simulate a sum of messages that were each noised
+on their own: the law is that of the sum, up to the float64 arithmetic of NumPy's samplers.
 """
 
 import math
@@ -18,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
+from mechanisms import sampling
 
 Array = npt.NDArray[Any]
 
@@ -29,7 +33,7 @@ def laplace_sum(scale: float, terms: int, shape: tuple[int, ...], *, rng: np.ran
     if terms == 0:
         return np.zeros(shape)
     if terms == 1:
-        return rng.laplace(scale=scale, size=shape)
+        return scale * sampling.laplace(rng, shape)
     return rng.gamma(terms, scale, size=shape) - rng.gamma(terms, scale, size=shape)
 
 
@@ -39,6 +43,8 @@ def discrete_laplace_sum(scale: float, terms: int, shape: tuple[int, ...], *, rn
     require.integer(at_least=0, terms=terms)
     if terms == 0:
         return np.zeros(shape, dtype=np.int64)
+    if terms == 1:
+        return sampling.discrete_laplace(rng, math.prod(shape), scale).reshape(shape)
     stop = -math.expm1(-1 / scale)  # 1 - q
     return rng.negative_binomial(terms, stop, size=shape) - rng.negative_binomial(terms, stop, size=shape)
 

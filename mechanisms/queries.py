@@ -77,12 +77,10 @@ def least_root(square: Fraction) -> float:
     return root
 
 
-def one_use(sensitivity: Sensitivity) -> Sensitivity:
-    """One affected step under every relation for which `sensitivity` is stated."""
-    return Sensitivity(
-        replace=None if sensitivity.replace is None else 1,
-        add_remove=None if sensitivity.add_remove is None else 1,
-    )
+def one_use_under(relation: Relation) -> Sensitivity:
+    """One affected step under `relation`; nothing is stated about the other one."""
+    replaced = relation is Relation.REPLACE_ONE
+    return Sensitivity(replace=1 if replaced else None, add_remove=None if replaced else 1)
 
 
 def checked_sensitivity(sensitivity: Sensitivity, relation: Relation) -> None:

@@ -24,7 +24,7 @@ class RandomisedResponse:
              rounded up too: reports are never less private than claimed.
     Shapes   data: integers 0..k-1 of any shape v, one report each; outputs: int64 (size, *v).
     Raises   ParameterError unless k >= 2, 0 < eps <= 30, data in range.
-    Source   Warner 1965 (k = 2); Kairouz, Bonawitz, Ramage 2016, equation (5).
+    Source   Warner 1965 (k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
     """
 
     eps: float
@@ -51,7 +51,7 @@ class RandomisedResponse:
     @property
     def claim(self) -> PureDP:
         """eps-LDP."""
-        return PureDP(self.eps, view=View.LOCAL, source="Kairouz, Bonawitz, Ramage 2016, equation (5)")
+        return PureDP(self.eps, view=View.LOCAL, source="Warner 1965; Kairouz, Bonawitz, Ramage 2016")
 
     @property
     def ledger(self) -> Ledger:

@@ -16,6 +16,7 @@ r_v = f_1(v)/f_0(v) = v/(m+1-v) (1-p)/p and w = a - k_{m+1}: a message 0 holds a
 bit 1. For m = 1, c_w/c_{w+1} = (w+1)/((k_1 - w) r_1). For m > 1 see `symmetric`.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -117,5 +118,6 @@ def _enumerated(users: int, noise: NoiseBits) -> FiniteLaws:
     laws = [histogram_law(users, ones, noise) for ones in range(users + 1)]
     outputs = sorted(set().union(*laws))
     vectors = [tuple(law.get(output, 0.0) for output in outputs) for law in laws]
-    pairs = tuple(zip(vectors[:-1], vectors[1:], strict=True))
-    return FiniteLaws(pairs=pairs, relation=Relation.REPLACE_ONE, what="the multiset of integer messages")
+    return FiniteLaws(
+        pairs=tuple(itertools.pairwise(vectors)), relation=Relation.REPLACE_ONE, what="the multiset of integer messages"
+    )

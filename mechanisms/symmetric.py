@@ -43,7 +43,7 @@ def log_coefficient_ratio(factors: Array, w: Array, log_r: Array) -> Array:
 
 def _one_kind(factors: Array, w: Array, log_r: Array) -> Array:
     """c_j = C(k, j) r^j."""
-    return np.log((w + 1) / (factors[:, 0] - w)) - log_r[0]
+    return np.asarray(np.log((w + 1) / (factors[:, 0] - w)) - log_r[0])
 
 
 def _tilted(factors: Array, w: Array, log_r: Array) -> Array:

@@ -54,8 +54,7 @@ def _profile_gain(
 
 
 def _mu(c: FloatArray, w: FloatArray) -> FloatArray:
-    mu: FloatArray = special.ndtri(c) - special.ndtri(w)
-    return mu
+    return special.ndtri(c) - special.ndtri(w)
 
 
 def _rho(c: FloatArray, w: FloatArray) -> FloatArray:
@@ -64,5 +63,4 @@ def _rho(c: FloatArray, w: FloatArray) -> FloatArray:
 
 
 def _upper(hits: FloatArray, misses: FloatArray, level: float) -> FloatArray:
-    limit: FloatArray = special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level)
-    return limit
+    return special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level)

@@ -21,9 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 class Score(Protocol):
     """A frozen function of outcomes; picklable."""
 
-    @property
-    def name(self) -> str:
-        """How records call the score."""
+    name: str
 
     def __call__(self, outcomes: Outcomes, /) -> FloatArray:
         """Estimated log-likelihood ratio of every trial, shape (size,); never NaN."""
@@ -38,7 +36,7 @@ class Family(Protocol):
         ...
 
 
-def log_odds(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
+def log_odds(first: FloatArray, second: FloatArray) -> FloatArray:
     """Smoothed log of a ratio of counts: log (a + 1/2)/(b + 1/2)."""
     return np.log((np.asarray(first, float) + 0.5) / (np.asarray(second, float) + 0.5))
 

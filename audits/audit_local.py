@@ -1,0 +1,77 @@
+"""Local privatizer of DP-Nash-VI, Lemma 5.4: false as printed (2 eps), true as corrected and in special cases."""
+
+from dataclasses import replace
+
+from audits.planted.local import BareVisits, SharedNoise, SparseNoise
+from dpverify import Pair, planted, PureDP, Relation, Subject, Unit, View
+from mechanisms.counts import CountLayout
+from mechanisms.local import Local
+from mechanisms.trajectory_pairs import absence, constant, worst_replacement
+
+EPS = 1.0
+TRIALS = 200_000
+PAPER = "DP-Nash-VI (Qiao, Wang), section 5.2"
+STATEMENT = "Lemma 5.4: the Local privatizer is eps-LDP"
+
+one_step = CountLayout(H=1, S=1, A=2, B=1)
+two_steps = CountLayout(H=2, S=1, A=2, B=1)
+two_states = CountLayout(H=1, S=2, A=2, B=1)
+single_action = CountLayout(H=1, S=2, A=1, B=1)
+
+
+def worst(layout: CountLayout, *, fixed_start: bool = False) -> tuple[Pair, ...]:
+    return (worst_replacement(constant(layout, 1), 0, fixed_start=fixed_start),)
+
+
+printed = Subject(
+    name="as-printed",  # true: 2 eps
+    target=Local.as_printed(EPS, one_step),
+    claim=Local.as_printed(EPS, one_step).claim,
+    pairs=worst(one_step),
+    trials=TRIALS,
+    expected="REFUTED",
+    accounted=False,
+    paper=PAPER,
+    statement=STATEMENT,
+)
+corrected = replace(
+    printed,
+    name="corrected",
+    target=Local.corrected(EPS, one_step),
+    expected="NOT_REFUTED",
+    accounted=True,
+    statement=STATEMENT + ", with the scale (D1 + D2)/eps = 4H/eps",
+)
+corrected_two_states = replace(
+    corrected, name="corrected-two-states", target=Local.corrected(EPS, two_states), pairs=worst(two_states)
+)
+fair = Local.corrected(EPS, two_states)
+
+subjects = [
+    printed,
+    replace(printed, name="as-printed-two-steps", target=Local.as_printed(EPS, two_steps), pairs=worst(two_steps)),
+    replace(printed, name="as-printed-discrete", target=Local.as_printed(EPS, one_step, discrete=True)),
+    replace(
+        corrected,
+        name="as-printed-single-action",  # true: eps
+        target=Local.as_printed(EPS, single_action, fixed_start=True),
+        pairs=worst(single_action, fixed_start=True),
+        statement=STATEMENT + ", where it is right: AB = 1, fixed first state, H = 1",
+    ),
+    replace(
+        corrected,
+        name="as-printed-absent-user",  # true: eps
+        target=Local.as_printed(EPS, one_step),
+        claim=PureDP(EPS, relation=Relation.ADD_OR_REMOVE_ONE, unit=Unit.TRAJECTORY, view=View.LOCAL),
+        pairs=(absence(constant(one_step, 1), 0),),
+        statement=STATEMENT + ", against an absent user only",
+    ),
+    corrected,
+    corrected_two_states,
+    replace(corrected, name="corrected-two-steps", target=Local.corrected(EPS, two_steps), pairs=worst(two_steps)),
+    replace(corrected, name="corrected-discrete", target=Local.corrected(EPS, one_step, discrete=True)),
+    planted(corrected, "half-the-noise", replace(Local.corrected(EPS, one_step), scale=2.0 / EPS), accounted=False),
+    planted(corrected_two_states, "shared-noise", SharedNoise(fair)),
+    planted(corrected_two_states, "bare-visits", BareVisits(fair)),
+    planted(corrected_two_states, "sparse-noise", SparseNoise(fair)),
+]

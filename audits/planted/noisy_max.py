@@ -1,0 +1,32 @@
+"""INCORRECT: report-noisy-max with too little noise, or with too much said."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechanisms import sampling
+from mechanisms.exponential import score_movement
+from mechanisms.noisy_max import NoisyMax
+from mechanisms.queries import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoFactorTwo(NoisyMax):
+    """INCORRECT: noise of scale s/eps, right only where all scores move the same way. True: 2 eps."""
+
+    @property
+    def scale(self) -> float:
+        return score_movement(self.sensitivity, self.relation) / self.eps
+
+
+@dataclass(frozen=True)
+class WinningValue:
+    """INCORRECT: publishes the largest noisy score itself. True: c eps/2 for c candidates."""
+
+    eps: float
+
+    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> FloatArray:
+        noisy = np.asarray(data) + 2 / self.eps * sampling.laplace(rng, (size, len(data)))
+        largest: FloatArray = noisy.max(axis=1)
+        return largest
