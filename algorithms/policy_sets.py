@@ -226,8 +226,9 @@ class FactoredSet:
 
     def draw(self, rng: np.random.Generator) -> IntArray:
         if self.alive is None:
-            return self.decode(rng.integers(self.total))
-        return self.decode(np.asarray(rng.choice(np.flatnonzero(self.alive))))
+            return self.decode(np.asarray(rng.integers(self.total)))
+        numbers = np.flatnonzero(self.alive)
+        return self.decode(np.asarray(numbers[rng.integers(len(numbers))]))
 
     # Few policies left: list their occupancies once per model, then every maximisation is one product.
 
