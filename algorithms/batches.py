@@ -16,7 +16,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from mechanisms.shuffle_errors import exact_error
 
 from algorithms.counting import total_counts
 from algorithms.users import Episodes
@@ -24,6 +23,7 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.counts import CountLayout
 from mechanisms.privatizer import BatchPrivatizer
+from mechanisms.shuffle_errors import exact_error
 from mechanisms.shuffled_bits import noise_for, NoiseBits, noisy_sums, threshold
 from mechanisms.trajectories import Trajectories
 

@@ -27,10 +27,13 @@ IntArray = npt.NDArray[np.int64]
 
 
 def next_value_variance(transitions: Array, next_values: Array) -> Array:
-    """Var_{P(.|s,a)}(V) for one step: (..., S, A) from (..., S, A, S) and (..., S); never below 0."""
-    mean = (transitions @ next_values[..., None, :, None])[..., 0]
-    second = (transitions @ (next_values**2)[..., None, :, None])[..., 0]
-    return np.asarray(np.maximum(second - mean**2, 0.0))  # the exact value is >= 0: only rounding is cut
+    """Var_{P(.|s,a)}(V) for one step: (..., S, A) from (..., S, A, S) and (..., S).
+
+    Squares of deviations are summed: E[V^2] - E[V]^2 would lose all digits of a small variance, and the
+    bonus takes its root.
+    """
+    mean = transitions @ next_values[..., None, :, None]
+    return np.asarray((transitions * (next_values[..., None, None, :] - mean) ** 2).sum(axis=-1))
 
 
 @dataclass(frozen=True, kw_only=True)
