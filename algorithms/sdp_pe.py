@@ -11,8 +11,8 @@ Stage b, phi_b = policies left, L = L_b users a share (`schedule`), E = error bo
   keep   pi with max_mu V^mu(r~,P~ref) - V^pi(r~,P~ref) < 2C (sqrt(X A H^3 iota/L) + X^3 A H^5 E iota/L);
          conference: 2C (sqrt(X^2 A H^5 iota/L) + X^3 A^2 H^5 E iota/L)
 
-With `ExactBatches` and E = 0 this is PE, the non-private baseline. Users are in one batch each, so the
-privacy of all batches together is that of one.
+With `ExactBatches` and E = 0 this is PE, the non-private baseline. r~ is cut to [0, 1]
+(post-processing). Users are in one batch each, so the privacy of all batches together is that of one.
 
 Constants. Theory: C1 = 6; C is universal and unnamed in the papers, 1 stands for it. With them nothing is
 ever eliminated at the papers' K = 20,000. `threshold_scale` is C on the sampling term, `privacy_scale` C on
@@ -21,7 +21,6 @@ defaults are tuning: choices for a learning curve, without the theorem.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -29,10 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.batches import Batches
+from algorithms.deployment import Deployment, Mixture, Observe
 from algorithms.design import coverage_design
 from algorithms.policy_sets import PolicySet
 from algorithms.schedule import StagePlan, stages
-from algorithms.users import Episodes, play, Users
+from algorithms.users import Users
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.counts import CountLayout
@@ -41,9 +41,6 @@ from mechanisms.postprocess import never_underestimating
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-
-# (users of the batch, their policies (..., n, H, S), raw released counts (..., cells))
-Observe = Callable[[range, IntArray, Array], None]
 
 
 class StageReport(NamedTuple):
@@ -114,11 +111,6 @@ class SDPPE:
         """The stages."""
         return stages(self.episodes, self.layout.H, shares=3 if self.version == "journal" else 2)
 
-    @property
-    def layer_layout(self) -> CountLayout:
-        """Layout of a crude batch: one step, no rewards."""
-        return CountLayout(H=1, S=self.layout.S, A=self.layout.A)
-
     def gap(self, length: int, error: float) -> float:
         """Elimination threshold of a stage."""
         x, a, h = self.layout.S, self.layout.A, self.layout.H
@@ -141,133 +133,73 @@ class SDPPE:
         """All users in order. `lead` = leading axes, those of `policies`; `initial` = law of the first state."""
         if len(users) != self.episodes:
             raise ParameterError("len(users)", len(users), f"{self.episodes} users")
-        size = self.layout
-        played = np.zeros((*lead, self.episodes, size.H, size.S), dtype=np.int8)
-        deployments, reports, remaining = 0, [], policies
-
-        def deploy(first: int, number: int, mixture: IntArray, weights: Array | None) -> tuple[range, IntArray]:
-            nonlocal deployments
-            who = range(first, first + number)
-            deployments += number > 0
-            mine = _assign(mixture, weights, lead, number, rng)
-            played[..., first : first + number, :, :] = mine
-            return who, mine
-
-        def release(who: range, mine: IntArray, layout: CountLayout, layer: int | None) -> Array:
-            if not len(who):  # an empty batch tells nothing: counts of nobody
-                return np.zeros((*lead, layout.cells))
-            seen = play(users, np.asarray(who), mine, actions=size.A)
-            counts = batches.release(seen if layer is None else _one_step(seen, layer), layout, rng=rng)
-            if observe is not None:
-                observe(who, mine, counts)
-            return counts
-
+        field = Deployment(users, batches, self.layout, lead, rng, observe)
+        reports: list[StageReport] = []
+        phi, best = policies, policies.draw(rng)
         for stage in self.plan:
-            before = remaining
-            crude = self._crude(stage, before, batches, deploy, release, initial, lead, rng)
-            fine, reachable, excess = self._fine_mixtures(stage, before, crude, initial)
-            first, deployed = stage.end - sum(stage.fine), []
-            for number, (mixture, weights) in zip(stage.fine, fine, strict=True):
-                deployed.append(deploy(first, number, mixture, weights))
-                first += number
-            who = range(stage.end - sum(stage.fine), stage.end)
-            counts = release(who, np.concatenate([mine for _, mine in deployed], axis=-3), size, None)
-            error = self.error_scale * batches.error(size, len(who))
-            visits, law = self._estimate(counts, size, error, crude.frequent)
-            rewards = size.unpack(counts).rewards
-            assert rewards is not None
-            gap = self.gap(stage.length, error)
-            remaining = before.keep(law, np.clip(rewards / visits, 0.0, 1.0), gap)
-            reports.append(
-                StageReport(
-                    stage.number,
-                    stage.length,
-                    int(before.size.flat[0]),
-                    int(remaining.size.flat[0]),
-                    int(crude.frequent[(0,) * len(lead)].sum()),
-                    error,
-                    gap,
-                    reachable,
-                    excess,
-                )
-            )
-            best = remaining.best(law, np.clip(rewards / visits, 0.0, 1.0))
-        rest = self.episodes - self.plan[-1].end if self.plan else self.episodes
-        if rest:  # too few for a stage: they play what is best by now (any policy if there was no stage)
-            final = best if self.plan else remaining.draw(rng)
-            deploy(self.episodes - rest, rest, final[..., None, :, :], None)
-        return StagedRun(played, remaining, deployments, reports)
+            crude = self._crude(stage, phi, field)
+            law, rewards, report = self._fine(stage, phi, crude, field, initial)
+            before, phi = phi, phi.keep(law, rewards, report.gap)
+            best = phi.best(law, rewards)
+            sizes = int(before.size.flat[0]), int(phi.size.flat[0])
+            reports.append(report._replace(policies_before=sizes[0], policies_after=sizes[1]))
+        # too few users for another stage: they play what is best by now
+        field.deploy(Mixture(best[..., None, :, :]), self.episodes - field.served)
+        return StagedRun(field.played, phi, field.mixtures, reports)
 
-    def _crude(
-        self,
-        stage: StagePlan,
-        phi: PolicySet,
-        batches: Batches,
-        deploy: Callable[..., tuple[range, IntArray]],
-        release: Callable[..., Array],
-        initial: Array,
-        lead: tuple[int, ...],
-        rng: np.random.Generator,
-    ) -> _Crude:
-        size, layer = self.layout, self.layer_layout
-        law = np.zeros((*lead, *size.transitions_shape))
+    def _crude(self, stage: StagePlan, phi: PolicySet, field: Deployment) -> _Crude:
+        size, layer = self.layout, CountLayout(H=1, S=self.layout.S, A=self.layout.A)
+        law = np.zeros((*field.lead, *size.transitions_shape))
         frequent = np.zeros(law.shape, dtype=bool)
-        visitors, first = [], stage.first
+        visitors = []
         for h, number in enumerate(stage.layers):
-            visitors.append(phi.visitors(law, h, rng=rng))
-            who, mine = deploy(first, number, visitors[-1], None)
-            first += number
-            counts = release(who, mine, layer, h)
-            error = self.error_scale * batches.error(layer, number) if number else 0.0
-            seen, chances = self._estimate(counts, layer, error, None)
-            often = seen[..., None] * chances > self.infrequent_scale * error * size.H**2 * self.log_term
+            visitors.append(phi.visitors(law, h, rng=field.rng))
+            field.deploy(self._uniform(visitors[-1]), number)
+            counts = field.release(number, layer, step=h)
+            error = self._error(field.batches, layer, number)
+            visits, chances = self._estimate(counts, layer, error)
+            often = visits[..., None] * chances > self.infrequent_scale * error * size.H**2 * self.log_term
             frequent[..., h, :, :, :] = often[..., 0, :, :, :]
             law[..., h, :, :, :] = np.where(often, chances, 0.0)[..., 0, :, :, :]
         return _Crude(np.concatenate(visitors, axis=-3), frequent, law)
 
-    def _fine_mixtures(
-        self, stage: StagePlan, phi: PolicySet, crude: _Crude, initial: Array
-    ) -> tuple[list[tuple[IntArray, Array | None]], int, float]:
-        """Mixtures of the fine users with their weights (None = uniform), J, and the design's excess."""
-        if self.version == "conference":
-            return [(phi_all(phi, crude, self.layout), None)], 0, 0.0
-        design = coverage_design(phi.best, crude.visitors, crude.law, initial, tolerance=self.tolerance)
-        mixtures = [(design.policies, design.weights), (crude.visitors, None)]
-        return mixtures, int(design.reachable.flat[0]), float(design.excess.flat[0])
+    def _fine(
+        self, stage: StagePlan, phi: PolicySet, crude: _Crude, field: Deployment, initial: Array
+    ) -> tuple[Array, Array, StageReport]:
+        """(P~ref, r~, report without the numbers of policies)."""
+        reachable, excess = 0, 0.0
+        if self.version == "journal":
+            design = coverage_design(phi.best, crude.visitors, crude.law, initial, tolerance=self.tolerance)
+            reachable, excess = int(design.reachable.flat[0]), float(design.excess.flat[0])
+            mixtures = [Mixture(design.policies, design.weights), self._uniform(crude.visitors)]
+        else:
+            found = [phi.visitors(crude.law, h, rng=field.rng) for h in range(self.layout.H)]
+            mixtures = [self._uniform(np.concatenate(found, axis=-3))]
+        for mixture, number in zip(mixtures, stage.fine, strict=True):
+            field.deploy(mixture, number)
+        users = sum(stage.fine)
+        counts = field.release(users, self.layout)
+        error = self._error(field.batches, self.layout, users)
+        visits, chances = self._estimate(counts, self.layout, error)
+        sums = self.layout.unpack(counts).rewards
+        assert sums is not None
+        rewards = np.clip(sums / visits, 0.0, 1.0)
+        frequent = int(crude.frequent[(0,) * len(field.lead)].sum())
+        gap = self.gap(stage.length, error)
+        report = StageReport(stage.number, stage.length, 0, 0, frequent, error, gap, reachable, excess)
+        return np.where(crude.frequent, chances, 0.0), rewards, report
 
-    def _estimate(self, counts: Array, layout: CountLayout, error: float, frequent: Mask | None) -> tuple[Array, Array]:
-        """(N~(x,a), P~(x'|x,a)) with P~ = 0 outside `frequent`."""
+    def _uniform(self, policies: IntArray) -> Mixture:
+        return Mixture(policies, in_turn=self.version == "conference")
+
+    def _error(self, batches: Batches, layout: CountLayout, users: int) -> float:
+        return self.error_scale * batches.error(layout, users) if users else 0.0
+
+    def _estimate(self, counts: Array, layout: CountLayout, error: float) -> tuple[Array, Array]:
+        """(N~(x,a), N~(x,a,x')/N~(x,a)), post-processed where E > 0."""
         raw = layout.unpack(counts)
         if error == 0:
             visits = np.maximum(raw.visits, 1.0)
-            law = raw.transitions / visits[..., None]
-        else:
-            done = never_underestimating(raw.transitions, raw.visits, error)
-            visits, law = done.pair_counts, done.next_counts / done.pair_counts[..., None]
-        return visits, law if frequent is None else np.where(frequent, law, 0.0)
-
-
-def phi_all(phi: PolicySet, crude: _Crude, layout: CountLayout) -> IntArray:
-    """Conference, Algorithm 3, line 2: the visitors of every (h, x, a) in the finished crude model."""
-    rng = np.random.Generator(np.random.PCG64(0))  # ties cannot matter: an unreachable (x, a) is not explored
-    found = [phi.visitors(crude.law, h, rng=rng) for h in range(layout.H)]
-    return np.concatenate(found, axis=-3)
-
-
-def _assign(
-    mixture: IntArray, weights: Array | None, lead: tuple[int, ...], number: int, rng: np.random.Generator
-) -> IntArray:
-    """Policies (..., number, H, S) drawn from a mixture (..., V, H, S), independently for each user."""
-    kinds = mixture.shape[-3]
-    coins = rng.random((*lead, number))
-    if weights is None:
-        chosen = np.minimum((coins * kinds).astype(np.int64), kinds - 1)
-    else:
-        steps = np.cumsum(weights, axis=-1)[..., None, :-1]
-        chosen = np.asarray((coins[..., None] >= steps).sum(axis=-1), dtype=np.int64)
-    return np.take_along_axis(mixture, chosen[..., None, None], axis=-3)
-
-
-def _one_step(episodes: Episodes, h: int) -> Episodes:
-    step = slice(h, h + 1)
-    return Episodes(episodes.states[..., h : h + 2], episodes.actions[..., step], episodes.rewards[..., step])
+            return visits, raw.transitions / visits[..., None]
+        done = never_underestimating(raw.transitions, raw.visits, error)
+        return done.pair_counts, done.next_counts / done.pair_counts[..., None]
