@@ -72,7 +72,8 @@ class AtomicLoss(Loss):
         """Every pair in both orders."""
 
     def profile(self, eps: Array) -> Array:
-        return np.minimum(1.0, np.max([each.delta(eps) for each in _listed(self)], axis=0))
+        worst: Array = np.max([each.delta(eps) for each in _listed(self)], axis=0)
+        return np.minimum(1.0, worst)
 
     def reach(self) -> float:
         """Largest finite loss, or the loss beyond which nothing but the infinite mass and TAIL is left."""

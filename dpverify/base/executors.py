@@ -38,7 +38,7 @@ def ordered_map(
         yield from parallel(delayed(function)(task) for task in tasks)
 
 
-def _configured(backend: str, jobs: int) -> AbstractContextManager[Any]:
+def _configured(backend: str, jobs: int) -> Any:
     from joblib import parallel_config
 
     if backend == "loky":
@@ -53,7 +53,7 @@ def _configured(backend: str, jobs: int) -> AbstractContextManager[Any]:
     return parallel_config(backend="ray", n_jobs=jobs)
 
 
-def _dask(jobs: int) -> AbstractContextManager[Any]:
+def _dask(jobs: int) -> Any:
     import contextlib
 
     from distributed import Client, get_client, LocalCluster

@@ -27,8 +27,8 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
     test = choose_test(
         trials=tally.trials,
         delta=claim.delta,
-        expected_right=expected.right,
-        expected_wrong=expected.wrong,
+        expected_right=float(expected.right[0]),
+        expected_wrong=float(expected.wrong[0]),
         one_sided=tally.one_sided,
         significance=significance,
     )
@@ -59,8 +59,8 @@ def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: flo
         test = choose_test(
             trials=tally.trials,
             delta=claim.delta,
-            expected_right=expected.right * (tally.trials / expected.trials),
-            expected_wrong=expected.wrong * (tally.trials / expected.trials),
+            expected_right=float(expected.right[0]) * tally.trials / expected.trials,
+            expected_wrong=float(expected.wrong[0]) * tally.trials / expected.trials,
             one_sided=tally.one_sided,
             significance=significance,
         )

@@ -4,6 +4,7 @@ Plans, not bounds: vectorised over candidates, with real-valued counts. The cert
 `bounds` from the certifying trials.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,8 @@ from dpverify.claims.claim import Claim, GaussianDP, ZCDP
 from dpverify.evidence.attack import Gain
 from dpverify.evidence.bounds.threshold import RATE_SHARE
 from dpverify.evidence.scores.score import FloatArray
+
+Number = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def gain_for(claim: Claim, significance: float) -> Gain:
@@ -40,21 +43,20 @@ def _eps_gain(
 
 
 def _profile_gain(
-    right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool, *, significance: float, number: "object"
+    right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool, *, significance: float, number: Number
 ) -> FloatArray:
     """The claimed number at the corner (lower limit of c, upper limit of w) of a Clopper-Pearson rectangle."""
-    assert callable(number)
     c = special.betaincinv(np.maximum(right, 1e-9), trials - right + 1, significance / 2)
     w = _upper(wrong, trials - wrong, significance / 2)
     if one_sided:  # P(E) = 2c, Q(E) = 2w
         c, w = 2 * c, 2 * w
     usable = (c > w) & (w < 1)
-    values: FloatArray = number(np.where(usable, c, 0.5), np.where(usable, w, 0.5))
+    values = number(np.where(usable, c, 0.5), np.where(usable, w, 0.5))
     return np.where(usable, values, 0.0)
 
 
 def _mu(c: FloatArray, w: FloatArray) -> FloatArray:
-    return special.ndtri(c) - special.ndtri(w)
+    return np.asarray(special.ndtri(c) - special.ndtri(w), dtype=float)
 
 
 def _rho(c: FloatArray, w: FloatArray) -> FloatArray:
@@ -63,4 +65,4 @@ def _rho(c: FloatArray, w: FloatArray) -> FloatArray:
 
 
 def _upper(hits: FloatArray, misses: FloatArray, level: float) -> FloatArray:
-    return special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level)
+    return np.asarray(special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level), dtype=float)

@@ -25,7 +25,7 @@ def detectable_eps(
     Model: the rule guesses in a share `guess_fraction` of the trials, and the log-ratio is +-eps on all of
     them, so that each guess is right with probability e^eps/(1 + e^eps).
     """
-    guesses = int(round(guess_fraction * trials))
+    guesses = round(guess_fraction * trials)
 
     def caught(eps: float) -> bool:
         right = int(stats.binom.ppf(1 - power, guesses, special.expit(eps)))

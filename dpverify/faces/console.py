@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -70,7 +71,7 @@ def show_result(result: SuiteResult) -> None:
     console.print(_conclusion(result))
 
 
-_COLUMNS: tuple[tuple[str, "object"], ...] = (
+_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
     ("subject", "left"),
     ("claim", "left"),
     ("eps lower", "right"),

@@ -147,7 +147,8 @@ def _tallies(
     experiment: Experiment, attack: Attack, trials: int, jobs: int, backend: str, progress: Progress | None
 ) -> list[Tally]:
     """Running totals at a few prefixes of the certifying trials; the last one is the evidence."""
-    total, kept = attack.empty_tally(), []
+    total = attack.empty_tally()
+    kept: list[Tally] = []
     for size, tally in estimate(experiment, trials, attack.tally, jobs=jobs, backend=backend):
         total += tally
         if not kept or total.trials >= 1.5 * kept[-1].trials or total.trials == trials:

@@ -12,9 +12,15 @@ import numpy.typing as npt
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.evidence.bounds.binomial import BinomialTest
-from dpverify.evidence.bounds.protocol import BoundTest
+from dpverify.evidence.bounds.protocol import BoundTest, pooled, slack
 from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.tally import Tally
+
+_FEW = 60  # guesses: below, the discreteness of the two-step test costs more than the search does
+_MANY = 5000  # wrong guesses: above, the two-step test is as good and a thousand times faster
+_LARGEST = 8  # weight: finer ones gain nothing
 
 
 def choose_test(
@@ -31,17 +37,52 @@ def choose_test(
     `expected_right`, `expected_wrong` are the counts predicted for the `trials` certifying trials, a number
     or one for each level (most confident first). ParameterError when they are not finite counts.
 
-    delta = 0    `BinomialTest`
-    delta > 0    `ThresholdTest`
+    delta = 0                                        `BinomialTest`
+    delta > 0                                        `ThresholdTest`
+    delta > 0 and at most 60 guesses, fewer than 1
+      wrong one, or n d >= 1 (and not thousands)     `UnconditionalTest`
+    several levels and n d < 0.5                     `WeightedTest`, where it promises more
     On several levels the number of levels that are pooled is chosen as well.
     """
     require.integer(at_least=1, trials=trials)
     require.delta(delta=delta)
     require.open_unit(significance=significance)
     predicted = _predicted(trials, expected_right, expected_wrong, one_sided)
-    family = BinomialTest if delta == 0 else ThresholdTest
-    tests = [family(levels) for levels in range(predicted.right.size, 0, -1)]  # a tie keeps more guesses
-    return max(tests, key=lambda test: test.eps_lower(predicted, delta=delta, significance=significance))
+
+    def promise(test: BoundTest) -> float:
+        return test.eps_lower(predicted, delta=delta, significance=significance)
+
+    pool = BinomialTest if delta == 0 else ThresholdTest
+    pools = [pool(levels) for levels in range(predicted.right.size, 0, -1)]  # a tie keeps more guesses
+    best = max(pools, key=promise)
+    revealed = trials * slack(predicted, delta)
+    if predicted.right.size > 1 and revealed < 0.5:
+        weighted = [WeightedTest(weights) for weights in _weights(predicted, promise(best))]
+        challenger = max(weighted, key=promise, default=None)
+        if challenger is not None and promise(challenger) > promise(best):
+            return challenger
+    right, wrong = pooled(predicted, best.levels)
+    if delta > 0 and wrong <= _MANY and (right + wrong <= _FEW or wrong < 1 or revealed >= 1):
+        return UnconditionalTest(best.levels, nuisance_level=significance / 50, order_level=significance)
+    return best
+
+
+def _weights(predicted: Tally, bound: float) -> list[tuple[int, ...]]:
+    """Integer weights near (|log dP/dQ| - eps0)^+, capped, for a few eps0 around the predicted bound.
+
+    These are the optimal weights against eps0 (doubly censored likelihood ratio; Huber, Strassen 1973).
+    The log ratio of a level is that of its predicted counts, 1/2 added to both.
+    """
+    ratio = np.log((predicted.right + 0.5) / (predicted.wrong + 0.5))
+    found = {}
+    for cap in np.unique(ratio[ratio > 0]):
+        for share in (0.5, 0.75, 0.9, 1.0):
+            excess = np.maximum(np.minimum(ratio, cap) - share * bound, 0.0)
+            if excess.max() > 0:
+                weights = tuple(int(each) for each in np.rint(_LARGEST * excess / excess.max()))
+                if len(set(weights) - {0}) > 1:  # one weight only is a pool
+                    found[weights] = None
+    return list(found)
 
 
 def _predicted(trials: int, expected_right: object, expected_wrong: object, one_sided: bool) -> Tally:

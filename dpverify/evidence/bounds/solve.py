@@ -1,30 +1,41 @@
 """sup{eps : p(eps) <= alpha} for an increasing p, returned on the side that is certified."""
 
 from collections.abc import Callable
+from functools import cache
 
-from scipy import optimize
+from scipy import optimize, special
 
 _TOLERANCE = 1e-12
 
 
-def largest_refuted(p_value: Callable[[float], float], significance: float, start: float = 1.0) -> float:
-    """An eps >= 0 with p(eps) <= significance, within about 1e-12 of the largest; 0.0 if p(0) > significance.
+def largest_refuted(
+    p_value: Callable[[float], float], significance: float, *, start: float = 1.0, tolerance: float = _TOLERANCE
+) -> float:
+    """An eps >= 0 with p(eps) <= significance, about `tolerance` below the largest; 0.0 if p(0) > significance.
 
-    `p_value` is continuous and increasing and exceeds `significance` < 1 somewhere; the end point that is
-    returned has been evaluated itself, so the certificate does not rest on the tolerance.
+    `p_value` is increasing and exceeds `significance` < 1 somewhere. The returned point has been evaluated
+    itself, so a certificate rests neither on the tolerance nor on the search. `start` > 0 is a guess.
     """
+    p_value = cache(p_value)
     if p_value(0.0) > significance:
         return 0.0
-    high = max(start, _TOLERANCE)
+    low, high, step = 0.0, start, 0.05 * start
     while p_value(high) <= significance:
-        high *= 2
-    eps = float(optimize.brentq(lambda x: p_value(x) - significance, 0.0, high, xtol=_TOLERANCE))
-    return step_down(p_value, significance, eps)
+        low, high, step = high, high + step, 2 * step
+    while low == 0.0 and high > step and p_value(high - step) > significance:
+        high, step = high - step, 2 * step
+    low = max(low, high - step)
+
+    def distance(eps: float) -> float:  # nearly linear where p behaves like a normal tail
+        p = min(max(p_value(eps), 1e-300), 1 - 1e-16)
+        return float(special.ndtri(p) - special.ndtri(significance))
+
+    eps = float(optimize.brentq(distance, low, high, xtol=tolerance)) if distance(low) < 0 else low
+    return step_down(p_value, significance, eps, tolerance)
 
 
-def step_down(p_value: Callable[[float], float], significance: float, eps: float) -> float:
-    """Largest of eps, eps - 1e-12, eps - 3e-12, ... that is rejected; 0.0 when none above 0 is."""
-    step = _TOLERANCE
+def step_down(p_value: Callable[[float], float], significance: float, eps: float, step: float = _TOLERANCE) -> float:
+    """First of eps, eps - step, eps - 3 step, eps - 7 step, ... that is rejected; 0.0 when none above 0 is."""
     while eps > 0 and p_value(eps) > significance:
         eps -= step
         step *= 2

@@ -21,6 +21,7 @@ from dpverify.trials.target import ExactTarget, Target
 SCORES = ("auto", "exact", "histogram", "classifier")
 FOLDS = 3
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
+COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
 
@@ -69,18 +70,17 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     values = trials.outcomes.values
     text = values.dtype.kind == "U"
     histogram: list[Family] = [HistogramFamily()]
-    if kind == "histogram" or text:
-        return histogram
     coordinates = int(np.prod(values.shape[1:], dtype=int))
+    share = distinct_fraction(trials.outcomes)
+    if kind == "histogram" or text or coordinates == 0 or (kind == "auto" and share <= COUNTABLE):
+        return histogram
     learned: list[Family] = [LogisticFamily()]
     if coordinates > 1:
         learned.append(LogisticFamily(name="shared logistic", shared_only=True))
     learned.append(LogisticFamily(name="piecewise logistic", bends=7, penalty=3.0))
     if coordinates <= BOOSTED_COORDINATES:
         learned.append(BoostedFamily())
-    if kind == "auto" and distinct_fraction(trials.outcomes) <= DISCRETE:
-        return learned + histogram
-    return learned
+    return learned + histogram if kind == "auto" and share <= DISCRETE else learned
 
 
 def _simplest_near_best(values: list[FloatArray], trials: SelectionTrials) -> int:

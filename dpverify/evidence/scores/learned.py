@@ -4,6 +4,7 @@ With fair coins the log odds of a calibrated classifier are the log-likelihood r
 fair, so unequal arms in the selection trials are luck and are taken out of the intercept.
 """
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,8 @@ class LearnedScore:
         return scores
 
     def _odds(self, outcomes: Outcomes) -> FloatArray:
-        odds = np.asarray(self.model.decision_function(self.features(outcomes)), dtype=float)
+        with one_thread():
+            odds = np.asarray(self.model.decision_function(self.features(outcomes)), dtype=float)
         return odds - self.luck
 
 
@@ -73,6 +75,14 @@ class BoostedFamily:
         return _fit(self.name, model, trials)
 
 
+def one_thread() -> AbstractContextManager[Any]:
+    """Numerical libraries on one thread: sums in one order whatever the machine, and no fight with the workers."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
+    return limits
+
+
 def _fit(
     name: str, model: Any, trials: SelectionTrials, *, shared_only: bool = False, bends: FloatArray | None = None
 ) -> LearnedScore:
@@ -81,6 +91,7 @@ def _fit(
     read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
     first = trials.first[~failed]
     features = FeatureMap.fit(read, shared_only=shared_only, bends=bends)
-    model.fit(features(read), first)
+    with one_thread():
+        model.fit(features(read), first)
     luck = float(np.log((first.sum() + 0.5) / ((~first).sum() + 0.5)))
     return LearnedScore(name, features, model, luck, table)

@@ -21,7 +21,9 @@ FloatArray = npt.NDArray[np.float64]
 class Score(Protocol):
     """A frozen function of outcomes; picklable."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """How records call the score."""
 
     def __call__(self, outcomes: Outcomes, /) -> FloatArray:
         """Estimated log-likelihood ratio of every trial, shape (size,); never NaN."""
@@ -36,7 +38,7 @@ class Family(Protocol):
         ...
 
 
-def log_odds(first: FloatArray, second: FloatArray) -> FloatArray:
+def log_odds(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
     """Smoothed log of a ratio of counts: log (a + 1/2)/(b + 1/2)."""
     return np.log((np.asarray(first, float) + 0.5) / (np.asarray(second, float) + 0.5))
 
