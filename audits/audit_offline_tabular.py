@@ -39,7 +39,9 @@ longer = (worst_replacement(constant(episode, 5), 2),)
 subjects = [
     gaussian,
     replace(gaussian, name="gaussian-episode", target=replace(gauss, layout=episode), pairs=longer),
+    replace(gaussian, name="gaussian-discrete", target=replace(gauss, discrete=True)),
     pure,
+    replace(pure, name="laplace-discrete", target=replace(laplace, discrete=True)),
     replace(pure, name="laplace-episode", target=replace(laplace, layout=episode), pairs=longer),
     planted(gaussian, "budget-per-family", VisitsOnlyBudget(layout=one_step, rho=1.0), accounted=False),
     planted(gaussian, "exact-sums", SummedTransitions(gauss)),

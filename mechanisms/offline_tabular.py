@@ -22,14 +22,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.accounting.ledger import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    LaplaceNoise,
+    Ledger,
+    Sensitivity,
+    Shift,
+)
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import div_up, sqrt_up
 from dpverify.claims.claim import Claim, PureDP, ZCDP
 from dpverify.claims.neighbours import Pair, Unit
+from mechanisms import sampling
 from mechanisms.counts import CountLayout, PrivateCounts
 from mechanisms.local import changed_indicators
+from mechanisms.noise_sums import discrete_laplace_sum, laplace_sum
 from mechanisms.trajectories import Trajectories
 
 Array = npt.NDArray[Any]
@@ -42,6 +52,7 @@ class _OfflineTabular(ABC):
     """What both noises share; `layout` without rewards, which are known in this paper."""
 
     layout: CountLayout
+    discrete: bool = False
 
     def __post_init__(self) -> None:
         if self.layout.rewards:
@@ -53,8 +64,15 @@ class _OfflineTabular(ABC):
         """Two families of noised counts."""
 
     @abstractmethod
+    def quantile(self, tail: float) -> float:
+        """t with Pr[|Z| > t] = tail for one real-valued noise."""
+
     def noise_bound(self, beta: float) -> float:
-        """Exact (1 - beta)-quantile of the largest of all noises."""
+        """The (1 - beta)-quantile of the largest of all noises; rounded up, and a bound, where discrete."""
+        require.open_unit(beta=beta)
+        single = -math.expm1(math.log1p(-beta) / self.layout.cells)  # (1 - single)^M = 1 - beta
+        bound = self.quantile(single)
+        return float(math.ceil(bound)) if self.discrete else bound
 
     @abstractmethod
     def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array: ...
@@ -65,7 +83,7 @@ class _OfflineTabular(ABC):
 
     def private_counts(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> PrivateCounts:
         """Truncated noisy counts (n + noise)^+, leading axis `size`."""
-        return self.layout.unpack(np.maximum(self.release(data, rng=rng, size=size), 0.0))
+        return self.layout.unpack(np.maximum(self.release(data, rng=rng, size=size), 0))
 
     def error_bound(self, beta: float) -> float:
         """E = 2 noise_bound(beta): the post-processing moves a count by at most E/2 more."""
@@ -75,11 +93,6 @@ class _OfflineTabular(ABC):
         if data.layout != self.layout:
             raise ParameterError("data.layout", data.layout, str(self.layout))
         return self.layout.pack(data.counts())
-
-    def _tail(self, beta: float) -> float:
-        """p with (1 - p)^M = 1 - beta: what each single noise may fail with."""
-        require.open_unit(beta=beta)
-        return -math.expm1(math.log1p(-beta) / self.layout.cells)
 
     def _sensitivities(self) -> tuple[tuple[str, Sensitivity], ...]:
         visits, transitions = changed_indicators(self.layout, fixed_start=False)
@@ -112,16 +125,17 @@ class OfflineTabularGaussian(_OfflineTabular):
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(*(GaussianNoise(what=w, sigma=self.sigma, sensitivity=s) for w, s in self._sensitivities()))
+        event = DiscreteGaussianNoise if self.discrete else GaussianNoise
+        return Ledger(*(event(what=w, sigma=self.sigma, sensitivity=s) for w, s in self._sensitivities()))
 
     def log_ratio(self, outputs: Array, pair: Pair) -> Array:
         """sum over cells of ((y - v2)^2 - (y - v1)^2)/(2 sigma^2)."""
         first, second = self._exact(pair.first), self._exact(pair.second)
         return gaussian_log_ratio(outputs, first, second, np.full(first.shape, self.sigma))
 
-    def noise_bound(self, beta: float) -> float:
-        """sigma Phi^-1(1 - p/2) with (1 - p)^M = 1 - beta."""
-        return self.sigma * -float(special.ndtri(self._tail(beta) / 2))
+    def quantile(self, tail: float) -> float:
+        """sigma Phi^-1(1 - tail/2)."""
+        return self.sigma * -float(special.ndtri(tail / 2))
 
     def explicit_error_bound(self, beta: float) -> float:
         """4 sqrt(H ln(2M/beta)/rho): union bound over 2 exp(-t^2/(2 sigma^2)) for each of the M counts."""
@@ -136,6 +150,8 @@ class OfflineTabularGaussian(_OfflineTabular):
         return constant * math.sqrt(self.layout.H * inside / self.rho)
 
     def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+        if self.discrete:
+            return sampling.discrete_gaussian(rng, math.prod(shape), self.sigma).reshape(shape)
         return rng.normal(scale=self.sigma, size=shape)
 
 
@@ -161,7 +177,8 @@ class OfflineTabularLaplace(_OfflineTabular):
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(*(LaplaceNoise(what=w, scale=self.scale, sensitivity=s) for w, s in self._sensitivities()))
+        event = DiscreteLaplaceNoise if self.discrete else LaplaceNoise
+        return Ledger(*(event(what=w, scale=self.scale, sensitivity=s) for w, s in self._sensitivities()))
 
     def log_ratio(self, outputs: Array, pair: Pair) -> Array:
         """sum over cells of (|y - v2| - |y - v1|)/scale."""
@@ -170,9 +187,9 @@ class OfflineTabularLaplace(_OfflineTabular):
         seen = outputs[:, moved]
         return np.asarray((np.abs(seen - second[moved]) - np.abs(seen - first[moved])).sum(axis=1) / self.scale)
 
-    def noise_bound(self, beta: float) -> float:
-        """scale ln(1/p) with (1 - p)^M = 1 - beta."""
-        return -self.scale * math.log(self._tail(beta))
+    def quantile(self, tail: float) -> float:
+        """scale ln(1/tail)."""
+        return -self.scale * math.log(tail)
 
     def explicit_error_bound(self, beta: float) -> float:
         """(8H/eps) ln(M/beta): union bound over exp(-t/scale) for each of the M counts."""
@@ -180,7 +197,7 @@ class OfflineTabularLaplace(_OfflineTabular):
         return 8 * self.layout.H / self.eps * math.log(self.layout.cells / beta)
 
     def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-        return rng.laplace(scale=self.scale, size=shape)
+        return (discrete_laplace_sum if self.discrete else laplace_sum)(self.scale, 1, shape, rng=rng)
 
 
 def gaussian_log_ratio(outputs: Array, first: Array, second: Array, sigmas: Array) -> Array:
