@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import BinomialNoise, Ledger, Sensitivity, Shift
+from dpverify.accounting.ledger import BinomialNoise, Exposed, Ledger, Sensitivity, Shift
 from dpverify.base import require
 from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.base.rounding import div_up
@@ -140,7 +140,9 @@ def sum_log_ratio(sums: Array, first: Any, second: Any, trials: int, probability
 
 
 def counter_ledger(noise: NoiseBits, users: int, changed: int, what: str) -> Ledger:
-    """`changed` counters, each with its own shuffle, move by 1 when a user is replaced."""
+    """`changed` counters, each with its own shuffle, move by 1 when a user is replaced; no noise is exposure."""
+    if not noise.per_user:
+        return Ledger(Exposed(what=what))
     return Ledger(
         BinomialNoise(
             trials=noise.total(users),
