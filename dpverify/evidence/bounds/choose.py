@@ -65,9 +65,9 @@ def choose_test(
 
         weights = max(_weights(predicted, bound), key=rough, default=None)
         # a weighted certificate costs a search over convolutions: only where it promises something for that
-        if weights is not None and rough(weights) - rough(_one_weight(best, predicted)) > _WORTH_IT * bound:
+        if weights is not None and rough(weights) > (1 - _WORTH_IT) * bound:
             challenger = WeightedTest(weights)
-            if promise(challenger) > bound:
+            if promise(challenger) > (1 + _WORTH_IT) * bound:
                 return challenger
     right, wrong = pooled(predicted, best.levels)
     if delta > 0 and wrong <= _MANY and (right + wrong <= _FEW or wrong < 1 or revealed >= 1):
@@ -91,11 +91,6 @@ def _weights(predicted: Tally, bound: float) -> list[tuple[int, ...]]:
                 if len(set(weights) - {0}) > 1:  # one weight only is a pool
                     found[weights] = None
     return list(found)
-
-
-def _one_weight(pool: BinomialTest | ThresholdTest, predicted: Tally) -> tuple[int, ...]:
-    """The pool as weights: 1 on its levels, 0 beyond."""
-    return tuple(int(level < (pool.levels or predicted.right.size)) for level in range(predicted.right.size))
 
 
 def _predicted(trials: int, expected_right: object, expected_wrong: object, one_sided: bool) -> Tally:
