@@ -3,6 +3,7 @@
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
 
+import shlex
 import sys
 import traceback
 from enum import Enum
@@ -110,6 +111,79 @@ def report(
     console.show_result(result, quiet=quiet)
     files.write(result, outputs)
     raise typer.Exit(result.exit_code)
+
+
+class RelationName(str, Enum):  # noqa: UP042
+    """Which datasets are neighbours."""
+
+    replace_one = "replace"
+    add_remove = "add-remove"
+
+
+class ViewName(str, Enum):  # noqa: UP042
+    """What the adversary sees."""
+
+    central = "central"
+    joint = "joint"
+    local = "local"
+    shuffle = "shuffle"
+
+
+@app.command()
+def certify(
+    subject: Annotated[
+        str,
+        typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class."),
+    ],
+    claim: Annotated[str, typer.Option(metavar="CLAIM", help="pure:EPS, approx:EPS,DELTA, zcdp:RHO or gdp:MU.")],
+    pairs: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="Neighbouring pairs; default: the object's own.")
+    ] = None,
+    relation: Annotated[RelationName, typer.Option(help="Which datasets are neighbours.")] = RelationName.replace_one,
+    view: Annotated[ViewName, typer.Option(help="What the adversary sees of a release.")] = ViewName.central,
+    trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
+    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.05,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = 1,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
+    html: Html = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.")] = False,
+) -> None:
+    """Account, audit and check one mechanism or privatizer, and write its certificate.
+
+    Exit code: 0 nothing speaks against the claim (the output says whether it is proved), 1 the claim is refuted,
+    the ledger contradicted or a promise broken, 2 usage, 3 inconclusive, not proved by its ledger, or failed.
+    """
+    from dpverify.claims.claim import parse_claim
+    from dpverify.claims.neighbours import Relation, View
+    from dpverify.faces import console, loading
+    from dpverify.faces.report import certificate_page, files
+    from dpverify.verdicts.certificate import certify as certified
+
+    neighbours = Relation.REPLACE_ONE if relation is RelationName.replace_one else Relation.ADD_OR_REMOVE_ONE
+    stated = parse_claim(claim, relation=neighbours, view=View(view.value))
+    outputs = Outputs(json, html)
+    files.check(outputs)
+    words = ["dpverify", "certify", subject, "--claim", claim, *(["--pairs", pairs] if pairs else [])]
+    words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
+    words += ["--significance", repr(significance), "--seed", str(seed)]
+    certificate = certified(
+        loading.load_subject(subject),
+        claim=stated,
+        pairs=None if pairs is None else loading.load(pairs),
+        trials=trials,
+        significance=significance,
+        seed=seed,
+        jobs=jobs,
+        name=subject.rpartition(":")[2],
+        command=shlex.join(words),
+    )
+    if not (quiet and certificate.certified):
+        console.show_certificate(certificate)
+    for path, render in ((json, certificate_page.render_json), (html, certificate_page.render)):
+        if path is not None:
+            Path(path).write_text(render(certificate), encoding="utf-8")
+    raise typer.Exit(certificate.exit_code)
 
 
 def run(arguments: list[str] | None = None) -> int:

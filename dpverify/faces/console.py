@@ -12,6 +12,7 @@ from rich.table import Table
 
 from dpverify.faces.report import words
 from dpverify.faces.report.words import number
+from dpverify.verdicts.certificate import Certificate, NOT_PROVED
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.subject import Subject
 from dpverify.verdicts.suite import Failure, Settings, SuiteResult
@@ -82,6 +83,24 @@ def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
         console.print(f"[yellow]FAILED[/] {escape(failure.subject)}: {escape(failure.error)}", soft_wrap=True)
     if not quiet:
         console.print(_conclusion(result), soft_wrap=True)
+
+
+def show_certificate(certificate: Certificate) -> None:
+    """The conclusion first, then what it rests on, then what it does not prove."""
+    console = _console()
+    colour = "green" if certificate.certified else "red" if certificate.exit_code == 1 else "yellow"
+    word = "CERTIFIED" if certificate.certified else f"NOT CERTIFIED ({certificate.verdict})"
+    strongest = certificate.strongest
+    lines = [f"[bold {colour}]{word}[/] {escape(certificate.subject)}: {certificate.claim}"]
+    lines += [f"  [{colour}]-[/] {escape(objection)}" for objection in certificate.objections]
+    lines += [f"trials:  {words.sentence(strongest)}", f"ledger:  {words.ledger_sentence(strongest)}"]
+    lines.append(f"witness: {escape(strongest.witness)} (pair: {escape(strongest.pair or 'unnamed')})")
+    lines += [f"promise: {escape(str(check))}" for check in certificate.promises]
+    lines += [f"note:    {escape(note)}" for note in certificate.notes]
+    lines += [f"not proved: {escape(each)}" for each in NOT_PROVED]
+    lines.append(f"again:   {escape(certificate.command)}")
+    for line in lines:
+        console.print(line, soft_wrap=True)
 
 
 Justify = Literal["left", "right"]

@@ -29,6 +29,11 @@ def render(result: SuiteResult) -> str:
         "records": [record.to_dict() for record in result.records],
         "failures": [{"subject": failure.subject, "error": failure.error} for failure in result.failures],
     }
+    return strict(document)
+
+
+def strict(document: Any) -> str:
+    """Plain values as JSON; RunError where one is NaN."""
     text = json.dumps(_encoded(document), indent=2, ensure_ascii=False)
     return text.replace(json.dumps(_INFINITY), "1e999").replace(json.dumps("-" + _INFINITY), "-1e999") + "\n"
 
