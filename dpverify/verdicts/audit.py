@@ -63,7 +63,7 @@ def audit(
     target that breaks the protocol; neither ends in a verdict.
     """
     started = time.perf_counter()
-    _check_request(claim, trials, significance, score, sequential)
+    _check_request(claim, trials, significance, score, sequential, jobs)
     target = as_target(target)
     pair = claim.check(pair)
     seed = fresh_seed() if seed is None else seed
@@ -219,10 +219,10 @@ def _is_exact(target: Target, score: str) -> bool:
     return score in ("auto", "exact") and isinstance(target, ExactTarget)
 
 
-def _check_request(claim: Any, trials: Any, significance: Any, score: Any, sequential: bool) -> None:
+def _check_request(claim: Any, trials: Any, significance: Any, score: Any, sequential: bool, jobs: Any) -> None:
     if not isinstance(claim, Claim):
         raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
-    require.integer(at_least=1, trials=trials)
+    require.integer(at_least=1, trials=trials, jobs=jobs)
     require.open_unit(significance=significance)
     if score not in SCORES:
         raise ParameterError("score", score, "one of " + ", ".join(SCORES))
