@@ -1,7 +1,8 @@
 """Finding audits: files `audit_*.py` with module-level lists `subjects` and `promises`, as pytest finds tests.
 
 The folder that holds the outermost package of a file (the file's own folder, when that is no package) goes
-on `sys.path`, so that an audit file may import its neighbours.
+on `sys.path`, so that an audit file may import its neighbours; the current folder follows at the end, so that
+it may import the project that it audits.
 """
 
 import difflib
@@ -141,6 +142,8 @@ def _import(file: Path) -> ModuleType:
         root = root.parent
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
     name = ".".join(parts)
     known = sys.modules.get(name)
     if known is not None and Path(known.__file__ or "").resolve() != file:
