@@ -24,6 +24,7 @@ def ordered_map(
 
     `jobs` = 1 runs here, without joblib. `backend` is "loky" (local processes), "dask" (the active
     `distributed.Client`, or a local one of `jobs` workers) or "ray" (the running cluster, or a local one).
+    What cannot be sent to another process (objects of foreign libraries, often) runs here, in its turn.
     """
     require.integer(at_least=1, jobs=jobs)
     if backend not in BACKENDS:
@@ -33,9 +34,23 @@ def ordered_map(
         return
     from joblib import delayed, Parallel
 
+    listed = list(tasks)
+    travels = [_portable(task) for task in listed] if _portable(function) else [False] * len(listed)
     with _configured(backend, jobs):
-        parallel = Parallel(n_jobs=jobs, return_as="generator")
-        yield from parallel(delayed(function)(task) for task in tasks)
+        sent = [delayed(function)(task) for task, goes in zip(listed, travels, strict=True) if goes]
+        results = iter(Parallel(n_jobs=jobs, return_as="generator")(sent) if sent else ())
+        for task, goes in zip(listed, travels, strict=True):
+            yield next(results) if goes else function(task)
+
+
+def _portable(value: Any) -> bool:
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        dumps(value)
+    except Exception:  # whatever a foreign object raises when it is pickled
+        return False
+    return True
 
 
 def _configured(backend: str, jobs: int) -> Any:

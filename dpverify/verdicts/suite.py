@@ -139,6 +139,11 @@ def run_subject(subject: Subject, settings: Settings, level: float) -> AuditReco
     return _run(_Task(subject, settings, level))
 
 
+def run_promise(promise: Promise, settings: Settings, level: float) -> PromiseCheck | Failure:
+    """One promise of a suite at significance `level`."""
+    return _check(promise, seed=settings.seed, level=level)
+
+
 @dataclass(frozen=True)
 class _Task:
     subject: Subject

@@ -40,20 +40,26 @@ def strict(document: Any) -> str:
     return text.replace(json.dumps(_INFINITY), "1e999").replace(json.dumps("-" + _INFINITY), "-1e999") + "\n"
 
 
-def render_one(outcome: AuditRecord | Failure) -> str:
+def render_one(outcome: AuditRecord | PromiseCheck | Failure) -> str:
     """One outcome of a suite on one line, to travel between processes; `join` puts them together."""
-    return json.dumps(outcome.to_dict() if isinstance(outcome, AuditRecord) else asdict(outcome))
+    plain = asdict(outcome) if isinstance(outcome, Failure) else outcome.to_dict()
+    return json.dumps({"kind": type(outcome).__name__, "outcome": plain})
 
 
 def join(outcomes: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
     """The suite of the outcomes that `render_one` wrote."""
     parts = [json.loads(each) for each in outcomes]
+
+    def of(kind: str) -> list[Any]:
+        return [part["outcome"] for part in parts if part["kind"] == kind]
+
     return SuiteResult(
-        records=tuple(AuditRecord.from_dict(each) for each in parts if "verdict" in each),
-        failures=tuple(Failure(**each) for each in parts if "verdict" not in each),
+        records=tuple(map(AuditRecord.from_dict, of("AuditRecord"))),
+        failures=tuple(Failure(**each) for each in of("Failure")),
         seed=seed,
         family_wise_error=family_wise_error,
         environment=environment(),
+        promises=tuple(map(PromiseCheck.from_dict, of("PromiseCheck"))),
     )
 
 
