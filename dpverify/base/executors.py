@@ -4,6 +4,8 @@ One function, `ordered_map`, over joblib's interface. Results come back in the o
 the executor, and tasks carry their own random streams, so a record cannot depend on where it was computed.
 """
 
+import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
@@ -34,23 +36,30 @@ def ordered_map(
         return
     from joblib import delayed, Parallel
 
+    work = _pickled(function)
     listed = list(tasks)
-    travels = [_portable(task) for task in listed] if _portable(function) else [False] * len(listed)
+    sent = [None if work is None else _pickled(task) for task in listed]
     with _configured(backend, jobs):
-        sent = [delayed(function)(task) for task, goes in zip(listed, travels, strict=True) if goes]
-        results = iter(Parallel(n_jobs=jobs, return_as="generator")(sent) if sent else ())
-        for task, goes in zip(listed, travels, strict=True):
-            yield next(results) if goes else function(task)
+        calls = [delayed(_elsewhere)(sys.path, work, task) for task in sent if task is not None]
+        results = iter(Parallel(n_jobs=jobs, return_as="generator")(calls) if calls else ())
+        for task, parcel in zip(listed, sent, strict=True):
+            yield function(task) if parcel is None else next(results)
 
 
-def _portable(value: Any) -> bool:
+def _pickled(value: Any) -> bytes | None:
+    """The value as bytes; None where it cannot travel."""
     from joblib.externals.loky.backend.reduction import dumps
 
     try:
-        dumps(value)
+        return bytes(dumps(value))
     except Exception:  # whatever a foreign object raises when it is pickled
-        return False
-    return True
+        return None
+
+
+def _elsewhere(path: list[str], function: bytes, task: bytes) -> Any:
+    """Runs in a worker, which may be older than the folders from which the task's modules came."""
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    return pickle.loads(function)(pickle.loads(task))
 
 
 def _configured(backend: str, jobs: int) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpverify.verdicts.subject import Subject
     from dpverify.verdicts.suite import Settings
 
-FORMATS = ("json", "html", "markdown", "junit")
+FORMATS = ("json", "html", "markdown", "junit", "sarif")
 LEVEL: "pytest.StashKey[float]" = pytest.StashKey()  # significance of each pair and promise, after selection
 
 

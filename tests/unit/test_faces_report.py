@@ -14,7 +14,7 @@ from audits.audit_laplace import subjects as laplace_subjects
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
 from dpverify.base.errors import RunError, UsageError
 from dpverify.claims.profiles import gaussian_accuracy_limit
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, intervals, plots, words
+from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif, intervals, plots, words
 from dpverify.faces.report.axes import Axis, Plot
 from dpverify.verdicts.suite import Failure, run_suite, Settings, SuiteResult
 from dpverify.verdicts.verdict import Verdict
@@ -188,7 +188,7 @@ def test_plots_draw_the_infinite_on_the_border():
 
 def test_empty_result_renders(result):
     empty = SuiteResult(records=(), failures=(), seed=1, family_wise_error=0.05, environment={})
-    for renderer in (as_html, as_json, as_junit, as_markdown):
+    for renderer in (as_html, as_json, as_junit, as_markdown, as_sarif):
         assert renderer.render(empty)
     assert empty.exit_code == 3
 

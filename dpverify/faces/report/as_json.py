@@ -6,7 +6,7 @@ NaN is refused: no number of a report may be NaN.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -46,20 +46,27 @@ def render_one(outcome: AuditRecord | PromiseCheck | Failure) -> str:
     return json.dumps({"kind": type(outcome).__name__, "outcome": plain})
 
 
-def join(outcomes: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
+def outcomes(written: Sequence[str]) -> list[AuditRecord | PromiseCheck | Failure]:
+    """Inverse of `render_one`, for many."""
+    makers: dict[str, Callable[[dict[str, Any]], AuditRecord | PromiseCheck | Failure]] = {
+        "AuditRecord": AuditRecord.from_dict,
+        "PromiseCheck": PromiseCheck.from_dict,
+        "Failure": lambda plain: Failure(**plain),
+    }
+    parts = [json.loads(each) for each in written]
+    return [makers[part["kind"]](part["outcome"]) for part in parts]
+
+
+def join(written: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
     """The suite of the outcomes that `render_one` wrote."""
-    parts = [json.loads(each) for each in outcomes]
-
-    def of(kind: str) -> list[Any]:
-        return [part["outcome"] for part in parts if part["kind"] == kind]
-
+    found = outcomes(written)
     return SuiteResult(
-        records=tuple(map(AuditRecord.from_dict, of("AuditRecord"))),
-        failures=tuple(Failure(**each) for each in of("Failure")),
+        records=tuple(each for each in found if isinstance(each, AuditRecord)),
+        failures=tuple(each for each in found if isinstance(each, Failure)),
         seed=seed,
         family_wise_error=family_wise_error,
         environment=environment(),
-        promises=tuple(map(PromiseCheck.from_dict, of("PromiseCheck"))),
+        promises=tuple(each for each in found if isinstance(each, PromiseCheck)),
     )
 
 
