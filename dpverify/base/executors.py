@@ -4,6 +4,8 @@ One function, `ordered_map`, over joblib's interface. Results come back in the o
 the executor, and tasks carry their own random streams, so a record cannot depend on where it was computed.
 """
 
+import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
@@ -24,6 +26,7 @@ def ordered_map(
 
     `jobs` = 1 runs here, without joblib. `backend` is "loky" (local processes), "dask" (the active
     `distributed.Client`, or a local one of `jobs` workers) or "ray" (the running cluster, or a local one).
+    What cannot be sent to another process (objects of foreign libraries, often) runs here, in its turn.
     """
     require.integer(at_least=1, jobs=jobs)
     if backend not in BACKENDS:
@@ -33,9 +36,30 @@ def ordered_map(
         return
     from joblib import delayed, Parallel
 
+    work = _pickled(function)
+    listed = list(tasks)
+    sent = [None if work is None else _pickled(task) for task in listed]
     with _configured(backend, jobs):
-        parallel = Parallel(n_jobs=jobs, return_as="generator")
-        yield from parallel(delayed(function)(task) for task in tasks)
+        calls = [delayed(_elsewhere)(sys.path, work, task) for task in sent if task is not None]
+        results = iter(Parallel(n_jobs=jobs, return_as="generator")(calls) if calls else ())
+        for task, parcel in zip(listed, sent, strict=True):
+            yield function(task) if parcel is None else next(results)
+
+
+def _pickled(value: Any) -> bytes | None:
+    """The value as bytes; None where it cannot travel."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        return bytes(dumps(value))
+    except Exception:  # whatever a foreign object raises when it is pickled
+        return None
+
+
+def _elsewhere(path: list[str], function: bytes, task: bytes) -> Any:
+    """Runs in a worker, which may be older than the folders from which the task's modules came."""
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    return pickle.loads(function)(pickle.loads(task))
 
 
 def _configured(backend: str, jobs: int) -> Any:

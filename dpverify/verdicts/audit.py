@@ -114,7 +114,7 @@ def audit(
         ledger=account.rows,
         curve=_curve(tally),
         course=tuple(course(tallies, attack, claim, significance)),
-        notes=_notes(pair, attack, account),
+        notes=_notes(target, pair, attack, account),
         seconds=time.perf_counter() - started,
     )
 
@@ -204,8 +204,8 @@ def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
     return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
 
 
-def _notes(pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:
-    notes = []
+def _notes(target: Target, pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:
+    notes = [str(note) for note in getattr(target, "notes", ())]
     if not pair.verified:
         notes.append("the pair is taken as neighbouring on the caller's word: its type cannot be compared")
     if attack.orientation < 0 and attack.score.name == "likelihood":
