@@ -10,21 +10,39 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Constants:
-    """UCB-VI's bonus scale; DP-UCBVI's C2 and scale of E; SDP-PE's C, C on the E term, C1, scale of E."""
+class Optimistic:
+    """UCB-VI's bonus scale; with privacy C2 of DP-UCBVI and the scale of E."""
 
-    ucbvi_bonus: float
-    private_bonus: float
-    private_error: float
+    bonus: float
+    error: float = 1.0
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """SDP-PE: C on the sampling term, C on the E term, C1, and the scale of E; PE uses the first alone."""
+
     threshold: float
     privacy: float
     infrequent: float
     error: float
 
 
-TUNED = {
-    "riverswim": Constants(0.02, 0.001, 0.001, 0.0025, 1e-7, 1e-3, 0.1),
-    "bandit": Constants(0.1, 0.01, 0.01, 0.05, 0.01, 1e-3, 0.1),
+Constants = Optimistic | Elimination
+
+_STAGED = {"riverswim": Elimination(0.003, 3e-7, 5e-4, 0.03), "bandit": Elimination(0.2, 0.003, 1e-3, 0.03)}
+_PLAIN = {"riverswim": Optimistic(0.02), "bandit": Optimistic(0.1)}
+_NOISY = {"riverswim": Optimistic(0.001, 0.001), "bandit": Optimistic(0.01, 0.01)}
+
+TUNED: dict[tuple[str, str], Constants] = {
+    (environment, learner): table[environment]
+    for environment in ("riverswim", "bandit")
+    for learner, table in (
+        ("UCBVI", _PLAIN),
+        ("UCBVI-JDP", _NOISY),
+        ("UCBVI-LDP", _NOISY),
+        ("PE", _STAGED),
+        ("SDP-PE", _STAGED),
+    )
 }
 TOLERANCE = 0.5  # of SDP-PE's exploration design: excess at most half of the optimal value J
 BETA = 1e-3  # the beta (delta) of SDP-PE's (eps, beta); the paper gives no number

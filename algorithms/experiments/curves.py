@@ -12,7 +12,7 @@ from algorithms.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.counting import Exact, layout_of, Source
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.environments import Environment, heterogeneous_bandit, river_swim
-from algorithms.experiments.constants import BETA, Constants, TOLERANCE, TUNED
+from algorithms.experiments.constants import BETA, Constants, Elimination, Optimistic, TOLERANCE, TUNED
 from algorithms.online import Learner, regret_per_episode, run_online
 from algorithms.policy_sets import FactoredSet
 from algorithms.sdp_pe import SDPPE
@@ -41,9 +41,14 @@ class Settings:
     budget: str = "calibrated"
 
     @property
+    def constants(self) -> Constants:
+        """The learner's tuned constants."""
+        return TUNED[self.environment, self.learner]
+
+    @property
     def key(self) -> str:
         """Name of the curve's files."""
-        content = json.dumps({**asdict(self), **asdict(TUNED[self.environment]), "beta": BETA}, sort_keys=True)
+        content = json.dumps({**asdict(self), **asdict(self.constants), "beta": BETA}, sort_keys=True)
         label = f"{self.environment}-{self.learner}" + ("" if self.eps is None else f"-eps{self.eps:g}")
         return f"{label}-{sha256(content.encode()).hexdigest()[:10]}"
 
@@ -70,27 +75,26 @@ def draw(settings: Settings) -> Curve:
     """Runs the learner. Users are the same for all learners and eps: row (seed, run, user) of the tapes."""
     environment = environment_of(settings)
     users = TapeUsers(environment, environment.tapes(settings.seed, settings.runs, settings.episodes))
-    constants = TUNED[settings.environment]
-    if settings.learner in ("PE", "SDP-PE"):
-        return _staged(settings, constants, users)
-    learner, source = _online(settings, constants, environment)
+    if isinstance(settings.constants, Elimination):
+        return _staged(settings, settings.constants, users)
+    learner, source = _online(settings, settings.constants, environment)
     noise = stream(derive(settings.seed, settings.key), Stage.EXPERIMENT)
     done = run_online(users, learner, source, runs=settings.runs, rng=noise)
     regret = regret_per_episode(done.policies, environment.model)
     return _curve(settings, regret.T, np.full(settings.runs, settings.episodes), done.switches)
 
 
-def _online(settings: Settings, constants: Constants, environment: Environment) -> tuple[Learner, Source]:
+def _online(settings: Settings, constants: Optimistic, environment: Environment) -> tuple[Learner, Source]:
     layout, episodes = layout_of(environment.model), settings.episodes
     if settings.learner == "UCBVI":
-        return UCBVI(layout=layout, episodes=episodes, bonus_scale=constants.ucbvi_bonus), Exact(layout)
+        return UCBVI(layout=layout, episodes=episodes, bonus_scale=constants.bonus), Exact(layout)
     make: Any = central if settings.learner == "UCBVI-JDP" else local
-    source = make(layout, episodes, settings.eps, error_scale=constants.private_error)
-    learner = DPUCBVI(layout=layout, episodes=episodes, error=source.error, bonus_scale=constants.private_bonus)
+    source = make(layout, episodes, settings.eps, error_scale=constants.error)
+    learner = DPUCBVI(layout=layout, episodes=episodes, error=source.error, bonus_scale=constants.bonus)
     return learner, source
 
 
-def _staged(settings: Settings, constants: Constants, users: TapeUsers) -> Curve:
+def _staged(settings: Settings, constants: Elimination, users: TapeUsers) -> Curve:
     model = users.environment.model
     layout = layout_of(model)
     learner = SDPPE(

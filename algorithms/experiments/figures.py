@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from algorithms.experiments.constants import BETA, TOLERANCE, TUNED
+from algorithms.experiments.constants import BETA, TOLERANCE
 from algorithms.experiments.curves import Curve, Settings
 
 matplotlib.use("Agg")
@@ -54,11 +54,15 @@ def write_numbers(folder: Path, curves: Curves) -> list[Path]:
             for episode, values in zip(curve.episodes, curve.regret.T, strict=True):
                 head = (settings.environment, settings.learner, settings.eps, int(episode))
                 plain.writerow([*head, float(values.mean()), float(values.std(ddof=1) if len(values) > 1 else 0.0)])
-    environment = next(iter(curves)).environment
     content = {
-        "constants": {**asdict(TUNED[environment]), "tolerance": TOLERANCE, "beta": BETA, "tuned": True},
+        "constants": {"tuned": True, "tolerance": TOLERANCE, "beta": BETA},
         "curves": [
-            {**asdict(s), "final_regret": c.regret[:, -1].tolist(), "deployments": c.deployments.tolist()}
+            {
+                **asdict(s),
+                "constants": asdict(s.constants),
+                "final_regret": c.regret[:, -1].tolist(),
+                "deployments": c.deployments.tolist(),
+            }
             for s, c in curves.items()
         ],
     }
