@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
-from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
+from dpverify.faces.options import DEFAULT_JOBS, DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
 app = typer.Typer(
     help="Checks differential-privacy claims instead of repeating them.",
@@ -40,6 +40,7 @@ Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write rec
 Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
 Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
 Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
+Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
 
 
@@ -51,7 +52,7 @@ def audit(
     trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"])] = None,
     significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = 1,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
     backend: Annotated[Backend, typer.Option(help=HELP["backend"])] = Backend.loky,
     sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
     json: Json = None,
@@ -59,6 +60,9 @@ def audit(
     markdown: Markdown = None,
     junit: Junit = None,
     quiet: Quiet = False,
+    scorecard: Annotated[
+        bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")
+    ] = False,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 
@@ -78,15 +82,17 @@ def audit(
         backend=backend.value,
         sequential=sequential,
     )
-    subjects = discover(paths, expression)
+    agenda = discover(paths, expression)
+    if scorecard:
+        agenda = agenda.of_papers()
     if only_list:
-        console.show_list(subjects)
+        console.show_list(agenda)
         return
     outputs = Outputs(json, html, markdown, junit)
     files.check(outputs)
-    with console.progress(subjects, settings, quiet=quiet) as watcher:
-        result = run_suite(subjects, settings, watcher.finished, watcher.trials)
-    console.show_result(result, quiet=quiet)
+    with console.progress(agenda, settings, quiet=quiet) as watcher:
+        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises)
+    (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
     files.write(result, outputs)
     raise typer.Exit(result.exit_code)
 
@@ -144,7 +150,7 @@ def certify(
     trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
     significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.05,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = 1,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
     html: Html = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.")] = False,

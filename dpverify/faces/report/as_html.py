@@ -8,7 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from dpverify.accounting.describe import COLUMNS
-from dpverify.faces.report import intervals, words
+from dpverify.evidence.promises import PromiseCheck
+from dpverify.faces.report import coverage, intervals, words
 from dpverify.faces.report.plots import Figure, figures
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite import SuiteResult
@@ -67,6 +68,8 @@ def render(result: SuiteResult) -> str:
             files=_shares(result.records, lambda record: words.group(record.subject)),
             headline=words.headline(result),
             ticks=intervals.scale(),
+            promises=promised(result.promises),
+            coverage_ticks=coverage.scale(),
         )
         + "\n"
     )
@@ -76,6 +79,11 @@ def view(anchor: str, record: AuditRecord, command: str) -> View:
     """A record with its drawings; `command` makes it again."""
     drawn = [Figure(f.title, f.caption, Markup(f.svg), f.head, f.rows) for f in figures(record)]
     return View(record, anchor, Markup(intervals.bar(record)), drawn, command)
+
+
+def promised(checks: Sequence[PromiseCheck]) -> list[tuple[PromiseCheck, Markup]]:
+    """Checks of promises with their bars."""
+    return [(check, Markup(coverage.bar(check))) for check in checks]
 
 
 def _shares(records: Sequence[AuditRecord], key: "object") -> list[Share]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.base.errors import RunError, UsageError
+from dpverify.evidence.promises import PromiseCheck
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite import environment, Failure, SuiteResult
 
@@ -27,6 +28,7 @@ def render(result: SuiteResult) -> str:
         "family_wise_error": result.family_wise_error,
         "environment": result.environment,
         "records": [record.to_dict() for record in result.records],
+        "promises": [check.to_dict() for check in result.promises],
         "failures": [{"subject": failure.subject, "error": failure.error} for failure in result.failures],
     }
     return strict(document)
@@ -67,6 +69,7 @@ def load(path: Path) -> SuiteResult:
             seed=document["seed"],
             family_wise_error=document["family_wise_error"],
             environment=document["environment"],
+            promises=tuple(PromiseCheck.from_dict(each) for each in document.get("promises", ())),
         )
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error

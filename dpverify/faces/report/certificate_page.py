@@ -1,9 +1,7 @@
 """A certificate as JSON, and as one self-contained HTML page."""
 
-from markupsafe import Markup
-
 from dpverify.faces.report import coverage
-from dpverify.faces.report.as_html import template, view
+from dpverify.faces.report.as_html import promised, template, view
 from dpverify.faces.report.as_json import strict
 from dpverify.verdicts.certificate import Certificate, NOT_PROVED
 
@@ -15,7 +13,7 @@ def render(certificate: Certificate) -> str:
         template("certificate.html").render(
             c=certificate,
             views=[view(f"s{index + 1}", record, command) for index, record in enumerate(certificate.records)],
-            promises=[(check, Markup(coverage.bar(check))) for check in certificate.promises],
+            promises=promised(certificate.promises),
             coverage_ticks=coverage.scale(),
             not_proved=NOT_PROVED,
         )
