@@ -116,9 +116,10 @@ def choose(
     agreement = np.where(first, fitted.values, -fitted.values)
     orientation = 1 if _bounded(agreement).mean() >= 0 else -1
     values = orientation * fitted.values
+    scale = values if fitted.scale is None else orientation * fitted.scale
     best: tuple[float, Attack] | None = None
     for side in sides:
-        predicted, attack = _best_event(fitted.score, values, first, trials, gain, side, orientation)
+        predicted, attack = _best_event(fitted.score, values, scale, first, trials, gain, side, orientation)
         if best is None or predicted > best[0]:
             best = predicted, attack
     assert best is not None
@@ -128,6 +129,7 @@ def choose(
 def _best_event(
     score: Score,
     values: FloatArray,
+    scale: FloatArray,
     first: npt.NDArray[np.bool_],
     trials: int,
     gain: Gain,
@@ -135,7 +137,7 @@ def _best_event(
     orientation: int,
 ) -> tuple[float, Attack]:
     one_sided = side in (Side.FIRST, Side.SECOND)
-    used = {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
+    used = _used(values, side)
     confidence = np.abs(_bounded(values[used]))
     correct = (values[used] > 0) == first[used]
     order = np.argsort(-confidence, kind="stable")
@@ -152,11 +154,11 @@ def _best_event(
     pick = int(np.argmax(predicted))
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
-    lower_neighbour = np.r_[confidence, 0.0][ends[kept]]
-    cuts = (confidence[ends[kept] - 1] + lower_neighbour) / 2  # between two different values, away from rounding
-    right = np.diff(np.r_[0.0, (curves.weights @ mean_right[:, kept]) * guesses[kept]])
-    wrong = np.diff(np.r_[0.0, (curves.weights @ (1 - mean_right[:, kept])) * guesses[kept]])
-    expected = Tally(trials, np.floor(right).astype(np.int64), np.floor(wrong).astype(np.int64), one_sided)
+    cuts = _carry(ends[kept], -np.sort(-np.abs(_bounded(scale[_used(scale, side)]))))
+    # whole counts whose running totals are right: rounding level by level would lose the rare wrong guesses
+    wrong = np.diff(np.rint((curves.weights @ (1 - mean_right[:, kept])) * guesses[kept]), prepend=0.0)
+    right = np.diff(np.floor((curves.weights @ mean_right[:, kept]) * guesses[kept]), prepend=0.0)
+    expected = Tally(trials, right.astype(np.int64), wrong.astype(np.int64), one_sided)
     event = int(np.searchsorted(kept, pick)) + 1
     return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected)
 
@@ -180,12 +182,34 @@ def _always(
     return predicted, Attack(score, np.zeros(1), 1, Side.ALWAYS, orientation, expected)
 
 
+def _used(values: FloatArray, side: Side) -> npt.NDArray[np.bool_]:
+    return {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
+
+
+def _carry(ends: npt.NDArray[np.int64], confidence: FloatArray) -> FloatArray:
+    """Cuts beyond which about `ends` of the frozen score's `confidence` (decreasing) lie, never within an atom.
+
+    Each cut is halfway between two different values, away from rounding.
+    """
+    if len(confidence) == 0:
+        return np.full(len(ends), np.inf)
+    places = np.r_[np.nonzero(_different(confidence))[0] + 1, len(confidence)]
+    after = np.minimum(np.searchsorted(places, ends), len(places) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(ends - places[before] < places[after] - ends, before, after)
+    taken = places[nearest]
+    return (confidence[taken - 1] + np.r_[confidence, 0.0][taken]) / 2
+
+
+def _different(confidence: FloatArray) -> npt.NDArray[np.bool_]:
+    return confidence[:-1] - confidence[1:] > SAME * np.maximum(1.0, confidence[:-1])
+
+
 def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]:
     """Numbers of most confident guesses at which a cut may lie: between two different values only."""
     if len(confidence) == 0:
         return np.zeros(0, np.int64)
-    different = confidence[:-1] - confidence[1:] > SAME * np.maximum(1.0, confidence[:-1])
-    ends = np.r_[np.nonzero(different)[0] + 1, len(confidence)]
+    ends = np.r_[np.nonzero(_different(confidence))[0] + 1, len(confidence)]
     enough = ends[ends >= min(FEWEST, len(confidence))]
     sizes = np.diff(np.r_[0, ends])
     atoms = ends[sizes >= ATOM * total]

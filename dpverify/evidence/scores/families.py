@@ -27,10 +27,16 @@ BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A frozen score and its cross-fitted values on the selection trials, from which the event is chosen."""
+    """A frozen score and its cross-fitted values on the selection trials, from which the event is chosen.
+
+    `scale` holds the frozen score's own values on the same trials: a score fitted on all of them is more
+    decided than its cross-fits, so cuts are carried over as shares of trials, not as numbers. None where
+    the score fits its own trials too closely for that.
+    """
 
     score: Score
     values: FloatArray
+    scale: FloatArray | None = None
 
 
 def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) -> Fitted:
@@ -41,11 +47,14 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         if not isinstance(target, ExactTarget):
             raise ParameterError("score", kind, "another score: the target has no log_ratio")
         score = LikelihoodFamily(target, pair).fit(trials)
-        return Fitted(score, score(trials.outcomes))  # not learned from these trials: nothing to cross-fit
+        exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
+        return Fitted(score, exact, exact)
     candidates = _candidates(kind, trials)
     values = [cross_fit(family, trials) for family in candidates]
     best = _simplest_near_best(values, trials)
-    return Fitted(candidates[best].fit(trials), values[best])
+    frozen = candidates[best].fit(trials)
+    close = isinstance(candidates[best], BoostedFamily)
+    return Fitted(frozen, values[best], None if close else frozen(trials.outcomes))
 
 
 def cross_fit(family: Family, trials: SelectionTrials) -> FloatArray:
