@@ -1,13 +1,18 @@
-"""The command line: `dpverify audit`, `dpverify report`. Parses, delegates, sets the exit code."""
+"""The command line: `dpverify audit`, `dpverify report`. Parses, delegates, sets the exit code.
+
+Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
+"""
 
 import sys
+import traceback
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dpverify.base.errors import DpverifyError, EXIT_USAGE
+from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
+from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
 app = typer.Typer(
     help="Checks differential-privacy claims instead of repeating them.",
@@ -26,27 +31,33 @@ class Backend(str, Enum):  # noqa: UP042 - typer shows the values of a plain str
 
 
 Paths = Annotated[list[Path], typer.Argument(help="Folders with audit_*.py files, or such files.", show_default=False)]
-Json = Annotated[Path | None, typer.Option("--json", metavar="F", help="Write records as JSON.")]
-Html = Annotated[Path | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
+Expression = Annotated[
+    str, typer.Option("-k", metavar="EXPR", help="Only subjects whose name matches, e.g. 'local and not printed'.")
+]
+OnlyList = Annotated[bool, typer.Option("--list", help="List the subjects and stop.")]
+Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write records as JSON.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
+Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
+Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
 
 
 @app.command()
 def audit(
     paths: Paths,
-    expression: Annotated[
-        str, typer.Option("-k", metavar="EXPR", help="Only subjects whose name matches, e.g. 'local and not printed'.")
-    ] = "",
-    only_list: Annotated[bool, typer.Option("--list", help="List the subjects and stop.")] = False,
-    trials: Annotated[int | None, typer.Option(help="Trials per pair; default: each subject's own.")] = None,
-    significance: Annotated[float, typer.Option(help="Family-wise error of the whole suite.")] = 0.05,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of every random stream; default 20260, so runs repeat.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
-    backend: Annotated[Backend, typer.Option(help="Where the workers are.")] = Backend.loky,
-    sequential: Annotated[bool, typer.Option("--sequential", help="Stop each audit once decided.")] = False,
+    expression: Expression = "",
+    only_list: OnlyList = False,
+    trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"])] = None,
+    significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = 1,
+    backend: Annotated[Backend, typer.Option(help=HELP["backend"])] = Backend.loky,
+    sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
     json: Json = None,
     html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
+    quiet: Quiet = False,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 
@@ -54,70 +65,90 @@ def audit(
     3 inconclusive or failed run.
     """
     from dpverify.faces import console
+    from dpverify.faces.report import files
     from dpverify.verdicts.discovery import discover
     from dpverify.verdicts.suite import run_suite, Settings
 
-    subjects = discover(paths, expression)
-    if only_list:
-        console.show_list(subjects)
-        return
     settings = Settings(
-        seed=DEFAULT_SEED if seed is None else seed,
+        seed=seed,
         significance=significance,
         trials=trials,
         jobs=jobs,
         backend=backend.value,
         sequential=sequential,
     )
-    with console.progress(subjects) as listener:
-        result = run_suite(subjects, settings, listener)
-    console.show_result(result)
-    _write(result, json, html)
+    subjects = discover(paths, expression)
+    if only_list:
+        console.show_list(subjects)
+        return
+    outputs = Outputs(json, html, markdown, junit)
+    files.check(outputs)
+    with console.progress(subjects, settings, quiet=quiet) as watcher:
+        result = run_suite(subjects, settings, watcher.finished, watcher.trials)
+    console.show_result(result, quiet=quiet)
+    files.write(result, outputs)
     raise typer.Exit(result.exit_code)
-
-
-DEFAULT_SEED = 20260
 
 
 @app.command()
 def report(
     results: Annotated[Path, typer.Argument(help="A file written by --json.", show_default=False)],
+    json: Json = None,
     html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Show the records of an earlier run again; rendering computes no evidence."""
+    """Show the records of an earlier run again; rendering computes no evidence. Same exit codes as audit."""
     from dpverify.faces import console
+    from dpverify.faces.report import files
     from dpverify.faces.report.as_json import load
 
     result = load(results)
-    console.show_result(result)
-    _write(result, None, html)
+    outputs = Outputs(json, html, markdown, junit)
+    files.check(outputs)
+    console.show_result(result, quiet=quiet)
+    files.write(result, outputs)
     raise typer.Exit(result.exit_code)
 
 
-def _write(result: "object", json: Path | None, html: Path | None) -> None:
-    from dpverify.faces.report import as_html, as_json
-    from dpverify.verdicts.suite import SuiteResult
+def run(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns its exit code; every expected error is one line on stderr."""
+    try:
+        code: Any = app(arguments, prog_name="dpverify", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except DpverifyError as error:
+        return _complain(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain("interrupted; no verdict", 130)
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stderr.close()
+        return EXIT_FAILED
+    except Exception as error:
+        if hasattr(error, "format_message"):  # what the parser raises, wherever its class lives
+            return _usage(error)
+        traceback.print_exc()  # a bug of ours: never the exit code of a refuted claim
+        return EXIT_FAILED
 
-    assert isinstance(result, SuiteResult)
-    for path, render in ((json, as_json.dumps), (html, as_html.render)):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(render(result), encoding="utf-8")
+
+def _usage(error: Any) -> int:
+    message = " ".join(str(error.format_message()).split())
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return EXIT_USAGE
+    end = "" if message.endswith("?") else "."
+    return _complain(f"{message.rstrip('.')}{end} See dpverify --help.", EXIT_USAGE)
+
+
+def _complain(message: str, code: int) -> int:
+    print("dpverify: " + " ".join(message.split()), file=sys.stderr)
+    return code
 
 
 def main() -> None:
-    """Entry point: errors become one line on stderr and their exit code."""
-    try:
-        app()
-    except DpverifyError as error:
-        print(f"dpverify: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("dpverify: interrupted; no verdict", file=sys.stderr)
-        sys.exit(130)
+    """Entry point."""
+    sys.exit(run())
 
-
-__all__ = ["EXIT_USAGE", "app", "main"]
 
 if __name__ == "__main__":
     main()

@@ -1,18 +1,20 @@
-"""What the terminal shows: a live table of progress, then one line a subject, then what it means."""
+"""What the terminal shows: live progress, then one line a subject, then what it means."""
 
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dpverify.faces.report import words
+from dpverify.faces.report.words import number
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.subject import Subject
-from dpverify.verdicts.suite import Failure, Listener, SuiteResult
+from dpverify.verdicts.suite import Failure, Settings, SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
 COLOURS = {Verdict.REFUTED: "red", Verdict.NOT_REFUTED: "green", Verdict.INCONCLUSIVE: "yellow"}
@@ -29,9 +31,34 @@ def show_list(subjects: Sequence[Subject]) -> None:
         print(f"{subject.name}\t{subject.claim}\t{subject.claim.relation}\t{subject.trials} trials\t{subject.expected}")
 
 
+class Watcher:
+    """Moves the bars: one for the suite in subjects, one for the trials of the subject that runs now."""
+
+    def __init__(self, bar: Progress, subjects: Sequence[Subject], settings: Settings) -> None:
+        self._bar = bar
+        self._budget = {each.name: len(each.pairs) * (settings.trials or each.trials) for each in subjects}
+        self._suite = bar.add_task("subjects", total=len(subjects))
+        self._inside: TaskID | None = None
+        self._current = ""
+
+    def finished(self, result: AuditRecord | Failure) -> None:
+        """One more subject has its result."""
+        self._bar.update(self._suite, advance=1)
+
+    def trials(self, subject: str, count: int) -> None:
+        """`count` more trials of `subject` are done; known only where they run in this process."""
+        if self._inside is None:
+            self._inside = self._bar.add_task(subject, total=self._budget[subject])
+            self._current = subject
+        if subject != self._current:
+            self._bar.reset(self._inside, total=self._budget[subject], description=subject)
+            self._current = subject
+        self._bar.update(self._inside, advance=count)
+
+
 @contextmanager
-def progress(subjects: Sequence[Subject]) -> Iterator[Listener]:
-    """A progress bar on stderr while subjects run, with time left; silent where stderr is no terminal."""
+def progress(subjects: Sequence[Subject], settings: Settings, *, quiet: bool = False) -> Iterator[Watcher]:
+    """Bars with the time left on stderr while subjects run; silent where stderr is no terminal."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -39,81 +66,69 @@ def progress(subjects: Sequence[Subject]) -> Iterator[Listener]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not sys.stderr.isatty(),
+        disable=quiet or not sys.stderr.isatty(),
     )
     with bar:
-        task = bar.add_task("auditing", total=len(subjects))
-
-        def listener(result: AuditRecord | Failure) -> None:
-            bar.update(task, advance=1, description=result.subject)
-
-        yield listener
+        yield Watcher(bar, subjects, settings)
 
 
-def number(value: float | None) -> str:
-    """Four significant figures; a dash where there is no number."""
-    if value is None:
-        return "-"
-    return "inf" if math.isinf(value) else f"{value:.4g}"
-
-
-def show_result(result: SuiteResult) -> None:
-    """The table of records, the failures, and the suite's conclusion."""
+def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
+    """The table of records, the failures, and the suite's conclusion; with `quiet` only what needs attention."""
     console = _console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, justify in _COLUMNS:
-        table.add_column(name, justify=justify, no_wrap=name != "subject", overflow="fold")
-    for record in result.records:
-        table.add_row(*_row(record))
-    console.print(table)
+    shown = [record for record in result.records if not (quiet and record.as_expected)]
+    if shown:
+        console.print(_table(shown))
     for failure in result.failures:
-        console.print(f"[yellow]FAILED[/] {failure.subject}: {failure.error}", markup=True)
-    console.print(_conclusion(result))
+        console.print(f"[yellow]FAILED[/] {escape(failure.subject)}: {escape(failure.error)}", soft_wrap=True)
+    if not quiet:
+        console.print(_conclusion(result), soft_wrap=True)
 
 
-_COLUMNS: tuple[tuple[str, Literal["left", "right"]], ...] = (
+Justify = Literal["left", "right"]
+_COLUMNS: tuple[tuple[str, Justify], ...] = (
     ("subject", "left"),
     ("claim", "left"),
-    ("eps lower", "right"),
-    ("claimed", "right"),
-    ("eps upper", "right"),
+    ("lower", "right"),
+    ("upper", "right"),
     ("verdict", "left"),
     ("accounted", "left"),
-    ("would catch", "right"),
+    ("would catch eps", "right"),
     ("trials", "right"),
     ("s", "right"),
     ("", "left"),
 )
 
 
+def _table(records: Sequence[AuditRecord]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, justify in _COLUMNS:
+        table.add_column(name, justify=justify, no_wrap=name != "subject", overflow="fold")
+    for record in records:
+        table.add_row(*_row(record))
+    return table
+
+
 def _row(record: AuditRecord) -> list[str]:
     colour = COLOURS[record.verdict]
-    account = {True: "yes", False: "no", None: "-"}[record.accounted]
-    if record.ledger_contradicted:
-        account = "[red]CONTRADICTED[/]"
+    account = words.account(record)
+    remark = words.expectation(record)
     return [
-        record.subject,
-        record.claim + (" +/-1" if record.relation.startswith("add") else ""),
-        number(record.eps_lower),
-        number(record.claimed_eps),
-        number(record.eps_upper),
+        escape(record.subject),
+        words.claim(record),
+        number(record.number_lower),
+        number(record.number_upper),
         f"[{colour}]{record.verdict}[/]",
-        account,
+        f"[red]{account}[/]" if record.ledger_contradicted else account,
         number(record.detectable_eps),
         f"{record.trials:,}",
         f"{record.seconds:.1f}",
-        "" if record.as_expected else f"[bold red]expected {record.expected or Verdict.NOT_REFUTED}[/]",
+        f"[bold red]{escape(remark)}[/]" if remark else "",
     ]
 
 
 def _conclusion(result: SuiteResult) -> str:
-    expected = sum(record.as_expected for record in result.records)
-    bugs = [record for record in result.records if record.planted]
-    caught = sum(record.verdict is Verdict.REFUTED for record in bugs)
-    lines = [
-        f"{len(result.records)} subjects, {expected} as expected; {caught} of {len(bugs)} planted bugs caught; "
-        f"{len(result.failures)} failed. Seed {result.seed}.",
-        f"All eps lower bounds hold at once with probability >= {1 - result.family_wise_error:g}. "
-        "'would catch': smallest true eps that this run refutes with 95 % power.",
-    ]
-    return "\n".join(lines)
+    return (
+        f"{words.headline(result)} Seed {result.seed}.\n"
+        f"All lower bounds (eps, rho or mu, as claimed) hold at once with probability >= "
+        f"{1 - result.family_wise_error:g}. 'would catch': smallest true eps that this run refutes with 95 % power."
+    )

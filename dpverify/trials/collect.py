@@ -67,6 +67,10 @@ class Experiment:
         rng = stream(self.seed, stage, index, arm)
         return release_outcomes(self.target, data, self.form, rng=rng, size=size)
 
+    def no_outcomes(self) -> Outcomes:
+        """Zero trials of this form."""
+        return release_outcomes(self.target, None, self.form, rng=stream(self.seed, Stage.SHAPE), size=0)
+
     def blocks(self, trials: int) -> list[tuple[int, int]]:
         """(index, size) of every block of a run of `trials`."""
         full, rest = divmod(trials, self.block)
@@ -88,6 +92,8 @@ def select(experiment: Experiment, trials: int, *, jobs: int = 1, backend: str =
     """`trials` selection trials, held in memory."""
     run = partial(_run, experiment, Stage.SELECT)
     blocks = list(ordered_map(run, experiment.blocks(trials), jobs=jobs, backend=backend))
+    if not blocks:
+        return SelectionTrials(experiment.no_outcomes(), np.zeros(0, bool))
     first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in blocks])
     return SelectionTrials(concatenate([arm for pair in blocks for arm in pair]), first)
 

@@ -4,7 +4,9 @@ The folder that holds the outermost package of a file (the file's own folder, wh
 on `sys.path`, so that an audit file may import its neighbours.
 """
 
+import difflib
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -37,11 +39,11 @@ def load_subjects(file: Path) -> list[Subject]:
     module = _import(file)
     subjects = getattr(module, "subjects", None)
     if not isinstance(subjects, Sequence) or not all(isinstance(each, Subject) for each in subjects):
-        raise DiscoveryError(f"{file}: must define `subjects`, a list of dpverify.Subject")
+        raise DiscoveryError(f"{_shown(file)}: must define `subjects`, a list of dpverify.Subject")
     names = [subject.name for subject in subjects]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise DiscoveryError(f"{file}: two subjects are called {sorted(repeated)[0]!r}")
+        raise DiscoveryError(f"{_shown(file)}: two subjects are called {sorted(repeated)[0]!r}")
     return [subject.found(f"{stem_of(file)}/{subject.name}", _shown(file)) for subject in subjects]
 
 
@@ -53,7 +55,8 @@ def discover(paths: Iterable[Path], expression: str = "") -> list[Subject]:
     chosen = exact or [subject for subject in subjects if matches(subject.name, expression)]
     if not chosen:
         where = ", ".join(str(path) for path in paths)
-        raise DiscoveryError(f"no audits found in {where}" + (f" matching {expression!r}" if expression else ""))
+        what = f" matching {expression!r}{_meant(expression, [each.name for each in subjects])}" if expression else ""
+        raise DiscoveryError(f"no audits found in {where}{what}")
     return chosen
 
 
@@ -68,6 +71,16 @@ def matches(name: str, expression: str) -> bool:
 def stem_of(file: Path) -> str:
     """`local` for audits/audit_local.py."""
     return file.stem.removeprefix("audit_")
+
+
+def _meant(expression: str, names: list[str]) -> str:
+    """A suggestion for a mistyped name or word."""
+    parts = {part for name in names for part in (name, *name.replace("!", "/").split("/"))}
+    for word in (expression, *expression.split()):
+        near = difflib.get_close_matches(word.casefold(), sorted(parts), n=1, cutoff=0.6)
+        if near and word.casefold() not in near[0].casefold():
+            return f"; did you mean {near[0]!r}?"
+    return "; --list shows the names"
 
 
 def _shown(file: Path) -> str:
@@ -98,5 +111,15 @@ def _import(file: Path) -> ModuleType:
         raise DiscoveryError(f"{file}: a module {name!r} is loaded already from {known.__file__}; rename one of them")
     try:
         return import_module(name)
-    except Exception as error:  # whatever foreign code raises on import
-        raise DiscoveryError(f"{file}: cannot be loaded ({type(error).__name__}: {error})") from error
+    except (Exception, SystemExit) as error:  # whatever foreign code raises on import
+        sys.modules.pop(name, None)
+        where = f"{_shown(file)}:{_line(error, file)}".rstrip(":")
+        raise DiscoveryError(f"{where}: cannot be loaded ({type(error).__name__}: {error})") from error
+
+
+def _line(error: BaseException, file: Path) -> str:
+    """The line of `file` that the error came through; "" where it did not."""
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return str(error.lineno)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return str(frames[-1].lineno) if frames else ""

@@ -6,9 +6,12 @@ suite are true at once, however the audits depend on each other - not only the v
 """
 
 import platform
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from dpverify.base import require
@@ -70,17 +73,23 @@ class Settings:
 
 
 Listener = Callable[[AuditRecord | Failure], None]
+Ticker = Callable[[str, int], None]  # told the subject and the number of its trials that were just finished
 
 
-def run_suite(subjects: Sequence[Subject], settings: Settings, listener: Listener | None = None) -> SuiteResult:
+def run_suite(
+    subjects: Sequence[Subject],
+    settings: Settings,
+    listener: Listener | None = None,
+    ticker: Ticker | None = None,
+) -> SuiteResult:
     """Audits every subject on every of its pairs; a subject's record is that of its most telling pair.
 
     With several jobs the subjects run side by side. A subject's seed depends on the suite's seed and its
-    name only, so one subject can be run again alone.
+    name only, so one subject can be run again alone. `ticker` hears of trials where they run in this process.
     """
     level = settings.significance / sum(len(subject.pairs) for subject in subjects)
     results: list[AuditRecord | Failure] = []
-    for result in _results(subjects, settings, level):
+    for result in _results(subjects, settings, level, ticker):
         results.append(result)
         if listener is not None:
             listener(result)
@@ -93,12 +102,20 @@ def run_suite(subjects: Sequence[Subject], settings: Settings, listener: Listene
     )
 
 
-def _results(subjects: Sequence[Subject], settings: Settings, level: float) -> Iterator[AuditRecord | Failure]:
+def _results(
+    subjects: Sequence[Subject], settings: Settings, level: float, ticker: Ticker | None
+) -> Iterator[AuditRecord | Failure]:
     if len(subjects) == 1:  # nothing to run side by side: its blocks are spread over the workers instead
-        yield _run(_Task(subjects[0], settings, level))
+        yield _run(_Task(subjects[0], settings, level, ticker))
         return
-    tasks = [_Task(subject, replace(settings, jobs=1, backend="loky"), level) for subject in subjects]
+    here = ticker if (settings.jobs, settings.backend) == (1, "loky") else None
+    tasks = [_Task(subject, replace(settings, jobs=1, backend="loky"), level, here) for subject in subjects]
     yield from ordered_map(_run, tasks, jobs=settings.jobs, backend=settings.backend)
+
+
+def run_subject(subject: Subject, settings: Settings, level: float) -> AuditRecord | Failure:
+    """One subject of a suite, each of its pairs at significance `level`."""
+    return _run(_Task(subject, settings, level))
 
 
 @dataclass(frozen=True)
@@ -106,6 +123,7 @@ class _Task:
     subject: Subject
     settings: Settings
     level: float
+    ticker: Ticker | None = None
 
 
 def _run(task: _Task) -> AuditRecord | Failure:
@@ -124,11 +142,15 @@ def _run(task: _Task) -> AuditRecord | Failure:
                 jobs=settings.jobs,
                 backend=settings.backend,
                 ledger=subject.ledger,
+                progress=None if task.ticker is None else partial(task.ticker, subject.name),
             )
             for index, pair in enumerate(subject.pairs)
         ]
     except DpverifyError as error:
         return Failure(subject.name, str(error))
+    except Exception as error:  # from the subject's own code, or a bug of ours: either way no verdict
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return Failure(subject.name, f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})")
     return _labelled(_most_telling(records), subject, seconds=sum(record.seconds for record in records))
 
 

@@ -19,9 +19,8 @@ from dpverify.evidence.bounds import (
     UnconditionalTest,
     WeightedTest,
 )
-from dpverify.evidence.bounds.curve import curve_limit
+from dpverify.evidence.bounds.limits import curve_limit, response_limit
 from dpverify.evidence.bounds.region import blocks, Region
-from dpverify.evidence.bounds.unconditional import response_limit
 from dpverify.evidence.tally import Tally
 
 

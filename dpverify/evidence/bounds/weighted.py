@@ -50,17 +50,20 @@ class WeightedTest:
         if tally.right.size != len(self.weights):
             raise ParameterError("weights", self.weights, f"one for each of the {tally.right.size} levels")
         weights = np.array(self.weights)
-        used = weights > 0
-        right, wrong, weights = tally.right[used], tally.wrong[used], weights[used]
-        if (weights == weights[0]).all():
+        # levels of one weight are one level: a sum of binomials with one r
+        weights, level = np.unique(weights, return_inverse=True)
+        right = np.bincount(level, weights=tally.right).astype(np.int64)
+        wrong = np.bincount(level, weights=tally.wrong).astype(np.int64)
+        right, wrong, weights = right[weights > 0], wrong[weights > 0], weights[weights > 0]
+        if weights.size == 1:
             return revealed_tail(int(right.sum()), int(wrong.sum()), eps, tally.trials, slack(tally, delta))
         score = int(weights @ right)
         if score == 0:
             return 1.0
         parts = [_Part.of(int(weights.max()), tally.trials, slack(tally, delta))]
-        guesses = np.bincount(weights, weights=right + wrong)  # levels of equal weight have one law
         parts += [
-            _Part.of(each, int(guesses[each]), float(special.expit(eps))) for each in np.flatnonzero(guesses).tolist()
+            _Part.of(int(weight), int(m), float(special.expit(eps)))
+            for weight, m in zip(weights, right + wrong, strict=True)
         ]
         return _tail(parts, score)
 

@@ -74,7 +74,7 @@ def render(result: SuiteResult) -> str:
 
 
 def _view(index: int, record: AuditRecord, result: SuiteResult) -> View:
-    drawn = [Figure(f.title, f.caption, Markup(f.svg), f.head, f.rows) for f in figures(record)]  # noqa: S704
+    drawn = [Figure(f.title, f.caption, Markup(f.svg), f.head, f.rows) for f in figures(record)]
     return View(record, f"s{index + 1}", Markup(intervals.bar(record)), drawn, words.command(record, result))
 
 

@@ -6,18 +6,20 @@ NaN is refused: no number of a report may be NaN.
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dpverify.base.errors import RunError, UsageError
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import Failure, SuiteResult
+from dpverify.verdicts.suite import environment, Failure, SuiteResult
 
 SCHEMA = "dpverify/records/1"
 _INFINITY = "\x00infinity"  # control characters do not occur in names
 
 
-def dumps(result: SuiteResult) -> str:
+def render(result: SuiteResult) -> str:
     """The whole result as a JSON document."""
     document = {
         "schema": SCHEMA,
@@ -31,8 +33,25 @@ def dumps(result: SuiteResult) -> str:
     return text.replace(json.dumps(_INFINITY), "1e999").replace(json.dumps("-" + _INFINITY), "-1e999") + "\n"
 
 
+def render_one(outcome: AuditRecord | Failure) -> str:
+    """One outcome of a suite on one line, to travel between processes; `join` puts them together."""
+    return json.dumps(outcome.to_dict() if isinstance(outcome, AuditRecord) else asdict(outcome))
+
+
+def join(outcomes: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
+    """The suite of the outcomes that `render_one` wrote."""
+    parts = [json.loads(each) for each in outcomes]
+    return SuiteResult(
+        records=tuple(AuditRecord.from_dict(each) for each in parts if "verdict" in each),
+        failures=tuple(Failure(**each) for each in parts if "verdict" not in each),
+        seed=seed,
+        family_wise_error=family_wise_error,
+        environment=environment(),
+    )
+
+
 def load(path: Path) -> SuiteResult:
-    """Inverse of `dumps`; UsageError for a file that is not such a document."""
+    """Inverse of `render`; UsageError for a file that is not such a document."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:

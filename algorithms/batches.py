@@ -1,0 +1,146 @@
+"""Releases of a finished batch of users, for algorithms that learn in batches.
+
+    ExactBatches()                  no privacy
+    ShuffledBatches(eps, beta, ...) shuffled bits (SDP-PE, section V), separate for every counter
+    PluggedBatches(make)            any BatchPrivatizer of `mechanisms`, built for the batch's layout and size
+
+A batch release takes the users' episodes (..., n, H) and a layout, and returns flat raw counts (..., cells).
+Crude exploration releases one layer: one-step episodes and a layout with H = 1. `error(layout, users)` is the
+E of that batch at failure probability `delta`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.counting import total_counts
+from algorithms.users import Episodes
+from dpverify.accounting.ledger import Disjoint, Exposed, Ledger
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from mechanisms.counts import CountLayout
+from mechanisms.privatizer import BatchPrivatizer
+from mechanisms.shuffle import changed_counters, Shuffle
+from mechanisms.shuffle_errors import exact_error
+from mechanisms.shuffled_bits import counter_ledger, noise_for, NoiseBits, noisy_sums, sum_log_ratio, threshold
+from mechanisms.trajectories import Trajectories
+
+Array = npt.NDArray[np.float64]
+
+
+class Batches(Protocol):
+    """How a batch's counts are released."""
+
+    def release(self, episodes: Episodes, layout: CountLayout, *, rng: np.random.Generator) -> Array:
+        """Raw counts (..., layout.cells) of the users on the last leading axis."""
+        ...
+
+    def error(self, layout: CountLayout, users: int) -> float:
+        """E of the post-processed counts of such a batch."""
+        ...
+
+
+@dataclass(frozen=True)
+class ExactBatches:
+    """No privacy."""
+
+    def release(self, episodes: Episodes, layout: CountLayout, *, rng: np.random.Generator) -> Array:
+        return total_counts(episodes, layout)
+
+    def error(self, layout: CountLayout, users: int) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffledBatches:
+    """Every counter by its own shuffled bits; eps = infinity adds no noise.
+
+    budget      "journal" eps' = eps/(3H), beta' = beta/(HXA); "conference" beta' = beta; both with
+                tau = 96 ln(2/beta')/eps'^2;
+                "calibrated" the least noise whose exact account over the counters that a replaced user moves
+                meets (eps, beta): 6H of them, or 4 in a one-layer batch without rewards
+    layout      of the whole algorithm: H, X, A in the budgets are its, also in a one-layer batch
+    delta       failure probability of `error`, for one batch
+    """
+
+    layout: CountLayout
+    eps: float
+    beta: float
+    budget: Literal["journal", "conference", "calibrated"] = "journal"
+    delta: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not self.eps > 0:
+            raise ParameterError("eps", self.eps, "> 0, or infinity")
+        require.open_unit(beta=self.beta, delta=self.delta)
+        if self.budget not in ("journal", "conference", "calibrated"):
+            raise ParameterError("budget", self.budget, "'journal', 'conference' or 'calibrated'")
+
+    def noise(self, layout: CountLayout, users: int) -> NoiseBits | None:
+        """Noise of each counter of a batch with this layout; None at eps = infinity."""
+        if self.eps == np.inf:
+            return None
+        if self.budget == "calibrated":
+            return _calibrated(layout, users, self.eps, self.beta)
+        beta = self.beta / self.layout.tuples if self.budget == "journal" else self.beta
+        return noise_for(threshold(self.eps / (3 * self.layout.H), beta), users)
+
+    def release(self, episodes: Episodes, layout: CountLayout, *, rng: np.random.Generator) -> Array:
+        if not np.isin(episodes.rewards, (0.0, 1.0)).all():
+            raise ParameterError("rewards", episodes.rewards, "0 or 1: shuffled bits carry binary rewards")
+        exact, users = total_counts(episodes, layout), episodes.actions.shape[-2]
+        noise = self.noise(layout, users)
+        return exact if noise is None else exact + noisy_sums(noise, users, exact.shape, rng) - noise.mean(users)
+
+    def error(self, layout: CountLayout, users: int) -> float:
+        noise = self.noise(layout, users)
+        return 0.0 if noise is None else 4 * exact_error(noise, users, self.delta / layout.cells)
+
+    def log_ratio(self, released: Array, first: Array, second: Array, layout: CountLayout, users: int) -> Array:
+        """Exact log likelihood ratio of raw counts (size, cells), given the true counts in both worlds."""
+        noise = self.noise(layout, users)
+        if noise is None:
+            raise ParameterError("eps", self.eps, "finite: exact counts have no density")
+        sums = np.round(released + noise.mean(users))
+        terms = sum_log_ratio(sums, first, second, noise.total(users), noise.probability)
+        return np.asarray(terms.sum(axis=-1))
+
+    def ledger(self, batches: list[tuple[CountLayout, int]]) -> Ledger:
+        """A user is in exactly one of the batches; in it she moves `changed_counters` counters."""
+        branches = []
+        for layout, users in dict.fromkeys(batches):
+            noise = self.noise(layout, users)
+            what = f"shuffled bits of a batch of {users}"
+            moved = changed_counters(layout)
+            branches.append(Ledger(Exposed(what=what)) if noise is None else counter_ledger(noise, users, moved, what))
+        return Ledger(Disjoint(branches=tuple(branches)))
+
+
+@lru_cache(maxsize=4096)
+def _calibrated(layout: CountLayout, users: int, eps: float, beta: float) -> NoiseBits:
+    return Shuffle.calibrated(eps, beta, layout, users).noise
+
+
+@dataclass(frozen=True)
+class PluggedBatches:
+    """`make(layout, users)` builds the privatizer of a batch; single runs only (no further leading axis)."""
+
+    make: Callable[[CountLayout, int], BatchPrivatizer]
+    delta: float = 0.01
+
+    def release(self, episodes: Episodes, layout: CountLayout, *, rng: np.random.Generator) -> Array:
+        if episodes.actions.ndim != 2:
+            raise ParameterError("episodes", episodes.actions.shape, "one run: (users, H)")
+        data: dict[str, Any] = {"S": layout.S, "A": layout.A, "rewards": episodes.rewards}
+        batch = Trajectories(
+            states=episodes.states[:, :-1], actions=episodes.actions, final_states=episodes.states[:, -1], **data
+        )
+        privatizer = self.make(layout, len(batch))
+        return np.asarray(layout.pack(privatizer.private_counts(batch, rng=rng, size=1))[0], dtype=np.float64)
+
+    def error(self, layout: CountLayout, users: int) -> float:
+        return self.make(layout, users).error_bound(self.delta)

@@ -1,0 +1,166 @@
+"""Environments: a model, a law of rewards, and users as tapes of random numbers.
+
+A user is a row of uniform numbers, her tape. Pushed through the inverse distribution function of whatever
+(s, a) comes up, it answers any sequence of actions: the tree of PUCB, section 2.2, evaluated lazily.
+
+    column 0            initial state
+    columns 1 .. H      next state of step h
+    columns H+1 .. 2H   reward of step h (binary)
+    columns 2H+1 ..     the user's own taste, where users differ in law (heterogeneous bandit)
+
+Replacing user t leaves every other row as it is.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from algorithms.tabular import Model
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Environment:
+    """A model whose rewards are Bernoulli with mean `reward_means` (H, S, A, S), given the next state.
+
+    `taste` = sigma of the users' own shift of the means, clip(mean + N(0, sigma^2), 0, 1) per (h, s, a);
+    0 where users are alike. The model's rewards are the means of an average user, without the clip:
+    that is what the papers measure regret against.
+    """
+
+    name: str
+    model: Model
+    reward_means: Array
+    taste: float
+
+    def __init__(self, name: str, transitions: Any, reward_means: Any, initial: Any, *, taste: float = 0.0) -> None:
+        law = np.asarray(transitions, dtype=np.float64)
+        means = np.asarray(reward_means, dtype=np.float64)
+        if means.shape == law.shape[:-1]:
+            means = np.repeat(means[..., None], law.shape[-1], axis=-1)
+        if law.ndim != 4 or means.shape != law.shape:
+            raise ParameterError("reward_means", means.shape, "(H, S, A) or (H, S, A, S), as the transitions")
+        if not np.all((means >= 0) & (means <= 1)):
+            raise ParameterError("reward_means", means, "in [0, 1]: rewards are binary")
+        require.non_negative(taste=taste)
+        model = Model(law, (law * means).sum(axis=-1), initial)
+        if not model.complete:
+            raise ParameterError("transitions", law.sum(axis=-1), "rows summing to 1")
+        for field, value in (("name", name), ("model", model), ("reward_means", means), ("taste", taste)):
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "_climb", np.cumsum(law, axis=-1)[..., :-1])
+        object.__setattr__(self, "_first", np.cumsum(model.initial)[:-1])
+
+    @property
+    def tape_width(self) -> int:
+        """Uniform numbers that a user is made of."""
+        model = self.model
+        cells = model.horizon * model.states * model.actions
+        return 1 + 2 * model.horizon + (cells if self.taste else 0)
+
+    def tapes(self, seed: int, runs: int, users: int) -> Array:
+        """Tapes (runs, users, width). Row (run, user) depends on (seed, run, user) only, not on the sizes."""
+        require.integer(at_least=1, runs=runs, users=users)
+        rows = [stream(seed, Stage.EXPERIMENT, run).random((users, self.tape_width)) for run in range(runs)]
+        return np.stack(rows)
+
+    def start(self, tapes: Array) -> IntArray:
+        """Initial states (...) of users with tapes (..., width)."""
+        first: Array = self._first  # type: ignore[attr-defined]
+        return np.asarray((tapes[..., 0, None] >= first).sum(axis=-1), dtype=np.int64)
+
+    def answer(self, tapes: Array, h: int, states: IntArray, actions: IntArray) -> tuple[Array, IntArray]:
+        """Rewards in {0., 1.} and next states of step h; `states` and `actions` of the tapes' shape (...)."""
+        climb: Array = self._climb  # type: ignore[attr-defined]
+        horizon = self.model.horizon
+        following = np.asarray((tapes[..., 1 + h, None] >= climb[h, states, actions]).sum(axis=-1), dtype=np.int64)
+        means = self.reward_means[h, states, actions, following]
+        if self.taste:
+            cell = np.ravel_multi_index((h, states, actions), self.model.rewards.shape)
+            own = np.take_along_axis(tapes, np.asarray(1 + 2 * horizon + cell)[..., None], axis=-1)[..., 0]
+            means = np.clip(means + self.taste * ndtri(own), 0.0, 1.0)
+        return (tapes[..., 1 + horizon + h] < means).astype(np.float64), following
+
+
+def river_swim(states: int = 4, horizon: int = 6) -> Environment:
+    """RiverSwim of the SDP-PE journal paper (section VI): action 0 = left, 1 = right, start in the first state.
+
+    Left always succeeds. Right: from the first state it moves on with 0.6 and stays with 0.4; from a middle
+    state 0.35 on, 0.6 stay, 0.05 back; in the last state 0.6 stay, 0.4 back (Osband, Russo, Van Roy 2013,
+    the paper's reference; the paper itself prints no numbers). Mean rewards 0.005 for left in the first
+    state and 1 for right in the last one; 0.005 is made binary by a Bernoulli draw.
+    """
+    require.integer(at_least=2, states=states)
+    require.integer(at_least=1, horizon=horizon)
+    step, rewards = np.zeros((states, 2, states)), np.zeros((states, 2))
+    for s in range(states):
+        step[s, 0, max(s - 1, 0)] = 1.0
+        last = s == states - 1
+        back, on = (0.4, 0.0) if last else (0.05 if s else 0.0, 0.35 if s else 0.6)
+        if s:
+            step[s, 1, s - 1] = back
+        if not last:
+            step[s, 1, s + 1] = on
+        step[s, 1, s] = 1 - back - on
+    rewards[0, 0], rewards[-1, 1] = 0.005, 1.0
+    return Environment(
+        "riverswim",
+        np.broadcast_to(step, (horizon, states, 2, states)),
+        np.broadcast_to(rewards, (horizon, states, 2)),
+        np.eye(states)[0],
+    )
+
+
+def heterogeneous_bandit(seed: int, arms: int = 20, *, sigma: float = 0.1) -> Environment:
+    """Bandit of the journal paper: r*(a) ~ U(0, 0.99), user means r*(a) + N(0, sigma^2), Bernoulli(clip)."""
+    require.integer(at_least=1, arms=arms)
+    means = stream(seed, Stage.EXPERIMENT, 1 << 20).uniform(0.0, 0.99, size=(1, 1, arms))
+    return Environment("bandit", np.ones((1, 1, arms, 1)), means, np.ones(1), taste=sigma)
+
+
+def hard_instance(best: npt.ArrayLike, actions: int, horizon: int, *, gap: float) -> Environment:
+    """Lower-bound instance of PUCB (Figures 1 and 2): n bandits side by side, then absorbed in + or -.
+
+    States 0..n-1 uniform at the start, n is +, n+1 is -. From state s, action 0 leads to + with
+    1/2 + gap/2, action best[s] != 0 with 1/2 + gap, all others with 1/2. Arriving in + and every step there
+    pay 1: an episode's total is H or 0. `actions` = m + 1; in + and - all actions are alike.
+    """
+    chosen = np.asarray(best, dtype=np.int64)
+    n = len(chosen)
+    require.integer(at_least=1, actions=actions, horizon=horizon)
+    if not 0 < gap <= 0.5:
+        raise ParameterError("gap", gap, "in (0, 1/2]")
+    if not (n >= 1 and np.all((chosen >= 0) & (chosen < actions))):
+        raise ParameterError("best", best, f"one action in 0..{actions - 1} for each initial state")
+    win = np.full((n, actions), 0.5)
+    win[:, 0] += gap / 2
+    win[np.flatnonzero(chosen), chosen[chosen > 0]] = 0.5 + gap
+    step = np.zeros((n + 2, actions, n + 2))
+    step[:n, :, n], step[:n, :, n + 1] = win, 1 - win
+    step[n, :, n] = step[n + 1, :, n + 1] = 1.0
+    pays = np.zeros_like(step)
+    pays[..., n] = 1.0
+    initial = np.zeros(n + 2)
+    initial[:n] = 1.0 / n
+    shape = (horizon, *step.shape)
+    return Environment("hard-instance", np.broadcast_to(step, shape), np.broadcast_to(pays, shape), initial)
+
+
+def random_environment(
+    seed: int, states: int, actions: int, horizon: int, *, concentration: float = 1.0
+) -> Environment:
+    """Dirichlet(concentration) transitions and initial law, uniform mean rewards; a function of the seed."""
+    require.integer(at_least=1, states=states, actions=actions, horizon=horizon)
+    require.positive(concentration=concentration)
+    rng = stream(seed, Stage.EXPERIMENT, 1 << 21)
+    law = rng.dirichlet(np.full(states, concentration), size=(horizon, states, actions))
+    means = rng.random((horizon, states, actions))
+    return Environment("random", law, means, rng.dirichlet(np.full(states, concentration)))

@@ -1,0 +1,205 @@
+"""SDP-PE (Bai, Talebi, Zhao, Cheng, Chen): policy elimination in stages of doubling batches, with private counts.
+
+Stage b, phi_b = policies left, L = L_b users a share (`schedule`), E = error bound of the batch, iota = ln(2HAK/delta):
+
+  crude  (Algorithm 2), h = 1..H: pi_{h,x,a} = argmax over phi_b of Pr[x_h = x, a_h = a] in P~cru; their uniform
+         mixture plays L/H users; layer h's counts are released; (h,x,a,x') is infrequent (in W) where
+         N~(x,a,x') <= C1 E H^2 iota; P~cru = N~(x,a,x')/N~(x,a) outside W, 0 in W (mass to the absorbing state)
+  fine   (Algorithm 3) journal: the optimal-design mixture of eq. (4) (`design`) plays L users and the mixture
+         pi_0 of all pi_{h,x,a} L users; conference: every pi_{h,x,a} plays L/(HXA).  P~ref, r~ = R~/N~ of this
+         batch alone ("forgetting"), same W
+  keep   pi with max_mu V^mu(r~,P~ref) - V^pi(r~,P~ref) < 2C (sqrt(X A H^3 iota/L) + X^3 A H^5 E iota/L);
+         conference: 2C (sqrt(X^2 A H^5 iota/L) + X^3 A^2 H^5 E iota/L)
+
+With `ExactBatches` and E = 0 this is PE, the non-private baseline. r~ is cut to [0, 1]
+(post-processing). Users are in one batch each, so the privacy of all batches together is that of one.
+
+Constants. Theory: C1 = 6; C is universal and unnamed in the papers, 1 stands for it. With them nothing is
+ever eliminated at the papers' K = 20,000. `threshold_scale` is C on the sampling term, `privacy_scale` C on
+the E term, `infrequent_scale` C1, `error_scale` multiplies E wherever it is used. Other values than the
+defaults are tuning: choices for a learning curve, without the theorem.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.batches import Batches
+from algorithms.deployment import Deployment, Mixture, Observe
+from algorithms.design import coverage_design
+from algorithms.policy_sets import PolicySet
+from algorithms.schedule import StagePlan, stages
+from algorithms.users import Users
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from mechanisms.counts import CountLayout
+from mechanisms.postprocess import never_underestimating
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class StageReport(NamedTuple):
+    """What a stage did: sizes and errors, for reports and checks."""
+
+    stage: int
+    length: int
+    policies_before: int
+    policies_after: int
+    frequent: int  # tuples outside W
+    error: float  # E of the fine batch
+    gap: float  # elimination threshold
+    reachable: int  # J
+    excess: float  # suboptimality of the exploration mixture in eq. (4)
+
+
+class StagedRun(NamedTuple):
+    """Policies (..., K, H, S) that were played, the set left, the number of deployments, and the stages.
+
+    With leading axes the reports' numbers are of the first run.
+    """
+
+    policies: npt.NDArray[np.int8]
+    remaining: PolicySet
+    deployments: int
+    reports: list[StageReport]
+
+
+class _Crude(NamedTuple):
+    visitors: IntArray  # (..., H X A, H, S)
+    frequent: Mask  # (..., H, X, A, X)
+    law: Array  # (..., H, X, A, X)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SDPPE:
+    """Both versions of the algorithm; see the module for the constants."""
+
+    layout: CountLayout
+    episodes: int
+    version: Literal["journal", "conference"] = "journal"
+    delta: float = 0.05
+    threshold_scale: float = 1.0
+    privacy_scale: float = 1.0
+    infrequent_scale: float = 6.0
+    error_scale: float = 1.0
+    tolerance: float = 0.1
+
+    def __post_init__(self) -> None:
+        require.integer(at_least=1, episodes=self.episodes)
+        require.open_unit(delta=self.delta)
+        require.positive(threshold_scale=self.threshold_scale, tolerance=self.tolerance)
+        require.non_negative(
+            privacy_scale=self.privacy_scale, infrequent_scale=self.infrequent_scale, error_scale=self.error_scale
+        )
+        if self.version not in ("journal", "conference"):
+            raise ParameterError("version", self.version, "'journal' or 'conference'")
+        if not self.layout.rewards:
+            raise ParameterError("layout.rewards", False, "True")
+
+    @property
+    def log_term(self) -> float:
+        """Iota."""
+        return math.log(2 * self.layout.H * self.layout.A * self.episodes / self.delta)
+
+    @property
+    def plan(self) -> list[StagePlan]:
+        """The stages."""
+        return stages(self.episodes, self.layout.H, shares=3 if self.version == "journal" else 2)
+
+    def gap(self, length: int, error: float) -> float:
+        """Elimination threshold of a stage."""
+        x, a, h = self.layout.S, self.layout.A, self.layout.H
+        journal = self.version == "journal"
+        sampling = x * a * h**3 if journal else x**2 * a * h**5
+        privacy = x**3 * (a if journal else a**2) * h**5 * error * self.log_term / length
+        return 2 * (self.threshold_scale * math.sqrt(sampling * self.log_term / length) + self.privacy_scale * privacy)
+
+    def run(
+        self,
+        users: Users,
+        batches: Batches,
+        policies: PolicySet,
+        initial: Array,
+        *,
+        rng: np.random.Generator,
+        lead: tuple[int, ...] = (),
+        observe: Observe | None = None,
+    ) -> StagedRun:
+        """All users in order. `lead` = leading axes, those of `policies`; `initial` = law of the first state."""
+        if len(users) != self.episodes:
+            raise ParameterError("len(users)", len(users), f"{self.episodes} users")
+        field = Deployment(users, batches, self.layout, lead, rng, observe)
+        reports: list[StageReport] = []
+        phi, best = policies, policies.draw(rng)
+        for stage in self.plan:
+            crude = self._crude(stage, phi, field)
+            law, rewards, report = self._fine(stage, phi, crude, field, initial)
+            before, phi = phi, phi.keep(law, rewards, report.gap)
+            best = phi.best(law, rewards)
+            sizes = int(before.size.flat[0]), int(phi.size.flat[0])
+            reports.append(report._replace(policies_before=sizes[0], policies_after=sizes[1]))
+        # too few users for another stage: they play what is best by now
+        field.deploy(Mixture(best[..., None, :, :]), self.episodes - field.served)
+        return StagedRun(field.played, phi, field.mixtures, reports)
+
+    def _crude(self, stage: StagePlan, phi: PolicySet, field: Deployment) -> _Crude:
+        size, layer = self.layout, CountLayout(H=1, S=self.layout.S, A=self.layout.A)
+        law = np.zeros((*field.lead, *size.transitions_shape))
+        frequent = np.zeros(law.shape, dtype=bool)
+        visitors = []
+        for h, number in enumerate(stage.layers):
+            visitors.append(phi.visitors(law, h, rng=field.rng))
+            field.deploy(self._uniform(visitors[-1]), number)
+            counts = field.release(number, layer, step=h)
+            error = self._error(field.batches, layer, number)
+            visits, chances = self._estimate(counts, layer, error)
+            often = visits[..., None] * chances > self.infrequent_scale * error * size.H**2 * self.log_term
+            frequent[..., h, :, :, :] = often[..., 0, :, :, :]
+            law[..., h, :, :, :] = np.where(often, chances, 0.0)[..., 0, :, :, :]
+        return _Crude(np.concatenate(visitors, axis=-3), frequent, law)
+
+    def _fine(
+        self, stage: StagePlan, phi: PolicySet, crude: _Crude, field: Deployment, initial: Array
+    ) -> tuple[Array, Array, StageReport]:
+        """(P~ref, r~, report without the numbers of policies)."""
+        reachable, excess = 0, 0.0
+        if self.version == "journal":
+            design = coverage_design(phi.best, crude.visitors, crude.law, initial, tolerance=self.tolerance)
+            reachable, excess = int(design.reachable.flat[0]), float(design.excess.flat[0])
+            mixtures = [Mixture(design.policies, design.weights), self._uniform(crude.visitors)]
+        else:
+            found = [phi.visitors(crude.law, h, rng=field.rng) for h in range(self.layout.H)]
+            mixtures = [self._uniform(np.concatenate(found, axis=-3))]
+        for mixture, number in zip(mixtures, stage.fine, strict=True):
+            field.deploy(mixture, number)
+        users = sum(stage.fine)
+        counts = field.release(users, self.layout)
+        error = self._error(field.batches, self.layout, users)
+        visits, chances = self._estimate(counts, self.layout, error)
+        sums = self.layout.unpack(counts).rewards
+        assert sums is not None
+        rewards = np.clip(sums / visits, 0.0, 1.0)
+        frequent = int(crude.frequent[(0,) * len(field.lead)].sum())
+        gap = self.gap(stage.length, error)
+        report = StageReport(stage.number, stage.length, 0, 0, frequent, error, gap, reachable, excess)
+        return np.where(crude.frequent, chances, 0.0), rewards, report
+
+    def _uniform(self, policies: IntArray) -> Mixture:
+        return Mixture(policies, in_turn=self.version == "conference")
+
+    def _error(self, batches: Batches, layout: CountLayout, users: int) -> float:
+        return self.error_scale * batches.error(layout, users) if users else 0.0
+
+    def _estimate(self, counts: Array, layout: CountLayout, error: float) -> tuple[Array, Array]:
+        """(N~(x,a), N~(x,a,x')/N~(x,a)), post-processed where E > 0."""
+        raw = layout.unpack(counts)
+        if error == 0:
+            visits = np.maximum(raw.visits, 1.0)
+            return visits, raw.transitions / visits[..., None]
+        done = never_underestimating(raw.transitions, raw.visits, error)
+        return done.pair_counts, done.next_counts / done.pair_counts[..., None]

@@ -1,0 +1,76 @@
+"""INCORRECT: shuffled counts with mistakes; releases and log ratios are those of what runs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from dpverify import Pair
+from dpverify.trials.target import Array
+from mechanisms.shuffle import Shuffle
+from mechanisms.shuffled_bits import noisy_sums
+from mechanisms.trajectories import Trajectories
+
+
+@dataclass(frozen=True)
+class OneNoiseForAll:
+    """INCORRECT: one draw of noise bits serves all counters. True: eps = inf (counters subtract)."""
+
+    shuffle: Shuffle
+
+    def release(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> Array:
+        return exact_counts(self.shuffle, data) + noisy_sums(self.shuffle.noise, self.shuffle.users, (size, 1), rng)
+
+    def log_ratio(self, outputs: Array, pair: Pair) -> Array:
+        """+-inf: only the true dataset explains all counters by one noise."""
+        first, second = (np.ptp(outputs - exact_counts(self.shuffle, each), axis=1) == 0 for each in pair)
+        return np.where(first == second, 0.0, np.where(first, np.inf, -np.inf))
+
+
+@dataclass(frozen=True)
+class BundledBits:
+    """INCORRECT: bits are separate, but the j-th bits of all counters travel as one vector message (spec 4d).
+
+    The n true vectors are hidden among N = n m noise vectors, uniform on 2^C patterns: next to none looks like
+    a given one. The release is less than what the shuffler shows: how often each of `patterns`, the vectors of
+    the replaced user, occurs. Noise is fair bits, so both occur with the same probability in it.
+    """
+
+    shuffle: Shuffle
+    patterns: tuple[tuple[int, ...], tuple[int, ...]]
+
+    def release(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> Array:
+        noise = rng.multinomial(self._messages, self._law, size=size)
+        return np.asarray(noise[:, :2] + self._own(data))
+
+    def log_ratio(self, outputs: Array, pair: Pair) -> Array:
+        """Of two multinomial laws, moved by how many users hold each pattern."""
+        first, second = (self._log_law(outputs - self._own(each)) for each in pair)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(first - second)
+
+    @property
+    def _messages(self) -> int:
+        return self.shuffle.noise.total(self.shuffle.users)
+
+    @property
+    def _law(self) -> tuple[float, float, float]:
+        each = 0.5**self.shuffle.layout.cells
+        return each, each, 1 - 2 * each
+
+    def _own(self, data: Trajectories) -> Array:
+        vectors = self.shuffle.layout.pack(data.per_user(rewards=self.shuffle.layout.rewards))
+        return np.array([(vectors == np.array(pattern)).all(axis=1).sum() for pattern in self.patterns])
+
+    def _log_law(self, counts: Array) -> Array:
+        rest = self._messages - counts.sum(axis=1)
+        terms = [
+            special.xlogy(k, p) - special.gammaln(k + 1) for k, p in zip([*counts.T, rest], self._law, strict=True)
+        ]
+        impossible = (counts < 0).any(axis=1) | (rest < 0)
+        return np.where(impossible, -np.inf, np.sum(terms, axis=0))
+
+
+def exact_counts(shuffle: Shuffle, data: Trajectories) -> Array:
+    """(cells,) true counts."""
+    return shuffle.layout.pack(data.counts(rewards=shuffle.layout.rewards)).astype(np.int64)

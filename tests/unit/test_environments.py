@@ -1,0 +1,146 @@
+"""Environments keep their stated laws; users answer any actions; a replaced user moves nobody else."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from algorithms.environments import (
+    Environment,
+    hard_instance,
+    heterogeneous_bandit,
+    random_environment,
+    river_swim,
+)
+from algorithms.tabular import backward_induction, expected_return, occupancy, uniform_policy
+from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
+from dpverify import Pair, Records, Relation
+from dpverify.base.errors import NeighbourError, ParameterError
+from dpverify.base.seeding import Stage, stream
+
+
+def test_river_swim_is_the_papers():
+    env = river_swim()
+    model = env.model
+    assert (model.horizon, model.states, model.actions) == (6, 4, 2)
+    np.testing.assert_array_equal(model.initial, [1, 0, 0, 0])
+    for h in range(6):
+        np.testing.assert_allclose(model.transitions[h, :, 0], [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
+        np.testing.assert_allclose(
+            model.transitions[h, :, 1], [[0.4, 0.6, 0, 0], [0.05, 0.6, 0.35, 0], [0, 0.05, 0.6, 0.35], [0, 0, 0.4, 0.6]]
+        )
+        np.testing.assert_allclose(model.rewards[h], [[0.005, 0], [0, 0], [0, 0], [0, 1]])
+    best = backward_induction(model.transitions, model.rewards)
+    assert np.all(best.policy[:3, 0] == 1)  # swimming is worth it
+
+
+def test_hard_instance_pays_all_or_nothing_and_its_best_arms_are_best():
+    env = hard_instance([0, 2, 1], actions=3, horizon=4, gap=0.2)
+    users = TapeUsers(env, env.tapes(0, 1, 500)[0])
+    paid = play(
+        users, slice(None), uniform_policy(4, 5, 3), actions=3, coins=stream(1, Stage.EXPERIMENT).random((500, 4))
+    )
+    assert set(paid.rewards.sum(axis=-1)) == {0.0, 4.0}
+    plan = backward_induction(env.model.transitions, env.model.rewards)
+    np.testing.assert_array_equal(plan.policy[0, :3], [0, 2, 1])
+    np.testing.assert_allclose(plan.values[0, :3], [4 * 0.6, 4 * 0.7, 4 * 0.7])
+
+
+def test_bandit_users_differ_in_taste_around_the_global_means():
+    env = heterogeneous_bandit(3)
+    means = env.model.rewards[0, 0]
+    assert means.shape == (20,)
+    assert 0 <= means.min() < means.max() <= 0.99
+    arm = int(np.abs(means - 0.5).argmin())
+    users = TapeUsers(env, env.tapes(0, 1, 4000)[0])
+    wins = play(users, slice(None), np.full((1, 1), arm), actions=20).rewards.sum()
+    assert binomtest(int(wins), 4000, means[arm]).pvalue > 1e-4  # far from the clip the mean is exact
+
+
+@pytest.mark.parametrize("env", [river_swim(), random_environment(2, 3, 2, 3)], ids=lambda env: env.name)
+def test_tapes_follow_the_model(env):
+    """Visit frequencies of 20,000 users against the occupancy measure; exact binomial tests at 1e-5 each."""
+    model, n = env.model, 20_000
+    policy = uniform_policy(model.horizon, model.states, model.actions)
+    users = TapeUsers(env, env.tapes(7, 1, n)[0])
+    coins = stream(8, Stage.EXPERIMENT).random((n, model.horizon))
+    seen = play(users, slice(None), policy, actions=model.actions, coins=coins)
+    expected = occupancy(policy, model.transitions, model.initial)
+    for h, s, a in itertools.product(*map(range, expected.shape)):
+        hits = int(((seen.states[:, h] == s) & (seen.actions[:, h] == a)).sum())
+        assert binomtest(hits, n, min(expected[h, s, a], 1.0)).pvalue > 1e-5
+    total = seen.rewards.sum(axis=1)
+    value = float(expected_return(policy, model.transitions, model.rewards, model.initial))
+    assert abs(total.mean() - value) < 5 * total.std() / np.sqrt(n)
+
+
+def test_a_tape_is_keyed_by_seed_run_and_user():
+    env = river_swim()
+    few, many = env.tapes(5, 2, 3), env.tapes(5, 3, 10)
+    np.testing.assert_array_equal(few, many[:2, :3])
+    assert not np.array_equal(few, env.tapes(6, 2, 3))
+
+
+def test_replacing_a_user_leaves_all_others_unchanged():
+    env = random_environment(1, 3, 2, 3)
+    tapes = env.tapes(0, 4, 6)
+    users = TapeUsers(env, tapes)
+    other = Replaced(users, 2, Tree.steady((1, 1, 1, 1), (1, 1, 1), 2))
+    policy = stream(3, Stage.EXPERIMENT).integers(0, 2, size=(4, 3, 3))
+    for t in range(6):
+        one, two = play(users, t, policy, actions=2), play(other, t, policy, actions=2)
+        for a, b in zip(one, two, strict=True) if t != 2 else ():
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(play(other, 2, policy, actions=2).states, np.ones((4, 4)))
+    with pytest.raises(ParameterError):
+        Replaced(users, 6, other._other.trees[0])
+
+
+def test_a_tree_is_everything_that_a_tape_would_answer():
+    env = random_environment(4, 3, 2, 3)
+    tapes = env.tapes(9, 1, 5)[0]
+    trees = tuple(Tree.of_tape(env, tape) for tape in tapes)
+    rng = stream(10, Stage.EXPERIMENT)
+    for _ in range(20):
+        policy = rng.integers(0, 2, size=(3, 3))
+        one = play(TapeUsers(env, tapes), slice(None), policy, actions=2)
+        two = play(TreeUsers(trees), slice(None), policy, actions=2)
+        for a, b in zip(one, two, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_records_of_trees_are_checked_neighbours():
+    a, b = Tree.steady((0, 1), (1.0,), 1), Tree.steady((1, 0), (0.0,), 1)
+    assert Pair(Records([a, a]), Records([a, b])).checked(Relation.REPLACE_ONE).verified
+    with pytest.raises(NeighbourError):
+        Pair(Records([a, a]), Records([b, b])).checked(Relation.REPLACE_ONE)
+
+
+def test_batches_equal_one_user_at_a_time():
+    env = river_swim()
+    users = TapeUsers(env, env.tapes(1, 3, 8))
+    policy = stream(2, Stage.EXPERIMENT).integers(0, 2, size=(3, 6, 4))
+    for t in range(8):
+        together = play(users, t, policy, actions=2)
+        for run in range(3):
+            alone = play(users.run(run), slice(t, t + 1), policy[run], actions=2)
+            np.testing.assert_array_equal(together.states[run], alone.states[0])
+            np.testing.assert_array_equal(together.rewards[run], alone.rewards[0])
+
+
+def test_impossible_environments_and_users_are_refused():
+    law = np.ones((1, 1, 1, 1))
+    for bad in (np.nan, -0.1, 1.5):
+        with pytest.raises(ParameterError):
+            Environment("bad", law, np.full((1, 1, 1), bad), np.ones(1))
+    with pytest.raises(ParameterError):
+        Environment("bad", 0.5 * law, np.ones((1, 1, 1)), np.ones(1))
+    with pytest.raises(ParameterError):
+        hard_instance([3], actions=3, horizon=2, gap=0.1)
+    with pytest.raises(ParameterError):
+        hard_instance([0], actions=3, horizon=2, gap=float("nan"))
+    with pytest.raises(ParameterError):
+        Tree(((0,),), ((1.0,),), 1)
+    with pytest.raises(ParameterError):
+        play(TreeUsers((Tree.steady((0, 0), (0,), 2),)), 0, uniform_policy(1, 1, 2), actions=2)

@@ -1,0 +1,321 @@
+"""SDP-PE and its parts: exact policy sets, the optimal design, the schedule, and what elimination promises."""
+
+import math
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from algorithms.batches import ExactBatches, PluggedBatches, ShuffledBatches
+from algorithms.counting import layout_of
+from algorithms.design import coverage_design
+from algorithms.environments import heterogeneous_bandit, random_environment, river_swim
+from algorithms.policy_sets import ExplicitSet, FactoredSet, indicator_rewards
+from algorithms.schedule import stages
+from algorithms.sdp_pe import SDPPE
+from algorithms.tabular import all_policies, backward_induction, expected_return, occupancy
+from algorithms.users import Episodes, TapeUsers, Tree, TreeUsers
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+from mechanisms.shuffle import Shuffle
+
+H, S, A = 3, 2, 2
+
+
+def rng(*key):
+    return stream(3, Stage.EXPERIMENT, *key)
+
+
+def sets(first=(0.4, 0.6)):
+    start = np.array(first)
+    explicit = ExplicitSet.full(all_policies(H, S, A), start, A)
+    return explicit, FactoredSet(H, A, start), start
+
+
+def model(seed):
+    env = random_environment(seed, S, A, H)
+    return env.model.transitions, env.model.rewards
+
+
+# Policy sets
+
+
+@pytest.mark.parametrize("first", [(0.4, 0.6), (0.0, 1.0)])
+def test_the_factored_set_holds_every_policy_with_its_value(first):
+    _, factored, start = sets(first)
+    law, rewards = model(0)
+    policies = factored.decode(np.arange(factored.total))
+    np.testing.assert_allclose(factored.values(law, rewards), expected_return(policies, law, rewards, start))
+    distinct = len(np.unique(policies.reshape(len(policies), -1), axis=0))
+    assert distinct == factored.total == (A ** (H * S) if 0 not in first else A ** (H * S - 1))
+    assert FactoredSet(6, 2, np.eye(4)[0]).total == 2 * 16**5
+
+
+@pytest.mark.parametrize("first", [(0.4, 0.6), (0.0, 1.0)])
+def test_factored_and_explicit_sets_agree_through_eliminations(first):
+    """Same values of best policies and visitors, same number of different policies, after each of 3 stages."""
+    explicit, factored, start = sets(first)
+    twins = A if 0 in first else 1  # policies that differ in an impossible first state only
+    for seed in range(3):
+        law, rewards = model(seed)
+        for h in range(H):
+            wanted = indicator_rewards(H, S, A, h)
+            found = [
+                expected_return(each.visitors(law, h, rng=rng()), law, wanted, start) for each in (explicit, factored)
+            ]
+            np.testing.assert_allclose(*found)
+        price = stream(seed, Stage.EXPERIMENT, 9).random((H, S, A))
+        for reward in (rewards, price):
+            one, two = (
+                float(expected_return(each.best(law, reward), law, reward, start)) for each in (explicit, factored)
+            )
+            assert one == pytest.approx(two)
+        gap = 0.5 * float(np.ptp(explicit._values(law, rewards)[explicit.alive]))
+        explicit, factored = explicit.keep(law, rewards, gap), factored.keep(law, rewards, gap)
+        assert int(explicit.size) == twins * int(factored.size) > 0
+        assert factored.alive is not None
+    assert int(factored.size) < factored.total
+
+
+def test_long_lists_and_short_lists_choose_alike():
+    _, factored, start = sets()
+    law, rewards = model(4)
+    some = factored.keep(law, rewards, 0.8)
+    again = FactoredSet(H, A, start, some.alive)
+    again.__dict__["_listed"] = None  # as if too many were left to list
+    for seed in range(5):
+        price = stream(seed, Stage.EXPERIMENT, 4).random((H, S, A))
+        one, two = (float(expected_return(each.best(law, price), law, price, start)) for each in (some, again))
+        assert one == pytest.approx(two)
+
+
+def test_unreachable_cells_are_explored_by_a_random_remaining_policy():
+    explicit, factored, _ = sets()
+    nothing = np.zeros((H, S, A, S))
+    for each in (explicit, factored, factored.keep(*model(0), 0.5)):
+        policies = each.visitors(nothing, 2, rng=rng())
+        assert len(np.unique(policies.reshape(S * A, -1), axis=0)) > 1
+
+
+def test_an_explicit_set_works_on_many_trials_at_once():
+    start, trials = np.array([0.4, 0.6]), 4
+    law = np.stack([model(i)[0] for i in range(trials)])
+    rewards = np.stack([model(i)[1] for i in range(trials)])
+    many = ExplicitSet.full(all_policies(H, S, A), start, A, (trials,)).keep(law, rewards, 0.3)
+    for i in range(trials):
+        one = ExplicitSet.full(all_policies(H, S, A), start, A).keep(law[i], rewards[i], 0.3)
+        np.testing.assert_array_equal(many.alive[i], one.alive)
+        np.testing.assert_array_equal(many.best(law, rewards)[i], one.best(law[i], rewards[i]))
+
+
+def test_the_best_policy_always_stays():
+    explicit, factored, _ = sets()
+    law, rewards = model(1)
+    for each in (explicit, factored):
+        assert int(each.keep(law, rewards, 1e-12).size) >= 1
+
+
+def test_too_many_policies_are_refused():
+    with pytest.raises(ParameterError):
+        FactoredSet(10, 2, np.ones(4) / 4)
+
+
+# Optimal design
+
+
+def minimax_by_cvxpy(reach):
+    """min over mixtures of max_mu sum_j w_mu(j)/w_pi(j), the printed programme (4), by cvxpy."""
+    weights = cp.Variable(len(reach), nonneg=True)
+    seen = reach[:, reach.max(axis=0) > 0]
+    coverage = cp.multiply(seen, cp.vstack([cp.inv_pos(weights @ seen)] * len(seen)))
+    problem = cp.Problem(cp.Minimize(cp.max(cp.sum(coverage, axis=1))), [cp.sum(weights) == 1])
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_design_solves_the_papers_programme_whose_value_is_the_number_of_reachable_cells(seed):
+    explicit, _, start = sets()
+    law, rewards = model(seed)
+    phi = explicit.keep(law, rewards, 0.4)
+    crude = np.concatenate([phi.visitors(law, h, rng=rng()) for h in range(H)])
+    design = coverage_design(phi.best, crude, law, start, tolerance=0.01, steps=3000)
+    left = phi.policies[phi.alive]
+    reach = occupancy(left, law, start).reshape(len(left), -1)
+    mixture = (design.weights[:, None] * occupancy(design.policies, law, start).reshape(len(design.policies), -1)).sum(
+        0
+    )
+    assert design.weights.sum() == pytest.approx(1)
+    ratio = np.divide(reach, mixture, out=np.zeros_like(reach), where=mixture > 0)
+    worst = ratio.sum(axis=1).max()
+    assert design.reachable == (reach.max(axis=0) > 0).sum()
+    assert worst == pytest.approx(float(design.reachable + design.excess), abs=1e-6)
+    assert design.excess <= 0.01 * design.reachable
+    assert minimax_by_cvxpy(reach) == pytest.approx(float(design.reachable), rel=1e-3)
+
+
+def test_designs_of_many_trials_are_those_of_each():
+    start = np.array([0.4, 0.6])
+    laws = np.stack([model(i)[0] for i in range(3)])
+    phi = ExplicitSet.full(all_policies(H, S, A), start, A, (3,))
+    crude = np.concatenate([phi.visitors(laws, h, rng=rng()) for h in range(H)], axis=1)
+    many = coverage_design(phi.best, crude, laws, start, tolerance=0.05)
+    assert np.all(many.excess <= 0.05 * many.reachable)
+    np.testing.assert_allclose(many.weights.sum(axis=-1), 1)
+
+
+# Schedule
+
+
+@pytest.mark.parametrize("shares", [2, 3])
+@pytest.mark.parametrize("episodes", [1, 2, 3, 5, 6, 7, 17, 18, 19, 100, 12281, 12282, 12283, 20000])
+def test_stages_use_all_users_but_a_rest_below_one_share(episodes, shares):
+    plan = stages(episodes, 6, shares=shares)
+    used = sum(sum(stage.layers) + sum(stage.fine) for stage in plan)
+    assert 0 <= episodes - used < shares
+    assert [stage.length for stage in plan[:-1]] == [2**b for b in range(1, len(plan))]
+    assert all(sum(stage.layers) == stage.length and len(stage.layers) == 6 for stage in plan)
+    assert all(0 < stage.length <= 2**stage.number for stage in plan)
+    assert [stage.first for stage in plan] == [0, *(stage.end for stage in plan[:-1])][: len(plan)]
+
+
+def test_the_papers_run_has_twelve_stages():
+    assert len(stages(20_000, 6)) == 12
+    assert stages(20_000, 6)[-1].length == 2572
+
+
+# The algorithm
+
+ENV = river_swim(3, 3)
+LAYOUT = layout_of(ENV.model)
+K = 1500
+
+
+def run(batches, key=0, episodes=K, **settings):
+    learner = SDPPE(layout=LAYOUT, episodes=episodes, **{"threshold_scale": 0.01, "tolerance": 0.5, **settings})
+    users = TapeUsers(ENV, ENV.tapes(4, 1, episodes)[0])
+    phi = FactoredSet(3, 2, ENV.model.initial)
+    return learner, learner.run(users, batches, phi, ENV.model.initial, rng=rng(key))
+
+
+@pytest.mark.parametrize("version", ["journal", "conference"])
+def test_at_eps_infinity_shuffled_elimination_is_plain_elimination_action_for_action(version):
+    scale = {"journal": 0.01, "conference": 0.002}[version]
+    plain = run(ExactBatches(), version=version, threshold_scale=scale)[1]
+    silent_batches = ShuffledBatches(layout=LAYOUT, eps=math.inf, beta=1e-3)
+    silent = run(silent_batches, version=version, threshold_scale=scale)[1]
+    np.testing.assert_array_equal(plain.policies, silent.policies)
+    assert plain.reports == silent.reports
+    assert plain.reports[-1].policies_after < plain.reports[0].policies_before  # something was eliminated
+
+
+@pytest.mark.parametrize("version", ["journal", "conference"])
+def test_switches_are_at_most_h_plus_two_a_stage(version):
+    learner, done = run(ExactBatches(), version=version)
+    stages_ = len(learner.plan)
+    per_stage = 3 + 2 if version == "journal" else 3 + 1
+    assert done.deployments <= per_stage * stages_ + 1  # and one for the rest below a share
+    assert learner.plan[0].end < K
+
+
+def test_elimination_keeps_the_optimal_policy():
+    """20 runs at a tuned threshold; the optimal value must survive in each: none of 20 may lose it."""
+    model_ = ENV.model
+    best = backward_induction(model_.transitions, model_.rewards).values[0] @ model_.initial
+    for key in range(20):
+        left = run(ExactBatches(), key=key, threshold_scale=0.02)[1].remaining
+        values = left.values(model_.transitions, model_.rewards)
+        alive = values if left.alive is None else values[left.alive]
+        assert alive.max() == pytest.approx(best)
+
+
+def test_theory_constants_eliminate_nobody_at_this_size():
+    done = run(ExactBatches(), threshold_scale=1.0)[1]
+    assert {report.policies_after for report in done.reports} == {done.reports[0].policies_before}
+
+
+def test_users_are_released_once_each_and_in_order():
+    seen = []
+    learner = SDPPE(layout=LAYOUT, episodes=200, threshold_scale=0.01)
+    users = TapeUsers(ENV, ENV.tapes(4, 1, 200)[0])
+    learner.run(
+        users,
+        ExactBatches(),
+        FactoredSet(3, 2, ENV.model.initial),
+        ENV.model.initial,
+        rng=rng(),
+        observe=lambda who, policies, counts: seen.append((who, counts.sum())),
+    )
+    everybody = [user for who, _ in seen for user in who]
+    assert everybody == list(range(learner.plan[-1].end))
+    for who, total in seen:
+        assert total >= 2 * len(who)  # visits and transitions of one step at least
+
+
+def test_forgetting_the_future_does_not_change_the_past():
+    """Another last user leaves all policies before her batch's end as they are."""
+    trees = tuple(Tree.of_tape(ENV, tape) for tape in ENV.tapes(8, 1, 60)[0])
+    other = (*trees[:40], Tree.steady((2, 2, 2, 2), (1, 1, 1), 2), *trees[41:])
+    learner = SDPPE(layout=LAYOUT, episodes=60, threshold_scale=0.001)
+    phi = FactoredSet(3, 2, ENV.model.initial)
+    one, two = (
+        learner.run(TreeUsers(each), ExactBatches(), phi, ENV.model.initial, rng=rng()).policies
+        for each in (trees, other)
+    )
+    np.testing.assert_array_equal(one[:41], two[:41])
+
+
+def test_assumption_4_along_a_whole_private_run():
+    """|N~ - N| <= E for raw counts at E/4, in every batch of 25 runs; delta = 0.01 a batch, exact binomial test."""
+    batches, missed = 0, 0
+
+    class Watched(ShuffledBatches):
+        def release(self, episodes: Episodes, layout, *, rng):
+            nonlocal batches, missed
+            noisy = super().release(episodes, layout, rng=rng)
+            exact = ExactBatches().release(episodes, layout, rng=rng)
+            batches += 1
+            missed += bool((np.abs(noisy - exact) > self.error(layout, episodes.actions.shape[-2]) / 4).any())
+            return noisy
+
+    watched = Watched(layout=LAYOUT, eps=2.0, beta=1e-3, delta=0.01)
+    for key in range(25):
+        run(watched, key=key, episodes=300)
+    assert batches > 500
+    assert binom.sf(missed - 1, batches, 0.01) > 1e-4
+
+
+def test_any_batch_privatizer_can_be_plugged_in():
+    plugged = PluggedBatches(lambda layout, users: Shuffle.journal(0.9, 1e-3, layout, users), 0.01)
+    done = run(plugged, episodes=200)[1]
+    assert done.reports[-1].error == pytest.approx(
+        Shuffle.journal(0.9, 1e-3, LAYOUT, 2 * done.reports[-1].length).error_bound(0.01)
+    )
+
+
+def test_the_bandit_is_a_special_case():
+    env = heterogeneous_bandit(1)
+    layout = layout_of(env.model)
+    learner = SDPPE(layout=layout, episodes=4000, threshold_scale=0.1)
+    users = TapeUsers(env, env.tapes(1, 1, 4000)[0])
+    done = learner.run(users, ExactBatches(), FactoredSet(1, 20, np.ones(1)), np.ones(1), rng=rng())
+    means = env.model.rewards[0, 0]
+    left = np.flatnonzero(done.remaining.alive)
+    assert means.argmax() in left
+    assert len(left) < 20
+    assert done.reports[0].reachable == 20  # H = 1: every arm is reachable before any data
+
+
+def test_thresholds_are_the_papers():
+    size = layout_of(river_swim().model)
+    iota = math.log(2 * 6 * 2 * 1000 / 0.05)
+    journal = SDPPE(layout=size, episodes=1000)
+    assert journal.gap(64, 3.0) == pytest.approx(
+        2 * (math.sqrt(4 * 2 * 6**3 * iota / 64) + 4**3 * 2 * 6**5 * 3.0 * iota / 64)
+    )
+    conference = SDPPE(layout=size, episodes=1000, version="conference")
+    assert conference.gap(64, 3.0) == pytest.approx(
+        2 * (math.sqrt(6**5 * 16 * 2 * iota / 64) + 4**3 * 4 * 6**5 * 3.0 * iota / 64)
+    )
+    assert (len(journal.plan), len(conference.plan)) == (8, 8)

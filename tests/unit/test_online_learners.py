@@ -1,0 +1,340 @@
+"""UCB-VI, PUCB and DP-UCBVI: against slow references, at eps = infinity, and in what they promise."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from algorithms.counting import Exact, layout_of, LocalCounts, own_counts, Plugged, total_counts, TreeCounts
+from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.environments import random_environment, river_swim
+from algorithms.online import regret_per_episode, run_online
+from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
+from algorithms.tabular import backward_induction, expected_return, uniform_policy
+from algorithms.ucbvi import UCBVI
+from algorithms.users import play, Replaced, TapeUsers, Tree
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+from mechanisms.counters.binary import BinaryCounter
+from mechanisms.counters.logbase import LogBase
+from mechanisms.counters.noise import Laplace, NoNoise
+from mechanisms.counts import CountLayout
+from mechanisms.noise_sums import laplace_sum_bound
+from mechanisms.trajectories import Trajectories
+
+ENV = random_environment(0, 3, 2, 3)
+LAYOUT = layout_of(ENV.model)
+RUNS, T = 3, 60
+
+
+def users(env=ENV, runs=RUNS, episodes=T, seed=1):
+    return TapeUsers(env, env.tapes(seed, runs, episodes))
+
+
+def rng(*key):
+    return stream(2, Stage.EXPERIMENT, *key)
+
+
+# Slow references: one run, nested loops over (h, s, a), nothing shared with the library but the tapes.
+
+
+def bonus_hoeffding(n, h, p, r, v, arrivals):
+    log = math.log(5 * 3 * 2 * T * 3 / 0.05)
+    return 7 * 3 * log / math.sqrt(n)
+
+
+def bonus_bernstein(n, h, p, r, v, arrivals):
+    log = math.log(5 * 3 * 2 * T * 3 / 0.05)
+    mean = sum(p[t] * v[t] for t in range(3))
+    var = sum(p[t] * (v[t] - mean) ** 2 for t in range(3)) + r * (1 - r)
+    bonus = math.sqrt(8 * log * var / n) + 14 * 3 * log / (3 * n)
+    if h < 2:
+        miss = sum(p[t] * min(100**2 * 9 * 9 * 2 * log**2 / max(arrivals[t], 1), 9) for t in range(3))
+        bonus += math.sqrt(8 * miss / n)
+    return bonus
+
+
+def bonus_dp(n, h, p, r, v, arrivals):
+    iota = math.log(30 * 18 * T / 0.05)
+    mean = sum(p[t] * v[t] for t in range(3))
+    var = sum(p[t] * (v[t] - mean) ** 2 for t in range(3))
+    return math.sqrt(var * iota / n) + 9 * 3 * iota / n
+
+
+def bonus_pucb(n, h, p, r, v, arrivals):
+    return 4 * math.sqrt(2 * math.log(4 * T / 0.05) / n)
+
+
+def reference_actions(bonus, scale, cap, run):
+    """Policies (T, 3, 3) of one run, with exact counts."""
+    who = users().run(run)
+    n, m, r = np.zeros((3, 3, 2)), np.zeros((3, 3, 2, 3)), np.zeros((3, 3, 2))
+    policies = []
+    for t in range(T):
+        policy, v = np.zeros((3, 3), dtype=int), np.zeros(3)
+        for h in (2, 1, 0):
+            above = np.zeros(3)
+            for s in range(3):
+                q = []
+                for a in range(2):
+                    c = n[h, s, a]
+                    if c == 0:
+                        q.append(float(cap(h)))
+                        continue
+                    p, mean = m[h, s, a] / c, r[h, s, a] / c
+                    arrivals = n[h + 1].sum(axis=1) if h < 2 else None
+                    plain = mean + sum(p[x] * v[x] for x in range(3))
+                    q.append(min(cap(h), plain + scale * bonus(c, h, p, mean, v, arrivals)))
+                policy[h, s] = int(np.argmax(q))
+                above[s] = max(q)
+            v = above
+        policies.append(policy)
+        seen = play(who, slice(t, t + 1), policy, actions=2)
+        for h in range(3):
+            s, a, after = seen.states[0, h], seen.actions[0, h], seen.states[0, h + 1]
+            n[h, s, a] += 1
+            m[h, s, a, after] += 1
+            r[h, s, a] += seen.rewards[0, h]
+    return np.array(policies)
+
+
+LEARNERS = {
+    "hoeffding": (
+        UCBVI(layout=LAYOUT, episodes=T, bonus="hoeffding", bonus_scale=0.003),
+        bonus_hoeffding,
+        0.003,
+        lambda h: 3 - h,
+    ),
+    "bernstein": (
+        UCBVI(layout=LAYOUT, episodes=T, bonus="bernstein", bonus_scale=0.01),
+        bonus_bernstein,
+        0.01,
+        lambda h: 3 - h,
+    ),
+    "dp-ucbvi": (DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01), bonus_dp, 0.01, lambda h: 3 - h),
+    "pucb": (PUCB(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.05), bonus_pucb, 0.05, lambda h: 3),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_vectorised_learner_equals_a_slow_reference_action_for_action(name):
+    learner, bonus, scale, cap = LEARNERS[name]
+    fast = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    assert len(np.unique(fast.policies.reshape(T * RUNS, -1), axis=0)) > 5  # it does learn something
+    for run in range(RUNS):
+        np.testing.assert_array_equal(fast.policies[:, run], reference_actions(bonus, scale, cap, run))
+
+
+SILENT = [
+    LocalCounts(LAYOUT, 0.0, 0.0),
+    TreeCounts(LAYOUT, BinaryCounter(releases=T, noise=NoNoise(), cells=(LAYOUT.cells,), touches=9), 0.0),
+]
+
+
+@pytest.mark.parametrize("source", SILENT, ids=["local", "central"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_at_eps_infinity_the_private_learner_is_the_non_private_one(name, source):
+    learner = LEARNERS[name][0]
+    private = run_online(users(), learner, source, runs=RUNS, rng=rng())
+    plain = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    np.testing.assert_array_equal(private.policies, plain.policies)
+    np.testing.assert_array_equal(private.final, plain.final)
+
+
+def test_own_counts_are_those_of_trajectories():
+    seen = play(users(), 0, uniform_policy(3, 3, 2), actions=2, coins=rng(7).random((RUNS, 3)))
+    data = Trajectories(
+        states=seen.states[:, :-1],
+        actions=seen.actions,
+        S=3,
+        A=2,
+        rewards=seen.rewards,
+        final_states=seen.states[:, -1],
+    )
+    np.testing.assert_array_equal(own_counts(seen, LAYOUT), LAYOUT.pack(data.per_user(rewards=True)))
+    np.testing.assert_array_equal(total_counts(seen, LAYOUT), LAYOUT.pack(data.counts(rewards=True)))
+    less = own_counts(seen, LAYOUT, last_transition=False)
+    assert np.all(own_counts(seen, LAYOUT).sum(axis=1) - less.sum(axis=1) == 1)
+    assert touched_cells(3) == 9 == own_counts(seen, LAYOUT)[:, : 18 * 4].sum(axis=1)[0] + 3
+    assert touched_cells(3, last_transition=False) == 8
+
+
+def test_a_replaced_user_changes_nothing_before_her_and_only_what_was_released_after():
+    """Non-private run: policies up to and including hers are the same; later ones may differ."""
+    learner, who = LEARNERS["dp-ucbvi"][0], users()
+    other = Replaced(who, 20, Tree.steady((0, 0, 0, 0), (1, 1, 1), 2))
+    one, two = (run_online(each, learner, Exact(LAYOUT), runs=RUNS, rng=rng()) for each in (who, other))
+    np.testing.assert_array_equal(one.policies[:21], two.policies[:21])
+    assert not np.array_equal(one.policies[21:], two.policies[21:])
+
+
+def test_runs_do_not_touch_each_other():
+    """A run alone gives what it gives among others (exact counts; noise is keyed by the call, not by the run)."""
+    learner = LEARNERS["bernstein"][0]
+    together = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    alone = TapeUsers(ENV, users().tapes[1:2])
+    np.testing.assert_array_equal(
+        together.policies[:, 1], run_online(alone, learner, Exact(LAYOUT), runs=1, rng=rng()).policies[:, 0]
+    )
+
+
+def test_final_policy_is_the_last_one_played_or_one_plan_later():
+    learner = LEARNERS["pucb"][0]
+    short = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    long = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng(), feed_last=True)
+    np.testing.assert_array_equal(short.final, short.policies[-1])
+    np.testing.assert_array_equal(long.policies, short.policies)
+    more = run_online(users(episodes=T + 1), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    np.testing.assert_array_equal(long.final, more.policies[-1])
+
+
+def test_ucbvi_is_optimistic_at_theory_scale():
+    """Q >= Q* in all (t, h, s, a) of all runs; allowed to fail with probability delta = 0.05 a run."""
+    q_star = backward_induction(ENV.model.transitions, ENV.model.rewards).q
+    runs, episodes, failures = 20, 80, {"hoeffding": 0, "bernstein": 0}
+    for bonus in failures:
+        learner = UCBVI(layout=LAYOUT, episodes=episodes, bonus=bonus)
+        bad = np.zeros(runs, dtype=bool)
+
+        def watch(t, policy, seen, counts, learner=learner, bad=bad):
+            bad |= (learner.optimistic(LAYOUT.unpack(counts)).q < q_star - 1e-9).any(axis=(1, 2, 3))
+
+        run_online(users(runs=runs, episodes=episodes), learner, Exact(LAYOUT), runs=runs, rng=rng(), observe=watch)
+        failures[bonus] = int(bad.sum())
+    # level: P[Bin(20, 0.05) > 5] < 3e-4
+    assert max(failures.values()) <= 5
+
+
+def test_pucb_fail_events_and_optimism_with_a_provable_error_bound():
+    """Lemma 13's first event and Q+ >= Q*, T = 600 users, 40 runs; beta = 0.1 in all. Noise is small (eps = 600)
+    so that n~ >= 2E happens and the formula, not the cap, is on trial.
+    """
+    env, episodes, runs, beta = random_environment(3, 2, 2, 2), 600, 40, 0.1
+    layout = layout_of(env.model)
+    counter = corrected_counters(layout, episodes - 1, 600.0)
+    assert isinstance(counter.noise, Laplace)
+    level = math.log(2 * layout.cells * counter.releases / (beta / 4))
+    error = laplace_sum_bound(counter.noise.scale, counter.nodes_per_item, level)
+    learner = PUCB(layout=layout, episodes=episodes, error=error, beta=beta, bonus_scale=1.0)
+    q_star = backward_induction(env.model.transitions, env.model.rewards).q
+    missed, pessimist, tried = np.zeros(runs, bool), np.zeros(runs, bool), 0
+    true = np.zeros((runs, layout.cells))
+
+    def watch(t, policy, seen, counts):
+        nonlocal tried
+        if t == episodes - 1:
+            return
+        true[:] += own_counts(seen, layout)
+        missed[:] |= (np.abs(counts - true) > error).any(axis=1)
+        parts = layout.unpack(counts)
+        tried += int((parts.visits >= 2 * error).sum())
+        pessimist[:] |= (learner.private_q(parts).q < q_star - 1e-9).any(axis=(1, 2, 3))
+
+    run_online(
+        users(env, runs, episodes), learner, TreeCounts(layout, counter, error), runs=runs, rng=rng(), observe=watch
+    )
+    assert tried > 1000
+    assert binom.sf(int(missed.sum()) - 1, runs, beta / 4) > 1e-4
+    assert binom.sf(int(pessimist.sum()) - 1, runs, beta) > 1e-4
+
+
+def test_low_private_counts_are_met_with_optimism():
+    """n~ <= 0 gives Q+ = H; the printed formula is kept for 0 < n~ < 2E only on request, and may be below Q*."""
+    layout = CountLayout(H=1, S=1, A=2, rewards=True)
+    counts = layout.unpack(np.array([[-3.0, 0.5, 1.0, 1.0, -4.0, -4.0]]))
+    mended = PUCB(layout=layout, episodes=10, error=5.0)
+    np.testing.assert_array_equal(mended.private_q(counts).q, [[[[1.0, 1.0]]]])
+    printed = PUCB(layout=layout, episodes=10, error=5.0, printed_low_counts=True)
+    np.testing.assert_allclose(printed.private_q(counts).q, [[[[1.0, -7.0]]]])
+
+
+def test_printed_and_corrected_scales():
+    layout = CountLayout(H=2, S=3, A=2, rewards=True)
+    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO).noise == Laplace(3 * 2 * 4 / 1.5)
+    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO).releases == 15
+    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO, releases=16).nodes_per_item == 5
+    assert corrected_counters(layout, 15, 1.5).noise == Laplace(6 * 2 * 4 / 1.5)
+    expected = 3 / 1.5 * 2 * math.log((2 * 12 + 36) / 0.0125) * math.log(16) ** 2.5
+    assert printed_error(layout, 16, 1.5, 0.05) == pytest.approx(expected)
+    assert printed_error(layout, 16, math.inf, 0.05) == 0
+    assert local(layout, 10, 2.0).scale == 6.0
+
+
+@pytest.mark.parametrize("make", [central, local])
+def test_private_sources_keep_their_error_bound(make):
+    """|N~ - N| <= E for all counts, processed and raw, at all times: fails with probability beta = 0.2 a run."""
+    runs, episodes, beta = 30, 40, 0.2
+    source = make(LAYOUT, episodes, 5.0, beta=beta)
+    bad, true = np.zeros(runs, bool), np.zeros((runs, LAYOUT.cells))
+    learner = DPUCBVI(layout=LAYOUT, episodes=episodes, error=source.error)
+
+    def watch(t, policy, seen, counts):
+        if t == episodes - 1:
+            return
+        true[:] += own_counts(seen, LAYOUT)
+        bad[:] |= (np.abs(counts - true) > source.error / 4).any(axis=1)
+        visits, law = learner._processed(LAYOUT.unpack(counts))
+        exact = LAYOUT.unpack(true)
+        for got, want in ((visits, exact.visits), (law * visits[..., None], exact.transitions)):
+            bad[:] |= (np.abs(got - want).reshape(runs, -1) > source.error + 1e-9).any(axis=1)
+        bad[:] |= (visits < exact.visits - 1e-9).any(axis=(1, 2, 3))
+
+    run_online(users(runs=runs, episodes=episodes), learner, source, runs=runs, rng=rng(), observe=watch)
+    assert binom.sf(int(bad.sum()) - 1, runs, beta) > 1e-4
+
+
+def test_any_online_privatizer_with_rewards_can_be_plugged_in():
+    class Silent:
+        layout = LAYOUT
+
+        def error_bound(self, beta):
+            return 0.0
+
+        def stream(self, runs, *, rng):
+            return self
+
+        def feed(self, own):
+            self.sum = getattr(self, "sum", 0) + LAYOUT.pack(own)
+            return LAYOUT.unpack(self.sum)
+
+    learner = LEARNERS["dp-ucbvi"][0]
+    plugged = run_online(users(), learner, Plugged(Silent(), 0.1), runs=RUNS, rng=rng())
+    plain = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    np.testing.assert_array_equal(plugged.policies, plain.policies)
+    without_rewards = Silent()
+    without_rewards.layout = CountLayout(H=3, S=3, A=2)
+    with pytest.raises(ParameterError):
+        Plugged(without_rewards, 0.1)
+
+
+def test_ucbvi_learns_river_swim():
+    """Tuned bonus (0.02 of theory), K = 2000, 8 runs: less regret than uniform actions, and less and less of it."""
+    env = river_swim()
+    layout = layout_of(env.model)
+    learner = UCBVI(layout=layout, episodes=2000, bonus_scale=0.02)
+    played = run_online(users(env, 8, 2000), learner, Exact(layout), runs=8, rng=rng())
+    regret = regret_per_episode(played.policies, env.model)
+    assert regret.min() >= -1e-12
+    model = env.model
+    best = backward_induction(model.transitions, model.rewards).values[0, 0]
+    uniform = 2000 * (
+        best - float(expected_return(uniform_policy(6, 4, 2), model.transitions, model.rewards, model.initial))
+    )
+    assert regret.sum(axis=0).max() < 0.3 * uniform
+    quarters = regret.mean(axis=1).reshape(4, 500).sum(axis=1)
+    assert np.all(np.diff(quarters) < 0)
+    assert quarters[-1] < 0.3 * quarters[0]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), -1.0, math.inf])
+def test_impossible_settings_are_refused(bad):
+    for make in (
+        lambda: PUCB(layout=LAYOUT, episodes=T, error=bad),
+        lambda: DPUCBVI(layout=LAYOUT, episodes=T, error=bad),
+        lambda: UCBVI(layout=LAYOUT, episodes=T, bonus_scale=bad),
+        lambda: LocalCounts(LAYOUT, bad, 0.0),
+        lambda: local(LAYOUT, T, bad),
+    ):
+        with pytest.raises(ParameterError):
+            make()

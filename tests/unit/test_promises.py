@@ -1,0 +1,205 @@
+"""Checks of promised error bounds: verdicts, their error rates, their power, determinism, invariants."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.base.errors import ParameterError, TargetError
+from dpverify.base.seeding import Stage, stream
+from dpverify.evidence.promises import (
+    BROKEN,
+    check_promise,
+    detectable_rate,
+    KEPT,
+    OPEN,
+    Outcomes,
+    Promise,
+    PromiseCheck,
+    rate_bounds,
+)
+from mechanisms.count_promises import assumption_promise, raw_promise
+from mechanisms.counts import CountLayout
+from mechanisms.shuffle import Shuffle
+from mechanisms.shuffled_bits import NoiseBits
+from mechanisms.trajectory_pairs import uniform
+
+
+def gaussian(rate, **options):
+    """Errors |N(0,1)| against the bound that they exceed with probability `rate`."""
+
+    def draw(*, rng, size):
+        return Outcomes(np.abs(rng.standard_normal(size)))
+
+    settings = {"failure_probability": 0.1, "trials": 10_000, **options}
+    return Promise(name="gaussian", draw=draw, bound=float(stats.norm.isf(rate / 2)), **settings)
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(0.08, KEPT), (0.12, BROKEN)])
+def test_a_promise_off_by_a_fifth_is_decided(rate, verdict):
+    # 10 000 trials: sd of the rate 0.003, so the power is > 0.999 at this level 0.05; one fixed seed
+    assert check_promise(gaussian(rate), seed=1).verdict == verdict
+
+
+def test_an_exact_promise_is_wrongly_judged_no_oftener_than_the_significance():
+    # rate exactly as promised: BROKEN is the wrong verdict, in at most 5 % of 400 runs; Pr[Bin(400, .05) > 40] = 1e-5
+    verdicts = [check_promise(gaussian(0.1, trials=500), seed=seed).verdict for seed in range(400)]
+    assert verdicts.count(BROKEN) <= 40
+    assert verdicts.count(OPEN) >= 300
+    # just above the promise KEPT is the wrong one
+    verdicts = [check_promise(gaussian(0.1 + 1e-9, trials=500), seed=seed).verdict for seed in range(400)]
+    assert verdicts.count(KEPT) <= 40
+
+
+@pytest.mark.parametrize(("failures", "trials"), [(0, 10), (3, 10), (10, 10), (1, 1), (50, 10_000)])
+def test_rate_bounds_invert_exact_binomial_tails(failures, trials):
+    lower, upper = rate_bounds(failures, trials, 0.05)
+    if failures:
+        assert stats.binom.sf(failures - 1, trials, lower) == pytest.approx(0.05)
+    else:
+        assert lower == 0
+    if failures < trials:
+        assert stats.binom.cdf(failures, trials, upper) == pytest.approx(0.05)
+    else:
+        assert upper == 1
+
+
+@pytest.mark.parametrize(("trials", "promised"), [(1_000, 0.1), (10_000, 1e-3), (200, 1e-6)])
+def test_power_statement_is_the_power_of_the_test(trials, promised):
+    rate = detectable_rate(trials, promised, 0.05)
+    broken = [k for k in range(trials + 1) if rate_bounds(k, trials, 0.05)[0] > promised]
+    assert stats.binom.sf(broken[0] - 1, trials, rate) == pytest.approx(0.95)
+    assert rate > promised
+
+
+def test_power_statement_admits_when_nothing_can_be_caught():
+    assert detectable_rate(1, 0.1, 0.05) is None
+    check = check_promise(gaussian(0.5, trials=1), seed=0)
+    assert check.verdict == OPEN
+    assert "nothing" in str(check)
+
+
+def test_equal_seeds_give_equal_records_and_longer_runs_extend_shorter_ones():
+    first, again = (check_promise(gaussian(0.1, block=1000), seed=5).to_dict() for _ in range(2))
+    assert first == again
+    assert PromiseCheck.from_dict(json.loads(json.dumps(first))).to_dict() == first
+    assert first["as_expected"] == (first["verdict"] == KEPT)
+    other = check_promise(gaussian(0.1, block=1000), seed=6).to_dict()
+    assert other != first
+    errors = [stream(5, Stage.PROMISE, block).standard_normal(1000) for block in range(10)]
+    expected = int((np.abs(np.concatenate(errors)) > gaussian(0.1).bound).sum())
+    assert first["failures"] == expected
+
+
+def test_tightness_and_worst_are_quantile_and_maximum_over_the_bound():
+    promise = gaussian(0.02, trials=5_000, block=700)
+    errors = np.concatenate(
+        [np.abs(stream(3, Stage.PROMISE, b).standard_normal(min(700, 5_000 - 700 * b))) for b in range(8)]
+    )
+    check = check_promise(promise, seed=3)
+    assert check.tightness == np.sort(errors)[-501] / promise.bound
+    assert (errors > check.tightness * promise.bound * (1 + 1e-12)).mean() <= 0.1
+    assert check.worst == errors.max() / promise.bound
+
+
+def test_one_violated_invariant_breaks_a_promise_and_leaves_its_witness():
+    def draw(*, rng, size):
+        held = rng.random(size) > 1e-3
+        return Outcomes(np.zeros(size), invariants={"always": np.ones(size, dtype=bool), "mostly": held})
+
+    promise = Promise(name="p", draw=draw, bound=1.0, failure_probability=0.1, trials=10_000, block=512)
+    check = check_promise(promise, seed=2)
+    assert check.verdict == BROKEN
+    assert check.failures == 0
+    assert check.violations["always"] == 0
+    assert check.violations["mostly"] > 0
+    rng = stream(2, Stage.PROMISE, check.witness["block"])
+    assert check.witness["invariant"] == "mostly"
+    assert not draw(rng=rng, size=512).invariants["mostly"][check.witness["trial"]]
+
+
+def test_nan_errors_and_other_failures_count_as_failures():
+    def draw(*, rng, size):
+        errors = np.zeros(size)
+        errors[0] = np.nan
+        failed = np.zeros(size, dtype=bool)
+        failed[1] = True
+        return Outcomes(errors, failed=failed)
+
+    check = check_promise(Promise(name="p", draw=draw, bound=1.0, failure_probability=0.1, trials=100), seed=0)
+    assert check.failures == 2
+    assert check.worst == math.inf
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda size: np.zeros(size),
+        lambda size: Outcomes(np.zeros(size + 1)),
+        lambda size: Outcomes(np.zeros((size, 1))),
+        lambda size: Outcomes(np.zeros(size), failed=np.zeros(size)),
+        lambda size: Outcomes(np.zeros(size), invariants={"i": np.ones(1, dtype=bool)}),
+    ],
+)
+def test_a_draw_that_breaks_its_protocol_is_refused(wrong):
+    promise = Promise(name="p", draw=lambda *, rng, size: wrong(size), bound=1.0, failure_probability=0.1, trials=9)
+    with pytest.raises(TargetError):
+        check_promise(promise, seed=0)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"failure_probability": 0.0}, {"failure_probability": math.nan}, {"trials": 0}, {"expected": "FINE"}]
+)
+def test_impossible_promises_are_refused(bad):
+    with pytest.raises(ParameterError):
+        gaussian(0.1, **bad)
+
+
+# --- the assumption on private counts, for the shuffle privatizer
+
+LAYOUT = CountLayout(H=2, S=2, A=2, rewards=True)
+DATA = uniform(LAYOUT, 60, rng=stream(1, Stage.EXPERIMENT))
+
+
+@pytest.mark.parametrize("build", [raw_promise, assumption_promise])
+def test_the_assumption_holds_for_shuffled_counts_before_and_after_post_processing(build):
+    # union bounds over 32 correlated counters: the true rate is below the promised 0.2; 4000 trials, one seed
+    check = check_promise(build(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), DATA, 0.2, trials=4_000), seed=4)
+    assert check.verdict == KEPT
+    assert not any(check.violations.values())
+    assert 0 < check.tightness <= 1
+
+
+def test_a_bound_for_less_noise_is_broken():
+    class Optimist(Shuffle):
+        def noise_bound(self, beta):
+            return super().noise_bound(beta) / 2
+
+    honest = Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60)
+    optimist = Optimist(layout=LAYOUT, users=60, eps=1.0, beta=1e-3, noise=honest.noise)
+    assert check_promise(raw_promise(optimist, DATA, 0.2, trials=2_000), seed=4).verdict == BROKEN
+
+
+def test_forgetting_the_shift_breaks_an_invariant_or_the_bound_from_below():
+    promise = assumption_promise(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), DATA, 0.2, trials=2_000)
+    online = check_promise(promise, seed=4)
+    shiftless = assumption_promise(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), DATA, 0.2, trials=2_000, offline=True)
+    offline = check_promise(shiftless, seed=4)
+    assert set(online.violations) != set(offline.violations)
+    assert offline.verdict == KEPT  # the offline form promises neither > 0 nor no underestimate
+    assert online.worst > offline.worst  # the shift costs E/2
+
+
+def test_no_noise_is_exact():
+    silent = Shuffle(layout=LAYOUT, users=60, eps=1.0, beta=0.1, noise=NoiseBits(0))
+    check = check_promise(raw_promise(silent, DATA, 0.2, trials=100), seed=0)
+    assert (check.bound, check.failures, check.tightness) == (0.0, 0, 0.0)
+
+
+def test_data_without_final_states_cannot_be_consistent():
+    from dataclasses import replace
+
+    with pytest.raises(ParameterError):
+        assumption_promise(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), replace(DATA, final_states=None), 0.2)
