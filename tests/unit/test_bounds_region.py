@@ -126,6 +126,14 @@ def test_one_sided_curve_allows_more_than_half_of_everything():
     assert limit(np.array([0.5]))[0] == 0.5
 
 
+def test_an_impossible_surplus_of_right_guesses_is_ordered_too():
+    # a one-sided rule is right in at most half of the trials; chance may still show more
+    tally = Tally(100, np.array([80]), np.array([3]), one_sided=True)
+    for claim in (PureDP(0.3), GaussianDP(1.0), ApproxDP(1.0, 0.01)):
+        assert 1 < CurveTest(claim).number_lower(tally, significance=0.05) < 10
+        assert CurveTest(claim).claim_p_value(tally) < 0.05
+
+
 def test_curve_agrees_with_the_unconditional_test_of_the_same_hypothesis():
     tally = Tally.of(300, 150, 5000)
     curve = CurveTest(ApproxDP(1.0, 1e-3))

@@ -41,14 +41,17 @@ def curve_limit(claim: Claim, low: float, high: float, *, one_sided: bool) -> Li
 
 
 def scaled(limit: Limit, one_sided: bool) -> Limit:
-    """g for a two-sided rule; for a one-sided rule P(E)/2 <= f(Q(E))/2, known where f(q) = g(q) < 1 - q."""
+    """g for a two-sided rule; for a one-sided one P(E)/2 <= f(Q(E))/2, and f(q) = g(q) where g(q) < 1 - q.
+
+    Where g is cut off nothing better than 1 - w is claimed.
+    """
     if not one_sided:
         return limit
 
     def half(wrong: FloatArray) -> FloatArray:
         both = np.minimum(2 * wrong, 1.0)
         value = limit(both)
-        return np.asarray(np.minimum(1 - wrong, np.where(value < 1 - both - 1e-12, value / 2, 0.5)), dtype=np.float64)
+        return np.asarray(np.where(value < 1 - both - 1e-12, value / 2, 1 - wrong), dtype=np.float64)
 
     return half
 
