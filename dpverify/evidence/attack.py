@@ -22,6 +22,7 @@ LEVELS = 24  # cuts at which guesses are counted, besides the event's
 CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
 ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
 FEWEST = 3  # selection trials beyond a candidate cut
+SCENARIOS = 5  # posterior curves under which tests are compared
 SAME = 1e-9  # scores closer than this (relatively) are one value: float rounding is not an event
 
 
@@ -48,6 +49,7 @@ class Attack:
     side: Side
     orientation: int  # -1 where the selection trials show that the score points the other way
     expected: Tally  # predicted tally of the certifying trials
+    scenarios: tuple[tuple[float, Tally], ...] = ()  # the same under single posterior curves, with their weights
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:
         """Right and wrong guesses in a block of trials of the first and of the second dataset, by level."""
@@ -155,12 +157,25 @@ def _best_event(
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
     cuts = _carry(ends[kept], -np.sort(-np.abs(_bounded(scale[_used(scale, side)]))))
-    # whole counts whose running totals are right: rounding level by level would lose the rare wrong guesses
-    wrong = np.diff(np.rint((curves.weights @ (1 - mean_right[:, kept])) * guesses[kept]), prepend=0.0)
-    right = np.diff(np.floor((curves.weights @ mean_right[:, kept]) * guesses[kept]), prepend=0.0)
-    expected = Tally(trials, right.astype(np.int64), wrong.astype(np.int64), one_sided)
     event = int(np.searchsorted(kept, pick)) + 1
-    return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected)
+
+    def tally(share_right: FloatArray) -> Tally:
+        return _whole(share_right * guesses[kept], (1 - share_right) * guesses[kept], trials, one_sided)
+
+    expected = tally(curves.weights @ mean_right[:, kept])
+    likely = np.argsort(-curves.weights)[:SCENARIOS]
+    weights = curves.weights[likely] / curves.weights[likely].sum()
+    scenarios = tuple((float(w), tally(mean_right[k, kept])) for w, k in zip(weights, likely, strict=True))
+    return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected, scenarios)
+
+
+def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -> Tally:
+    """Whole counts by level whose running totals are the given ones.
+
+    Rounding level by level would lose the rare wrong guesses, and with them the price of every level.
+    """
+    counts = [np.diff(each, prepend=0.0).astype(np.int64) for each in (np.floor(right), np.rint(wrong))]
+    return Tally(trials, *counts, one_sided=one_sided)
 
 
 def _always(
