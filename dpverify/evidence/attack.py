@@ -116,7 +116,7 @@ def choose(
     `gain(right, wrong, trials, side)` predicts the certified bound for arrays of expected counts.
     """
     agreement = np.where(first, fitted.values, -fitted.values)
-    orientation = -1 if _bounded(agreement).sum() < 0 else 1
+    orientation = -1 if bounded(agreement).sum() < 0 else 1
     values = orientation * fitted.values
     scale = values if fitted.scale is None else orientation * fitted.scale
     best: tuple[float, Attack] | None = None
@@ -139,8 +139,8 @@ def _best_event(
     orientation: int,
 ) -> tuple[float, Attack]:
     one_sided = side in (Side.FIRST, Side.SECOND)
-    used = _used(values, side)
-    confidence = np.abs(_bounded(values[used]))
+    used = usable(values, side)
+    confidence = np.abs(bounded(values[used]))
     correct = (values[used] > 0) == first[used]
     order = np.argsort(-confidence, kind="stable")
     confidence, correct = confidence[order], correct[order]
@@ -156,7 +156,7 @@ def _best_event(
     pick = int(np.argmax(predicted))
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
-    cuts = _carry(ends[kept], -np.sort(-np.abs(_bounded(scale[_used(scale, side)]))))
+    cuts = carry(ends[kept], -np.sort(-np.abs(bounded(scale[usable(scale, side)]))))
     event = int(np.searchsorted(kept, pick)) + 1
 
     def tally(share_right: FloatArray) -> Tally:
@@ -197,11 +197,12 @@ def _always(
     return predicted, Attack(score, np.zeros(1), 1, Side.ALWAYS, orientation, expected)
 
 
-def _used(values: FloatArray, side: Side) -> npt.NDArray[np.bool_]:
+def usable(values: FloatArray, side: Side) -> npt.NDArray[np.bool_]:
+    """Trials in which a rule on this side could guess."""
     return {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
 
 
-def _carry(ends: npt.NDArray[np.int64], confidence: FloatArray) -> FloatArray:
+def carry(ends: npt.NDArray[np.int64], confidence: FloatArray) -> FloatArray:
     """Cuts beyond which about `ends` of the frozen score's `confidence` (decreasing) lie, never within an atom.
 
     Each cut is halfway between two different values, away from rounding.
@@ -233,6 +234,6 @@ def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]
     return np.unique(np.r_[spread, atoms])
 
 
-def _bounded(scores: FloatArray) -> FloatArray:
+def bounded(scores: FloatArray) -> FloatArray:
     """Infinite scores as very large ones, so that means and differences stay numbers."""
     return np.clip(scores, -700.0, 700.0)
