@@ -22,6 +22,7 @@ LEVELS = 24  # cuts at which guesses are counted, besides the event's
 CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
 ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
 FEWEST = 3  # selection trials beyond a candidate cut
+ONE_SIDE = 1.15  # times the two-sided promise, for a rule that gives up half of the guesses
 SCENARIOS = 5  # posterior curves under which tests are compared
 SAME = 1e-9  # scores closer than this (relatively) are one value: float rounding is not an event
 
@@ -122,7 +123,8 @@ def choose(
     best: tuple[float, Attack] | None = None
     for side in sides:
         predicted, attack = _best_event(fitted.score, values, scale, first, trials, gain, side, orientation)
-        if best is None or predicted > best[0]:
+        margin = ONE_SIDE if side in (Side.FIRST, Side.SECOND) else 1.0  # the luckier side promises too much
+        if best is None or predicted > margin * best[0]:
             best = predicted, attack
     assert best is not None
     return best[1]

@@ -12,18 +12,25 @@ import numpy.typing as npt
 from dpverify.evidence.attack import Attack, bounded, carry, Side, usable
 from dpverify.evidence.calibration import calibrate
 from dpverify.evidence.scores.families import Fitted
+from dpverify.evidence.scores.histogram import HistogramScore
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.tally import Tally
+from dpverify.evidence.wager_power import growth
 
 LEVELS = 12
+TRUST = 50.0  # guesses, on top of those that a level was learned from: its neighbours inform it too
 
 
 @dataclass(frozen=True, eq=False)
 class RankRule:
-    """A frozen attack on LEVELS levels; `predicted`, shape (LEVELS,), is Pr[right] of a guess on each."""
+    """A frozen attack on LEVELS levels.
+
+    `predicted`, shape (LEVELS,), is Pr[right] of a guess on each; `trust` how many seen guesses that is worth.
+    """
 
     attack: Attack
     predicted: FloatArray
+    trust: FloatArray
 
 
 def rank_rule(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> RankRule:
@@ -38,8 +45,7 @@ def rank_rule(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> Rank
     confidence, correct = confidence[order], correct[order]
     total = len(confidence)
     if total == 0:
-        nothing = Attack(fitted.score, np.full(LEVELS, np.inf), LEVELS, Side.BOTH, orientation, _none(trials))
-        return RankRule(nothing, np.full(LEVELS, 0.5))
+        return no_guess(trials)
     ends = np.maximum(1, np.rint(total * 2.0 ** -np.arange(LEVELS - 1, -1, -1))).astype(np.int64)
     curves = calibrate(confidence, correct)
     right = np.r_[0.0, np.cumsum(curves.weights @ curves.right(confidence))]
@@ -48,9 +54,24 @@ def rank_rule(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> Rank
     cuts = carry(ends, -np.sort(-np.abs(bounded(scale[usable(scale, Side.BOTH)]))))
     share = np.diff(np.r_[0, ends]) / len(values) * trials
     expected = Tally(trials, np.floor(predicted * share).astype(int), np.floor((1 - predicted) * share).astype(int))
-    return RankRule(Attack(fitted.score, cuts, LEVELS, Side.BOTH, orientation, expected), predicted)
+    attack = Attack(fitted.score, cuts, LEVELS, Side.BOTH, orientation, expected)
+    return RankRule(attack, predicted, TRUST + np.diff(np.r_[0, ends]))
 
 
-def _none(trials: int) -> Tally:
+def no_guess(trials: int) -> RankRule:
+    """The rule of somebody who knows nothing."""
     zero = np.zeros(LEVELS, np.int64)
-    return Tally(trials, zero, zero)
+    score = HistogramScore(np.zeros(0, np.uint64), np.zeros(0))
+    attack = Attack(score, np.full(LEVELS, np.inf), LEVELS, Side.BOTH, 1, Tally(trials, zero, zero))
+    return RankRule(attack, np.full(LEVELS, 0.5), np.full(LEVELS, TRUST))
+
+
+def telling_fraction(expected: Tally, delta: float) -> float:
+    """Share of trials on the levels that together say most against eps = 0: where a violation would show."""
+    right, wrong = np.cumsum(expected.right), np.cumsum(expected.wrong)
+    best, share = 0.0, 0.0
+    for v, w in zip(right.tolist(), wrong.tolist(), strict=True):
+        if v > w:
+            mean, _ = growth(v / (v + w), (v + w) / expected.trials, 0.0, delta)
+            best, share = max((best, share), (mean, (v + w) / expected.trials))
+    return share

@@ -23,6 +23,7 @@ FOLDS = 3
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
+BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
 
@@ -94,7 +95,7 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     if coordinates > 1:
         learned.append(LogisticFamily(name="shared logistic", shared_only=True))
     learned.append(LogisticFamily(name="piecewise logistic", bends=7, penalty=3.0))
-    if coordinates <= BOOSTED_COORDINATES:
+    if coordinates <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
         learned.append(BoostedFamily())
     return learned + histogram if kind == "auto" and share <= DISCRETE else learned
 
