@@ -116,8 +116,20 @@ def choose(
 
     `gain(right, wrong, trials, side)` predicts the certified bound for arrays of expected counts.
     """
+    best = max((_best_side(each, first, trials, gain, sides) for each in (fitted, *fitted.rivals)), key=_promise)
+    return best[1]
+
+
+def _promise(candidate: tuple[float, Attack]) -> float:
+    return candidate[0]
+
+
+def _best_side(
+    fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain, sides: tuple[Side, ...]
+) -> tuple[float, Attack]:
+    """The best predicted bound, and its attack."""
     agreement = np.where(first, fitted.values, -fitted.values)
-    orientation = -1 if bounded(agreement).sum() < 0 else 1
+    orientation = 1 if bounded(agreement).mean() >= 0 else -1
     values = orientation * fitted.values
     scale = values if fitted.scale is None else orientation * fitted.scale
     best: tuple[float, Attack] | None = None
@@ -127,7 +139,7 @@ def choose(
         if best is None or predicted > margin * best[0]:
             best = predicted, attack
     assert best is not None
-    return best[1]
+    return best
 
 
 def _best_event(

@@ -74,9 +74,7 @@ def audit(
     experiment = Experiment.of(target, pair, seed)
     exact = _is_exact(target, score)
     if sequential:
-        finding = wager(
-            Request(experiment, claim, trials, significance, POWER, score, exact, jobs, backend, progress)
-        )
+        finding = wager(Request(experiment, claim, trials, significance, POWER, score, exact, jobs, backend, progress))
     else:
         budget = _split(trials, experiment, exact=exact)
         probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
