@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dpverify.claims.neighbours import View as View
     from dpverify.trials.target import loop_trials as loop_trials
     from dpverify.verdicts.audit import audit as audit
+    from dpverify.verdicts.certificate import Certificate as Certificate
+    from dpverify.verdicts.certificate import certify as certify
     from dpverify.verdicts.record import AuditRecord as AuditRecord
     from dpverify.verdicts.subject import planted as planted
     from dpverify.verdicts.subject import Subject as Subject
@@ -28,6 +30,8 @@ _HOMES = {
     "AuditRecord": "verdicts.record",
     "account": "accounting.accountant",
     "audit": "verdicts.audit",
+    "Certificate": "verdicts.certificate",
+    "certify": "verdicts.certificate",
     "ApproxDP": "claims.claim",
     "Claim": "claims.claim",
     "GaussianDP": "claims.claim",

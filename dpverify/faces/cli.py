@@ -3,6 +3,7 @@
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
 
+import shlex
 import sys
 import traceback
 from enum import Enum
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
-from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
+from dpverify.faces.options import DEFAULT_JOBS, DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
 app = typer.Typer(
     help="Checks differential-privacy claims instead of repeating them.",
@@ -39,6 +40,7 @@ Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write rec
 Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
 Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
 Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
+Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
 
 
@@ -50,7 +52,7 @@ def audit(
     trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"])] = None,
     significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = 1,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
     backend: Annotated[Backend, typer.Option(help=HELP["backend"])] = Backend.loky,
     sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
     json: Json = None,
@@ -58,6 +60,9 @@ def audit(
     markdown: Markdown = None,
     junit: Junit = None,
     quiet: Quiet = False,
+    scorecard: Annotated[
+        bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")
+    ] = False,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 
@@ -77,15 +82,17 @@ def audit(
         backend=backend.value,
         sequential=sequential,
     )
-    subjects = discover(paths, expression)
+    agenda = discover(paths, expression)
+    if scorecard:
+        agenda = agenda.of_papers()
     if only_list:
-        console.show_list(subjects)
+        console.show_list(agenda)
         return
     outputs = Outputs(json, html, markdown, junit)
     files.check(outputs)
-    with console.progress(subjects, settings, quiet=quiet) as watcher:
-        result = run_suite(subjects, settings, watcher.finished, watcher.trials)
-    console.show_result(result, quiet=quiet)
+    with console.progress(agenda, settings, quiet=quiet) as watcher:
+        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises)
+    (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
     files.write(result, outputs)
     raise typer.Exit(result.exit_code)
 
@@ -110,6 +117,79 @@ def report(
     console.show_result(result, quiet=quiet)
     files.write(result, outputs)
     raise typer.Exit(result.exit_code)
+
+
+class RelationName(str, Enum):  # noqa: UP042
+    """Which datasets are neighbours."""
+
+    replace_one = "replace"
+    add_remove = "add-remove"
+
+
+class ViewName(str, Enum):  # noqa: UP042
+    """What the adversary sees."""
+
+    central = "central"
+    joint = "joint"
+    local = "local"
+    shuffle = "shuffle"
+
+
+@app.command()
+def certify(
+    subject: Annotated[
+        str,
+        typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class."),
+    ],
+    claim: Annotated[str, typer.Option(metavar="CLAIM", help="pure:EPS, approx:EPS,DELTA, zcdp:RHO or gdp:MU.")],
+    pairs: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="Neighbouring pairs; default: the object's own.")
+    ] = None,
+    relation: Annotated[RelationName, typer.Option(help="Which datasets are neighbours.")] = RelationName.replace_one,
+    view: Annotated[ViewName, typer.Option(help="What the adversary sees of a release.")] = ViewName.central,
+    trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
+    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.05,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
+    html: Html = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.")] = False,
+) -> None:
+    """Account, audit and check one mechanism or privatizer, and write its certificate.
+
+    Exit code: 0 nothing speaks against the claim (the output says whether it is proved), 1 the claim is refuted,
+    the ledger contradicted or a promise broken, 2 usage, 3 inconclusive, not proved by its ledger, or failed.
+    """
+    from dpverify.claims.claim import parse_claim
+    from dpverify.claims.neighbours import Relation, View
+    from dpverify.faces import console, loading
+    from dpverify.faces.report import certificate_page, files
+    from dpverify.verdicts.certificate import certify as certified
+
+    neighbours = Relation.REPLACE_ONE if relation is RelationName.replace_one else Relation.ADD_OR_REMOVE_ONE
+    stated = parse_claim(claim, relation=neighbours, view=View(view.value))
+    outputs = Outputs(json, html)
+    files.check(outputs)
+    words = ["dpverify", "certify", subject, "--claim", claim, *(["--pairs", pairs] if pairs else [])]
+    words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
+    words += ["--significance", repr(significance), "--seed", str(seed)]
+    certificate = certified(
+        loading.load_subject(subject),
+        claim=stated,
+        pairs=None if pairs is None else loading.load(pairs),
+        trials=trials,
+        significance=significance,
+        seed=seed,
+        jobs=jobs,
+        name=subject.rpartition(":")[2],
+        command=shlex.join(words),
+    )
+    if not (quiet and certificate.certified):
+        console.show_certificate(certificate)
+    for path, render in ((json, certificate_page.render_json), (html, certificate_page.render)):
+        if path is not None:
+            Path(path).write_text(render(certificate), encoding="utf-8")
+    raise typer.Exit(certificate.exit_code)
 
 
 def run(arguments: list[str] | None = None) -> int:

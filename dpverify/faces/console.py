@@ -12,9 +12,10 @@ from rich.table import Table
 
 from dpverify.faces.report import words
 from dpverify.faces.report.words import number
+from dpverify.verdicts.certificate import Certificate, NOT_PROVED
+from dpverify.verdicts.discovery import Agenda
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.subject import Subject
-from dpverify.verdicts.suite import Failure, Settings, SuiteResult
+from dpverify.verdicts.suite import Outcome, Settings, SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
 COLOURS = {Verdict.REFUTED: "red", Verdict.NOT_REFUTED: "green", Verdict.INCONCLUSIVE: "yellow"}
@@ -25,24 +26,27 @@ def _console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
 
 
-def show_list(subjects: Sequence[Subject]) -> None:
+def show_list(agenda: Agenda) -> None:
     """Names, claims and budgets; nothing is run."""
-    for subject in subjects:
+    for subject in agenda.subjects:
         print(f"{subject.name}\t{subject.claim}\t{subject.claim.relation}\t{subject.trials} trials\t{subject.expected}")
+    for promise in agenda.promises:
+        said = f"error > {promise.bound:.4g} with probability <= {promise.failure_probability:g}"
+        print(f"{promise.name}\t{said}\t{promise.trials} trials\t{promise.expected}")
 
 
 class Watcher:
     """Moves the bars: one for the suite in subjects, one for the trials of the subject that runs now."""
 
-    def __init__(self, bar: Progress, subjects: Sequence[Subject], settings: Settings) -> None:
+    def __init__(self, bar: Progress, agenda: Agenda, settings: Settings) -> None:
         self._bar = bar
-        self._budget = {each.name: len(each.pairs) * (settings.trials or each.trials) for each in subjects}
-        self._suite = bar.add_task("subjects", total=len(subjects))
+        self._budget = {each.name: len(each.pairs) * (settings.trials or each.trials) for each in agenda.subjects}
+        self._suite = bar.add_task("subjects", total=len(agenda.subjects) + len(agenda.promises))
         self._inside: TaskID | None = None
         self._current = ""
 
-    def finished(self, result: AuditRecord | Failure) -> None:
-        """One more subject has its result."""
+    def finished(self, result: Outcome) -> None:
+        """One more subject or promise has its result."""
         self._bar.update(self._suite, advance=1)
 
     def trials(self, subject: str, count: int) -> None:
@@ -57,7 +61,7 @@ class Watcher:
 
 
 @contextmanager
-def progress(subjects: Sequence[Subject], settings: Settings, *, quiet: bool = False) -> Iterator[Watcher]:
+def progress(agenda: Agenda, settings: Settings, *, quiet: bool = False) -> Iterator[Watcher]:
     """Bars with the time left on stderr while subjects run; silent where stderr is no terminal."""
     bar = Progress(
         TextColumn("{task.description}"),
@@ -69,7 +73,7 @@ def progress(subjects: Sequence[Subject], settings: Settings, *, quiet: bool = F
         disable=quiet or not sys.stderr.isatty(),
     )
     with bar:
-        yield Watcher(bar, subjects, settings)
+        yield Watcher(bar, agenda, settings)
 
 
 def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
@@ -78,10 +82,80 @@ def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
     shown = [record for record in result.records if not (quiet and record.as_expected)]
     if shown:
         console.print(_table(shown))
+    show_rest(console, result, quiet=quiet)
+
+
+def show_rest(console: Console, result: SuiteResult, *, quiet: bool) -> None:
+    """Promises, failures and the conclusion of a suite."""
+    for check in result.promises:
+        if not (quiet and check.as_expected):
+            remark = "" if check.as_expected else f" [bold red]expected {check.expected}[/]"
+            console.print(f"promise {escape(str(check))}{remark}", soft_wrap=True)
     for failure in result.failures:
         console.print(f"[yellow]FAILED[/] {escape(failure.subject)}: {escape(failure.error)}", soft_wrap=True)
     if not quiet:
         console.print(_conclusion(result), soft_wrap=True)
+
+
+def show_scorecard(result: SuiteResult, *, quiet: bool = False) -> None:
+    """What papers state against what is true: one block a paper, one line a statement."""
+    console = _console()
+    for paper in dict.fromkeys(record.paper for record in result.records):
+        table = Table(title=escape(paper), title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for name, justify in _SCORES:
+            table.add_column(name, justify=justify, no_wrap=name != "statement", overflow="fold")
+        for record in result.records:
+            if record.paper == paper and not (quiet and record.as_expected):
+                table.add_row(*_score(record))
+        console.print(table)
+        console.print()
+    show_rest(console, result, quiet=quiet)
+
+
+_SCORES: tuple[tuple[str, Literal["left", "right"]], ...] = (
+    ("subject", "left"),
+    ("statement", "left"),
+    ("claimed", "left"),
+    ("upper", "right"),
+    ("lower", "right"),
+    ("verdict", "left"),
+    ("trials", "right"),
+    ("s", "right"),
+    ("", "left"),
+)
+
+
+def _score(record: AuditRecord) -> list[str]:
+    colour, account = COLOURS[record.verdict], " ACCOUNTED" if record.accounted else ""
+    return [
+        escape(record.subject),
+        escape(record.statement),
+        words.claim(record),
+        number(record.number_upper),
+        number(record.number_lower),
+        f"[{colour}]{record.verdict}{account}[/]",
+        f"{record.trials:,}",
+        f"{record.seconds:.1f}",
+        f"[bold red]{escape(words.expectation(record))}[/]",
+    ]
+
+
+def show_certificate(certificate: Certificate) -> None:
+    """The conclusion first, then what it rests on, then what it does not prove."""
+    console = _console()
+    colour = "green" if certificate.certified else "red" if certificate.exit_code == 1 else "yellow"
+    word = "CERTIFIED" if certificate.certified else f"NOT CERTIFIED ({certificate.verdict})"
+    strongest = certificate.strongest
+    lines = [f"[bold {colour}]{word}[/] {escape(certificate.subject)}: {certificate.claim}"]
+    lines += [f"  [{colour}]-[/] {escape(objection)}" for objection in certificate.objections]
+    lines += [f"trials:  {words.sentence(strongest)}", f"ledger:  {words.ledger_sentence(strongest)}"]
+    lines.append(f"witness: {escape(strongest.witness)} (pair: {escape(strongest.pair or 'unnamed')})")
+    lines += [f"promise: {escape(str(check))}" for check in certificate.promises]
+    lines += [f"note:    {escape(note)}" for note in certificate.notes]
+    lines += [f"not proved: {escape(each)}" for each in NOT_PROVED]
+    lines.append(f"again:   {escape(certificate.command)}")
+    for line in lines:
+        console.print(line, soft_wrap=True)
 
 
 Justify = Literal["left", "right"]

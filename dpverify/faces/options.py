@@ -1,16 +1,18 @@
 """What the command line and the pytest plugin share: defaults and meanings. Imports nothing heavy."""
 
+import os
 from dataclasses import dataclass
 
 DEFAULT_SEED = 20260  # fixed, so that two runs without options give the same records
 DEFAULT_SIGNIFICANCE = 0.05
+DEFAULT_JOBS = os.cpu_count() or 1
 BACKENDS = ("loky", "dask", "ray")
 
 HELP = {
     "trials": "Trials per pair; default: each subject's own.",
     "significance": "Family-wise error of the whole suite.",
     "seed": f"Seed of every random stream; default {DEFAULT_SEED}, so runs repeat.",
-    "jobs": "Worker processes.",
+    "jobs": "Worker processes; default: one a core. Records do not depend on it.",
     "backend": "Where the workers are.",
     "sequential": "Stop each audit once decided.",
 }

@@ -1,4 +1,4 @@
-"""Finding audits: files `audit_*.py` with a module-level list `subjects`, as pytest finds tests.
+"""Finding audits: files `audit_*.py` with module-level lists `subjects` and `promises`, as pytest finds tests.
 
 The folder that holds the outermost package of a file (the file's own folder, when that is no package) goes
 on `sys.path`, so that an audit file may import its neighbours.
@@ -8,11 +8,14 @@ import difflib
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from dpverify.base.errors import DiscoveryError
+from dpverify.evidence.promises import Promise
 from dpverify.verdicts.subject import Subject
 
 PATTERN = "audit_*.py"
@@ -47,17 +50,50 @@ def load_subjects(file: Path) -> list[Subject]:
     return [subject.found(f"{stem_of(file)}/{subject.name}", _shown(file)) for subject in subjects]
 
 
-def discover(paths: Iterable[Path], expression: str = "") -> list[Subject]:
-    """All subjects under `paths` whose name matches `expression` (see `matches`)."""
+def load_promises(file: Path) -> list[Promise]:
+    """The file's promises about utility (a list that may be missing), named `stem/name`."""
+    promises = getattr(_import(file), "promises", [])
+    if not isinstance(promises, Sequence) or not all(isinstance(each, Promise) for each in promises):
+        raise DiscoveryError(f"{_shown(file)}: `promises` must be a list of dpverify.evidence.promises.Promise")
+    return [replace(each, name=f"{stem_of(file)}/{each.name}") for each in promises]
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """What a suite has to look into."""
+
+    subjects: tuple[Subject, ...]
+    promises: tuple[Promise, ...] = ()
+
+    def of_papers(self) -> "Agenda":
+        """What a paper states, without planted bugs: the scorecard."""
+        subjects = tuple(each for each in self.subjects if each.paper and not each.planted)
+        if not subjects:
+            raise DiscoveryError("no scorecard: no subject names the `paper` it comes from")
+        return Agenda(subjects, tuple(each for each in self.promises if each.paper))
+
+
+def discover(paths: Iterable[Path], expression: str = "") -> Agenda:
+    """All subjects and promises under `paths` whose name matches `expression` (see `matches`)."""
     paths = list(paths)
-    subjects = [subject for file in find_files(paths) for subject in load_subjects(file)]
-    exact = [subject for subject in subjects if subject.name == expression]  # a whole name means itself only
-    chosen = exact or [subject for subject in subjects if matches(subject.name, expression)]
-    if not chosen:
+    files = find_files(paths)
+    subjects = _chosen([subject for file in files for subject in load_subjects(file)], expression)
+    promises = _chosen([promise for file in files for promise in load_promises(file)], expression)
+    if not subjects and not promises:
         where = ", ".join(str(path) for path in paths)
-        what = f" matching {expression!r}{_meant(expression, [each.name for each in subjects])}" if expression else ""
+        names = [each.name for file in files for each in load_subjects(file)]
+        names += [each.name for file in files for each in load_promises(file)]
+        what = f" matching {expression!r}{_meant(expression, names)}" if expression else ""
         raise DiscoveryError(f"no audits found in {where}{what}")
-    return chosen
+    return Agenda(tuple(subjects), tuple(promises))
+
+
+Named = TypeVar("Named", Subject, Promise)
+
+
+def _chosen(found: list[Named], expression: str) -> list[Named]:
+    exact = [each for each in found if each.name == expression]  # a whole name means itself only
+    return exact or [each for each in found if matches(each.name, expression)]
 
 
 def matches(name: str, expression: str) -> bool:

@@ -15,7 +15,7 @@ from dpverify.trials.target import as_target, ExactTarget
 from dpverify.verdicts.discovery import discover
 
 AUDITS = Path(__file__).parents[2] / "audits"
-SUBJECTS = discover([AUDITS])
+SUBJECTS = discover([AUDITS]).subjects
 PLAIN = [subject for subject in SUBJECTS if isinstance(subject.pairs[0].first, list | int | float)]
 EXACT = [subject for subject in SUBJECTS if isinstance(subject.target, ExactTarget)]
 

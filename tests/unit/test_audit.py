@@ -106,9 +106,9 @@ def test_a_ledger_that_the_trials_contradict_is_reported_whatever_the_claim():
 
 
 def test_equal_seeds_give_equal_records_for_any_number_of_workers():
-    one = run(laplace, PureDP(1.0), trials=150_000)
-    assert same(one, run(laplace, PureDP(1.0), trials=150_000, jobs=2))
-    assert not same(one, run(laplace, PureDP(1.0), trials=150_000, seed=12))
+    one = run(laplace, PureDP(1.0), trials=1_200_000)
+    assert same(one, run(laplace, PureDP(1.0), trials=1_200_000, jobs=2))
+    assert not same(one, run(laplace, PureDP(1.0), trials=1_200_000, seed=12))
 
 
 def test_a_seed_is_drawn_and_recorded_when_none_is_given():

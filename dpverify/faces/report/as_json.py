@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.base.errors import RunError, UsageError
+from dpverify.evidence.promises import PromiseCheck
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite import environment, Failure, SuiteResult
 
@@ -27,8 +28,14 @@ def render(result: SuiteResult) -> str:
         "family_wise_error": result.family_wise_error,
         "environment": result.environment,
         "records": [record.to_dict() for record in result.records],
+        "promises": [check.to_dict() for check in result.promises],
         "failures": [{"subject": failure.subject, "error": failure.error} for failure in result.failures],
     }
+    return strict(document)
+
+
+def strict(document: Any) -> str:
+    """Plain values as JSON; RunError where one is NaN."""
     text = json.dumps(_encoded(document), indent=2, ensure_ascii=False)
     return text.replace(json.dumps(_INFINITY), "1e999").replace(json.dumps("-" + _INFINITY), "-1e999") + "\n"
 
@@ -62,6 +69,7 @@ def load(path: Path) -> SuiteResult:
             seed=document["seed"],
             family_wise_error=document["family_wise_error"],
             environment=document["environment"],
+            promises=tuple(PromiseCheck.from_dict(each) for each in document.get("promises", ())),
         )
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error

@@ -7,6 +7,7 @@ the file has failures exactly where the exit code is 1, and only errors where it
 import re
 from xml.etree import ElementTree as etree
 
+from dpverify.evidence.promises import OPEN, PromiseCheck
 from dpverify.faces.report import words
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite import SuiteResult
@@ -17,12 +18,14 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def render(result: SuiteResult) -> str:
     """The document."""
+    unexpected = [check for check in result.promises if not check.as_expected]
     errors = len(result.failures) + sum(record.verdict is Verdict.INCONCLUSIVE for record in result.records)
-    failures = sum(_failed(record) for record in result.records)
+    errors += sum(check.verdict == OPEN for check in unexpected)
+    failures = sum(_failed(record) for record in result.records) + sum(check.verdict != OPEN for check in unexpected)
     suite = etree.Element(
         "testsuite",
         name="dpverify",
-        tests=str(len(result.records) + len(result.failures)),
+        tests=str(len(result.records) + len(result.promises) + len(result.failures)),
         failures=str(failures),
         errors=str(errors),
         skipped="0",
@@ -34,6 +37,8 @@ def render(result: SuiteResult) -> str:
         etree.SubElement(properties, "property", name=name, value=str(value))
     for record in result.records:
         _case(suite, record, result)
+    for check in result.promises:
+        _promise(suite, check)
     for failure in result.failures:
         case = etree.SubElement(suite, "testcase", classname=_class(failure.subject), name=_clean(failure.subject))
         etree.SubElement(case, "error", type="failed", message=_clean(failure.error))
@@ -55,6 +60,14 @@ def _case(suite: etree.Element, record: AuditRecord, result: SuiteResult) -> Non
         failure = etree.SubElement(case, "failure", type=str(record.verdict), message=_clean(words.expectation(record)))
         failure.text = _clean(f"{said}\n{words.command(record, result)}")
     etree.SubElement(case, "system-out").text = _clean(said)
+
+
+def _promise(suite: etree.Element, check: PromiseCheck) -> None:
+    case = etree.SubElement(suite, "testcase", classname=_class(check.name), name=_clean(check.name))
+    if not check.as_expected:
+        kind = "error" if check.verdict == OPEN else "failure"
+        etree.SubElement(case, kind, type=check.verdict, message=f"expected {check.expected}")
+    etree.SubElement(case, "system-out").text = _clean(str(check))
 
 
 def _failed(record: AuditRecord) -> bool:

@@ -24,6 +24,11 @@ def render(result: SuiteResult) -> str:
         for record in unexpected:
             lines += [f"- {_cell(record.subject)}: {_cell(words.sentence(record))} Again, alone:", ""]
             lines += [f"      {words.command(record, result)}", ""]
+    broken = [check for check in result.promises if not check.as_expected]
+    if broken:
+        lines += ["### Promises not as expected", ""]
+        lines += [f"- {_cell(str(check))} (expected {check.expected})" for check in broken]
+        lines.append("")
     if result.failures:
         lines += ["### Failed: no verdict", ""]
         lines += [f"- {_cell(failure.subject)}: {_cell(failure.error)}" for failure in result.failures]

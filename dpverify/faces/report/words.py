@@ -100,7 +100,9 @@ def headline(result: SuiteResult) -> str:
     expected = sum(record.as_expected for record in result.records)
     bugs = [record for record in result.records if record.planted]
     caught = sum(record.verdict is Verdict.REFUTED for record in bugs)
+    kept = sum(check.as_expected for check in result.promises)
+    promises = f"{len(result.promises)} promises, {kept} as expected; " if result.promises else ""
     return (
         f"{len(result.records)} subjects, {expected} as expected; {caught} of {len(bugs)} planted bugs caught; "
-        f"{len(result.failures)} failed."
+        f"{promises}{len(result.failures)} failed."
     )
