@@ -188,8 +188,8 @@ def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -
 
     Rounding level by level would lose the rare wrong guesses, and with them the price of every level.
     """
-    counts = [np.diff(each, prepend=0.0).astype(np.int64) for each in (np.floor(right), np.rint(wrong))]
-    return Tally(trials, *counts, one_sided=one_sided)
+    down, up = np.diff(np.floor(right), prepend=0.0), np.diff(np.rint(wrong), prepend=0.0)
+    return Tally(trials, down.astype(np.int64), up.astype(np.int64), one_sided)
 
 
 def _always(
@@ -213,7 +213,8 @@ def _always(
 
 def usable(values: FloatArray, side: Side) -> npt.NDArray[np.bool_]:
     """Trials in which a rule on this side could guess."""
-    return {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
+    used: npt.NDArray[np.bool_] = {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
+    return used
 
 
 def carry(ends: npt.NDArray[np.int64], confidence: FloatArray) -> FloatArray:
@@ -228,11 +229,13 @@ def carry(ends: npt.NDArray[np.int64], confidence: FloatArray) -> FloatArray:
     before = np.maximum(after - 1, 0)
     nearest = np.where(ends - places[before] < places[after] - ends, before, after)
     taken = places[nearest]
-    return (confidence[taken - 1] + np.r_[confidence, 0.0][taken]) / 2
+    cuts: FloatArray = (confidence[taken - 1] + np.r_[confidence, 0.0][taken]) / 2
+    return cuts
 
 
 def _different(confidence: FloatArray) -> npt.NDArray[np.bool_]:
-    return confidence[:-1] - confidence[1:] > SAME * np.maximum(1.0, confidence[:-1])
+    apart: npt.NDArray[np.bool_] = confidence[:-1] - confidence[1:] > SAME * np.maximum(1.0, confidence[:-1])
+    return apart
 
 
 def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]:

@@ -26,7 +26,7 @@ def growth(right: float, guess_fraction: float, eps: float, slack: float) -> tup
     stake = np.linspace(0.0, 0.95, 400) / (rho + slack)
     logs = np.log1p(stake * (1 - slack)), np.log1p(-stake * (rho + slack)), np.log1p(-stake * slack)
     law = guess_fraction * right, guess_fraction * wrong, 1 - guess_fraction
-    mean = sum(p * log for p, log in zip(law, logs, strict=True))
+    mean = law[0] * logs[0] + law[1] * logs[1] + law[2] * logs[2]
     best = int(np.argmax(mean))
     second = sum(p * log[best] ** 2 for p, log in zip(law, logs, strict=True))
     return float(mean[best]), float(second - mean[best] ** 2)
@@ -44,9 +44,7 @@ def detectable_eps(
     margin = float(special.ndtri(power))
 
     def caught(eps: float) -> bool:
-        kappa = min(1.0, delta / guess_fraction)
-        theta = float(special.expit(eps)) * (1 - kappa) + kappa
-        mean, variance = growth(theta, guess_fraction, claim_eps, delta)
+        mean, variance = growth(_accuracy(eps, guess_fraction, delta), guess_fraction, claim_eps, delta)
         return trials * mean - margin * math.sqrt(trials * variance) >= REGRET - math.log(significance)
 
     low, high = claim_eps, 2 * claim_eps + 0.1
@@ -58,6 +56,20 @@ def detectable_eps(
         middle = (low + high) / 2
         low, high = (low, middle) if caught(middle) else (middle, high)
     return high
+
+
+def expected_trials(
+    *, true_eps: float, guess_fraction: float, claim_eps: float, delta: float, significance: float
+) -> float:
+    """About the mean number of trials until a true eps is refuted at `claim_eps` (Wald); inf when never."""
+    mean, _ = growth(_accuracy(true_eps, guess_fraction, delta), guess_fraction, claim_eps, delta)
+    return (REGRET - math.log(significance)) / mean if mean > 0 else math.inf
+
+
+def _accuracy(eps: float, guess_fraction: float, delta: float) -> float:
+    """Pr[a guess is right] where the bound of (eps, delta)-DP is attained on the guessed mass."""
+    kappa = min(1.0, delta / guess_fraction)
+    return float(special.expit(eps)) * (1 - kappa) + kappa
 
 
 def futile(tally: Tally, log_wealth: float, left: int, claim_eps: float, delta: float, significance: float) -> bool:

@@ -20,7 +20,7 @@ from dpverify.evidence.certify import LowerBound
 from dpverify.evidence.rank_rule import LEVELS, no_guess, rank_rule, RankRule, telling_fraction
 from dpverify.evidence.scores.families import fit_score, Fitted
 from dpverify.evidence.scores.score import FloatArray
-from dpverify.evidence.sequential import eps_grid, EProcess
+from dpverify.evidence.sequential import EProcess
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import Experiment, Held, past_trials, select, SelectionTrials, wagered_block
 from dpverify.verdicts.finding import Finding
@@ -54,7 +54,8 @@ class Request:
 def wager(request: Request) -> Finding:
     """Runs the trials; the bound is the lower end of a confidence sequence at the moment of stopping."""
     claim, significance = request.claim, request.significance
-    grid = np.union1d(eps_grid(claim.eps), [claim.eps * (1 + 1e-6)])  # a point just above the claim decides
+    # every 5 %, and a point just above the claim, which decides
+    grid = np.unique([0.0, claim.eps, claim.eps * (1 + 1e-6), *np.geomspace(0.01, 12.0, 146)])
     process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, grid=grid)
     learner = _Learner(request)
     total, why = _nothing(), "budget spent"
