@@ -3,7 +3,9 @@
 Model: logit Pr[right | a] = beta min(a, kappa) with a = |score|. beta = 1, kappa = inf is a score that is an
 exact log-likelihood ratio; beta < 1 an over-confident one; a finite kappa one whose tail says nothing more.
 The posterior over (beta, kappa) is averaged instead of maximised: events are rare in the tail, where the best
-threshold often lies, and a threshold chosen by the luckiest tail certifies little.
+threshold often lies, and a threshold chosen by the luckiest tail certifies little. Curves are weighed by their
+likelihood at the best beta: integrating beta out as well would favour low caps, whose beta hardly matters
+(measured, Gaussian (1, 1e-5), n = 1e4, learned: mean bound .42 against .36).
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ from scipy import special
 
 from dpverify.evidence.scores.score import FloatArray
 
-CAPS = (1.0, 0.8, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015, 0.01, 0.006, 0.004, 0.002, 0.001)
+CAPS = (0.8, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015, 0.01, 0.006, 0.004, 0.002, 0.001)
+UNCAPPED = 10.0  # prior odds of no cap against each single cap: a log ratio that says nothing more is the exception
 SLOPE_VARIANCE = 4.0  # prior of beta: N(1, 4)
 SPREAD = ((-1.2, 0.25), (0.0, 0.5), (1.2, 0.25))  # three-point rule for beta in its standard errors
 GROUPS = 2048
@@ -48,14 +51,14 @@ def calibrate(confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibra
         for step, weight in SPREAD:
             slopes.append(beta + step * spread)
             caps_out.append(cap)
-            log_weights.append(fit + np.log(weight))
+            log_weights.append(fit + np.log(weight * (UNCAPPED if np.isinf(cap) else 1.0)))
     weights = special.softmax(np.array(log_weights))
     kept = weights > NEGLIGIBLE
     return Calibration(np.array(slopes)[kept], np.array(caps_out)[kept], weights[kept] / weights[kept].sum())
 
 
 def _slope(x: FloatArray, size: FloatArray, hits: FloatArray) -> tuple[float, float, float]:
-    """Ridge estimate of beta by Newton's method, its standard error, its log posterior density (Laplace)."""
+    """Ridge estimate of beta by Newton's method, its standard error, and its log posterior density."""
     beta = 1.0
     for _ in range(30):
         p = special.expit(beta * x)
@@ -67,7 +70,7 @@ def _slope(x: FloatArray, size: FloatArray, hits: FloatArray) -> tuple[float, fl
             break
     z = beta * x
     fit = (hits * special.log_expit(z) + (size - hits) * special.log_expit(-z)).sum()
-    fit -= (beta - 1) ** 2 / (2 * SLOPE_VARIANCE) + 0.5 * np.log(curvature)
+    fit -= (beta - 1) ** 2 / (2 * SLOPE_VARIANCE)
     return beta, float(1 / np.sqrt(curvature)), float(fit)
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
+from dpverify.faces import plan_command
 from dpverify.faces.options import DEFAULT_JOBS, DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
 app = typer.Typer(
@@ -44,6 +45,9 @@ Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write J
 Sarif = Annotated[str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.")]
 Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
+
+
+app.command()(plan_command.plan)
 
 
 @app.command()

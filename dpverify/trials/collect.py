@@ -96,8 +96,7 @@ def select(experiment: Experiment, trials: int, *, jobs: int = 1, backend: str =
     blocks = list(ordered_map(run, plan, jobs=_workers(plan, jobs, backend), backend=backend))
     if not blocks:
         return SelectionTrials(experiment.no_outcomes(), np.zeros(0, bool))
-    first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in blocks])
-    return SelectionTrials(concatenate([arm for pair in blocks for arm in pair]), first)
+    return past_trials(blocks)
 
 
 def estimate(
@@ -132,3 +131,23 @@ def _summarise(
     experiment: Experiment, summarise: Callable[[Outcomes, Outcomes], Result], block: tuple[int, int]
 ) -> Result:
     return summarise(*experiment.run_block(Stage.ESTIMATE, *block))
+
+
+Held = tuple[Outcomes, Outcomes]  # a block's outcomes on the first and on the second dataset
+
+
+def wagered_block(
+    experiment: Experiment,
+    summarise: Callable[[Outcomes, Outcomes], Result] | None,
+    keep: bool,
+    block: tuple[int, int],
+) -> tuple[Result | None, Held | None]:
+    """A block of certifying trials under a settled rule (None: no rule yet), its outcomes if they are kept."""
+    held = experiment.run_block(Stage.ESTIMATE, *block)
+    return None if summarise is None else summarise(*held), held if keep else None
+
+
+def past_trials(held: list[Held]) -> SelectionTrials:
+    """Blocks that have been wagered on, as trials that choose rules for later blocks."""
+    first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in held])
+    return SelectionTrials(concatenate([arm for pair in held for arm in pair]), first)

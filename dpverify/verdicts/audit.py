@@ -26,7 +26,9 @@ from dpverify.evidence.scores.families import fit_score, SCORES
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import estimate, Experiment, select
 from dpverify.trials.target import as_target, ExactTarget, name_of, Target
+from dpverify.verdicts.finding import Finding
 from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.sequential_run import Request, wager
 from dpverify.verdicts.verdict import judge
 
 POWER = 0.95  # the probability behind every `detectable_eps`
@@ -54,6 +56,8 @@ def audit(
                   optional `log_ratio(outputs, pair)` and `ledger`
     claim, pair   what is claimed, and two datasets that are neighbours under the claim's relation
     trials        budget, both datasets together; memory does not depend on it
+    sequential    bet on every trial and stop once the claim is refuted, or hardly can be: the record's `trials`
+                  are those that were run, its eps_lower the end of a confidence sequence
     significance  probability with which the run may report an eps_lower above the truth
     seed          equal seeds give equal records, for any `jobs` and `backend`; None draws one, see the record
     score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier"
@@ -68,14 +72,24 @@ def audit(
     pair = claim.check(pair)
     seed = fresh_seed() if seed is None else seed
     experiment = Experiment.of(target, pair, seed)
-    budget = _split(trials, experiment, exact=_is_exact(target, score))
-
-    probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
-    fitted = fit_score(score, target, pair, probe)
-    attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), sides_for(claim))
-    tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress)
-    tally = tallies[-1]
-    bound = certify_bound(attack, tally, claim, significance, POWER)
+    exact = _is_exact(target, score)
+    if sequential:
+        finding = wager(Request(experiment, claim, trials, significance, POWER, score, exact, jobs, backend, progress))
+    else:
+        budget = _split(trials, experiment, exact=exact)
+        probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
+        fitted = fit_score(score, target, pair, probe)
+        attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), sides_for(claim))
+        tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress)
+        finding = Finding(
+            bound=certify_bound(attack, tallies[-1], claim, significance, POWER),
+            attack=attack,
+            trials=trials,
+            selection=budget.selection,
+            curve=_curve(tallies[-1]),
+            course=tuple(course(tallies, attack, claim, significance)),
+        )
+    bound = finding.bound
     account = _account(claim, ledger if ledger is not None else getattr(target, "ledger", None))
     verdict = judge(number_lower=bound.number_lower, claimed=claim.number, detectable=bound.detectable_eps)
 
@@ -99,22 +113,23 @@ def audit(
         eps_upper=account.eps_upper,
         number_lower=bound.number_lower,
         number_upper=account.number_upper,
-        trials=trials,
-        selection_trials=budget.selection,
+        trials=finding.trials,
+        selection_trials=finding.selection,
         significance=significance,
         power=POWER,
         detectable_eps=bound.detectable_eps,
         seed=seed,
-        score=attack.score.name,
+        score=finding.attack.score.name,
         test=bound.test,
         right=bound.right,
         wrong=bound.wrong,
-        one_sided=attack.one_sided,
-        witness=attack.witness(),
+        one_sided=finding.attack.one_sided,
+        witness=finding.attack.witness(),
         ledger=account.rows,
-        curve=_curve(tally),
-        course=tuple(course(tallies, attack, claim, significance)),
-        notes=_notes(target, pair, attack, account),
+        curve=finding.curve,
+        course=finding.course,
+        notes=(*finding.notes, *_notes(target, pair, finding.attack, account)),
+        sequential=sequential,
         seconds=time.perf_counter() - started,
     )
 

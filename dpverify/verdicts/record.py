@@ -57,6 +57,7 @@ class AuditRecord:
     curve: tuple[tuple[float, float], ...] = ()  # (wrong, right) shares beyond every cut; estimates, for plots
     course: tuple[tuple[int, float], ...] = ()  # (trials, eps_lower) at prefixes; one look only is a certificate
     notes: tuple[str, ...] = ()
+    sequential: bool = False  # bound and verdict hold at any time of stopping
     seconds: float = 0.0
     # filled by a suite
     expected: str | None = None
