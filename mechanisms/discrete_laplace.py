@@ -1,6 +1,7 @@
 """Discrete Laplace (two-sided geometric) mechanism: integer query + integer noise, sampled exactly."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from dpverify import Pair, PureDP, Relation
 from dpverify.accounting.ledger import DiscreteLaplaceNoise, Ledger, Sensitivity
 from dpverify.base import require
-from dpverify.base.rounding import div_up, float_up
+from dpverify.base.rounding import float_up
 from mechanisms import queries, sampling
 from mechanisms.queries import FloatArray, IntArray
 
@@ -42,13 +43,13 @@ class DiscreteLaplace:
         """The least noise whose exact account is at most eps: scale = s/eps, rounded up."""
         require.positive(eps=eps)
         queries.checked_sensitivity(sensitivity, relation)
-        distance = float_up(queries.l1(sensitivity, relation))
-        return cls(scale=div_up(distance, eps), sensitivity=sensitivity, relation=relation)
+        scale = float_up(queries.l1(sensitivity, relation) / Fraction(eps))
+        return cls(scale=scale, sensitivity=sensitivity, relation=relation)
 
     @property
     def claim(self) -> PureDP:
         """(s/b)-DP."""
-        eps = div_up(float_up(queries.l1(self.sensitivity, self.relation)), self.scale)
+        eps = float_up(queries.l1(self.sensitivity, self.relation) / Fraction(self.scale))
         return PureDP(eps, relation=self.relation, source="Ghosh, Roughgarden, Sundararajan 2012")
 
     @property

@@ -1,6 +1,7 @@
 """Exponential mechanism: choose a candidate with probability exponential in its score."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from dpverify import Pair, PureDP, Relation
 from dpverify.accounting.ledger import Ledger, PureStep, Sensitivity
 from dpverify.base import require
 from dpverify.base.errors import ParameterError, TargetError
-from dpverify.base.rounding import float_up
+from dpverify.base.rounding import float_down, float_up
 from mechanisms import queries
 from mechanisms.queries import FloatArray, IntArray
 
@@ -24,6 +25,7 @@ class Exponential:
     Claim    eps-DP under `relation`.
     Why      the numerator moves by a factor of at most e^(eps/2), and so does the sum. The 2 is needed
              whenever some scores can rise while others fall.
+    Assumes  real arithmetic: draws invert a float64 distribution function, each probability within 2^-50.
     Shapes   data: scores (c,), finite reals; outputs: int64 (size,), candidates 0..c-1.
     Raises   ParameterError for eps outside (0, inf), scores that are not one finite vector, s = 0 or more than
              one shift (each score is one number).
@@ -42,7 +44,12 @@ class Exponential:
     @property
     def claim(self) -> PureDP:
         """eps-DP."""
-        return PureDP(self.eps, relation=self.relation, source="McSherry, Talwar 2007, Theorem 6")
+        return PureDP(
+            self.eps,
+            relation=self.relation,
+            assumptions=(queries.IDEAL_REALS,),
+            source="McSherry, Talwar 2007, Theorem 6",
+        )
 
     @property
     def ledger(self) -> Ledger:
@@ -51,8 +58,8 @@ class Exponential:
 
     @property
     def rate(self) -> float:
-        """eps/(2 s): log odds for each unit of score."""
-        return self.eps / (2 * score_movement(self.sensitivity, self.relation))
+        """eps/(2 s), rounded down: log odds for each unit of score."""
+        return float_down(Fraction(self.eps) / (2 * Fraction(score_movement(self.sensitivity, self.relation))))
 
     def log_law(self, data: Any) -> FloatArray:
         """log Pr[M(D) = i], shape (c,)."""

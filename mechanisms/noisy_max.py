@@ -24,6 +24,7 @@ class NoisyMax:
     Claim    eps-DP under `relation`. Only the index is covered: the winning value is not.
     Why      fix the noise of the others; i wins when Z_i >= z. On a neighbour the gaps u_j - u_i grow by
              at most 2s, so Z_i >= z + 2s suffices, and Pr[Z_i >= z + 2s] >= e^(-2s/b) Pr[Z_i >= z].
+    Assumes  real arithmetic (float64 noise).
     Shapes   data: scores (c,), finite reals; outputs: int64 (size,), candidates 0..c-1.
     Raises   ParameterError as `mechanisms.exponential`; for `log_ratio` also when scores lie thousands of
              scales apart.
@@ -47,7 +48,9 @@ class NoisyMax:
     @property
     def claim(self) -> PureDP:
         """eps-DP."""
-        return PureDP(self.eps, relation=self.relation, source="Dwork, Roth 2014, Claim 3.9")
+        return PureDP(
+            self.eps, relation=self.relation, assumptions=(queries.IDEAL_REALS,), source="Dwork, Roth 2014, Claim 3.9"
+        )
 
     @property
     def ledger(self) -> Ledger:

@@ -20,7 +20,7 @@ from dpverify.base.errors import ParameterError, TargetError
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-IDEAL_REALS = "real arithmetic (float64 noise leaks through its low bits, Mironov 2012)"
+IDEAL_REALS = "real arithmetic: what float64 rounding leaks (Mironov 2012) is not covered"
 
 
 def reals(data: Any) -> FloatArray:

@@ -30,6 +30,7 @@ class SparseVector:
     Why      given rho, shift the threshold by s: every BELOW is at least as likely on the neighbour, so
              all BELOWs together cost the density ratio of rho, e^(eps/2); every ABOVE then needs nu_i
              to move by 2s, which costs e^(eps/(2c)), at most c times.
+    Assumes  real arithmetic (float64 noise).
     Shapes   data: the true answers (m,), finite reals; outputs: int64 (size, m) of ABOVE = 1, BELOW = 0,
              UNANSWERED = -1. Queries chosen adaptively are covered by the same proof; here they are fixed.
     Raises   ParameterError for eps outside (0, inf), cutoff < 1, a threshold that is not finite; for
@@ -63,7 +64,9 @@ class SparseVector:
     @property
     def claim(self) -> PureDP:
         """eps-DP."""
-        return PureDP(self.eps, relation=self.relation, source="Lyu, Su, Li 2017, Theorem 2")
+        return PureDP(
+            self.eps, relation=self.relation, assumptions=(queries.IDEAL_REALS,), source="Lyu, Su, Li 2017, Theorem 2"
+        )
 
     @property
     def ledger(self) -> Ledger:

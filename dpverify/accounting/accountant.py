@@ -25,12 +25,13 @@ from dpverify.accounting.ledger import Ledger
 from dpverify.accounting.losses import Exact, GaussianLoss
 from dpverify.base import require
 from dpverify.base.errors import AccountingError, ParameterError, UsageError
-from dpverify.base.rounding import float_up, sqrt_up
+from dpverify.base.rounding import float_up
 from dpverify.claims import profiles
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 
 INFLATE = 1 + 1e-9
+MOST_RHO = 10**6  # beyond it zCDP proves nothing at any eps that is searched
 
 
 def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.REPLACE_ONE) -> float:
@@ -77,7 +78,9 @@ def rho_upper(ledger: Ledger, *, relation: Relation) -> Exact:
 def mu_upper(ledger: Ledger, *, relation: Relation) -> float:
     """GDP parameter, rounded up: sqrt(sum shift^2/sigma^2) where all noise is Gaussian, else inf."""
     square = _mu_square(ledger, relation)
-    return sqrt_up(square) if isinstance(square, Fraction) else math.inf
+    if not isinstance(square, Fraction):
+        return math.inf
+    return GaussianLoss(square).mu if square else 0.0
 
 
 def eps_upper(ledger: Ledger, *, delta: float, relation: Relation) -> float:
@@ -101,6 +104,8 @@ def meets(claim: Claim, ledger: Ledger) -> bool:
     Pure, zCDP and GDP claims are compared in exact fractions, so that "exactly eps" meets eps. False means
     "not proved", and nothing more.
     """
+    if not isinstance(claim, Claim):
+        raise ParameterError("claim", claim, "a PureDP, ApproxDP, ZCDP or GaussianDP")
     relation = claim.relation
     match claim:
         case PureDP():
@@ -118,13 +123,17 @@ def meets(claim: Claim, ledger: Ledger) -> bool:
             return rho_upper(ledger, relation=relation) <= Fraction(claim.rho)
         case GaussianDP():
             return _mu_square(ledger, relation) <= Fraction(claim.mu) ** 2
-    raise ParameterError("claim", claim, "a PureDP, ApproxDP, ZCDP or GaussianDP")
+    raise AccountingError(f"no rule says when a ledger meets a {type(claim).__name__}")
 
 
 def _listed(ledger: Ledger, relation: Relation) -> tuple[Losses, ...]:
     if not isinstance(ledger, Ledger):
         raise ParameterError("ledger", ledger, "a Ledger")
     require.member(Relation, relation=relation)
+    try:
+        hash(ledger)  # what was computed once is kept
+    except TypeError:
+        raise ParameterError("ledger", ledger, "made of numbers and tuples (no lists or arrays)") from None
     return alternatives(ledger, relation)
 
 
@@ -161,7 +170,7 @@ def _delta_of(losses: Losses, eps: float) -> float:
     if isinstance(pure, Fraction):
         bounds.append(INFLATE * profiles.response_delta(float_up(pure), 0.0, eps))
     rho = _total([(loss.rho, count) for loss, count in losses])
-    if isinstance(rho, Fraction):
+    if isinstance(rho, Fraction) and rho < MOST_RHO:
         bounds.append(INFLATE * profiles.zcdp_delta(float_up(rho), eps))
     if all(listable(loss) for loss, _ in losses):
         if len(losses) == 1 and losses[0][1] == 1:

@@ -55,7 +55,8 @@ class Direction:
         above = np.searchsorted(-self.loss, -eps, side="left")  # how many losses exceed eps
         p, q = self.p_above[above], self.q_above[above]
         # p >= e^eps q on the outputs above eps, so an error of both is at most twice that of p
-        return np.asarray(self.infinite + np.maximum(p - np.exp(eps) * q, 0.0) + 2 * self.error * p, dtype=np.float64)
+        scaled = np.exp(np.minimum(eps, 700.0)) * q  # no overflow; a smaller factor only raises delta
+        return np.asarray(self.infinite + np.maximum(p - scaled, 0.0) + 2 * self.error * p, dtype=np.float64)
 
 
 def _cumulated(masses: Array) -> Array:
@@ -72,8 +73,8 @@ class AtomicLoss(Loss):
         """Every pair in both orders."""
 
     def profile(self, eps: Array) -> Array:
-        worst: Array = np.max([each.delta(eps) for each in _listed(self)], axis=0)
-        return np.minimum(1.0, worst)
+        worst = np.max([each.delta(eps) for each in _listed(self)], axis=0)
+        return np.asarray(np.clip(worst, 0.0, 1.0), dtype=np.float64)
 
     def reach(self) -> float:
         """Largest finite loss, or the loss beyond which nothing but the infinite mass and TAIL is left."""

@@ -61,9 +61,8 @@ def hockey_stick(p: Array, q: Array, eps: float) -> float:
 def eps_at(p: npt.ArrayLike, q: npt.ArrayLike, delta: float) -> float:
     """Smallest eps >= 0 such that the two laws are (eps, delta)-close in both directions; inf where none is.
 
-    p, q: shape (outputs,). delta = 0 gives the largest log ratio. The result is rounded up:
-    `delta_at(p, q, eps_at(p, q, delta)) <= delta` for delta > 1e-14, and it is no more than about
-    1e-12 too large.
+    p, q: shape (outputs,). delta = 0 gives the largest log ratio, rounded up. Otherwise the divergence at the
+    result is at most delta + 4e-15.
     """
     require.delta(delta=delta)
     first, second = laws(p, q)

@@ -131,6 +131,9 @@ class GaussianLoss(Loss):
 
     @property
     def mu(self) -> float:
+        """mu rounded up; outside what floats carry, the next larger number that they do."""
+        if not Fraction(1, 10**300) < self.square < 10**300:
+            return math.inf if self.square > 1 else 1e-150
         return sqrt_up(self.square)
 
     def reach(self) -> float:

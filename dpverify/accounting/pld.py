@@ -8,7 +8,7 @@ library is told.
 
 What is lost, always upwards:
 - the grid: an error of order step^2 for each coordinate; the step is chosen so that the whole composition
-  spans some 2^15 steps and each loss at least 64 (as far as 2^20 steps in all allow);
+  spans at least 2^15 steps and each loss that matters at least 64 (as far as 2^20 steps in all allow);
 - tails: TAIL for each law and 1e-15 for each self-composition are counted as infinite loss;
 - the FFT: its rounding error is bounded (`_fft_error`) and added to delta.
 
@@ -30,6 +30,7 @@ from dpverify.accounting.losses import Loss
 SPAN_STEPS = 2**15
 LOSS_STEPS = 64
 MOST_STEPS = 2**20
+CRUMB = 1e-5
 MOST_REACH = 300.0  # a loss above this is charged as infinite: e^loss must stay a float
 
 
@@ -81,9 +82,12 @@ def _step(losses: Losses) -> float:
     """A power of two, so that grid points are exact and equal ledgers share their distributions."""
     reaches = [(min(loss.reach(), MOST_REACH), count) for loss, count in losses]
     squares = sum(count * reach**2 for reach, count in reaches)
+    if not squares:
+        return 1.0
     span = min(sum(count * reach for reach, count in reaches), 12 * math.sqrt(squares) + squares / 2)
-    smallest = min((reach for reach, _ in reaches if reach > 0), default=1.0)
-    wanted = min(span / SPAN_STEPS, smallest / LOSS_STEPS) if span else 1.0
+    # on a grid coarser than itself a loss r gains a variance of about r step: allowed where that is a crumb of all
+    fine = (max(r / LOSS_STEPS, CRUMB * squares / (count * r)) for r, count in reaches if r)
+    wanted = min(span / SPAN_STEPS, *fine)
     return float(2.0 ** math.floor(math.log2(max(wanted, span / MOST_STEPS))))
 
 

@@ -31,6 +31,7 @@ class Side(Enum):
     BOTH = "both"
     FIRST = "first"
     SECOND = "second"
+    ALWAYS = "always"  # both, and never abstaining
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,9 @@ class Attack:
         """Guesses of the first and of the second dataset, by level."""
         score = self.score(outcomes) if len(outcomes) else np.zeros(0)
         signed = score if self.orientation > 0 else -score
+        if self.side is Side.ALWAYS:
+            first = int(np.count_nonzero(signed >= 0))
+            return np.array([first]), np.array([len(signed) - first])
         up = self._levels(signed if self.side is not Side.SECOND else signed[:0])
         down = self._levels(-signed if self.side is not Side.FIRST else signed[:0])
         return up, down
@@ -76,7 +80,12 @@ class Attack:
     @property
     def one_sided(self) -> bool:
         """True where the rule guesses only one dataset."""
-        return self.side is not Side.BOTH
+        return self.side in (Side.FIRST, Side.SECOND)
+
+    @property
+    def event_fraction(self) -> float:
+        """Predicted share of trials in which the event's rule guesses."""
+        return self.expected.pooled(self.event).guesses / self.expected.trials
 
     @property
     def cut(self) -> float:
@@ -89,24 +98,26 @@ class Attack:
             Side.BOTH: f"score >= {self.cut:.6g}: {first}; score <= {-self.cut:.6g}: {second}",
             Side.FIRST: f"score >= {self.cut:.6g}: {first}",
             Side.SECOND: f"score <= {-self.cut:.6g}: {second}",
+            Side.ALWAYS: f"score >= 0: {first}; otherwise {second}",
         }[self.side]
-        return f"{self.score.name} {said}; otherwise no guess"
+        return f"{self.score.name} {said}" + ("" if self.side is Side.ALWAYS else "; otherwise no guess")
 
 
-Gain = Callable[[FloatArray, FloatArray, int, bool], FloatArray]
+Gain = Callable[[FloatArray, FloatArray, int, Side], FloatArray]
 
 
-def choose(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain, *, one_sided: bool) -> Attack:
-    """The attack with the largest predicted bound on `trials` certifying trials.
+def choose(
+    fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain, sides: tuple[Side, ...] = (Side.BOTH,)
+) -> Attack:
+    """The attack with the largest predicted bound on `trials` certifying trials, among the given sides.
 
-    `gain(right, wrong, trials, one_sided)` predicts the certified bound for arrays of expected counts.
-    `one_sided` also tries rules that guess only one dataset (worth it where delta > 0 halves the slack).
+    `gain(right, wrong, trials, side)` predicts the certified bound for arrays of expected counts.
     """
     agreement = np.where(first, fitted.values, -fitted.values)
     orientation = 1 if _bounded(agreement).mean() >= 0 else -1
     values = orientation * fitted.values
     best: tuple[float, Attack] | None = None
-    for side in (Side.BOTH, Side.FIRST, Side.SECOND) if one_sided else (Side.BOTH,):
+    for side in sides:
         predicted, attack = _best_event(fitted.score, values, first, trials, gain, side, orientation)
         if best is None or predicted > best[0]:
             best = predicted, attack
@@ -123,19 +134,21 @@ def _best_event(
     side: Side,
     orientation: int,
 ) -> tuple[float, Attack]:
-    one_sided = side is not Side.BOTH
-    used = {Side.BOTH: values != 0, Side.FIRST: values > 0, Side.SECOND: values < 0}[side]
+    one_sided = side in (Side.FIRST, Side.SECOND)
+    used = {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
     confidence = np.abs(_bounded(values[used]))
     correct = (values[used] > 0) == first[used]
     order = np.argsort(-confidence, kind="stable")
     confidence, correct = confidence[order], correct[order]
     ends = _candidate_ends(confidence, len(values))
+    if side is Side.ALWAYS:
+        return _always(score, confidence, correct, len(values), trials, gain, orientation)
     if len(ends) == 0:  # the score never says anything: guess nothing
         return 0.0, Attack(score, np.array([np.inf]), 1, side, orientation, Tally.of(0, 0, trials, one_sided=one_sided))
     curves = calibrate(confidence, correct)
     mean_right = np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends  # (curves, candidates)
     guesses = ends / len(values) * trials
-    predicted = curves.weights @ gain(mean_right * guesses, (1 - mean_right) * guesses, trials, one_sided)
+    predicted = curves.weights @ gain(mean_right * guesses, (1 - mean_right) * guesses, trials, side)
     pick = int(np.argmax(predicted))
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
@@ -146,6 +159,25 @@ def _best_event(
     expected = Tally(trials, np.floor(right).astype(np.int64), np.floor(wrong).astype(np.int64), one_sided)
     event = int(np.searchsorted(kept, pick)) + 1
     return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected)
+
+
+def _always(
+    score: Score,
+    confidence: FloatArray,
+    correct: npt.NDArray[np.bool_],
+    total: int,
+    trials: int,
+    gain: Gain,
+    orientation: int,
+) -> tuple[float, Attack]:
+    """The rule that guesses in every trial; outputs with score 0 are guessed right half of the time."""
+    curves = calibrate(confidence, correct)
+    undecided = (total - len(confidence)) / 2
+    share = (curves.right(confidence).sum(axis=1) + undecided) / total
+    predicted = float(curves.weights @ gain(share * trials, (1 - share) * trials, trials, Side.ALWAYS))
+    right = int(float(curves.weights @ share) * trials)
+    expected = Tally.of(right, trials - right, trials)
+    return predicted, Attack(score, np.zeros(1), 1, Side.ALWAYS, orientation, expected)
 
 
 def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]:

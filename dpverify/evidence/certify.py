@@ -1,17 +1,22 @@
 """From the tally of a frozen attack to certified bounds, in the claim's own unit and in eps at its delta."""
 
+import math
 from dataclasses import dataclass
 
 from dpverify.claims.claim import Claim
-from dpverify.evidence.attack import Attack
+from dpverify.evidence import curve_power, power
+from dpverify.evidence.attack import Attack, Side
 from dpverify.evidence.bounds.choose import choose_test
-from dpverify.evidence.power import detectable_eps
+from dpverify.evidence.bounds.curve import CurveTest
+from dpverify.evidence.bounds.protocol import BoundTest
+from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.gains import is_curve
 from dpverify.evidence.tally import Tally
 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; both at one significance."""
+    """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; each at the significance."""
 
     eps_lower: float
     number_lower: float
@@ -21,49 +26,50 @@ class LowerBound:
     wrong: int
 
 
-def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, power: float) -> LowerBound:
+def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
-    expected, event = attack.expected.pooled(attack.event), tally.pooled(attack.event)
-    test = choose_test(
-        trials=tally.trials,
-        delta=claim.delta,
-        expected_right=float(expected.right[0]),
-        expected_wrong=float(expected.wrong[0]),
-        one_sided=tally.one_sided,
-        significance=significance,
-    )
-    lower = test.eps_lower(event, delta=claim.delta, significance=significance)
-    return LowerBound(
-        eps_lower=lower,
-        number_lower=lower,
-        detectable_eps=detectable_eps(
-            test,
-            trials=tally.trials,
-            guess_fraction=expected.guesses / tally.trials,
-            claim_eps=claim.eps,
-            delta=claim.delta,
-            significance=significance,
-            power=power,
-        ),
-        test=test.name,
-        right=int(event.right[0]),
-        wrong=int(event.wrong[0]),
-    )
+    event, fraction = tally.pooled(attack.event), attack.event_fraction
+    if is_curve(claim):
+        curve = CurveTest(claim, abstains=attack.side is not Side.ALWAYS)
+        eps_lower = curve.eps_lower(event, delta=claim.delta, significance=significance)
+        number_lower, name = curve.number_lower(event, significance=significance), curve.name
+        number = curve_power.detectable_number(
+            claim, trials=tally.trials, guess_fraction=fraction, significance=significance, power=wanted_power
+        )
+        detectable = claim.with_number(number).eps if number < math.inf else math.inf
+    else:
+        test = _test(attack, claim, significance)
+        eps_lower = number_lower = test.eps_lower(tally, delta=claim.delta, significance=significance)
+        name, detectable = test.name, math.inf
+        if fraction > 0:
+            detectable = power.detectable_eps(
+                test,
+                trials=tally.trials,
+                guess_fraction=fraction,
+                claim_eps=claim.eps,
+                delta=claim.delta,
+                significance=significance,
+                power=wanted_power,
+                one_sided=tally.one_sided,
+            )
+    return LowerBound(eps_lower, number_lower, detectable, name, int(event.right[0]), int(event.wrong[0]))
 
 
 def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:
-    """(trials, eps_lower) after each prefix of the certifying trials: for plots, one look is the certificate."""
-    expected = attack.expected.pooled(attack.event)
-    points = []
-    for tally in tallies:
-        test = choose_test(
-            trials=tally.trials,
-            delta=claim.delta,
-            expected_right=float(expected.right[0]) * tally.trials / expected.trials,
-            expected_wrong=float(expected.wrong[0]) * tally.trials / expected.trials,
-            one_sided=tally.one_sided,
-            significance=significance,
-        )
-        event = tally.pooled(attack.event)
-        points.append((tally.trials, test.eps_lower(event, delta=claim.delta, significance=significance)))
-    return points
+    """(trials, eps_lower) after each prefix of the certifying trials: for plots; one look is the certificate.
+
+    Claims about a whole profile are drawn with the two-step test, which is a little below the curve test.
+    """
+    test = ThresholdTest(attack.event) if is_curve(claim) else _test(attack, claim, significance)
+    return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
+
+
+def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
+    return choose_test(
+        trials=attack.expected.trials,
+        delta=claim.delta,
+        expected_right=attack.expected.right.astype(float),
+        expected_wrong=attack.expected.wrong.astype(float),
+        one_sided=attack.one_sided,
+        significance=significance,
+    )

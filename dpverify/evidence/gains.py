@@ -10,12 +10,25 @@ from functools import partial
 import numpy as np
 from scipy import special
 
+from dpverify.claims import profiles
 from dpverify.claims.claim import Claim, GaussianDP, ZCDP
-from dpverify.evidence.attack import Gain
+from dpverify.evidence.attack import Gain, Side
 from dpverify.evidence.bounds.threshold import RATE_SHARE
 from dpverify.evidence.scores.score import FloatArray
 
 Number = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def is_curve(claim: Claim) -> bool:
+    """True for claims about a whole profile that no single (eps, delta) expresses."""
+    return isinstance(claim, GaussianDP | ZCDP)
+
+
+def sides_for(claim: Claim) -> tuple[Side, ...]:
+    """Rules worth trying: one-sided ones halve a slack, never abstaining saves a curve test the abstentions."""
+    if is_curve(claim):
+        return (Side.BOTH, Side.ALWAYS)
+    return (Side.BOTH, Side.FIRST, Side.SECOND) if claim.delta > 0 else (Side.BOTH,)
 
 
 def gain_for(claim: Claim, significance: float) -> Gain:
@@ -23,12 +36,12 @@ def gain_for(claim: Claim, significance: float) -> Gain:
     if isinstance(claim, GaussianDP):
         return partial(_profile_gain, significance=significance, number=_mu)
     if isinstance(claim, ZCDP):
-        return partial(_profile_gain, significance=significance, number=_rho)
+        return partial(_profile_gain, significance=significance, number=profiles.zcdp_number)
     return partial(_eps_gain, delta=claim.delta, significance=significance)
 
 
 def _eps_gain(
-    right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool, *, delta: float, significance: float
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, delta: float, significance: float
 ) -> FloatArray:
     """log((1 - kappa - u)/u) with u the upper limit of the share of wrong guesses, kappa = d/tau_L."""
     rate_level = RATE_SHARE * significance if delta else 0.0
@@ -37,31 +50,24 @@ def _eps_gain(
     if delta:
         guesses = right + wrong
         rate = special.betaincinv(guesses, trials - guesses + 1, rate_level)
-        kappa = (delta / 2 if one_sided else delta) / np.maximum(rate, 1e-300)
+        kappa = (delta / 2 if side in (Side.FIRST, Side.SECOND) else delta) / np.maximum(rate, 1e-300)
     odds = (1 - kappa - rest) / rest
     return np.log(np.where(odds > 1, odds, 1.0))
 
 
 def _profile_gain(
-    right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool, *, significance: float, number: Number
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, significance: float, number: Number
 ) -> FloatArray:
     """The claimed number at the corner (lower limit of c, upper limit of w) of a Clopper-Pearson rectangle."""
-    c = special.betaincinv(np.maximum(right, 1e-9), trials - right + 1, significance / 2)
-    w = _upper(wrong, trials - wrong, significance / 2)
-    if one_sided:  # P(E) = 2c, Q(E) = 2w
-        c, w = 2 * c, 2 * w
+    level = significance if side is Side.ALWAYS else significance / 2
+    c = special.betaincinv(np.maximum(right, 1e-9), trials - right + 1, level)
+    w = 1 - c if side is Side.ALWAYS else _upper(wrong, trials - wrong, level)
     usable = (c > w) & (w < 1)
-    values = number(np.where(usable, c, 0.5), np.where(usable, w, 0.5))
-    return np.where(usable, values, 0.0)
+    return np.where(usable, number(np.where(usable, c, 0.6), np.where(usable, w, 0.4)), 0.0)
 
 
 def _mu(c: FloatArray, w: FloatArray) -> FloatArray:
     return np.asarray(special.ndtri(c) - special.ndtri(w), dtype=float)
-
-
-def _rho(c: FloatArray, w: FloatArray) -> FloatArray:
-    """(sqrt(-ln w) - sqrt(-ln c))^2: where D_a(Bern(c) || Bern(w)) > rho a for the best order, w small."""
-    return (np.sqrt(-np.log(w)) - np.sqrt(-np.log(c))) ** 2
 
 
 def _upper(hits: FloatArray, misses: FloatArray, level: float) -> FloatArray:

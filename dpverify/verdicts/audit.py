@@ -19,7 +19,7 @@ from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack, choose
 from dpverify.evidence.certify import certify_bound, course
-from dpverify.evidence.gains import gain_for
+from dpverify.evidence.gains import gain_for, sides_for
 from dpverify.evidence.scores.families import fit_score, SCORES
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import estimate, Experiment, select
@@ -70,7 +70,7 @@ def audit(
 
     probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
     fitted = fit_score(score, target, pair, probe)
-    attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), one_sided=claim.delta > 0)
+    attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), sides_for(claim))
     tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress)
     tally = tallies[-1]
     bound = certify_bound(attack, tally, claim, significance, POWER)

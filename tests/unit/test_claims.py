@@ -63,7 +63,7 @@ def test_accuracy_limit_is_the_envelope_of_the_profile(claim):
         eps = np.linspace(0, 25, 5001)
         envelope = min(math.exp(e) * w + claim.delta_at(e) for e in eps)
         assert c <= 1 - w
-        assert c <= envelope * (1 + 1e-4)  # zCDP: a finite set of orders, from above
+        assert c <= envelope * (1 + 5e-4)  # zCDP: a finite set of orders, from above
         if not isinstance(claim, ZCDP):  # zCDP restricts c by more than its conversion to (eps, delta)
             assert c >= min(envelope, 1 - w) * (1 - 1e-4)
 

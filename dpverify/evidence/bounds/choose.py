@@ -74,7 +74,7 @@ def _weights(predicted: Tally, bound: float) -> list[tuple[int, ...]]:
     The log ratio of a level is that of its predicted counts, 1/2 added to both.
     """
     ratio = np.log((predicted.right + 0.5) / (predicted.wrong + 0.5))
-    found = {}
+    found: dict[tuple[int, ...], None] = {}
     for cap in np.unique(ratio[ratio > 0]):
         for share in (0.5, 0.75, 0.9, 1.0):
             excess = np.maximum(np.minimum(ratio, cap) - share * bound, 0.0)

@@ -197,7 +197,7 @@ def curve_limit(claim: Claim, low: float, high: float, *, one_sided: bool) -> Li
     start, reach = max(0.0, low - margin), min(1.0, high + margin)
     near_zero = np.geomspace(max(start, reach * 1e-8), reach, 30)
     nodes = np.unique(np.concatenate([np.linspace(start, reach, 30), near_zero]))
-    value = np.array([claim.accuracy_limit(float(w)) for w in nodes])
+    value = np.array([claim.accuracy_limit(float(w)) if w < 1 else 0.0 for w in nodes])
     slope = np.diff(value) / np.diff(nodes)
     last = slope.size - 1
 

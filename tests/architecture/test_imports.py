@@ -1,0 +1,101 @@
+"""The one-way arrows, read from the source: between the four folders, between the wings, to the generator."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("dpverify", "mechanisms", "algorithms", "audits")  # each may import only itself and what is left of it
+WINGS = ("base", "claims", "accounting", "trials", "evidence", "verdicts", "faces")
+FREE = {"dpverify/__init__.py", "dpverify/pytest_plugin.py"}  # doors of the house: they open on every wing
+GENERATORS = {"dpverify/base/seeding.py"}
+
+
+def sources(root: Path) -> list[Path]:
+    return [file for folder in FOLDERS for file in sorted((root / folder).rglob("*.py"))]
+
+
+def imports(tree: ast.AST, package: list[str]) -> Iterator[str]:
+    """Dotted names of everything imported anywhere in a module of `package`, function bodies included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def wrong_arrows(root: Path) -> list[str]:
+    """Every import that points the wrong way, as `file imports name`."""
+    found = []
+    for file in sources(root):
+        place = file.relative_to(root)
+        for name in imports(ast.parse(file.read_text()), list(place.parts[:-1])):
+            there = name.split(".")
+            if there[0] not in FOLDERS:
+                continue
+            outward = FOLDERS.index(there[0]) > FOLDERS.index(place.parts[0])
+            if outward or _against_the_wings(place, there):
+                found.append(f"{place} imports {name}")
+    return found
+
+
+def _against_the_wings(place: Path, there: list[str]) -> bool:
+    if place.parts[0] != "dpverify" or str(place) in FREE or len(there) < 2 or there[1] not in WINGS:
+        return False
+    return WINGS.index(there[1]) > WINGS.index(place.parts[1])
+
+
+def generator_calls(root: Path) -> list[str]:
+    """Every mention of default_rng outside of base/seeding.py."""
+    found = []
+    for file in sources(root):
+        place = str(file.relative_to(root))
+        for node in ast.walk(ast.parse(file.read_text())):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+            imported = isinstance(node, ast.ImportFrom) and any(alias.name == "default_rng" for alias in node.names)
+            if place not in GENERATORS and (name == "default_rng" or imported):
+                found.append(f"{place}:{getattr(node, 'lineno', 0)}")
+    return found
+
+
+def test_there_is_something_to_read() -> None:
+    assert len(sources(ROOT)) >= 40
+    assert {file.relative_to(ROOT).parts[0] for file in sources(ROOT)} == set(FOLDERS)
+
+
+def test_every_wing_is_in_the_list() -> None:
+    wings = {folder.name for folder in (ROOT / "dpverify").iterdir() if (folder / "__init__.py").exists()}
+    assert wings == set(WINGS)
+
+
+def test_imports_point_one_way() -> None:
+    assert wrong_arrows(ROOT) == []
+
+
+def test_only_seeding_makes_generators() -> None:
+    assert generator_calls(ROOT) == []
+
+
+def _plant(root: Path, place: str, source: str) -> None:
+    for folder in FOLDERS:
+        (root / folder).mkdir(exist_ok=True)
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    (root / place).write_text(source)
+
+
+def test_planted_arrow_between_folders_is_caught(tmp_path: Path) -> None:
+    _plant(tmp_path, "mechanisms/bad.py", "def f():\n    from audits.planted import laplace\n")
+    assert wrong_arrows(tmp_path) == ["mechanisms/bad.py imports audits.planted.laplace"]
+
+
+def test_planted_arrow_between_wings_is_caught(tmp_path: Path) -> None:
+    _plant(tmp_path, "dpverify/claims/bad.py", "from ..evidence import tally\nfrom dpverify.base import require\n")
+    assert wrong_arrows(tmp_path) == ["dpverify/claims/bad.py imports dpverify.evidence.tally"]
+
+
+def test_planted_generators_are_caught(tmp_path: Path) -> None:
+    _plant(tmp_path, "algorithms/bad.py", "import numpy as np\nrng = np.random.default_rng(0)\n")
+    _plant(tmp_path, "mechanisms/bad.py", "from numpy.random import default_rng\n")
+    assert generator_calls(tmp_path) == ["mechanisms/bad.py:1", "algorithms/bad.py:2"]

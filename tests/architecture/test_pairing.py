@@ -1,0 +1,78 @@
+"""Every mechanism and algorithm has an audit, and every audit something to audit."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
+    "mechanisms/queries": "query values as arrays and their sensitivities",
+    "mechanisms/sampling": "noise samplers, tested against their laws",
+    "mechanisms/quadrature": "integrals for exact log ratios",
+    "mechanisms/secure": "a source of randomness",
+}
+WITHOUT_STEM: dict[str, str] = {}  # audits about a claim that has no module of its own, with the reason
+
+
+def stems(root: Path) -> dict[str, str]:
+    """Audited name -> module: `laplace`, and `counters_tree` for mechanisms/counters/tree.py."""
+    found = {}
+    for folder in ("mechanisms", "algorithms"):
+        for file in sorted((root / folder).rglob("*.py")):
+            parts = file.relative_to(root / folder).with_suffix("").parts
+            if not any(part.startswith("_") for part in parts):
+                found["_".join(parts)] = "/".join((folder, *parts))
+    return found
+
+
+def unpaired(root: Path, without_audit: dict[str, str], without_stem: dict[str, str]) -> list[str]:
+    """Modules without an audit and audits without a module.
+
+    A package may be audited module by module (audit_counters_tree) or as a whole (audit_counters).
+    """
+    audits = {file.stem.removeprefix("audit_") for file in (root / "audits").glob("audit_*.py")}
+    modules = stems(root)
+    packages = {module.split("/")[1] for module in modules.values() if module.count("/") > 1}
+    covered = {name for name, module in modules.items() if module.split("/")[1] in audits & packages}
+    alone = [
+        module
+        for name, module in modules.items()
+        if name not in audits | covered and not _listed(module, without_audit)
+    ]
+    astray = [f"audits/audit_{name}" for name in sorted(audits - set(modules) - packages - set(without_stem))]
+    return alone + astray
+
+
+def _listed(module: str, exceptions: dict[str, str]) -> bool:
+    """Named itself, or lies in a named package."""
+    return any(module == name or module.startswith(name + "/") for name in exceptions)
+
+
+def test_pairing_is_total() -> None:
+    assert len(stems(ROOT)) >= 8
+    assert unpaired(ROOT, WITHOUT_AUDIT, WITHOUT_STEM) == []
+
+
+def test_exceptions_exist_and_give_a_reason() -> None:
+    for name, reason in WITHOUT_AUDIT.items():
+        assert reason
+        assert (ROOT / f"{name}.py").exists() or (ROOT / name).is_dir(), name
+    for name in WITHOUT_STEM:
+        assert (ROOT / "audits" / f"audit_{name}.py").exists(), name
+
+
+def test_a_missing_and_a_stray_audit_are_caught(tmp_path: Path) -> None:
+    for place in (
+        "mechanisms/__init__.py",
+        "mechanisms/good.py",
+        "mechanisms/bad.py",
+        "mechanisms/counters/tree.py",
+        "mechanisms/counters/lost.py",
+        "mechanisms/whole/part.py",
+        "audits/audit_good.py",
+        "audits/audit_counters_tree.py",
+        "audits/audit_whole.py",
+        "audits/audit_stray.py",
+    ):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).touch()
+    assert unpaired(tmp_path, {}, {}) == ["mechanisms/bad", "mechanisms/counters/lost", "audits/audit_stray"]

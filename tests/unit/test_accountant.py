@@ -1,0 +1,471 @@
+"""The accountant against closed forms, enumeration, high precision and dp-accounting's own accountants."""
+
+import itertools
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpverify.accounting.accountant import account, delta_upper, eps_upper, meets, mu_upper, pure_eps, rho_upper
+from dpverify.accounting.divergence import delta_at, eps_at
+from dpverify.accounting.ledger import (
+    BinomialNoise,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Disjoint,
+    Event,
+    Exposed,
+    FiniteLaws,
+    GaussianNoise,
+    KaryResponse,
+    LaplaceNoise,
+    Ledger,
+    PureStep,
+    Sensitivity,
+    Shift,
+)
+from dpverify.base.errors import AccountingError, ParameterError, UsageError
+from dpverify.base.rounding import sqrt_up
+from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
+from dpverify.claims.neighbours import Relation
+
+R = Relation.REPLACE_ONE
+A = Relation.ADD_OR_REMOVE_ONE
+
+
+def moved(size: float = 1, count: int = 1) -> Sensitivity:
+    return Sensitivity(replace=Shift(size, count))
+
+
+def laplace(scale: float, size: float = 1, count: int = 1) -> LaplaceNoise:
+    return LaplaceNoise(scale=scale, sensitivity=moved(size, count))
+
+
+def gaussian(sigma: float, size: float = 1, count: int = 1) -> GaussianNoise:
+    return GaussianNoise(sigma=sigma, sensitivity=moved(size, count))
+
+
+def binomial(trials: int, probability: float, count: int = 1) -> BinomialNoise:
+    return BinomialNoise(trials=trials, probability=probability, sensitivity=moved(1, count))
+
+
+def gaussian_delta(mu: float, eps: float) -> mpmath.mpf:
+    with mpmath.workdps(50):
+        mu, eps = mpmath.mpf(mu), mpmath.mpf(eps)
+        return mpmath.ncdf(mu / 2 - eps / mu) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - eps / mu)
+
+
+def product(laws: list[np.ndarray]) -> np.ndarray:
+    law = np.ones(1)
+    for each in laws:
+        law = np.outer(law, each).ravel()
+    return law
+
+
+def assert_upper_and_within_one_percent(ledger: Ledger, p: np.ndarray, q: np.ndarray, deltas=(1e-6, 1e-3, 0.05)):
+    for delta in deltas:
+        exact = eps_at(p / math.fsum(p), q / math.fsum(q), delta)
+        assert exact - 1e-9 <= eps_upper(ledger, delta=delta, relation=R) <= 1.01 * exact + 1e-9
+
+
+# --- closed forms -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "scale"), [(1, 2.0), (2, 1.0), (3, 0.1), (1, 1000.0)])
+def test_one_laplace(size, scale):
+    ledger, a = Ledger(laplace(scale, size)), size / scale
+    assert pure_eps(ledger, relation=R) == Fraction(size) / Fraction(scale)
+    for eps in (0.0, a / 3, 0.9 * a):
+        assert delta_upper(ledger, eps=eps, relation=R) == pytest.approx(-math.expm1((eps - a) / 2), rel=1e-8)
+    delta = -math.expm1(-a / 4)
+    assert eps_upper(ledger, delta=delta, relation=R) == pytest.approx(a / 2, rel=1e-6)
+
+
+def test_one_discrete_laplace_is_its_enumerated_law():
+    ledger = Ledger(DiscreteLaplaceNoise(scale=1.7, sensitivity=moved(3)))
+    k = np.arange(-200, 204)
+    p, q = np.exp(-np.abs(k) / 1.7), np.exp(-np.abs(k - 3) / 1.7)
+    assert float(pure_eps(ledger, relation=R)) == pytest.approx(3 / 1.7)
+    assert_upper_and_within_one_percent(ledger, p, q)
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 2.0, 12.0])
+def test_gaussians_are_one_gaussian_to_1e_6(mu):
+    # three events with mu^2 = mu^2 (1/4 + 2/4 + 1/4)
+    ledger = Ledger(gaussian(2 / mu), gaussian(2 / mu, count=2), gaussian(4 / mu, size=2))
+    assert mu_upper(ledger, relation=R) == pytest.approx(mu, rel=1e-14)
+    for eps in (0.0, mu, mu + mu**2):
+        exact = gaussian_delta(mu_upper(ledger, relation=R), eps)
+        assert exact <= delta_upper(ledger, eps=eps, relation=R) <= exact * (1 + 1e-6)
+    for delta in (1e-9, 1e-5, 1e-2):
+        eps = eps_upper(ledger, delta=delta, relation=R)
+        assert eps == 0 or gaussian_delta(mu, eps) == pytest.approx(delta, rel=1e-6)
+
+
+def test_the_analytic_gaussian_of_the_literature():
+    """sigma = 1, sensitivity 2, delta = 1e-5: eps = 9.997 (Balle, Wang 2018 calibration, run backwards)."""
+    assert account(Ledger(gaussian(1.0, 2)), delta=1e-5) == pytest.approx(9.9973, abs=2e-4)
+
+
+def test_pure_sums_are_exact_and_reached():
+    ledger = Ledger(*[laplace(10.0)] * 10)
+    assert pure_eps(ledger, relation=R) == 1
+    assert account(ledger) == 1.0
+    assert meets(PureDP(1.0), ledger)
+    assert not meets(PureDP(math.nextafter(1.0, 0)), ledger)
+
+
+def test_laplace_of_a_third_is_not_met_by_the_rounded_down_scale():
+    third = 1 / 3  # the float lies below 1/3, so noise of this scale costs more than 3
+    assert Fraction(third) < Fraction(1, 3)
+    assert not meets(PureDP(3.0), Ledger(laplace(third)))
+    assert meets(PureDP(3.0), Ledger(laplace(math.nextafter(third, 1))))
+    assert account(Ledger(laplace(third))) > 3.0
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_kary_response_is_its_law(k):
+    ledger = Ledger(KaryResponse(k=k, eps=1.25, reports=moved(1)))
+    p, q = np.ones(k), np.ones(k)
+    p[0] = q[1] = math.exp(1.25)
+    p, q = p / p.sum(), q / q.sum()
+    assert account(ledger) == 1.25
+    for eps in (0.0, 0.5, 1.2):
+        assert delta_upper(ledger, eps=eps, relation=R) == pytest.approx(delta_at(p, q, eps), rel=1e-8)
+
+
+# --- compositions that can be enumerated ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eps", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("times", [2, 6, 13])
+def test_composed_responses(eps, times):
+    ledger = Ledger(KaryResponse(k=2, eps=eps, reports=moved(1, times)))
+    k = np.arange(times + 1)
+    p = stats.binom.pmf(k, times, 1 / (1 + math.exp(-eps)))  # the number of true answers is sufficient
+    assert_upper_and_within_one_percent(ledger, p, p[::-1])
+
+
+def test_responses_written_as_laws_as_steps_and_as_kary_agree():
+    p = 1 / (1 + math.exp(-0.7))
+    law = FiniteLaws(pairs=(((p, 1 - p), (1 - p, p)),), relation=R)
+    step = PureStep(eps=0.7, uses=moved(1, 3))
+    reports = KaryResponse(k=2, eps=0.7, reports=moved(1, 3))
+    found = [eps_upper(Ledger(*events), delta=1e-3, relation=R) for events in ([law] * 3, [step], [reports])]
+    assert found == pytest.approx([found[0]] * 3, rel=1e-6)
+
+
+def test_composed_discrete_laplace_and_response():
+    ledger = Ledger(
+        DiscreteLaplaceNoise(scale=2.0, sensitivity=moved(1, 2)),
+        KaryResponse(k=3, eps=1.0, reports=moved(1)),
+    )
+    k = np.arange(-60, 62)
+    p, q = np.exp(-np.abs(k) / 2), np.exp(-np.abs(k - 1) / 2)
+    e = math.e
+    assert_upper_and_within_one_percent(ledger, product([p, p, [e, 1, 1]]), product([q, q, [1, e, 1]]))
+
+
+def test_composed_discrete_gaussians():
+    ledger = Ledger(DiscreteGaussianNoise(sigma=1.5, sensitivity=moved(1, 2)))
+    k = np.arange(-30, 32)
+    p, q = np.exp(-(k**2) / 4.5), np.exp(-((k - 1) ** 2) / 4.5)
+    assert_upper_and_within_one_percent(ledger, product([p, p]), product([q, q]))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(("trials", "probability"), [(20, 0.5), (60, 0.5), (200, 0.5)])
+def test_fair_binomials(trials, probability, count):
+    ledger = Ledger(binomial(trials, probability, count))
+    k = np.arange(trials + 2)
+    p, q = stats.binom.pmf(k, trials, probability), stats.binom.pmf(k - 1, trials, probability)
+    assert pure_eps(ledger, relation=R) == math.inf
+    assert_upper_and_within_one_percent(ledger, product([p] * count), product([q] * count), deltas=(1e-3, 0.02))
+
+
+@pytest.mark.parametrize(("trials", "probability"), [(25, 0.1), (30, 0.3), (12, 0.8)])
+def test_skew_binomials_bound_every_pattern_of_directions(trials, probability):
+    """One coordinate: exact. Three: at least the worst of the eight patterns of up and down, at every eps."""
+    k = np.arange(trials + 2)
+    up = stats.binom.pmf(k - 1, trials, probability), stats.binom.pmf(k, trials, probability)
+    one = Ledger(binomial(trials, probability))
+    for eps in (0.0, 0.2, 1.0):
+        assert delta_upper(one, eps=eps, relation=R) == pytest.approx(delta_at(*up, eps), rel=1e-8)
+    three = Ledger(binomial(trials, probability, 3))
+    for eps in (0.0, 0.2, 1.0):
+        worst = 0.0
+        for pattern in itertools.product((0, 1), repeat=3):
+            p, q = product([up[way] for way in pattern]), product([up[1 - way] for way in pattern])
+            worst = max(worst, delta_at(p / p.sum(), q / q.sum(), eps))
+        assert worst - 1e-12 <= delta_upper(three, eps=eps, relation=R) <= 1.25 * worst
+
+
+def test_two_steps_of_skew_laws_bound_an_adaptive_adversary():
+    """The second pair may be turned round after the first output. Very skew laws: up to 15 % loose in delta."""
+    first, second = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.5, 0.3])
+    law = FiniteLaws(pairs=((tuple(first), tuple(second)),), relation=R)
+    ledger = Ledger(law, law)
+
+    def one_way(p, q, eps):
+        return float(np.maximum(p - math.exp(eps) * q, 0).sum())
+
+    for eps in (0.0, 0.3, 0.7):
+        worst = max(
+            sum(a * max(one_way(first, second, eps - math.log(a / b)), one_way(second, first, eps - math.log(a / b)))
+                for a, b in zip(p, q, strict=True))
+            for p, q in ((first, second), (second, first))
+        )  # fmt: skip
+        assert worst - 1e-12 <= delta_upper(ledger, eps=eps, relation=R) <= 1.15 * worst
+
+
+def test_binomial_with_ten_million_trials():
+    """Close to a Gaussian of mu = 1/sqrt(n p (1-p))."""
+    trials, probability = 10**7, 0.01
+    ledger = Ledger(binomial(trials, probability, 100))
+    mu = 10 / math.sqrt(trials * probability * (1 - probability))
+    like = Ledger(gaussian(1.0, mu))
+    assert account(ledger, delta=1e-6) == pytest.approx(account(like, delta=1e-6), rel=0.01)
+
+
+def test_composed_laplace_against_the_known_law():
+    """Two Laplace losses: the exact delta by integrating one over the other."""
+    a, eps = 0.6, 0.5
+
+    def one(x):
+        return 0 if x >= a else (1 - mpmath.exp(x) if x <= -a else 1 - mpmath.exp((x - a) / 2))
+
+    # loss of one coordinate under P: mass 1/2 at a, e^-a/2 at -a, density e^((l-a)/2)/4 between
+    exact = one(eps - a) / 2 + mpmath.exp(-a) / 2 * one(eps + a)
+    exact += mpmath.quad(lambda x: mpmath.exp((x - a) / 2) / 4 * one(eps - x), [-a, eps - a, a])
+    got = delta_upper(Ledger(laplace(1 / a, count=2)), eps=eps, relation=R)
+    assert exact <= got <= exact * mpmath.mpf("1.0001")
+
+
+def test_gaussian_through_distributions_agrees_with_the_closed_form():
+    """A response of negligible eps forces the way through privacy-loss distributions."""
+    crumb = KaryResponse(k=2, eps=1e-6, reports=moved(1))
+    for delta in (1e-8, 1e-5, 1e-2):
+        exact = account(Ledger(gaussian(2.0)), delta=delta)
+        assert exact <= account(Ledger(gaussian(2.0), crumb), delta=delta) <= 1.001 * exact
+
+
+# --- relations --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 8), st.floats(0.1, 50))
+def test_replacing_costs_twice_adding_for_laplace(count, scale):
+    both = Sensitivity(replace=Shift(1, 2 * count), add_remove=Shift(1, count))
+    ledger = Ledger(LaplaceNoise(scale=scale, sensitivity=both))
+    assert pure_eps(ledger, relation=R) == 2 * pure_eps(ledger, relation=A)
+
+
+def test_the_factor_two_that_the_peer_forgets():
+    """Noise 1 on a sum of vectors of norm at most 1, replaced: eps(1e-5) is 9.997; the peer's RDP says 4.729."""
+    import dp_accounting
+    from dp_accounting.rdp import RdpAccountant
+
+    peer = RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
+    peer.compose(dp_accounting.GaussianDpEvent(1.0))
+    both = Sensitivity(replace=Shift(2), add_remove=Shift(1))
+    ledger = Ledger(GaussianNoise(sigma=1.0, sensitivity=both))
+    assert account(ledger, delta=1e-5) == pytest.approx(9.997, abs=1e-3)
+    assert account(ledger, delta=1e-5, relation=A) == pytest.approx(4.377, abs=1e-3)
+    assert peer.get_epsilon(1e-5) == pytest.approx(4.729, abs=1e-3)  # below the truth: never to be used here
+
+
+def test_a_relation_that_is_not_stated_is_an_error():
+    with pytest.raises(AccountingError, match="add-or-remove-one"):
+        account(Ledger(laplace(1.0)), relation=A)
+    law = FiniteLaws(pairs=(((1.0, 0.0), (0.0, 1.0)),), relation=A)
+    with pytest.raises(AccountingError, match="replace-one"):
+        account(Ledger(law))
+
+
+# --- zCDP, GDP and claims ---------------------------------------------------------------------------------
+
+
+def test_rho_is_exact_for_gaussians():
+    sigma = sqrt_up(Fraction(12))  # 2H = 12 coordinates at rho = 1/2
+    ledger = Ledger(gaussian(sigma, 1, 12))
+    assert rho_upper(ledger, relation=R) == 12 / (2 * Fraction(sigma) ** 2)
+    assert meets(ZCDP(0.5), ledger)
+    assert not meets(ZCDP(0.5 * (1 - 1e-15)), ledger)
+    assert meets(GaussianDP(1.0), ledger)
+    assert not meets(GaussianDP(0.999), ledger)
+    assert rho_upper(Ledger(gaussian(4.0), laplace(2.0)), relation=R) == Fraction(1, 32) + Fraction(1, 8)
+    assert mu_upper(Ledger(gaussian(4.0), laplace(2.0)), relation=R) == math.inf
+    discrete = Ledger(DiscreteGaussianNoise(sigma=2.0, sensitivity=moved(1, 4)))
+    assert rho_upper(discrete, relation=R) == Fraction(1, 2)
+    assert mu_upper(discrete, relation=R) == math.inf
+    assert rho_upper(Ledger(binomial(10, 0.5)), relation=R) == math.inf
+
+
+def test_a_discrete_gaussian_too_wide_to_list_is_accounted_by_its_rho():
+    ledger = Ledger(DiscreteGaussianNoise(sigma=1e9, sensitivity=moved(10**9)))
+    assert account(ledger, delta=1e-5) == pytest.approx(ZCDP(0.5).eps_at(1e-5), rel=1e-6)
+
+
+def test_approximate_claims():
+    ledger = Ledger(gaussian(2.0))
+    eps = account(ledger, delta=1e-5)
+    assert meets(ApproxDP(eps * (1 + 1e-9), 1e-5), ledger)
+    assert not meets(ApproxDP(eps * 0.999, 1e-5), ledger)
+    assert not meets(ApproxDP(100.0, 0.0), ledger)
+    assert meets(ApproxDP(0.5, 0.0), Ledger(laplace(2.0)))
+    assert meets(ApproxDP(0.0, 0.5), Ledger(laplace(2.0)))
+    assert not meets(PureDP(100.0), ledger)
+
+
+def test_nothing_and_everything():
+    nothing = Ledger()
+    assert account(nothing) == 0.0
+    assert account(nothing, delta=1e-5) == 0.0
+    assert delta_upper(nothing, eps=0.0, relation=R) == 0.0
+    assert mu_upper(nothing, relation=R) == rho_upper(nothing, relation=R) == pure_eps(nothing, relation=R) == 0
+    assert account(Ledger(gaussian(1.0, 0))) == 0.0  # nothing moves
+    for revealing in (Exposed(), binomial(5, 0.0), FiniteLaws(pairs=(((1.0, 0.0), (0.0, 1.0)),), relation=R)):
+        ledger = Ledger(laplace(1.0), revealing, revealing)
+        assert account(ledger, delta=0.5) == math.inf
+        assert delta_upper(ledger, eps=10.0, relation=R) == 1.0
+        assert not meets(ApproxDP(10.0, 0.99), ledger)
+
+
+def test_a_changed_user_is_in_one_branch():
+    weak, strong = Ledger(laplace(4.0), gaussian(9.0)), Ledger(laplace(1.0))
+    ledger = Ledger(Disjoint(branches=(weak, strong)), laplace(2.0))
+    assert pure_eps(Ledger(Disjoint(branches=(strong, strong))), relation=R) == 1
+    for delta in (1e-5, 1e-2):
+        branches = [account(branch + Ledger(laplace(2.0)), delta=delta) for branch in (weak, strong)]
+        assert account(ledger, delta=delta) == max(branches)
+    nested = Ledger(Disjoint(branches=(Ledger(Disjoint(branches=(strong, Ledger()))), Ledger(laplace(0.5)))))
+    assert pure_eps(nested, relation=R) == 2
+    several = [Disjoint(branches=(Ledger(laplace(1.0 + i)), Ledger(laplace(50.0 + i)))) for i in range(9)]
+    with pytest.raises(AccountingError, match="combinations"):
+        account(Ledger(*several), delta=1e-3)
+
+
+def test_extreme_scales_give_numbers_and_no_warning():
+    for scale in (1e-300, 1e-3, 1e3, 1e300):
+        for event in (
+            laplace(scale, 1, 3),
+            gaussian(scale),
+            PureStep(eps=scale, uses=moved(1, 2)),
+            KaryResponse(k=3, eps=scale, reports=moved(1, 2)),
+            DiscreteLaplaceNoise(scale=scale, sensitivity=moved(1, 2)),
+        ):
+            eps = account(Ledger(event, laplace(7.0)), delta=1e-6)
+            assert eps >= 0.1
+            assert delta_upper(Ledger(event), eps=1.0, relation=R) >= 0
+
+
+def test_numpy_numbers_are_numbers():
+    sensitivity = Sensitivity(replace=Shift(np.int64(2), np.int64(3)))
+    assert pure_eps(Ledger(LaplaceNoise(scale=np.float64(4), sensitivity=sensitivity)), relation=R) == Fraction(3, 2)
+
+
+# --- properties -------------------------------------------------------------------------------------------
+
+EVENTS = st.lists(
+    st.sampled_from(
+        [
+            laplace(3.0),
+            laplace(5.0, 1, 4),
+            gaussian(4.0, 1, 2),
+            DiscreteLaplaceNoise(scale=4.0, sensitivity=moved(2)),
+            DiscreteGaussianNoise(sigma=3.0, sensitivity=moved(1, 2)),
+            binomial(300, 0.4, 2),
+            KaryResponse(k=4, eps=0.3, reports=moved(1, 2)),
+            PureStep(eps=0.2, uses=moved(1)),
+        ]
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(EVENTS, st.randoms(use_true_random=False))
+def test_order_does_not_matter(events: list[Event], random):
+    shuffled = events[:]
+    random.shuffle(shuffled)
+    for delta in (0.0, 1e-6):
+        assert account(Ledger(*events), delta=delta) == account(Ledger(*shuffled), delta=delta)
+
+
+@settings(max_examples=25, deadline=None)
+@given(EVENTS)
+def test_eps_falls_with_delta_and_delta_with_eps(events):
+    ledger = Ledger(*events)
+    found = [account(ledger, delta=delta) for delta in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1)]
+    assert found == sorted(found, reverse=True)
+    deltas = [delta_upper(ledger, eps=eps, relation=R) for eps in (0.0, 0.1, 0.5, 1.0, 2.0)]
+    assert deltas == sorted(deltas, reverse=True)
+
+
+@settings(max_examples=25, deadline=None)
+@given(EVENTS, EVENTS)
+def test_more_events_cost_more(events, more):
+    for delta in (0.0, 1e-6, 1e-2):
+        assert account(Ledger(*events), delta=delta) <= 1.001 * account(Ledger(*events, *more), delta=delta)
+
+
+@settings(max_examples=25, deadline=None)
+@given(EVENTS)
+def test_delta_and_eps_are_inverse(events):
+    ledger = Ledger(*events)
+    eps = account(ledger, delta=1e-4)
+    assert delta_upper(ledger, eps=eps, relation=R) <= 1e-4
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+def test_numbers_out_of_range_are_refused():
+    ledger = Ledger(laplace(1.0))
+    for delta in (math.nan, -1e-9, 1.0, "0"):
+        with pytest.raises(ParameterError):
+            account(ledger, delta=delta)
+    for eps in (math.nan, -1.0, math.inf):
+        with pytest.raises(ParameterError):
+            delta_upper(ledger, eps=eps, relation=R)
+    with pytest.raises(ParameterError):
+        account(ledger, relation="replace-one")
+    with pytest.raises(ParameterError):
+        pure_eps(laplace(1.0), relation=R)
+    with pytest.raises(ParameterError):
+        meets("pure:1", ledger)
+
+
+def test_what_has_no_ledger_is_refused_in_one_line():
+    for subject, error in (
+        (lambda data, *, rng, size: data, UsageError),
+        (SimpleNamespace(ledger="none"), UsageError),
+        (SimpleNamespace(ledger=None), AccountingError),
+        (Ledger, UsageError),
+    ):
+        with pytest.raises(error, match="ledger") as caught:
+            account(subject)
+        assert "\n" not in str(caught.value)
+    assert account(SimpleNamespace(ledger=Ledger(laplace(2.0)))) == 0.5
+
+
+def test_events_that_cannot_be_accounted():
+    class Unknown(Event):
+        pass
+
+    with pytest.raises(AccountingError, match="Unknown"):
+        account(Ledger(Unknown()))
+    with pytest.raises(AccountingError, match="size must be 1"):
+        account(Ledger(PureStep(eps=1.0, uses=moved(2))))
+    with pytest.raises(ParameterError, match="tuples"):
+        account(Ledger(FiniteLaws(pairs=(([0.5, 0.5], [0.4, 0.6]),), relation=R)))
+    bad = FiniteLaws(pairs=(((0.5, 0.6), (0.5, 0.5)),), relation=R)
+    with pytest.raises(ParameterError):
+        account(Ledger(bad), delta=0.1)
