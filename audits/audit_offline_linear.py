@@ -78,21 +78,22 @@ unsplit = Subject(
     statement=THEOREM,
 )
 
-H, d = 20, 10
-episode = LinearNoise.as_printed(1.0, H, d)
-remaining = np.tile(np.arange(H - 1, -1, -1.0)[:, None], (1, 2))  # V = H - h everywhere: the worst there is
-long_data = constant(CountLayout(H=H, S=2, A=100), 3, reward=1.0)
+
+def appendix(H: int, features: Array, *, unit_ball: bool) -> OfflineLinear:
+    """The un-split statistics of Appendix F, with V = H - h everywhere: the worst there is."""
+    values = np.tile(np.arange(H - 1, -1, -1.0)[:, None], (1, 2))
+    noise = LinearNoise.as_printed(1.0, H, features.shape[-1])
+    return OfflineLinear(noise=noise, features=features, values=values, unit_ball=unit_ball)
 
 
-def actions_of(first: int, second: int) -> Pair:
+def actions_of(first: int, second: int, H: int) -> Pair:
     """One user takes `second` instead of `first` in every step; everybody is in state 0."""
-    left, right = long_data.actions.copy(), long_data.actions.copy()
+    data = constant(CountLayout(H=H, S=2, A=100), 3, reward=1.0)
+    left, right = data.actions.copy(), data.actions.copy()
     left[0], right[0] = first, second
-    return Pair(replace(long_data, actions=left), replace(long_data, actions=right), name=f"{second} not {first}")
+    return Pair(replace(data, actions=left), replace(data, actions=right), name=f"{second} not {first}")
 
 
-raw = OfflineLinear(noise=episode, features=appendix_features(), values=remaining, unit_ball=False)
-scaled = replace(raw, features=appendix_features() / np.sqrt(7), unit_ball=True)
 two_steps = OfflineLinear(
     noise=LinearNoise.as_printed(1.0, 2, 2), features=two_features(0.0), values=np.array([[1.0], [0.0]])
 )
@@ -118,8 +119,8 @@ subjects = [
     replace(
         unsplit,
         name="appendix-features",  # true: 23.1 rho
-        target=raw,
-        pairs=(actions_of(63, 64),),
+        target=appendix(20, appendix_features(), unit_ball=False),
+        pairs=(actions_of(63, 64, 20),),
         trials=2_000,
         expected="REFUTED",
         accounted=False,
@@ -128,9 +129,9 @@ subjects = [
     replace(
         unsplit,
         name="appendix-features-scaled",
-        target=scaled,
-        pairs=(actions_of(63, 64),),
-        trials=2_000,
+        target=appendix(3, appendix_features() / np.sqrt(7), unit_ball=True),
+        pairs=(actions_of(63, 64, 3),),
+        trials=100_000,
         statement="Appendix F with features divided by sqrt 7",
     ),
     planted(

@@ -28,10 +28,15 @@ def div_up(numerator: float, denominator: float) -> float:
 def sqrt_up(x: float | Fraction) -> float:
     """A float >= sqrt(x), at most one step above the nearest one."""
     exact = Fraction(x)
-    root = math.sqrt(exact)
-    while Fraction(root) ** 2 < exact:
+    if not exact:
+        return 0.0
+    # scaled by a power of four into [1, 4), where no square is subnormal; the scale comes back exactly or rounds up
+    shift = (exact.numerator.bit_length() - exact.denominator.bit_length()) // 2
+    scaled = exact / Fraction(4) ** shift
+    root = math.sqrt(scaled)
+    while Fraction(root) ** 2 < scaled:
         root = math.nextafter(root, math.inf)
-    return root
+    return float_up(Fraction(root) * Fraction(2) ** shift)
 
 
 def _nearest(x: Fraction) -> float:

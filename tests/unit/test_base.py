@@ -60,11 +60,12 @@ def test_division_is_rounded_up_by_less_than_one_step(a, b):
     assert Fraction(math.nextafter(quotient, 0)) * Fraction(b) < Fraction(a)
 
 
-@given(st.floats(1e-100, 1e100))
+@given(st.floats(5e-324, 1e308))
 def test_square_root_is_rounded_up(x):
     root = rounding.sqrt_up(x)
     assert Fraction(root) ** 2 >= Fraction(x)
     assert Fraction(math.nextafter(math.nextafter(root, 0), 0)) ** 2 < Fraction(x)
+    assert rounding.sqrt_up(0.0) == 0
 
 
 @given(st.fractions())
