@@ -19,12 +19,14 @@ import numpy.typing as npt
 
 from algorithms.counting import total_counts
 from algorithms.users import Episodes
+from dpverify.accounting.ledger import Disjoint, Exposed, Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.counts import CountLayout
 from mechanisms.privatizer import BatchPrivatizer
+from mechanisms.shuffle import changed_counters, Shuffle
 from mechanisms.shuffle_errors import exact_error
-from mechanisms.shuffled_bits import noise_for, NoiseBits, noisy_sums, threshold
+from mechanisms.shuffled_bits import counter_ledger, noise_for, NoiseBits, noisy_sums, sum_log_ratio, threshold
 from mechanisms.trajectories import Trajectories
 
 Array = npt.NDArray[np.float64]
@@ -98,11 +100,28 @@ class ShuffledBatches:
         noise = self.noise(layout, users)
         return 0.0 if noise is None else 4 * exact_error(noise, users, self.delta / layout.cells)
 
+    def log_ratio(self, released: Array, first: Array, second: Array, layout: CountLayout, users: int) -> Array:
+        """Exact log likelihood ratio of raw counts (size, cells), given the true counts in both worlds."""
+        noise = self.noise(layout, users)
+        if noise is None:
+            raise ParameterError("eps", self.eps, "finite: exact counts have no density")
+        sums = np.round(released + noise.mean(users))
+        terms = sum_log_ratio(sums, first, second, noise.total(users), noise.probability)
+        return np.asarray(terms.sum(axis=-1))
+
+    def ledger(self, batches: list[tuple[CountLayout, int]]) -> Ledger:
+        """A user is in exactly one of the batches; in it she moves `changed_counters` counters."""
+        branches = []
+        for layout, users in dict.fromkeys(batches):
+            noise = self.noise(layout, users)
+            what = f"shuffled bits of a batch of {users}"
+            moved = changed_counters(layout)
+            branches.append(Ledger(Exposed(what=what)) if noise is None else counter_ledger(noise, users, moved, what))
+        return Ledger(Disjoint(branches=tuple(branches)))
+
 
 @lru_cache(maxsize=4096)
 def _calibrated(layout: CountLayout, users: int, eps: float, beta: float) -> NoiseBits:
-    from mechanisms.shuffle import Shuffle  # its accountant loads slowly, and only this budget needs it
-
     return Shuffle.calibrated(eps, beta, layout, users).noise
 
 

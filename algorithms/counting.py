@@ -10,7 +10,7 @@ A source turns one user's own counts, episode after episode, into the counts tha
 `error` is the E that the learner is told; with `Exact` it is 0. Flat vectors are (runs, layout.cells).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from algorithms.tabular import Model
 from algorithms.users import Episodes
+from dpverify.accounting.ledger import Exposed, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.counters.binary import BinaryCounter
@@ -31,6 +32,11 @@ Array = npt.NDArray[np.float64]
 def layout_of(model: Model) -> CountLayout:
     """Visits, transitions and rewards of a single-player model."""
     return CountLayout(H=model.horizon, S=model.states, A=model.actions, rewards=True)
+
+
+def families(layout: CountLayout) -> int:
+    """Cells that one user touches in a step: a visit, a transition, and a reward where there are any."""
+    return 3 if layout.rewards else 2
 
 
 def cells_of(episodes: Episodes, layout: CountLayout) -> tuple[Any, Any]:
@@ -79,7 +85,11 @@ class Feed(Protocol):
 
 
 class Source(Protocol):
-    """Where a learner's counts come from."""
+    """Where a learner's counts come from.
+
+    A source with `transcript_log_ratio(released, first, second)` can be audited exactly: `released` and the
+    users' own counts in two worlds are (runs, R, cells), the result (runs,).
+    """
 
     @property
     def layout(self) -> CountLayout:
@@ -121,8 +131,25 @@ class LocalCounts:
     def __post_init__(self) -> None:
         require.non_negative(scale=self.scale, error=self.error)
 
+    @property
+    def ledger(self) -> Ledger:
+        """One message of 0/1 (rewards: [0, 1]) indicators; every user sends one."""
+        touched = Sensitivity(
+            replace=Shift(1, 2 * families(self.layout) * self.layout.H),
+            add_remove=Shift(1, families(self.layout) * self.layout.H),
+        )
+        if not self.scale:
+            return Ledger(Exposed(what="messages without noise"))
+        return Ledger(LaplaceNoise(what="one user's message", scale=self.scale, sensitivity=touched))
+
     def stream(self, runs: int, *, rng: np.random.Generator) -> Feed:
         return _NoisySum(np.zeros((runs, self.layout.cells)), self.scale, rng)
+
+    def transcript_log_ratio(self, released: Array, first: Array, second: Array) -> Array:
+        """The messages are the differences of the released sums: a Laplace likelihood ratio of each."""
+        messages = np.diff(released, axis=1, prepend=0.0)
+        terms = np.abs(messages - second) - np.abs(messages - first)
+        return np.asarray(np.where(first == second, 0.0, terms).sum(axis=(1, 2)) / self.scale)
 
 
 class _NoisySum:
@@ -151,6 +178,16 @@ class TreeCounts:
 
     def stream(self, runs: int, *, rng: np.random.Generator) -> Feed:
         return self.counter.stream(runs, rng=rng)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The counters' ledger: D cells, L nodes each."""
+        return self.counter.ledger
+
+    def transcript_log_ratio(self, released: Array, first: Array, second: Array) -> Array:
+        """Exact: of the nodes that contain a user whose own counts differ."""
+        counter = replace(self.counter, view="outputs")
+        return np.asarray(counter.transcript_log_ratio(released, first, second))
 
 
 @dataclass(frozen=True)

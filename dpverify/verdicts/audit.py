@@ -6,16 +6,18 @@ claim -> neighbours -> selection trials -> frozen attack -> certifying trials ->
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dpverify.accounting import accountant
+from dpverify.accounting import accountant, describe
 from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import AccountingError, ParameterError
+from dpverify.base.rounding import float_up
 from dpverify.base.seeding import fresh_seed
-from dpverify.claims.claim import Claim
+from dpverify.claims.claim import Claim, GaussianDP, ZCDP
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack, choose
 from dpverify.evidence.certify import certify_bound, course
@@ -96,6 +98,7 @@ def audit(
         eps_lower=bound.eps_lower,
         eps_upper=account.eps_upper,
         number_lower=bound.number_lower,
+        number_upper=account.number_upper,
         trials=trials,
         selection_trials=budget.selection,
         significance=significance,
@@ -106,7 +109,9 @@ def audit(
         test=bound.test,
         right=bound.right,
         wrong=bound.wrong,
+        one_sided=attack.one_sided,
         witness=attack.witness(),
+        ledger=account.rows,
         curve=_curve(tally),
         course=tuple(course(tallies, attack, claim, significance)),
         notes=_notes(pair, attack, account),
@@ -163,7 +168,9 @@ class Account:
     """What the ledger proves about the claim."""
 
     eps_upper: float | None = None
+    number_upper: float | None = None
     accounted: bool | None = None
+    rows: tuple[tuple[str, ...], ...] = ()
     note: str = ""
 
 
@@ -173,8 +180,22 @@ def _account(claim: Claim, ledger: Ledger | None) -> Account:
     try:
         upper = accountant.eps_upper(ledger, delta=claim.delta, relation=claim.relation)
     except AccountingError as error:  # the ledger is silent about this relation: no account, and said so
-        return Account(note=f"not accounted: {error}")
-    return Account(upper, accountant.meets(claim, ledger))
+        return Account(rows=describe.rows(ledger, claim.relation), note=f"not accounted: {error}")
+    return Account(
+        eps_upper=upper,
+        number_upper=_number_upper(claim, ledger, upper),
+        accounted=accountant.meets(claim, ledger),
+        rows=describe.rows(ledger, claim.relation),
+    )
+
+
+def _number_upper(claim: Claim, ledger: Ledger, eps_upper: float) -> float:
+    if isinstance(claim, GaussianDP):
+        return accountant.mu_upper(ledger, relation=claim.relation)
+    if isinstance(claim, ZCDP):
+        rho = accountant.rho_upper(ledger, relation=claim.relation)
+        return float_up(rho) if isinstance(rho, Fraction) else rho
+    return eps_upper
 
 
 def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:

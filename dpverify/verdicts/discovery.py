@@ -42,14 +42,15 @@ def load_subjects(file: Path) -> list[Subject]:
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise DiscoveryError(f"{file}: two subjects are called {sorted(repeated)[0]!r}")
-    return [subject.named(f"{stem_of(file)}/{subject.name}") for subject in subjects]
+    return [subject.found(f"{stem_of(file)}/{subject.name}", _shown(file)) for subject in subjects]
 
 
 def discover(paths: Iterable[Path], expression: str = "") -> list[Subject]:
     """All subjects under `paths` whose name matches `expression` (see `matches`)."""
     paths = list(paths)
     subjects = [subject for file in find_files(paths) for subject in load_subjects(file)]
-    chosen = [subject for subject in subjects if matches(subject.name, expression)]
+    exact = [subject for subject in subjects if subject.name == expression]  # a whole name means itself only
+    chosen = exact or [subject for subject in subjects if matches(subject.name, expression)]
     if not chosen:
         where = ", ".join(str(path) for path in paths)
         raise DiscoveryError(f"no audits found in {where}" + (f" matching {expression!r}" if expression else ""))
@@ -67,6 +68,12 @@ def matches(name: str, expression: str) -> bool:
 def stem_of(file: Path) -> str:
     """`local` for audits/audit_local.py."""
     return file.stem.removeprefix("audit_")
+
+
+def _shown(file: Path) -> str:
+    """The path as a person in the current folder would write it."""
+    here = Path.cwd()
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
 
 def _term(name: str, term: str, expression: str) -> bool:

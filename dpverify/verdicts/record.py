@@ -16,6 +16,7 @@ class AuditRecord:
     number_lower    the certified lower bound in the claim's own unit (`notion`: eps, rho or mu)
     detectable_eps  smallest true eps that this run would have refuted with probability `power`, if the
                     log-ratio reaches it on the guessed mass; inf when none
+    number_upper    the ledger's bound in the claim's own unit; None without a ledger
     trials          all trials with a part in the evidence; `selection_trials` of them (or, with the exact
                     score, on top of them) chose the event and certify nothing
     seconds         wall time; the only field that differs between two runs with the same seed
@@ -39,6 +40,7 @@ class AuditRecord:
     eps_lower: float
     eps_upper: float | None
     number_lower: float
+    number_upper: float | None
     trials: int
     selection_trials: int
     significance: float
@@ -49,7 +51,9 @@ class AuditRecord:
     test: str
     right: int
     wrong: int
+    one_sided: bool
     witness: str
+    ledger: tuple[tuple[str, ...], ...] = ()  # rows of `accounting.describe.COLUMNS`
     curve: tuple[tuple[float, float], ...] = ()  # (wrong, right) shares beyond every cut; estimates, for plots
     course: tuple[tuple[int, float], ...] = ()  # (trials, eps_lower) at prefixes; one look only is a certificate
     notes: tuple[str, ...] = ()
@@ -60,6 +64,8 @@ class AuditRecord:
     planted: bool = False
     paper: str = ""
     statement: str = ""
+    pairs: int = 1  # pairs of the subject; this record is that of the most telling one
+    file: str = ""  # where the subject is declared
 
     @property
     def ledger_contradicted(self) -> bool:
@@ -88,5 +94,6 @@ class AuditRecord:
             fields[name] = tuple(fields.get(name, ()))
         for name in ("curve", "course"):
             fields[name] = tuple((a, b) for a, b in fields.get(name, ()))
+        fields["ledger"] = tuple(tuple(row) for row in fields.get("ledger", ()))
         fields["verdict"] = Verdict(fields["verdict"])
         return cls(**fields)

@@ -46,6 +46,7 @@ class Subject:
     paper: str = ""
     statement: str = ""
     notes: tuple[str, ...] = field(default=())
+    file: str = ""  # the audit file that declares it; filled by discovery
 
     def __post_init__(self) -> None:
         require.integer(at_least=1, trials=self.trials)
@@ -54,9 +55,9 @@ class Subject:
         if self.expected not in (REFUTED, NOT_REFUTED):
             raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
 
-    def named(self, name: str) -> "Subject":
-        """The same subject under another name."""
-        return replace(self, name=name)
+    def found(self, name: str, file: str) -> "Subject":
+        """The same subject under its full name, with the file that declares it."""
+        return replace(self, name=name, file=file)
 
 
 def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:

@@ -145,6 +145,8 @@ def _labelled(record: AuditRecord, subject: Subject, seconds: float) -> AuditRec
         "planted": subject.planted,
         "paper": subject.paper,
         "statement": subject.statement,
+        "pairs": len(subject.pairs),
+        "file": subject.file,
         "notes": (*record.notes, *subject.notes),
     }
     return replace(record, seconds=seconds, **labels)

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from dpverify import Pair
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.evidence.scores.families import cross_fit, fit_score, log_loss
@@ -15,8 +16,8 @@ from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target
 
 
-def trials_of(function, n=4000, pair=Pair(0.0, 1.0), seed=1):
-    return select(Experiment.of(as_target(function), pair, seed), n)
+def trials_of(function, n=4000, seed=1):
+    return select(Experiment.of(as_target(function), Pair(0.0, 1.0), seed), n)
 
 
 def normal(data, *, rng, size):
@@ -62,7 +63,8 @@ def test_histogram_scores_are_smoothed_log_odds_and_zero_for_the_unseen():
     outcomes = Outcomes(np.array([1, 1, 1, 2, 2, 3]))
     first = np.array([True, True, False, False, False, True])
     score = HistogramFamily().fit(SelectionTrials(outcomes, first))
-    assert score(Outcomes(np.array([1, 2, 3, 9]))) == pytest.approx([np.log(2.5 / 1.5), np.log(0.5 / 2.5), np.log(3), 0])
+    odds = [np.log(2.5 / 1.5), np.log(0.5 / 2.5), np.log(3), 0]
+    assert score(Outcomes(np.array([1, 2, 3, 9]))) == pytest.approx(odds)
 
 
 def test_exact_scores_are_the_targets_own_and_symbols_are_counted():

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpverify import loop_trials, Pair
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage
@@ -7,7 +9,6 @@ from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import estimate, Experiment, select
 from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target
-from scipy import stats
 
 PAIR = Pair(0.0, 1.0)
 

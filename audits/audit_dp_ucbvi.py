@@ -1,0 +1,71 @@
+"""DP-UCBVI with its Central and Local sources, rewards privatised too: true, with planted twins.
+
+Joint view of whole runs, white box: the released counts. For the local source they determine every message,
+and one user's message is eps-LDP, so the transcript may show no more than eps either.
+"""
+
+from dataclasses import replace
+
+from algorithms.counting import LocalCounts, TreeCounts
+from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.transcripts import Actions, replaced, Transcript
+from algorithms.users import Tree
+from audits.planted.online import BareRewards, SharedMessages
+from dpverify import planted, PureDP, Subject, Unit, View
+from mechanisms.counters.noise import Laplace
+from mechanisms.counts import CountLayout
+
+EPS = 2.5
+EPISODES = 4
+TRIALS = 50_000
+PAPER = "DP-UCBVI (Qiao, Wang 2023), the baseline of the SDP-PE papers"
+
+layout = CountLayout(H=1, S=2, A=2, rewards=True)
+users = [Tree.steady((0, 0), (1.0,), 2)] * EPISODES
+other = Tree.steady((1, 1), (1.0,), 2)
+first_user = (replaced(users, 0, other, "first user replaced"),)
+second_user = (replaced(users, 1, other, "second user replaced"),)
+
+jdp = central(layout, EPISODES, EPS)
+ldp = local(layout, EPISODES, EPS)
+half_tree = TreeCounts(layout, replace(jdp.counter, noise=Laplace(3 * jdp.counter.nodes_per_item / EPS)), jdp.error)
+
+
+def run(source: TreeCounts | LocalCounts | SharedMessages | BareRewards) -> Transcript:
+    return Transcript(learner=DPUCBVI(layout=layout, episodes=EPISODES, error=source.error), source=source)
+
+
+joint = Subject(
+    name="central",
+    target=run(jdp),
+    claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=View.JOINT, source="billboard lemma"),
+    pairs=first_user,
+    trials=TRIALS,
+    accounted=True,
+    paper=PAPER,
+    statement="eps-JDP with binary counters on visits, transitions and rewards",
+)
+each = replace(
+    joint,
+    name="local",
+    target=run(ldp),
+    claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=View.LOCAL),
+    pairs=second_user,
+    statement="eps-LDP with Lap(6H/eps) on every indicator and reward",
+)
+
+subjects = [
+    joint,
+    replace(joint, name="central-second-user", pairs=second_user),
+    replace(
+        joint,
+        name="central-actions",
+        target=Actions(learner=DPUCBVI(layout=layout, episodes=EPISODES, error=jdp.error), source=jdp, hidden=0),
+        statement="eps-JDP in the black-box view: actions of all other users and the final policy",
+    ),
+    each,
+    planted(joint, "sensitivity-h", run(half_tree), accounted=False),  # true: 2 eps
+    planted(joint, "bare-rewards", run(BareRewards(jdp)), trials=2_000, pairs=second_user),
+    planted(each, "sensitivity-h", run(replace(ldp, scale=3 / EPS)), accounted=False),  # true: 2 eps
+    planted(each, "noise-shared-by-users", run(SharedMessages(layout, ldp.scale, ldp.error)), trials=2_000),
+]

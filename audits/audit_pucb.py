@@ -1,0 +1,166 @@
+"""PUCB, Theorem 1: false as printed (2 eps L / log T, or no eps at all for unfed reward counters), mended.
+
+Joint view of a whole run. White box: the released counters, from which every action follows. The paper's
+theorem is about the actions; its proof releases the counters, and it is the proof that is refuted.
+"""
+
+from dataclasses import replace
+
+from algorithms.counting import TreeCounts
+from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
+from algorithms.transcripts import Actions, replaced, Transcript
+from algorithms.users import Tree
+from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
+from dpverify import Pair, planted, PureDP, Subject, Unit, View
+from mechanisms.counters.binary import BinaryCounter
+from mechanisms.counters.logbase import LogBase
+from mechanisms.counters.noise import Laplace
+from mechanisms.counts import CountLayout
+
+EPS = 2.5
+TRIALS = 200_000
+FEWER = 50_000  # for the instances where a run takes longer
+PAPER = "PUCB (Vietri, Balle, Krishnamurthy, Wu 2020)"
+STATEMENT = "Theorem 1, through its proof: releasing the private counters is eps-DP"
+
+claim = PureDP(EPS, unit=Unit.TRAJECTORY, view=View.JOINT, source="PUCB, Theorem 1")
+forced = CountLayout(H=1, S=2, A=1, rewards=True)  # nothing to choose: the counters alone
+choice = CountLayout(H=1, S=2, A=2, rewards=True)  # policies depend on the counters
+deeper = CountLayout(H=2, S=2, A=2, rewards=True)
+
+
+def user(layout: CountLayout, state: int) -> Tree:
+    """Stays in `state` and is paid there whatever the action: the worst replacement moves 2H cells in each family."""
+    return Tree.steady((state,) * (layout.H + 1), (1.0,) * layout.H, layout.A)
+
+
+def first_user(layout: CountLayout, episodes: int) -> tuple[Pair, ...]:
+    """User 1 is in the most nodes."""
+    return (replaced([user(layout, 0)] * episodes, 0, user(layout, 1), "first user replaced"),)
+
+
+def pucb(layout: CountLayout, episodes: int) -> PUCB:
+    return PUCB(layout=layout, episodes=episodes, error=printed_error(layout, episodes, EPS, 0.05))
+
+
+def run(
+    layout: CountLayout,
+    episodes: int,
+    counter: BinaryCounter,
+    *,
+    feed_last: bool = False,
+    last_transition: bool = True,
+) -> Transcript:
+    source = TreeCounts(layout, counter, printed_error(layout, episodes, EPS, 0.05))
+    learner = pucb(layout, episodes)
+    return Transcript(learner=learner, source=source, feed_last=feed_last, last_transition=last_transition)
+
+
+def printed(layout: CountLayout, episodes: int, *, log: LogBase = LogBase.TWO, feed_last: bool = False) -> Transcript:
+    counter = printed_counters(layout, episodes, EPS, log=log, releases=episodes if feed_last else None)
+    return run(layout, episodes, counter, feed_last=feed_last)
+
+
+def corrected(layout: CountLayout, episodes: int, *, feed_last: bool = False) -> Transcript:
+    releases = episodes if feed_last else episodes - 1
+    return run(layout, episodes, corrected_counters(layout, releases, EPS), feed_last=feed_last)
+
+
+as_printed = Subject(
+    name="as-printed-all-releases",  # R = T = 2: true 4 eps
+    target=printed(forced, 2, feed_last=True),
+    claim=claim,
+    pairs=first_user(forced, 2),
+    trials=TRIALS,
+    expected="REFUTED",
+    accounted=False,
+    paper=PAPER,
+    statement=STATEMENT,
+)
+mended = replace(
+    as_printed,
+    name="corrected",
+    target=corrected(forced, 2),
+    expected="NOT_REFUTED",
+    accounted=True,
+    statement=STATEMENT + ", with Lap(6 H L / eps) on every node",
+)
+mended_choice = replace(mended, name="corrected-with-choice", target=corrected(choice, 4), pairs=first_user(choice, 4))
+no_last = printed_counters(forced, 2, EPS, log=LogBase.TWO, touches=touched_cells(1, last_transition=False))
+fair = corrected_counters(choice, 3, EPS)
+future_only = first_user(choice, 4)
+past_and_future = (replaced([user(choice, 0)] * 4, 1, user(choice, 1), "second user replaced"),)
+one_noise = Transcript(learner=pucb(choice, 4), source=OneNoise(choice, 6 / EPS, 0.0))
+
+subjects = [
+    as_printed,
+    replace(as_printed, name="as-printed", target=printed(forced, 2)),  # R = T - 1 = 1: true 2 eps
+    replace(as_printed, name="as-printed-ln", target=printed(forced, 2, log=LogBase.E)),  # true 2.89 eps
+    replace(
+        as_printed,
+        name="as-printed-without-last-transition",  # true 4/3 eps
+        target=run(forced, 2, no_last, last_transition=False),
+    ),
+    replace(as_printed, name="as-printed-with-choice", target=printed(choice, 2), pairs=first_user(choice, 2)),
+    replace(
+        as_printed,
+        name="as-printed-unfed-rewards",  # true: infinite
+        target=Transcript(
+            learner=pucb(choice, 4), source=UnfedRewards(choice, printed_counters(choice, 4, EPS, log=LogBase.TWO), 0.0)
+        ),
+        pairs=first_user(choice, 4),
+        trials=2_000,
+        statement="Algorithm 2 as its pseudo-code reads: only the visited reward counter is fed",
+    ),
+    mended,
+    replace(mended, name="corrected-all-releases", target=corrected(forced, 2, feed_last=True)),
+    mended_choice,
+    replace(mended, name="corrected-two-steps", target=corrected(deeper, 3), pairs=first_user(deeper, 3), trials=FEWER),
+    replace(
+        mended,
+        name="corrected-actions",
+        target=Actions(
+            learner=pucb(choice, 4), source=TreeCounts(choice, corrected_counters(choice, 3, EPS), 0.0), hidden=0
+        ),
+        pairs=first_user(choice, 4),
+        trials=FEWER,
+        statement="Theorem 1 in the black-box view: actions of all other users and the final policy",
+    ),
+    replace(
+        mended,
+        name="one-noise-seen-by-later-users",  # t = 1: nobody came before her
+        target=one_noise,
+        pairs=future_only,
+        trials=FEWER,
+        accounted=None,
+        statement="section 2.2: one noise for all prefixes protects against later users",
+    ),
+    replace(
+        mended,
+        name="one-noise-seen-by-all",
+        target=one_noise,
+        pairs=past_and_future,
+        trials=2_000,
+        expected="REFUTED",
+        accounted=None,
+        statement="section 2.2: ... and not against users before and after",
+    ),
+    planted(
+        mended,
+        "budget-split-by-h",  # eps/H a counter instead of eps/(3H): three families, one budget
+        run(forced, 2, replace(corrected_counters(forced, 1, EPS), noise=Laplace(2 / EPS))),
+        accounted=False,
+    ),
+    planted(
+        mended_choice,
+        "one-node-counted",  # noise for one node, although the item lies in L
+        run(choice, 4, replace(fair, noise=Laplace(6 / EPS))),
+        accounted=False,
+    ),
+    planted(
+        mended_choice,
+        "noise-shared-by-cells",
+        Transcript(learner=pucb(choice, 4), source=SharedNoise(choice, fair, 0.0)),
+        trials=2_000,
+    ),
+]

@@ -1,0 +1,55 @@
+"""A ledger as rows of words, for people: which noise, on what, how far it moves, how often."""
+
+from collections import Counter
+from dataclasses import fields
+from typing import Any
+
+from dpverify.accounting.ledger import Disjoint, Event, FiniteLaws, Ledger, Sensitivity, Shift
+from dpverify.claims.neighbours import Relation
+
+COLUMNS = ("times", "event", "quantity", "parameters", "moves by")
+Row = tuple[str, ...]
+
+
+def rows(ledger: Ledger, relation: Relation) -> tuple[Row, ...]:
+    """One row of `COLUMNS` for each different event, in the order of first use.
+
+    >>> from dpverify.accounting.ledger import LaplaceNoise
+    >>> noise = LaplaceNoise(what="count", scale=2.0, sensitivity=Sensitivity(replace=Shift(1, 2)))
+    >>> rows(Ledger(noise) * 3, Relation.REPLACE_ONE)
+    (('3', 'LaplaceNoise', 'count', 'scale = 2', '2 coordinates by 1'),)
+    """
+    counted = Counter(row for event in ledger.events for row in _rows(event, relation))
+    return tuple((f"{times:,}", *row) for row, times in counted.items())
+
+
+def _rows(event: Event, relation: Relation) -> list[Row]:
+    if isinstance(event, Disjoint):
+        inner = [row[1:] for branch in event.branches for row in rows(branch, relation)]
+        return [(f"{row[0]} (in one of {len(event.branches)} disjoint groups)", *row[1:]) for row in dict.fromkeys(inner)]
+    moves = "-"
+    words = []
+    for field in fields(event):
+        value = getattr(event, field.name)
+        if isinstance(value, Sensitivity):
+            moves = _moves(value, relation)
+        elif isinstance(event, FiniteLaws) and field.name == "pairs":
+            words.append(f"{len(value)} pairs of laws on {max((len(p) for p, _ in value), default=0)} outputs")
+        elif field.name not in ("what", "relation"):
+            words.append(f"{field.name} = {_word(value)}")
+    return [(type(event).__name__, event.what or "-", ", ".join(words) or "-", moves)]
+
+
+def _moves(sensitivity: Sensitivity, relation: Relation) -> str:
+    shifts = sensitivity.replace if relation is Relation.REPLACE_ONE else sensitivity.add_remove
+    if shifts is None:
+        return f"not stated under {relation}"
+    return ", ".join(_shift(shift) for shift in shifts) or "nothing"
+
+
+def _shift(shift: Shift) -> str:
+    return f"{shift.size:g}" if shift.count == 1 else f"{shift.count:,} coordinates by {shift.size:g}"
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

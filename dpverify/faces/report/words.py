@@ -1,0 +1,101 @@
+"""How numbers, verdicts and commands are written: one place for every rendering."""
+
+import math
+import shlex
+
+from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.suite import SuiteResult
+from dpverify.verdicts.verdict import Verdict
+
+SYMBOLS = {"pure": "eps", "approx": "eps", "zcdp": "rho", "gdp": "mu"}
+
+
+def number(value: float | None) -> str:
+    """Four significant figures; a dash where there is no number."""
+    if value is None:
+        return "-"
+    return "inf" if math.isinf(value) else f"{value:.4g}"
+
+
+def claim(record: AuditRecord) -> str:
+    """The claim with the relation, where that is not replace-one."""
+    return record.claim + (" +/-1" if record.relation.startswith("add") else "")
+
+
+def account(record: AuditRecord) -> str:
+    """What the ledger says, in one word."""
+    if record.ledger_contradicted:
+        return "CONTRADICTED"
+    return {True: "yes", False: "no", None: "-"}[record.accounted]
+
+
+def expectation(record: AuditRecord) -> str:
+    """Empty where all is as expected, else what was expected instead."""
+    if record.as_expected:
+        return ""
+    if record.verdict != (record.expected or Verdict.NOT_REFUTED):
+        return f"expected {record.expected or Verdict.NOT_REFUTED}"
+    if record.ledger_contradicted:
+        return "the trials contradict the ledger"
+    return f"expected accounted: {'yes' if record.expected_accounted else 'no'}"
+
+
+def group(subject: str) -> str:
+    """The stem of the file that declares the subject."""
+    return subject.partition("/")[0] if "/" in subject else ""
+
+
+def sentence(record: AuditRecord) -> str:
+    """The verdict in one sentence that can stand alone."""
+    symbol = SYMBOLS[record.notion]
+    sure = f"{100 * (1 - record.significance):.6g} %"
+    lower = f"{symbol} >= {number(record.number_lower)}"
+    claimed = f"{symbol} = {number(record.claimed)}"
+    if record.verdict is Verdict.REFUTED:
+        return f"The claim {claimed} is false: the trials certify {lower} with confidence {sure}."
+    catch = f"a true eps of {number(record.detectable_eps)} at delta = {record.delta:g}"
+    if record.verdict is Verdict.NOT_REFUTED:
+        return (
+            f"The trials certify {lower} (confidence {sure}), which does not contradict the claim {claimed}. "
+            f"This run would have refuted {catch} with probability {record.power:g}; a smaller violation may exist."
+        )
+    return "No violation, however large, could have been caught with this budget: the run says nothing about the claim."
+
+
+def ledger_sentence(record: AuditRecord) -> str:
+    """What the ledger proves, in one sentence."""
+    symbol = SYMBOLS[record.notion]
+    if record.number_upper is None:
+        return "No ledger: nothing is proved from above."
+    upper = f"{symbol} <= {number(record.number_upper)}"
+    if record.ledger_contradicted:
+        return f"The ledger says {upper}, the trials certify more: the ledger is not what is released."
+    if record.accounted:
+        return f"The ledger proves {upper}: the claim holds if the ledger lists what is really released."
+    return f"The ledger proves {upper} only: it does not prove the claim."
+
+
+def command(record: AuditRecord, result: SuiteResult) -> str:
+    """The command that gives this record again.
+
+    A suite shares its significance among all pairs; alone, the subject gets the same share.
+    """
+    share = record.significance * record.pairs
+    while share / record.pairs < record.significance:
+        share = math.nextafter(share, 1.0)
+    where = shlex.quote(record.file or "audits")
+    return (
+        f"dpverify audit {where} -k {shlex.quote(record.subject)} --seed {result.seed} "
+        f"--trials {record.trials} --significance {share!r}"
+    )
+
+
+def headline(result: SuiteResult) -> str:
+    """The suite in one line."""
+    expected = sum(record.as_expected for record in result.records)
+    bugs = [record for record in result.records if record.planted]
+    caught = sum(record.verdict is Verdict.REFUTED for record in bugs)
+    return (
+        f"{len(result.records)} subjects, {expected} as expected; {caught} of {len(bugs)} planted bugs caught; "
+        f"{len(result.failures)} failed."
+    )

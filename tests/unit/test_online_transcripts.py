@@ -1,0 +1,195 @@
+"""Whole algorithms as audit targets: what they release, and that their likelihood ratios are exact."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from algorithms.batch_transcripts import BatchTranscript
+from algorithms.batches import ShuffledBatches
+from algorithms.counting import LocalCounts, own_counts, TreeCounts
+from algorithms.dp_ucbvi import central, DPUCBVI
+from algorithms.pucb import corrected_counters, printed_counters, PUCB
+from algorithms.sdp_pe import SDPPE
+from algorithms.transcripts import Actions, replaced, Transcript, users_of
+from algorithms.users import play, Tree
+from audits.planted.online import OneNoise, UnfedRewards
+from dpverify import Pair, PureDP, Records
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+from dpverify.verdicts.audit import audit
+from mechanisms.counters.binary import BinaryCounter
+from mechanisms.counters.logbase import LogBase
+from mechanisms.counters.noise import Laplace
+from mechanisms.counters.stream import Stream
+from mechanisms.counts import CountLayout
+
+LAYOUT = CountLayout(H=1, S=2, A=2, rewards=True)
+LOW, HIGH = Tree.steady((0, 0), (1.0,), 2), Tree.steady((1, 1), (1.0,), 2)
+FICKLE = Tree(((0,), (1, 0)), ((0.0, 1.0),), 2)  # what she answers depends on the action
+PAIR = replaced([FICKLE, LOW, FICKLE, LOW], 0, HIGH)
+SOURCES = {
+    "tree": TreeCounts(LAYOUT, corrected_counters(LAYOUT, 3, 3.0), 0.1),
+    "local": LocalCounts(LAYOUT, 0.7, 0.1),
+}
+
+
+def rng(*key):
+    return stream(4, Stage.EXPERIMENT, *key)
+
+
+def transcript(source, **options):
+    return Transcript(learner=PUCB(layout=LAYOUT, episodes=4, error=0.1, bonus_scale=0.01), source=source, **options)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_ratio_is_the_density_ratio_of_the_noise(name):
+    """Against noise recomputed by hand: released minus exact, node by node, message by message."""
+    target = transcript(SOURCES[name])
+    for world in (0, 1):
+        seen = target.release(PAIR[world], rng=rng(world), size=200)
+        assert seen.shape == (200, 3, LAYOUT.cells)
+        exact = []
+        for data in PAIR:
+            counts, increments = np.zeros((200, LAYOUT.cells)), []
+            for t in range(3):
+                policy = target.learner.plan(LAYOUT.unpack(counts))
+                increments.append(own_counts(play(users_of(data), t, policy, actions=2), LAYOUT))
+                counts = seen[:, t]
+            exact.append(np.cumsum(increments, axis=0))
+        assert (exact[0][-1] - exact[0][-1][0]).any()  # runs differ: the policies are adaptive
+        noise = [seen - np.moveaxis(each, 0, 1) for each in exact]
+        if name == "tree":  # nodes of 3 prefixes: 1, 1..2, 3
+            blocks = [np.stack([n[:, 0], n[:, 1], n[:, 2] - n[:, 1]]) for n in noise]
+            scale = SOURCES[name].counter.noise.scale
+        else:
+            blocks = [np.stack([n[:, 0], n[:, 1] - n[:, 0], n[:, 2] - n[:, 1]]) for n in noise]
+            scale = 0.7
+        by_hand = (np.abs(blocks[1]) - np.abs(blocks[0])).sum(axis=(0, 2)) / scale
+        np.testing.assert_allclose(target.log_ratio(seen, PAIR), by_hand, atol=1e-9)
+        largest = target.ledger.events[0].sensitivity.replace[0].count / scale
+        assert np.abs(by_hand).max() <= largest + 1e-9
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        transcript(SOURCES["tree"]),
+        transcript(SOURCES["tree"], last_transition=False),
+        transcript(TreeCounts(LAYOUT, corrected_counters(LAYOUT, 4, 3.0), 0.1), feed_last=True),
+        transcript(SOURCES["local"]),
+        BatchTranscript(
+            learner=SDPPE(layout=LAYOUT, episodes=4, version="conference", threshold_scale=0.01),
+            batches=ShuffledBatches(layout=LAYOUT, eps=8.0, beta=0.1),
+            initial=(0.5, 0.5),
+        ),
+    ],
+    ids=["tree", "without last transition", "all releases", "local", "batches"],
+)
+def test_the_ratio_changes_the_measure(target):
+    """E_second[f] = E_first[f exp(-ratio)] for f = 1{ratio <= c}, 20,000 runs in each world, five sigmas."""
+    n = 20_000
+    ratios = [target.log_ratio(target.release(data, rng=rng(arm), size=n), PAIR) for arm, data in enumerate(PAIR)]
+    assert np.ptp(ratios[0]) > 0.1
+    for c in np.quantile(ratios[1], [0.2, 0.5, 0.8]):
+        weighted = np.where(ratios[0] <= c, np.exp(-ratios[0]), 0.0)
+        direct = ratios[1] <= c
+        error = math.sqrt((weighted.var() + direct.var()) / n)
+        assert abs(weighted.mean() - direct.mean()) < 5 * error
+
+
+def test_the_full_run_certifies_what_the_counters_alone_give():
+    """PUCB as printed, H=1 S=2 A=1 T=2: at least 0.9 of the bound from its counters on fixed streams."""
+    layout = CountLayout(H=1, S=2, A=1, rewards=True)
+    trees = Tree.steady((0, 0), (1.0,), 1), Tree.steady((1, 1), (1.0,), 1)
+    pair = replaced([trees[0]] * 2, 0, trees[1])
+    counter = printed_counters(layout, 2, 2.5, log=LogBase.TWO, releases=2)
+    target = Transcript(
+        learner=PUCB(layout=layout, episodes=2, error=5.0), source=TreeCounts(layout, counter, 5.0), feed_last=True
+    )
+    one, other = (
+        np.stack([own_counts(play(users_of(data), t, np.zeros((1, 2), int), actions=1), layout) for t in range(2)])
+        for data in pair
+    )
+    settings = {"claim": PureDP(2.5), "trials": 60_000, "seed": 3}
+    whole = audit(target, pair=pair, **settings)
+    alone = audit(counter, pair=Pair(Stream(one), Stream(other)), **settings)
+    assert whole.verdict == alone.verdict == "REFUTED"
+    assert whole.eps_upper == pytest.approx(10.0)
+    assert whole.eps_lower >= 0.9 * alone.eps_lower
+
+
+def test_actions_leave_out_those_of_the_hidden_user():
+    learner = PUCB(layout=LAYOUT, episodes=4, error=0.1)
+    seen = Actions(learner=learner, source=SOURCES["tree"], hidden=0).release(PAIR.first, rng=rng(), size=7)
+    assert seen.shape == (7, 3 * 1 + 2)
+    everybody = Actions(learner=learner, source=SOURCES["tree"], hidden=9).release(PAIR.first, rng=rng(), size=7)
+    np.testing.assert_array_equal(everybody[:, 1:], seen)
+
+
+def test_unfed_reward_counters_are_trees_with_clocks_of_their_own():
+    """Without noise they count rewards exactly, at every time; with noise they move where a cell was visited."""
+    from mechanisms.counters.noise import NoNoise
+
+    silent = UnfedRewards(LAYOUT, BinaryCounter(releases=16, noise=NoNoise(), cells=(LAYOUT.cells,), touches=3), 0.0)
+    loud = replace(silent, counter=replace(silent.counter, noise=Laplace(2.0)))
+    quiet, noisy = silent.stream(50, rng=rng()), loud.stream(50, rng=rng())
+    total, before = np.zeros((50, LAYOUT.cells)), np.zeros((50, LAYOUT.cells))
+    for t in range(16):
+        policy = rng(t).integers(0, 2, size=(50, 1, 2))
+        own = own_counts(play(users_of(Records([FICKLE, HIGH])), t % 2, policy, actions=2), LAYOUT)
+        total += own
+        np.testing.assert_allclose(quiet.feed(own), total)
+        after = noisy.feed(own)
+        np.testing.assert_array_equal(after[:, -4:] != before[:, -4:], own[:, :4] > 0)
+        before = after
+    spread = (before - total)[:, -4:].std()
+    assert 2 < spread < 12  # a few nodes of Lap(2), not one for each step
+
+
+def test_one_noise_hides_from_later_users_and_not_from_all():
+    target = Transcript(learner=PUCB(layout=LAYOUT, episodes=4, error=0.0), source=OneNoise(LAYOUT, 2.0, 0.0))
+    later = replaced([LOW] * 4, 0, HIGH)
+    ratio = target.log_ratio(target.release(later.first, rng=rng(), size=100), later)
+    assert np.abs(ratio).max() <= 6 / 2.0 + 1e-9
+    middle = replaced([LOW] * 4, 1, HIGH)
+    assert np.all(target.log_ratio(target.release(middle.first, rng=rng(), size=100), middle) == np.inf)
+    assert np.all(target.log_ratio(target.release(middle.second, rng=rng(), size=100), middle) == -np.inf)
+
+
+def test_same_rng_same_transcript_and_global_state_untouched():
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    target = transcript(SOURCES["tree"])
+    one, two = (target.release(PAIR.first, rng=rng(5), size=20) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_records_are_the_same_for_one_and_two_workers():
+    target = transcript(SOURCES["tree"])
+    one, two = (
+        audit(target, claim=PureDP(3.0), pair=PAIR, trials=20_000, seed=1, jobs=jobs).to_dict() for jobs in (1, 2)
+    )
+    one.pop("seconds"), two.pop("seconds")
+    assert one == two
+
+
+def test_what_is_no_dataset_of_trees_is_refused():
+    with pytest.raises(ParameterError):
+        transcript(SOURCES["tree"]).release(Records([1, 2]), rng=rng(), size=1)
+    with pytest.raises(ParameterError):
+        users_of([LOW])
+
+
+def test_corrected_budgets_are_exact_in_the_ledger():
+    layout, source = LAYOUT, central(LAYOUT, 8, 1.25)
+    record = audit(
+        Transcript(learner=DPUCBVI(layout=layout, episodes=8, error=source.error), source=source),
+        claim=PureDP(1.25),
+        pair=replaced([LOW] * 8, 0, HIGH),
+        trials=1000,
+        seed=1,
+    )
+    assert record.accounted is True
+    assert record.eps_upper == pytest.approx(1.25, rel=1e-12)
