@@ -30,10 +30,11 @@ from dpverify.base.rounding import div_up
 from dpverify.claims.neighbours import Pair, Relation
 from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import DiscreteLaplace, Laplace, Noise, NoNoise
+from mechanisms.counters.noise import calibrated, DiscreteGaussian, DiscreteLaplace, Laplace, Noise, NoNoise
 from mechanisms.counters.stream import Stream
 
 Array = npt.NDArray[Any]
+CounterView = Literal["outputs", "nodes"]
 
 
 def changed_cells(touches: int, cells: tuple[int, ...]) -> Sensitivity:
@@ -56,7 +57,7 @@ class BinaryCounter:
     noise: Noise
     cells: tuple[int, ...] = ()
     touches: int = 1
-    view: Literal["outputs", "nodes"] = "outputs"
+    view: CounterView = "outputs"
 
     def __post_init__(self) -> None:
         require.integer(at_least=1, releases=self.releases)
@@ -80,19 +81,18 @@ class BinaryCounter:
     def calibrated(
         cls,
         releases: int,
-        eps: float,
+        eps: float | None = None,
         *,
+        rho: float | None = None,
         relation: Relation = Relation.REPLACE_ONE,
         discrete: bool = False,
         cells: tuple[int, ...] = (),
         touches: int = 1,
-        view: Literal["outputs", "nodes"] = "outputs",
+        view: CounterView = "outputs",
     ) -> Self:
-        """The smallest (discrete) Laplace noise that makes `releases` prefixes eps-DP: b = D L / eps, rounded up."""
-        require.positive(eps=eps)
+        """The smallest noise for eps-DP, b = D L / eps, or for rho-zCDP, sigma^2 = D L / (2 rho); rounded up."""
         (shift,) = changed_cells(touches, cells).under(relation)
-        scale = div_up(shift.count * dyadic.levels(releases), eps)
-        noise: Noise = DiscreteLaplace(scale) if discrete else Laplace(scale)
+        noise = calibrated(shift.count * dyadic.levels(releases), eps=eps, rho=rho, discrete=discrete)
         return cls(releases=releases, noise=noise, cells=cells, touches=touches, view=view)
 
     @property
@@ -112,6 +112,11 @@ class BinaryCounter:
         noisy = sums[:, None] + self.noise.draw(self.releases, (size, *self.cells), rng=rng)
         seen = noisy if self.view == "nodes" else dyadic.prefixes(noisy)
         return np.ascontiguousarray(np.moveaxis(seen, 0, 1))
+
+    @property
+    def weights(self) -> tuple[Array, Array]:
+        """l2 and sup norm of the noise coefficients of each prefix, both (R,): sqrt(popcount(t)) and 1."""
+        return np.sqrt(dyadic.widths(self.releases)), np.ones(self.releases)
 
     def counts(self, released: Array) -> Array:
         """Prefix counts of a release, shape (size, R, *cells)."""
@@ -199,7 +204,7 @@ def checked_values(data: Any, counter: Any) -> Array:
         raise ParameterError("data", data.values.shape, f"of shape {(counter.releases, *counter.cells)}")
     if data.touches > counter.touches:
         raise ParameterError("data", data.touches, f"items that touch at most {counter.touches} cells")
-    if isinstance(counter.noise, DiscreteLaplace):
+    if isinstance(counter.noise, DiscreteLaplace | DiscreteGaussian):
         whole = data.values.astype(np.int64)
         if (whole != data.values).any():
             raise ParameterError("data", data.values, "whole numbers, as the noise is")

@@ -7,18 +7,32 @@
     event(what, changed)                   -> the ledger event of `changed` coordinates
     variance                               of one draw
 
-Seeded draws in floating point: for verification, not for releasing real data.
+The integer laws are exact given the generator's bits, the real ones are float64. All are replayable from a
+seed: for verification, not for releasing real data.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import DiscreteLaplaceNoise, Event, Exposed, GaussianNoise, LaplaceNoise, Sensitivity
+from dpverify.accounting.ledger import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    Exposed,
+    GaussianNoise,
+    LaplaceNoise,
+    Sensitivity,
+)
 from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.base.rounding import div_up, sqrt_up
+from mechanisms import sampling
 
 Array = npt.NDArray[Any]
 
@@ -42,6 +56,10 @@ class Noise(Protocol):
     def event(self, what: str, changed: Sensitivity) -> Event:
         """The ledger event."""
         ...
+
+
+def _stepwise(draw_one: Callable[[], Array], steps: int) -> Array:
+    return np.stack([draw_one() for _ in range(steps)])
 
 
 def _over_trials(terms: Array) -> Array:
@@ -71,7 +89,7 @@ class Laplace:
         return 2 * self.scale**2
 
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
-        return rng.laplace(scale=self.scale, size=(steps, *shape))
+        return self.scale * _stepwise(lambda: sampling.laplace(rng, shape), steps)
 
     def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
         return _over_trials(_absolute_gap(observed, first, second)) / self.scale
@@ -82,7 +100,7 @@ class Laplace:
 
 @dataclass(frozen=True)
 class DiscreteLaplace:
-    """Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale) on the integers: difference of two geometric variables."""
+    """Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale) on the integers, sampled exactly."""
 
     scale: float
 
@@ -95,8 +113,7 @@ class DiscreteLaplace:
         return 0.5 / math.sinh(0.5 / self.scale) ** 2
 
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
-        both = rng.geometric(-math.expm1(-1 / self.scale), size=(steps, 2, *shape))
-        return both[:, 0] - both[:, 1]
+        return _stepwise(lambda: sampling.discrete_laplace(rng, math.prod(shape), self.scale).reshape(shape), steps)
 
     def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
         return _over_trials(_absolute_gap(observed, first, second)) / self.scale
@@ -120,13 +137,37 @@ class Gaussian:
         return self.sigma**2
 
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
-        return rng.normal(scale=self.sigma, size=(steps, *shape))
+        return self.sigma * rng.standard_normal((steps, *shape))
 
     def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
         return _over_trials((first - second) * (observed - (first + second) / 2)) / self.sigma**2
 
     def event(self, what: str, changed: Sensitivity) -> Event:
         return GaussianNoise(what=what, sigma=self.sigma, sensitivity=changed)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """Pr[k] proportional to exp(-k^2/(2 sigma^2)) on the integers, sampled exactly."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        require.positive(sigma=self.sigma)
+
+    @property
+    def variance(self) -> float:
+        """sigma^2, which is never exceeded (Canonne, Kamath, Steinke 2020, Corollary 9)."""
+        return self.sigma**2
+
+    def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
+        return _stepwise(lambda: sampling.discrete_gaussian(rng, math.prod(shape), self.sigma).reshape(shape), steps)
+
+    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
+        return _over_trials((first - second) * (observed - (first + second) / 2)) / self.sigma**2
+
+    def event(self, what: str, changed: Sensitivity) -> Event:
+        return DiscreteGaussianNoise(what=what, sigma=self.sigma, sensitivity=changed)
 
 
 @dataclass(frozen=True)
@@ -149,3 +190,25 @@ class NoNoise:
 
     def event(self, what: str, changed: Sensitivity) -> Event:
         return Exposed(what=what)
+
+
+def calibrated(
+    coordinates: int, *, eps: float | None = None, rho: float | None = None, discrete: bool = False
+) -> Noise:
+    """The smallest noise for a vector of which `coordinates` entries move by at most 1, rounded up.
+
+    eps-DP: (discrete) Laplace of scale coordinates/eps.  rho-zCDP: (discrete) Gaussian with
+    sigma^2 = coordinates/(2 rho) (Bun, Steinke 2016, Proposition 1.6; Canonne, Kamath, Steinke 2020, Theorem 4).
+    Exactly one of `eps` and `rho` is given.
+    """
+    require.integer(at_least=1, coordinates=coordinates)
+    if (eps is None) == (rho is None):
+        raise ParameterError("eps, rho", (eps, rho), "exactly one of the two")
+    if eps is not None:
+        require.positive(eps=eps)
+        scale = div_up(coordinates, eps)
+        return DiscreteLaplace(scale) if discrete else Laplace(scale)
+    require.positive(rho=rho)
+    assert rho is not None
+    sigma = sqrt_up(Fraction(coordinates) / (2 * Fraction(rho)))
+    return DiscreteGaussian(sigma) if discrete else Gaussian(sigma)

@@ -12,10 +12,10 @@ from dpverify.claims.neighbours import Pair, Relation
 from mechanisms.counters import dyadic
 from mechanisms.counters.binary import BinaryCounter
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import DiscreteLaplace, Gaussian, Laplace, NoNoise
+from mechanisms.counters.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NoNoise
 from mechanisms.counters.stream import Stream
 
-NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0)]
+NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0), DiscreteGaussian(2.0)]
 
 
 def exact_eps(counter, relation=Relation.REPLACE_ONE) -> Fraction:
@@ -34,7 +34,7 @@ def exact_eps(counter, relation=Relation.REPLACE_ONE) -> Fraction:
 @pytest.mark.parametrize("releases", [1, 2, 3, 7, 8, 21])
 def test_streaming_equals_whole_stream_bit_for_bit(noise, releases):
     values = np.random.default_rng(1).integers(0, 2, size=(releases, 2, 3)).astype(float)
-    if not isinstance(noise, DiscreteLaplace):
+    if not isinstance(noise, DiscreteLaplace | DiscreteGaussian):
         values /= 3  # sums that round
     counter = BinaryCounter(releases=releases, noise=noise, cells=(2, 3), touches=6)
     whole = counter.release(Stream(values), rng=np.random.default_rng(7), size=5)
@@ -104,6 +104,7 @@ def direct_density(outputs, values, log_density):
         (Laplace(1.5), stats.laplace(scale=1.5).logpdf),
         (DiscreteLaplace(1.5), stats.dlaplace(1 / 1.5).logpmf),
         (Gaussian(2.0), stats.norm(scale=2.0).logpdf),
+        (DiscreteGaussian(2.0), stats.norm(scale=2.0).logpdf),  # the same up to a constant
     ],
 )
 @pytest.mark.parametrize("item", [0, 1, 2])
@@ -226,6 +227,13 @@ def test_transcript_ratio_uses_each_runs_own_increments():
         assert together[run] == pytest.approx(by_hand.sum(), abs=1e-12)
 
 
+@pytest.mark.parametrize("noise", [*NOISES, NoNoise()])
+def test_equal_datasets_cannot_be_told_apart(noise):
+    counter = BinaryCounter(releases=3, noise=noise)
+    seen = counter.release(Stream([1, 0, 1]), rng=np.random.default_rng(0), size=5)
+    assert np.array_equal(counter.log_ratio(seen, Pair(Stream([1, 0, 1]), Stream([1, 0, 1]))), np.zeros(5))
+
+
 def test_datasets_outside_the_ledger_are_refused():
     counter = BinaryCounter(releases=2, noise=Laplace(1.0), cells=(3,), touches=1)
     rng = np.random.default_rng(0)
@@ -257,3 +265,29 @@ def test_streams_are_checked_and_know_their_differences():
     for other in (Stream([1, 0]), Stream([[1], [0], [1]]), Stream([0, 1, 1])):
         with pytest.raises(UsageError):
             Pair(Stream([1, 0, 1]), other).checked(Relation.REPLACE_ONE)
+
+
+# Spec table: PUCB's three families together, true/claimed under replace-one. (T, R, log2, ln)
+PUCB = [
+    (2, 2, 4.00, 5.77),
+    (2, 1, 2.00, 2.89),
+    (3, 3, 2.52, 3.64),
+    (4, 4, 3.00, 4.33),
+    (4, 3, 2.00, 2.89),
+    (5, 5, 2.58, 3.73),
+    (1000, 1000, 2.01, 2.90),
+    (1024, 1024, 2.20, 3.17),
+    (1024, 1023, 2.00, 2.89),
+]
+
+
+@pytest.mark.parametrize(("horizon", "releases", "log2", "ln"), PUCB)
+@pytest.mark.parametrize("steps", [1, 4])
+def test_counters_of_pucb_spend_what_the_table_says(horizon, releases, log2, ln, steps):
+    """eps' = eps/(3H), an item touches H cells in each of three families; half of it under add-or-remove."""
+    for base, expected in ((LogBase.TWO, log2), (LogBase.E, ln)):
+        counter = BinaryCounter.printed(
+            horizon, 1 / (3 * steps), log=base, releases=releases, cells=(6 * steps,), touches=3 * steps
+        )
+        assert float(exact_eps(counter)) == pytest.approx(expected, abs=6e-3)
+        assert exact_eps(counter, Relation.ADD_OR_REMOVE_ONE) == exact_eps(counter) / 2

@@ -1,0 +1,97 @@
+"""The Central privatizer of DP-Nash-VI: its four readings as printed, and the corrected scale.
+
+Ratios in comments are true eps over claimed eps, D L / (scale eps). Pairs replace user 1, whose episode lies in
+the most nodes. Where the first state is fixed there is one joint action, so that her first visit cell stays.
+"""
+
+from dataclasses import replace
+
+from audits.planted.central import add_remove_scale, half_noise, SharedNoise, SummedVisits
+from dpverify import Pair, planted, Relation, Subject
+from mechanisms.central import Central, Reading
+from mechanisms.counters import LogBase
+from mechanisms.counts import CountLayout
+from mechanisms.trajectory_pairs import absence, constant, worst_replacement
+
+PAPER = "DP-Nash-VI (Qiao and Wang)"
+STATEMENT = "Lemma 5.1: the released counters are eps-DP, hence the Central privatizer is eps-JDP"
+TRIALS = 200_000
+
+two_actions = CountLayout(H=1, S=1, A=2, B=1)  # the smallest instance with D = 4H
+one_step = CountLayout(H=1, S=2, A=1, B=1)  # with a fixed start only the transition changes: D = 2
+two_steps = CountLayout(H=2, S=2, A=1, B=1)
+
+
+def pairs(central: Central) -> tuple[Pair, ...]:
+    data = constant(central.layout, central.episodes)
+    return (worst_replacement(data, 0, fixed_start=central.fixed_start),)
+
+
+def subject(name: str, central: Central, *, refuted: bool = False, statement: str = "") -> Subject:
+    return Subject(
+        name=name,
+        target=central,
+        claim=central.claim,
+        pairs=pairs(central),
+        trials=TRIALS,
+        expected="REFUTED" if refuted else "NOT_REFUTED",
+        accounted=not refuted,
+        paper=PAPER,
+        statement=f"{STATEMENT} ({statement})" if statement else STATEMENT,
+    )
+
+
+def printed(
+    name: str,
+    layout: CountLayout,
+    eps: float,
+    episodes: int,
+    releases: int,
+    reading: Reading,
+    log: LogBase,
+    *,
+    fixed: bool = False,
+    refuted: bool = False,
+) -> Subject:
+    central = Central.as_printed(eps, layout, episodes, reading=reading, log=log, releases=releases, fixed_start=fixed)
+    where = f"{reading.name} reading, {log}, K = {episodes}, {releases} releases, H = {layout.H}"
+    return subject(name, central, refuted=refuted, statement=where)
+
+
+right = Central.corrected(1.0, two_actions, 2)
+fair = subject("corrected", right, statement="scale D L / eps")
+absent_claim = replace(fair.claim, relation=Relation.ADD_OR_REMOVE_ONE)
+
+TREE, NODE, LOG2, LN = Reading.TREE, Reading.NODE, LogBase.TWO, LogBase.E
+
+subjects = [
+    printed("node-log2-K2", two_actions, 2.0, 2, 1, NODE, LOG2, refuted=True),  # 2
+    printed("node-ln-K2", two_actions, 2.0, 2, 1, NODE, LN, refuted=True),  # 2.885
+    printed("node-log2-K8", two_actions, 2.0, 8, 7, NODE, LOG2, refuted=True),  # 2
+    printed("node-log2-K2-fixed-R2", one_step, 2.5, 2, 2, NODE, LOG2, fixed=True, refuted=True),  # 2
+    printed("node-log2-K2-fixed-H2", two_steps, 2.75, 2, 1, NODE, LOG2, fixed=True, refuted=True),  # 1.5
+    printed("node-log2-K2-fixed-H2-R2", two_steps, 2.75, 2, 2, NODE, LOG2, fixed=True, refuted=True),  # 3
+    printed("tree-log2-K2", two_actions, 2.0, 2, 1, TREE, LOG2, refuted=True),  # 2
+    printed("tree-ln-K4", two_actions, 2.0, 4, 3, TREE, LN, refuted=True),  # 2.081
+    printed("node-log2-K2-fixed-H1", one_step, 2.5, 2, 1, NODE, LOG2, fixed=True),  # 1
+    printed("node-log2-K8-fixed-H1", one_step, 1.0, 8, 7, NODE, LOG2, fixed=True),  # 1
+    printed("tree-log2-K4", two_actions, 1.0, 4, 3, TREE, LOG2),  # 1
+    printed("tree-log2-K32", two_actions, 1.0, 32, 31, TREE, LOG2),  # 0.4
+    printed("tree-ln-K24", two_actions, 1.0, 24, 23, TREE, LN),  # 0.990
+    fair,
+    subject("corrected-K8", Central.corrected(1.0, two_actions, 8)),
+    subject("corrected-fixed-H2", Central.corrected(1.0, two_steps, 2, fixed_start=True)),
+    subject("corrected-discrete", Central.corrected(1.0, two_actions, 2, discrete=True)),
+    subject("corrected-rewards", Central.corrected(1.0, replace(two_actions, rewards=True), 2)),
+    replace(
+        fair,
+        name="corrected-absent-user",  # 0.5
+        claim=absent_claim.with_number(0.5),
+        pairs=(absence(constant(two_actions, 2), 0),),
+        statement=STATEMENT + " (scale D L / eps; against an absent user half of eps)",
+    ),
+    planted(fair, "half-noise", half_noise(right)),
+    planted(fair, "add-remove-scale", add_remove_scale(right)),
+    planted(fair, "summed-visits", SummedVisits(right), trials=10_000),
+    planted(fair, "shared-noise", SharedNoise(right), trials=10_000),
+]

@@ -1,0 +1,242 @@
+"""Central privatizer: changed cells by enumeration, the spec's table, streaming, transcripts, error bounds."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.accounting.accountant import meets, pure_eps
+from dpverify.base.errors import NeighbourError, ParameterError, UsageError
+from dpverify.claims.neighbours import Pair, Relation
+from mechanisms.central import Central, changed_cells, Reading
+from mechanisms.counters import LogBase
+from mechanisms.counts import CountLayout, ExactCounts
+from mechanisms.privatizer import OnlinePrivatizer
+from mechanisms.trajectories import Trajectories
+from mechanisms.trajectory_pairs import absence, constant, uniform, worst_replacement
+
+REPLACE, ABSENT = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
+SMALL = CountLayout(H=1, S=1, A=2, B=1)
+
+
+def all_trajectories(layout, *, fixed_start):
+    """Increments of every single user, (n, cells), with her first (state, action)."""
+    steps = [range(layout.S)] * (layout.H + 1) + [range(layout.A)] * layout.H + [(0.0, 1.0)] * layout.H
+    found = []
+    for choice in product(*(each if layout.rewards or i <= 2 * layout.H else (0.0,) for i, each in enumerate(steps))):
+        states, actions = choice[: layout.H + 1], choice[layout.H + 1 : 2 * layout.H + 1]
+        if fixed_start and (states[0], actions[0]) != (0, 0):
+            continue
+        user = Trajectories(
+            states=np.array([states[:-1]]),
+            actions=np.array([actions]),
+            S=layout.S,
+            A=layout.A,
+            rewards=np.array([choice[2 * layout.H + 1 :]]),
+            final_states=np.array([states[-1]]),
+        )
+        found.append(layout.pack(user.counts(rewards=layout.rewards)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("fixed_start", [False, True])
+@pytest.mark.parametrize("rewards", [False, True])
+@pytest.mark.parametrize(("H", "S", "A"), [(1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)])
+def test_changed_cells_is_the_largest_distance_of_two_trajectories(H, S, A, rewards, fixed_start):
+    layout = CountLayout(H=H, S=S, A=A, rewards=rewards)
+    users = all_trajectories(layout, fixed_start=fixed_start)
+    (moved,) = changed_cells(layout, fixed_start=fixed_start).under(REPLACE)
+    (gone,) = changed_cells(layout, fixed_start=fixed_start).under(ABSENT)
+    distances = np.abs(users[:, None] - users[None])
+    assert distances.sum(axis=2).max() == moved.size * moved.count
+    assert distances.max(initial=0) <= moved.size
+    assert users.sum(axis=1).max() == gone.size * gone.count
+
+
+def ratio(central, relation=REPLACE):
+    return float(pure_eps(central.ledger, relation=relation) / Fraction(central.eps))
+
+
+# Spec table, D = 4H and R = K - 1: K, TREE log2, TREE ln, NODE log2, NODE ln
+TABLE = [
+    (2, 2.00, 4.16, 2.00, 2.89),
+    (4, 1.00, 2.08, 2.00, 2.89),
+    (8, 0.667, 1.39, 2.00, 2.89),
+    (32, 0.400, 0.833, 2.00, 2.89),
+    (1000, 0.201, 0.419, 2.01, 2.90),
+    (100_000, 0.123, 0.257, 2.05, 2.95),
+]
+
+
+@pytest.mark.parametrize("row", TABLE)
+@pytest.mark.parametrize("H", [1, 3])
+def test_printed_scales_spend_what_the_table_says(row, H):
+    episodes, *expected = row
+    layout = CountLayout(H=H, S=2, A=2, B=1)
+    cases = product(Reading, LogBase)
+    for (reading, log), value in zip(cases, expected, strict=True):
+        central = Central.as_printed(0.7, layout, episodes, reading=reading, log=log, releases=episodes - 1)
+        assert ratio(central) == pytest.approx(value, rel=6e-3)
+        fixed = replace(central, fixed_start=True)
+        assert ratio(fixed) == pytest.approx(ratio(central) * (1 - 1 / (2 * H)), rel=1e-12)
+        assert ratio(central, ABSENT) == pytest.approx(ratio(central) / 2, rel=1e-12)
+
+
+def test_tree_reading_is_true_from_6_episodes_on_with_log2_and_24_with_ln():
+    def true(episodes, log):
+        central = Central.as_printed(1.0, SMALL, episodes, reading=Reading.TREE, log=log, releases=episodes - 1)
+        return meets(central.claim, central.ledger)
+
+    for log, start in ((LogBase.TWO, 6), (LogBase.E, 24)):
+        assert not true(start - 1, log)
+        assert all(true(episodes, log) for episodes in range(start, 700))
+
+
+def test_node_reading_is_exactly_eps_for_one_step_fixed_start_and_powers_of_two():
+    layout = CountLayout(H=1, S=2, A=1)
+    for power in range(1, 15):
+        for eps in (0.1, 0.3, 1.0, 2.5):
+            kwargs = {"reading": Reading.NODE, "log": LogBase.TWO, "fixed_start": True}
+            central = Central.as_printed(eps, layout, 2**power, releases=2**power - 1, **kwargs)
+            assert meets(central.claim, central.ledger)
+            assert ratio(central) == pytest.approx(1, abs=1e-15)
+            everything = Central.as_printed(eps, layout, 2**power, **kwargs)
+            assert not meets(everything.claim, everything.ledger)
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("rewards", [False, True])
+@pytest.mark.parametrize("fixed_start", [False, True])
+def test_corrected_scale_meets_the_claim_and_wastes_nothing(discrete, rewards, fixed_start):
+    layout = CountLayout(H=3, S=2, A=2, B=2, rewards=rewards)
+    for episodes in (1, 2, 3, 31, 32, 1000):
+        for eps in (0.1, 0.3, 1.0):
+            central = Central.corrected(eps, layout, episodes, fixed_start=fixed_start, discrete=discrete)
+            assert meets(central.claim, central.ledger)
+            assert ratio(central) >= 1 - 2**-50
+
+
+def test_corrected_scale_is_the_spec_formula():
+    layout = CountLayout(H=6, S=4, A=2)
+    assert Central.corrected(1.0, layout, 20_000).scale == 4 * 6 * 15
+    assert Central.corrected(1.0, layout, 20_000, fixed_start=True).scale == (4 * 6 - 2) * 15
+    assert Central.corrected(1.0, layout, 16_384, releases=16_383).scale == 4 * 6 * 14
+
+
+@pytest.mark.parametrize("rewards", [False, True])
+@pytest.mark.parametrize("discrete", [False, True])
+def test_streaming_equals_the_whole_release(rewards, discrete):
+    layout = CountLayout(H=2, S=2, A=2, B=2, rewards=rewards)
+    data = uniform(layout, 5, rng=np.random.default_rng(0))
+    central = Central.corrected(1.0, layout, 5, discrete=discrete)
+    whole = central.release(data, rng=np.random.default_rng(3), size=4)
+    assert whole.shape == (4, 5, layout.cells)
+    stream, users = central.stream(4, rng=np.random.default_rng(3)), data.per_user(rewards=rewards)
+    assert isinstance(central, OnlinePrivatizer)
+    for k in range(5):
+        one = ExactCounts(*(None if a is None else np.broadcast_to(a[k], (4, *a.shape[1:])) for a in arrays(users)))
+        assert np.array_equal(layout.pack(stream.feed(one)), whole[:, k])
+    with pytest.raises(UsageError):
+        stream.feed(one)
+
+
+def arrays(counts):
+    return counts.visits, counts.transitions, counts.rewards
+
+
+@pytest.mark.parametrize("fixed_start", [False, True])
+def test_worst_pair_reaches_the_ledger(fixed_start):
+    """With every node far on one side the log ratio is eps_true: for visits and for transitions, at user 1."""
+    layout = CountLayout(H=2, S=2, A=1)
+    central = Central.corrected(0.8, layout, 5, fixed_start=fixed_start)
+    pair = worst_replacement(constant(layout, 5), 0, fixed_start=fixed_start)
+    first, second = (layout.pack(data.per_user()) for data in pair)
+    side = 1000.0 * np.sign(second.sum(axis=0) - first.sum(axis=0))
+    outputs = np.broadcast_to(-side * np.arange(1, 6)[:, None] ** 2, (1, 5, layout.cells))
+    assert central.log_ratio(outputs, pair)[0] == pytest.approx(0.8, rel=1e-12)
+
+
+def test_likelihood_ratio_against_densities_of_an_adaptive_run():
+    """User 2 and 3 act on what was released; only user 1's increments differ given the transcript."""
+    layout = CountLayout(H=1, S=1, A=2)
+    central = Central(layout=layout, eps=1.0, scale=1.5, episodes=3, releases=3)
+    law = stats.laplace(scale=1.5)
+
+    def increments(first_action, outputs):
+        """(runs, 3, cells): later users take the action with the smaller released count."""
+        chosen = np.stack(
+            [np.full(len(outputs), first_action), *(outputs[:, k, 0] > outputs[:, k, 1] for k in (0, 1))], axis=1
+        ).astype(int)
+        return np.tile(np.eye(2)[chosen], 2)  # visits and transitions (S = 1) are the same indicators
+
+    stream = central.stream(200, rng=np.random.default_rng(0))
+    outputs = np.zeros((200, 3, 4))
+    for k in range(3):
+        now = increments(0, outputs)[:, k]
+        outputs[:, k] = layout.pack(stream.feed(ExactCounts(now[:, None, None, :2], now[:, None, None, 2:, None])))
+    ratios = central.transcript_log_ratio(outputs, increments(0, outputs), increments(1, outputs))
+
+    def log_density(first_action):
+        fed = increments(first_action, outputs)
+        steps = [outputs[:, 0], outputs[:, 1], outputs[:, 2] - outputs[:, 1]]
+        means = [fed[:, 0], fed[:, 0] + fed[:, 1], fed[:, 2]]
+        return sum(law.logpdf(step - mean).sum(axis=1) for step, mean in zip(steps, means, strict=True))
+
+    assert np.allclose(ratios, log_density(0) - log_density(1), atol=1e-9)
+    assert np.abs(ratios).max() <= 4 * 2 / 1.5 + 1e-12
+
+
+def test_fixed_start_refuses_pairs_that_move_the_first_visit():
+    layout = CountLayout(H=2, S=2, A=2)
+    central = Central.corrected(1.0, layout, 3, fixed_start=True)
+    data = constant(layout, 3)
+    seen = central.release(data, rng=np.random.default_rng(0), size=2)
+    with pytest.raises(NeighbourError):
+        central.log_ratio(seen, worst_replacement(data, 0, fixed_start=True))  # another first action
+    assert central.log_ratio(seen, absence(data, 0)).shape == (2,)
+
+
+def test_error_bounds_are_those_of_the_table():
+    """S, A, H, K = 4, 2, 6, 20,000, eps = 1, beta_f = beta/3 with beta = 0.05."""
+    central = Central.corrected(1.0, CountLayout(H=6, S=4, A=2), 20_000)
+    assert central.error_bound(0.05 / 3) == pytest.approx(7.9e4, rel=0.01)
+    assert 4 * central.numerical_noise_bound(0.05 / 3) == pytest.approx(4.6e4, rel=0.01)
+    assert central.paper_error_bound(0.05) == pytest.approx(1687, rel=1e-3)
+
+
+@pytest.mark.parametrize("bound", ["noise_bound", "numerical_noise_bound"])
+def test_noise_bound_holds_in_simulation(bound):
+    """beta = 0.2, n = 20,000: exact one-sided binomial test, level 1e-6; catches a rate of 0.23 with power > 0.99."""
+    layout = CountLayout(H=2, S=2, A=2)
+    central = Central.corrected(1.0, layout, 7)
+    data = uniform(layout, 7, rng=np.random.default_rng(5))
+    seen = central.release(data, rng=np.random.default_rng(6), size=20_000)
+    exact = layout.pack(data.per_user()).cumsum(axis=0)
+    failures = int((np.abs(seen - exact).max(axis=(1, 2)) > getattr(central, bound)(0.2)).sum())
+    assert stats.binomtest(failures, 20_000, 0.2, alternative="greater").pvalue > 1e-6
+
+
+def test_impossible_requests_are_refused():
+    with pytest.raises(ParameterError):
+        Central.as_printed(1.0, SMALL, 1, reading=Reading.NODE, log=LogBase.E)  # log 1 = 0
+    with pytest.raises(ParameterError):
+        Central.corrected(1.0, CountLayout(H=2, S=1, A=1), 4)  # a single trajectory
+    with pytest.raises(ParameterError):
+        Central.corrected(1.0, SMALL, 4, releases=5)
+    central = Central.corrected(1.0, SMALL, 4)
+    for wrong in (constant(SMALL, 3), constant(CountLayout(H=1, S=2, A=2, B=1), 4)):
+        with pytest.raises(ParameterError):
+            central.release(wrong, rng=np.random.default_rng(0), size=1)
+    with pytest.raises(ParameterError):
+        Central(layout=SMALL, eps=1.0, scale=float("nan"), episodes=2, releases=2)
+
+
+def test_an_absent_user_keeps_her_place():
+    pair = absence(constant(SMALL, 3), 1)
+    central = Central.corrected(1.0, SMALL, 3)
+    assert isinstance(pair, Pair)
+    seen = central.release(pair.second, rng=np.random.default_rng(0), size=5)
+    assert (np.abs(central.log_ratio(seen, pair)) <= 0.5 + 1e-12).all()

@@ -1,0 +1,163 @@
+"""Error bounds: the closed form against other derivations, the spec's table, simulated failure rates."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from dpverify.base.errors import ParameterError
+from mechanisms.counters import errors
+from mechanisms.counters.binary import BinaryCounter
+from mechanisms.counters.honaker import HonakerCounter
+from mechanisms.counters.logbase import LogBase
+from mechanisms.counters.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from mechanisms.counters.single_noise import SingleNoiseCounter
+from mechanisms.counters.stream import Stream
+from mechanisms.counters.toeplitz import ToeplitzCounter
+
+ALPHA = 1e-6  # level of each exact binomial test here; all are seeded
+
+
+def test_tail_of_one_and_two_laplace_by_hand():
+    for x in (0.0, 0.5, 3.0, 30.0):
+        assert errors.laplace_sum_tail(1, x) == pytest.approx(math.exp(-x), rel=1e-12)
+        assert errors.laplace_sum_tail(2, x) == pytest.approx((1 + x / 2) * math.exp(-x), rel=1e-12)
+
+
+@pytest.mark.parametrize("terms", [3, 7, 17])
+@pytest.mark.parametrize("x", [0.3, 4.0, 25.0])
+def test_tail_against_the_mixture_integral(terms, x):
+    """Given one Gamma variable G, Pr[G' - G > x] = E Q(w, x + G): quadrature of a different formula."""
+    law = stats.gamma(terms)
+    direct, _ = integrate.quad(lambda g: law.pdf(g) * law.sf(x + g), 0, 60 + 10 * terms, epsabs=0, epsrel=1e-11)
+    assert errors.laplace_sum_tail(terms, x) == pytest.approx(2 * direct, rel=1e-9)
+
+
+def test_tail_is_a_probability():
+    for terms in (1, 5, 40):
+        assert errors.laplace_sum_tail(terms, 0.0) == pytest.approx(1, rel=1e-12)
+
+
+# Spec table: T, beta, numerical quantile, provable, printed; log2 and noise of the printed counter at eps = 1
+TABLE = [
+    (2, 0.1, 3.0, 9.1, 9.2),
+    (16, 0.01, 38.7, 83, 589),
+    (1024, 0.01, 189, 354, 5825),
+    (100_000, 1e-6, 678, 1131, 62134),
+]
+
+
+@pytest.mark.parametrize(("horizon", "beta", "quantile", "provable", "printed"), TABLE)
+def test_bounds_reproduce_the_table(horizon, beta, quantile, provable, printed):
+    counter = BinaryCounter.printed(horizon, 1.0, log=LogBase.TWO)
+    scale = counter.noise.scale
+    assert errors.numerical_bound(counter, beta) == pytest.approx(quantile, rel=0.012)
+    assert errors.binary_tail_bound(scale, horizon, beta) == pytest.approx(provable, rel=0.01)
+    assert errors.printed_bound(horizon, 1.0, beta, log=LogBase.TWO) == pytest.approx(printed, rel=0.01)
+    assert errors.numerical_bound(counter, beta) <= errors.provable_bound(counter, beta)
+    assert errors.provable_bound(counter, beta) <= errors.binary_tail_bound(scale, horizon, beta) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("horizon", [2, 3, 4, 8, 16, 128, 1024])
+@pytest.mark.parametrize("beta", [0.1, 0.01, 1e-6])
+@pytest.mark.parametrize("log", LogBase)
+def test_theorem_12_is_true_about_the_error_of_its_own_noise(horizon, beta, log):
+    """Also the theorem's smallest case, T = 2 with ln, where it is nearest to failing."""
+    counter = BinaryCounter.printed(horizon, 1.0, log=log)
+    assert errors.numerical_bound(counter, beta) <= errors.printed_bound(horizon, 1.0, beta, log=log)
+
+
+def test_theorem_12_fails_near_beta_one():
+    """T = 2, log2, beta = 0.95: Pr[max > x] = 1 - (1 - e^-x)^2 at x = 4 ln(1/0.95), in closed form."""
+    x = errors.printed_bound(2, 1.0, 0.95, log=LogBase.TWO)
+    assert 1 - (1 - math.exp(-x)) ** 2 > 0.95
+
+
+def test_the_dropped_factor_four_of_pucb_fails_at_two_and_three_episodes_only():
+    """E with 3H/eps instead of 12H/eps, on the noise of eps/3H, for one counter and beta = 0.01.
+
+    Failing: the exact failure probability of independent outputs 1 and 2 (T = 2), of output 3 alone (T = 3).
+    Holding: the union bound.
+    """
+    beta = 0.01
+
+    def quarter(horizon, base):  # in units of the noise scale
+        counter = BinaryCounter.printed(horizon, 1.0, log=base)
+        return counter, errors.printed_bound(horizon, 1.0, beta, log=base) / 4
+
+    for base in LogBase:
+        counter, bound = quarter(2, base)
+        assert 1 - (1 - math.exp(-bound / counter.noise.scale)) ** 2 > beta
+    counter, bound = quarter(3, LogBase.E)
+    assert errors.laplace_sum_tail(2, bound / counter.noise.scale) > beta
+    for horizon, base in [(4, LogBase.E), (5, LogBase.E), (8, LogBase.E), (3, LogBase.TWO), (4, LogBase.TWO)]:
+        counter, bound = quarter(horizon, base)
+        assert errors.numerical_bound(counter, beta) <= bound
+
+
+COUNTERS = [
+    BinaryCounter(releases=13, noise=Laplace(1.0)),
+    BinaryCounter(releases=13, noise=DiscreteLaplace(1.0)),
+    BinaryCounter(releases=13, noise=Gaussian(1.0)),
+    BinaryCounter(releases=13, noise=DiscreteGaussian(1.0)),
+    HonakerCounter(releases=13, noise=Laplace(1.0)),
+    HonakerCounter(releases=13, noise=DiscreteLaplace(0.3)),
+    HonakerCounter(releases=13, noise=Gaussian(1.0)),
+    ToeplitzCounter(releases=13, noise=Gaussian(1.0)),
+    SingleNoiseCounter(releases=13, eps=1.0),
+]
+
+
+def simulated_errors(counter, trials):
+    stream = Stream(np.zeros(counter.releases))
+    return counter.counts(counter.release(stream, rng=np.random.default_rng(17), size=trials))
+
+
+@pytest.mark.parametrize("counter", COUNTERS, ids=repr)
+@pytest.mark.parametrize("beta", [0.3, 0.02])
+def test_bounds_hold_in_simulation(counter, beta):
+    """Failures are Binomial(n, p) with p <= beta: exact one-sided test, level ALPHA.
+
+    n = 20,000. A bound that fails with probability 1.25 beta (beta = 0.3) or 1.5 beta (0.02) is caught with
+    power > 0.99.
+    """
+    failures = int((np.abs(simulated_errors(counter, 20_000)).max(axis=1) > errors.provable_bound(counter, beta)).sum())
+    assert stats.binomtest(failures, 20_000, beta, alternative="greater").pvalue > ALPHA
+
+
+@pytest.mark.parametrize("counter", [COUNTERS[0], COUNTERS[2], COUNTERS[7]], ids=repr)
+def test_numerical_bound_holds_and_is_not_far_off(counter):
+    """beta = 0.05, n = 40,000: the failure rate is at most beta (exact test, level ALPHA) and above beta/5.
+
+    The second half: failures ~ Binomial(n, p); p <= beta/5 would give more than what is asked for here with
+    probability below 1e-9.
+    """
+    beta, trials = 0.05, 40_000
+    bound = errors.numerical_bound(counter, beta)
+    failures = int((np.abs(simulated_errors(counter, trials)).max(axis=1) > bound).sum())
+    assert stats.binomtest(failures, trials, beta, alternative="greater").pvalue > ALPHA
+    assert stats.binomtest(failures, trials, beta / 5, alternative="greater").pvalue < 1e-9
+
+
+@pytest.mark.parametrize("counter", COUNTERS, ids=repr)
+def test_variances_are_the_simulated_ones(counter):
+    """Mean square over 20,000 trials, 13 outputs; the tolerance of 8 % is more than 6 standard errors."""
+    squares = (simulated_errors(counter, 20_000) ** 2).mean(axis=0)
+    assert squares.mean() == pytest.approx(errors.mean_square_error(counter), rel=0.08)
+    assert math.sqrt(squares.max()) == pytest.approx(errors.worst_deviation(counter), rel=0.08)
+
+
+def test_more_counters_need_a_larger_bound_and_the_union_is_exact():
+    counter = BinaryCounter(releases=1, noise=Laplace(2.0))
+    for many in (1, 10, 1000):
+        assert errors.numerical_bound(counter, 0.1, counters=many) == pytest.approx(2 * math.log(many / 0.1), rel=1e-8)
+
+
+def test_no_noise_has_no_error_and_unknown_sums_are_refused():
+    assert errors.numerical_bound(BinaryCounter.printed(1, 1.0, log=LogBase.E), 0.1) == 0
+    with pytest.raises(ParameterError):
+        errors.numerical_bound(COUNTERS[4], 0.1)
+    for bad in (0.0, 1.0, float("nan")):
+        with pytest.raises(ParameterError):
+            errors.provable_bound(COUNTERS[0], bad)

@@ -1,0 +1,107 @@
+"""Full-tree counter: nodes by brute force, best linear estimate, streaming, ledger."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpverify.base.errors import UsageError
+from dpverify.claims.neighbours import Pair, Relation
+from mechanisms.counters import dyadic
+from mechanisms.counters.binary import BinaryCounter
+from mechanisms.counters.honaker import HonakerCounter, variance_shares
+from mechanisms.counters.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NoNoise
+from mechanisms.counters.stream import Stream
+
+NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0), DiscreteGaussian(2.0)]
+
+
+def brute_nodes(releases):
+    return [(t - 2**i, t) for t in range(1, releases + 1) for i in range(20) if t % 2**i == 0]
+
+
+@pytest.mark.parametrize("releases", range(1, 71))
+def test_nodes_and_prefixes_match_direct_sums(releases):
+    values = np.random.default_rng(releases).integers(0, 2, size=releases).astype(float)
+    counter = HonakerCounter(releases=releases, noise=NoNoise())
+    seen = counter.release(Stream(values), rng=np.random.default_rng(0), size=2)
+    direct = [values[start:end].sum() for start, end in brute_nodes(releases)]
+    assert np.array_equal(seen, [direct, direct])
+    assert len(direct) == 2 * releases - bin(releases).count("1")
+    assert np.allclose(counter.counts(seen), values.cumsum(), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("releases", range(1, 71))
+def test_no_item_lies_in_more_nodes_than_in_the_binary_tree(releases):
+    nodes = brute_nodes(releases)
+    worst = max(sum(start < item <= end for start, end in nodes) for item in range(1, releases + 1))
+    assert worst == dyadic.levels(releases)
+    ledger = HonakerCounter(releases=releases, noise=Laplace(1.0)).ledger
+    twin = BinaryCounter(releases=releases, noise=Laplace(1.0)).ledger
+    for relation in Relation:
+        mine, theirs = (each.events[0].sensitivity.under(relation) for each in (ledger, twin))
+        assert mine == theirs
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("releases", [1, 2, 3, 8, 21])
+def test_streaming_equals_whole_stream_bit_for_bit(noise, releases):
+    values = np.random.default_rng(1).integers(0, 2, size=(releases, 3)).astype(float)
+    counter = HonakerCounter(releases=releases, noise=noise, cells=(3,), touches=3)
+    whole = counter.counts(counter.release(Stream(values), rng=np.random.default_rng(7), size=4))
+    stream = counter.stream(4, rng=np.random.default_rng(7))
+    for t in range(releases):
+        assert np.array_equal(stream.feed(np.broadcast_to(values[t], (4, 3))), whole[:, t])
+    with pytest.raises(UsageError):
+        stream.feed(np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("releases", [1, 2, 3, 7, 8, 13, 16])
+def test_weights_are_those_of_the_linear_map(releases):
+    """The estimator is applied to the unit vectors: its matrix has the stated norms and is unbiased."""
+    counter = HonakerCounter(releases=releases, noise=Laplace(1.0))
+    nodes = brute_nodes(releases)
+    matrix = counter.counts(np.eye(len(nodes))).T  # (R, nodes)
+    l2, sup = counter.weights
+    assert np.allclose(np.linalg.norm(matrix, axis=1), l2, atol=1e-12)
+    assert np.allclose(np.abs(matrix).max(axis=1), sup, atol=1e-12)
+    holds = np.array([[start < item <= end for item in range(1, releases + 1)] for start, end in nodes], dtype=float)
+    assert np.allclose(matrix @ holds, np.tri(releases), atol=1e-12)
+
+
+@pytest.mark.parametrize("releases", [4, 8, 16])
+def test_estimate_of_the_whole_tree_is_the_least_squares_one(releases):
+    """At t = 2^k the estimate from below uses every node: it is the best linear unbiased one (Gauss-Markov)."""
+    nodes = brute_nodes(releases)
+    holds = np.array([[start < item <= end for item in range(1, releases + 1)] for start, end in nodes], dtype=float)
+    best = np.ones(releases) @ np.linalg.inv(holds.T @ holds) @ holds.T
+    mine = HonakerCounter(releases=releases, noise=Laplace(1.0)).counts(np.eye(len(nodes)))[:, -1]
+    assert np.allclose(mine, best, atol=1e-12)
+    assert best @ best == pytest.approx(variance_shares(5)[releases.bit_length() - 1])
+
+
+def test_the_printed_nodes_leave_nothing_to_average():
+    """R nodes for R items: the least-squares estimate from Algorithm 5's own nodes is its own output."""
+    releases = 13
+    holds = dyadic.node_sums(np.eye(releases))
+    assert np.linalg.matrix_rank(holds) == releases == len(holds)
+    assert np.allclose(np.tri(releases) @ np.linalg.inv(holds), dyadic.prefixes(np.eye(releases)), atol=1e-12)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("item", [0, 3, 4])
+def test_likelihood_ratio_is_that_of_the_independent_nodes(noise, item):
+    values = np.array([1.0, 0, 1, 1, 0])
+    changed = values.copy()
+    changed[item] = 1 - changed[item]
+    counter = HonakerCounter(releases=5, noise=noise)
+    seen = counter.release(Stream(values), rng=np.random.default_rng(0), size=30)
+    first, second = (np.array([v[s:e].sum() for s, e in brute_nodes(5)]) for v in (values, changed))
+    direct = noise.log_ratio(seen, first[None], second[None])
+    assert np.allclose(counter.log_ratio(seen, Pair(Stream(values), Stream(changed))), direct, atol=1e-12)
+
+
+def test_calibrated_scale_is_that_of_the_binary_counter():
+    for eps in (0.3, 1.0):
+        assert HonakerCounter.calibrated(31, eps).noise == BinaryCounter.calibrated(31, eps).noise == Laplace(5 / eps)
+        assert Fraction(5) / Fraction(HonakerCounter.calibrated(31, eps).noise.scale) <= Fraction(eps)
