@@ -20,6 +20,8 @@ TOLERANCE in the tables' own units, or RunError is raised: it is checked, not as
 Source: Algorithm 1, line 14 of "Differentially private RL with self-play" (Qiao, Wang 2024).
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -70,7 +72,9 @@ def nash(payoff: npt.ArrayLike) -> tuple[Array, Array]:
 
 def reference(upper: npt.ArrayLike, lower: npt.ArrayLike) -> Array:
     """A CCE (A, B) of one cell from cvxpy and HiGHS, for tests."""
-    import cvxpy as cp
+    import cvxpy
+
+    cp: Any = cvxpy  # untyped
 
     high, low = _tables(upper, lower)
     high, low = _unit(high), _unit(low)
@@ -132,7 +136,8 @@ def _block(high: Array, low: Array) -> Array:
     blocks = gains.reshape(cells, first + second, first * second)
     matrix = sparse.block_diag(list(blocks), format="csr")
     sums = sparse.kron(sparse.eye(cells), np.ones((1, first * second)), format="csr")
-    done = linprog(
+    solve: Any = linprog  # its stubs know no sparse matrices
+    done = solve(
         np.zeros(cells * first * second),
         A_ub=matrix,
         b_ub=np.zeros(matrix.shape[0]),

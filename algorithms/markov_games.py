@@ -92,7 +92,7 @@ class MarkovGame:
         return -backward_induction(law, -pays).values
 
     def gap(self, first: Array, second: Array, *, block: int = 4096) -> Array:
-        """V^{+,nu}_1(s_1) - V^{mu,+}_1(s_1), shape (...): the alpha of an alpha-Nash pair; 0 for an equilibrium only."""
+        """V^{+,nu}_1(s_1) - V^{mu,+}_1(s_1), shape (...): the alpha of an alpha-Nash pair; 0 for equilibria only."""
         lead = first.shape[:-3]
         one, two = first.reshape(-1, *first.shape[-3:]), second.reshape(-1, *second.shape[-3:])
         parts = [
