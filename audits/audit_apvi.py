@@ -9,7 +9,7 @@ import numpy as np
 
 from algorithms.apvi import DPAPVI, PolicyView
 from audits.planted.apvi import OneNoiseForAllSteps
-from dpverify import planted, Subject
+from dpverify import Pair, planted, Subject
 from mechanisms.counts import CountLayout
 from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 from mechanisms.trajectory_pairs import constant, worst_replacement
@@ -22,6 +22,11 @@ rewards = np.array([[[0.2, 0.4], [0.9, 0.1]], [[0.3, 0.5], [1.0, 0.2]]])
 gauss = OfflineTabularGaussian(layout=layout, rho=2.0)
 laplace = OfflineTabularLaplace(layout=layout, eps=2.5)
 pairs = (worst_replacement(constant(layout, 5), 0),)
+first_action = constant(layout, 5).actions.copy()
+first_action[0, 0] = 1
+one_change = (
+    Pair(constant(layout, 5), replace(constant(layout, 5), actions=first_action), name="action 1 in the first step"),
+)
 few = (worst_replacement(constant(layout, 2), 0),)
 
 
@@ -66,6 +71,6 @@ subjects = [
         accounted=False,
     ),
     planted(pure, "add-remove-scale", learner(OfflineTabularLaplace(layout=layout, eps=5.0)), accounted=False),
-    planted(gaussian, "one-noise-for-all-steps", OneNoiseForAllSteps(learner(gauss)), trials=2_000),
+    planted(gaussian, "one-noise-for-all-steps", OneNoiseForAllSteps(learner(gauss)), trials=2_000, pairs=one_change),
     planted(policy, "exact-counts", PolicyView(learner(None)), trials=2_000, accounted=False),
 ]
