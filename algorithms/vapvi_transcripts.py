@@ -68,7 +68,7 @@ class StatisticsView:
         return self.statistics.claim
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> Ledger | None:
         """Per step, jointly: see `OfflineLinear.ledger`."""
         return self.statistics.ledger
 

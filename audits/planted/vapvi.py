@@ -20,6 +20,10 @@ class RawVariance(StatisticsView):
     One user in D' can change sigma2 of a feature, and with it the weight of everybody in D.
     """
 
+    @property
+    def ledger(self) -> None:
+        """Not stated."""
+
     def weights(self, halves: Halves, h: int, following: Array, before: Before) -> Array:
         return self.learner.variance(*self.learner.variance_statistics(halves.variance, h, following), h)
 
@@ -27,6 +31,10 @@ class RawVariance(StatisticsView):
 @dataclass(frozen=True, eq=False)
 class OneDraw(StatisticsView):
     """INCORRECT: noise drawn once before the loop over h, as line 2 reads. True: rho = infinity."""
+
+    @property
+    def ledger(self) -> None:
+        """Not stated."""
 
     def draws(self, size: int, *, rng: np.random.Generator) -> list[StepNoise]:
         return [self.noise.draw(size, rng=rng)] * self.learner.horizon
@@ -43,6 +51,10 @@ class OneDraw(StatisticsView):
 @dataclass(frozen=True, eq=False)
 class BareGram(StatisticsView):
     """INCORRECT: one of the 5H statistics, the second Gram of the last step, has no noise. True: rho = infinity."""
+
+    @property
+    def ledger(self) -> None:
+        """Not stated."""
 
     def draws(self, size: int, *, rng: np.random.Generator) -> list[StepNoise]:
         fresh = super().draws(size, rng=rng)
