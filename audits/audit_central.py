@@ -15,7 +15,7 @@ from mechanisms.trajectory_pairs import absence, constant, worst_replacement
 
 PAPER = "DP-Nash-VI (Qiao and Wang)"
 STATEMENT = "Lemma 5.1: the released counters are eps-DP, hence the Central privatizer is eps-JDP"
-TRIALS = 200_000
+TRIALS = 60_000
 
 two_actions = CountLayout(H=1, S=1, A=2, B=1)  # the smallest instance with D = 4H
 one_step = CountLayout(H=1, S=2, A=1, B=1)  # with a fixed start only the transition changes: D = 2

@@ -23,7 +23,7 @@ from mechanisms.counters import (
 PAPER = "PUCB (Vietri, Balle, Krishnamurthy, Wu)"
 THEOREM_12 = "Theorem 12: the binary mechanism with parameters T, eps is eps-DP"
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE
-TRIALS = 100_000
+TRIALS = 50_000
 
 
 def first_item(length: int, cells: int = 0) -> tuple[Pair, ...]:

@@ -147,7 +147,7 @@ subjects = [
 FAILURE = 0.05  # probability of all bounds of a batch together
 crowd = printed.pairs[0].first
 promises = [
-    raw_promise(printed.target, crowd, FAILURE, name="as-printed-bits, raw", trials=20_000),
+    raw_promise(printed.target, crowd, FAILURE, name="as-printed-bits, raw", trials=200_000),  # true rate 0.047
     assumption_promise(
         printed.target,
         crowd,

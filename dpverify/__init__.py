@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dpverify.accounting.accountant import account as account
     from dpverify.claims.claim import ApproxDP as ApproxDP
     from dpverify.claims.claim import Claim as Claim
     from dpverify.claims.claim import GaussianDP as GaussianDP
@@ -18,10 +19,19 @@ if TYPE_CHECKING:
     from dpverify.claims.neighbours import Unit as Unit
     from dpverify.claims.neighbours import View as View
     from dpverify.trials.target import loop_trials as loop_trials
+    from dpverify.verdicts.audit import audit as audit
+    from dpverify.verdicts.certificate import Certificate as Certificate
+    from dpverify.verdicts.certificate import certify as certify
+    from dpverify.verdicts.record import AuditRecord as AuditRecord
     from dpverify.verdicts.subject import planted as planted
     from dpverify.verdicts.subject import Subject as Subject
 
 _HOMES = {
+    "AuditRecord": "verdicts.record",
+    "account": "accounting.accountant",
+    "audit": "verdicts.audit",
+    "Certificate": "verdicts.certificate",
+    "certify": "verdicts.certificate",
     "ApproxDP": "claims.claim",
     "Claim": "claims.claim",
     "GaussianDP": "claims.claim",

@@ -66,16 +66,17 @@ class Gaussian:
         """The least noise that is (eps, delta)-DP, up to float64 (the analytic Gaussian mechanism).
 
         Balle, Wang 2018, Algorithm 1, as a bisection for the largest mu whose profile, raised by its own
-        rounding error, is at most delta; the end on which that holds is used. Needs delta > 0.
+        rounding error, is at most delta (1 - 1e-9); the end on which that holds is used. The 1e-9 is room for
+        an accountant that rounds up too. Needs delta > 0.
         """
         require.non_negative(eps=eps)
         require.open_unit(delta=delta)
         low, high = 0.0, 1.0
-        while _profile_up(high, eps) <= delta:
+        while _profile_up(high, eps) <= delta * (1 - 1e-9):
             low, high = high, 2 * high
         while high - low > 1e-13 * high:
             middle = (low + high) / 2
-            low, high = (middle, high) if _profile_up(middle, eps) <= delta else (low, middle)
+            low, high = (middle, high) if _profile_up(middle, eps) <= delta * (1 - 1e-9) else (low, middle)
         return cls.for_gdp(low, sensitivity=sensitivity, relation=relation)
 
     @property

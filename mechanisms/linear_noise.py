@@ -9,7 +9,8 @@ Law of W.   W_ii = 2 c Z_ii has variance 4 c^2 z, and W_ij = c (Z_ij + Z_ji) has
             sqrt(sum_i D_ii^2 + 2 sum_{i<j} D_ij^2) = ||D||_F. One Gram therefore costs ||D||_F^2/(8 c^2 z).
 As printed  z = 1/(4 rho_0): rho_0 ||D||_F^2 for c = 1/sqrt 2 and 2 rho_0 ||D||_F^2 for c = 1/2 (both readings
             of the factor are kept; the arithmetic of Lemma D.1 needs c = 1/sqrt 2). Replacing a unit
-            feature changes the Gram by up to ||D||_F^2 = 2: each Gram costs 2 rho_0 (4 rho_0), not the rho_0 of Lemma D.1.
+            feature changes the Gram by up to ||D||_F^2 = 2: each Gram costs 2 rho_0 (4 rho_0), not the
+            rho_0 of Lemma D.1.
 Corrected   z = 1/(2 rho_0) with c = 1/sqrt 2: exactly rho_0.
 
 The paper draws the noise in one line before its loop over h; the proof composes over h, so it must be fresh in

@@ -26,7 +26,9 @@ def rows(ledger: Ledger, relation: Relation) -> tuple[Row, ...]:
 def _rows(event: Event, relation: Relation) -> list[Row]:
     if isinstance(event, Disjoint):
         inner = [row[1:] for branch in event.branches for row in rows(branch, relation)]
-        return [(f"{row[0]} (in one of {len(event.branches)} disjoint groups)", *row[1:]) for row in dict.fromkeys(inner)]
+        return [
+            (f"{row[0]} (in one of {len(event.branches)} disjoint groups)", *row[1:]) for row in dict.fromkeys(inner)
+        ]
     moves = "-"
     words = []
     for field in fields(event):

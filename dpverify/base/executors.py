@@ -49,7 +49,7 @@ def _configured(backend: str, jobs: int) -> Any:
         from ray.util.joblib import register_ray
     except ImportError as error:
         raise UsageError(f"backend {backend!r}: needs the package {backend!r} ({error})") from error
-    register_ray()
+    register_ray()  # type: ignore[no-untyped-call, unused-ignore]
     return parallel_config(backend="ray", n_jobs=jobs)
 
 
@@ -64,12 +64,13 @@ def _dask(jobs: int) -> Any:
         try:
             get_client()
         except ValueError:  # no cluster is active: make a local one for this call
-            own: AbstractContextManager[Any] = LocalCluster(
-                n_workers=jobs, threads_per_worker=1, dashboard_address=None
-            )
+            cluster_of: Any = LocalCluster  # untyped library
+            own: AbstractContextManager[Any] = cluster_of(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
         else:
             own = nullcontext()
-        with own as cluster, Client(cluster) if cluster is not None else nullcontext(), parallel_config(backend="dask"):
-            yield
+        client_of: Any = Client
+        with own as cluster, client_of(cluster) if cluster is not None else nullcontext():
+            with parallel_config(backend="dask"):
+                yield
 
     return session()

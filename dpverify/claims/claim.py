@@ -10,7 +10,6 @@ A claim is a whole privacy profile. Each kind answers three questions about it:
 and carries what makes it a statement: the relation, the unit, the view, the assumptions, the source.
 """
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TYPE_CHECKING
@@ -112,7 +111,7 @@ class PureDP(Claim):
 
     def accuracy_limit(self, wrong: float) -> float:
         """e^eps w, at most 1 - w."""
-        return min(1.0 - wrong, math.exp(self.eps) * wrong)
+        return profiles.response_accuracy_limit(self.eps, 0.0, wrong)
 
     def __str__(self) -> str:
         return f"pure:{self.eps:g}"
@@ -148,7 +147,7 @@ class ApproxDP(Claim):
 
     def accuracy_limit(self, wrong: float) -> float:
         """e^eps w + delta, at most 1 - w."""
-        return min(1.0 - wrong, math.exp(self.eps) * wrong + self.delta)
+        return profiles.response_accuracy_limit(self.eps, self.delta, wrong)
 
     def __str__(self) -> str:
         return f"approx:{self.eps:g},{self.delta:g}"

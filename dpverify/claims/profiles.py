@@ -38,6 +38,11 @@ def response_eps(eps0: float, delta0: float, delta: float) -> float:
     return eps0 + math.log1p(-gap) if gap < -math.expm1(-eps0) else 0.0
 
 
+def response_accuracy_limit(eps0: float, delta0: float, wrong: float) -> float:
+    """e^eps0 w + delta0, at most 1 - w."""
+    return min(1.0 - wrong, math.exp(min(eps0, 700.0)) * wrong + delta0)
+
+
 def gaussian_delta(mu: float, eps: float) -> float:
     """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle, Wang 2018, Theorem 8)."""
     require.non_negative(eps=eps)
@@ -77,7 +82,7 @@ def zcdp_accuracy_limit(rho: float, wrong: float) -> float:
     Data processing: the event of a right guess is a post-processing of the output. A finite set of
     orders is checked, which only enlarges the set of allowed c; the bisection returns its upper end.
     """
-    if wrong <= 0:
+    if not 0 < wrong < 1:
         return 0.0
 
     def excess(c: float) -> float:

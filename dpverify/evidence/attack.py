@@ -114,7 +114,7 @@ def choose(
     `gain(right, wrong, trials, side)` predicts the certified bound for arrays of expected counts.
     """
     agreement = np.where(first, fitted.values, -fitted.values)
-    orientation = 1 if _bounded(agreement).mean() >= 0 else -1
+    orientation = -1 if _bounded(agreement).sum() < 0 else 1
     values = orientation * fitted.values
     best: tuple[float, Attack] | None = None
     for side in sides:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dpverify.claims.claim import Claim
 from dpverify.evidence import curve_power, power
 from dpverify.evidence.attack import Attack, Side
+from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.choose import choose_test
 from dpverify.evidence.bounds.curve import CurveTest
 from dpverify.evidence.bounds.protocol import BoundTest
@@ -30,7 +31,12 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
     event, fraction = tally.pooled(attack.event), attack.event_fraction
     if is_curve(claim):
-        curve = CurveTest(claim, abstains=attack.side is not Side.ALWAYS)
+        curve = CurveTest(
+            claim,
+            abstains=attack.side is not Side.ALWAYS,
+            nuisance_level=significance / 50,
+            order_level=significance,
+        )
         eps_lower = curve.eps_lower(event, delta=claim.delta, significance=significance)
         number_lower, name = curve.number_lower(event, significance=significance), curve.name
         number = curve_power.detectable_number(
@@ -58,9 +64,9 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
 def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:
     """(trials, eps_lower) after each prefix of the certifying trials: for plots; one look is the certificate.
 
-    Claims about a whole profile are drawn with the two-step test, which is a little below the curve test.
+    Drawn with the plain test of the event, which can be a little below the certificate's own test.
     """
-    test = ThresholdTest(attack.event) if is_curve(claim) else _test(attack, claim, significance)
+    test = ThresholdTest(attack.event) if is_curve(claim) or claim.delta > 0 else BinomialTest(attack.event)
     return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
 
 

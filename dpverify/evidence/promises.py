@@ -98,10 +98,23 @@ class PromiseCheck:
     witness: dict[str, Any] | None
     seed: int
     block: int
+    expected: str
+    paper: str = ""
+    statement: str = ""
+
+    @property
+    def as_expected(self) -> bool:
+        """True where the verdict is the one that the promise's author wrote down."""
+        return self.verdict == self.expected
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return asdict(self)
+        """Plain values for a report, with `as_expected`."""
+        return {**asdict(self), "as_expected": self.as_expected}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "PromiseCheck":
+        """Inverse of `to_dict`."""
+        return cls(**{name: plain[name] for name in cls.__dataclass_fields__ if name in plain})
 
     def __str__(self) -> str:
         reach = "nothing" if self.detectable_rate is None else f"a failure rate of {self.detectable_rate:.3g}"
@@ -155,6 +168,9 @@ def check_promise(
         witness=witness,
         seed=seed,
         block=promise.block,
+        expected=promise.expected,
+        paper=promise.paper,
+        statement=promise.statement,
     )
 
 

@@ -1,13 +1,19 @@
-"""The command line: `dpverify audit`, `dpverify report`. Parses, delegates, sets the exit code."""
+"""The command line: `dpverify audit`, `dpverify report`. Parses, delegates, sets the exit code.
 
+Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
+"""
+
+import shlex
 import sys
+import traceback
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dpverify.base.errors import DpverifyError, EXIT_USAGE
+from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
+from dpverify.faces.options import DEFAULT_JOBS, DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
 app = typer.Typer(
     help="Checks differential-privacy claims instead of repeating them.",
@@ -26,27 +32,37 @@ class Backend(str, Enum):  # noqa: UP042 - typer shows the values of a plain str
 
 
 Paths = Annotated[list[Path], typer.Argument(help="Folders with audit_*.py files, or such files.", show_default=False)]
-Json = Annotated[Path | None, typer.Option("--json", metavar="F", help="Write records as JSON.")]
-Html = Annotated[Path | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
+Expression = Annotated[
+    str, typer.Option("-k", metavar="EXPR", help="Only subjects whose name matches, e.g. 'local and not printed'.")
+]
+OnlyList = Annotated[bool, typer.Option("--list", help="List the subjects and stop.")]
+Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write records as JSON.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
+Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
+Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
+Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
 
 
 @app.command()
 def audit(
     paths: Paths,
-    expression: Annotated[
-        str, typer.Option("-k", metavar="EXPR", help="Only subjects whose name matches, e.g. 'local and not printed'.")
-    ] = "",
-    only_list: Annotated[bool, typer.Option("--list", help="List the subjects and stop.")] = False,
-    trials: Annotated[int | None, typer.Option(help="Trials per pair; default: each subject's own.")] = None,
-    significance: Annotated[float, typer.Option(help="Family-wise error of the whole suite.")] = 0.05,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of every random stream; default 20260, so runs repeat.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
-    backend: Annotated[Backend, typer.Option(help="Where the workers are.")] = Backend.loky,
-    sequential: Annotated[bool, typer.Option("--sequential", help="Stop each audit once decided.")] = False,
+    expression: Expression = "",
+    only_list: OnlyList = False,
+    trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"])] = None,
+    significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
+    backend: Annotated[Backend, typer.Option(help=HELP["backend"])] = Backend.loky,
+    sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
     json: Json = None,
     html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
+    quiet: Quiet = False,
+    scorecard: Annotated[
+        bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")
+    ] = False,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 
@@ -54,70 +70,165 @@ def audit(
     3 inconclusive or failed run.
     """
     from dpverify.faces import console
+    from dpverify.faces.report import files
     from dpverify.verdicts.discovery import discover
     from dpverify.verdicts.suite import run_suite, Settings
 
-    subjects = discover(paths, expression)
-    if only_list:
-        console.show_list(subjects)
-        return
     settings = Settings(
-        seed=DEFAULT_SEED if seed is None else seed,
+        seed=seed,
         significance=significance,
         trials=trials,
         jobs=jobs,
         backend=backend.value,
         sequential=sequential,
     )
-    with console.progress(subjects) as listener:
-        result = run_suite(subjects, settings, listener)
-    console.show_result(result)
-    _write(result, json, html)
+    agenda = discover(paths, expression)
+    if scorecard:
+        agenda = agenda.of_papers()
+    if only_list:
+        console.show_list(agenda)
+        return
+    outputs = Outputs(json, html, markdown, junit)
+    files.check(outputs)
+    with console.progress(agenda, settings, quiet=quiet) as watcher:
+        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises)
+    (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
+    files.write(result, outputs)
     raise typer.Exit(result.exit_code)
-
-
-DEFAULT_SEED = 20260
 
 
 @app.command()
 def report(
     results: Annotated[Path, typer.Argument(help="A file written by --json.", show_default=False)],
+    json: Json = None,
     html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Show the records of an earlier run again; rendering computes no evidence."""
+    """Show the records of an earlier run again; rendering computes no evidence. Same exit codes as audit."""
     from dpverify.faces import console
+    from dpverify.faces.report import files
     from dpverify.faces.report.as_json import load
 
     result = load(results)
-    console.show_result(result)
-    _write(result, None, html)
+    outputs = Outputs(json, html, markdown, junit)
+    files.check(outputs)
+    console.show_result(result, quiet=quiet)
+    files.write(result, outputs)
     raise typer.Exit(result.exit_code)
 
 
-def _write(result: "object", json: Path | None, html: Path | None) -> None:
-    from dpverify.faces.report import as_html, as_json
-    from dpverify.verdicts.suite import SuiteResult
+class RelationName(str, Enum):  # noqa: UP042
+    """Which datasets are neighbours."""
 
-    assert isinstance(result, SuiteResult)
-    for path, render in ((json, as_json.dumps), (html, as_html.render)):
+    replace_one = "replace"
+    add_remove = "add-remove"
+
+
+class ViewName(str, Enum):  # noqa: UP042
+    """What the adversary sees."""
+
+    central = "central"
+    joint = "joint"
+    local = "local"
+    shuffle = "shuffle"
+
+
+@app.command()
+def certify(
+    subject: Annotated[
+        str,
+        typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class."),
+    ],
+    claim: Annotated[str, typer.Option(metavar="CLAIM", help="pure:EPS, approx:EPS,DELTA, zcdp:RHO or gdp:MU.")],
+    pairs: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="Neighbouring pairs; default: the object's own.")
+    ] = None,
+    relation: Annotated[RelationName, typer.Option(help="Which datasets are neighbours.")] = RelationName.replace_one,
+    view: Annotated[ViewName, typer.Option(help="What the adversary sees of a release.")] = ViewName.central,
+    trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
+    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.05,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
+    html: Html = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.")] = False,
+) -> None:
+    """Account, audit and check one mechanism or privatizer, and write its certificate.
+
+    Exit code: 0 nothing speaks against the claim (the output says whether it is proved), 1 the claim is refuted,
+    the ledger contradicted or a promise broken, 2 usage, 3 inconclusive, not proved by its ledger, or failed.
+    """
+    from dpverify.claims.claim import parse_claim
+    from dpverify.claims.neighbours import Relation, View
+    from dpverify.faces import console, loading
+    from dpverify.faces.report import certificate_page, files
+    from dpverify.verdicts.certificate import certify as certified
+
+    neighbours = Relation.REPLACE_ONE if relation is RelationName.replace_one else Relation.ADD_OR_REMOVE_ONE
+    stated = parse_claim(claim, relation=neighbours, view=View(view.value))
+    outputs = Outputs(json, html)
+    files.check(outputs)
+    words = ["dpverify", "certify", subject, "--claim", claim, *(["--pairs", pairs] if pairs else [])]
+    words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
+    words += ["--significance", repr(significance), "--seed", str(seed)]
+    certificate = certified(
+        loading.load_subject(subject),
+        claim=stated,
+        pairs=None if pairs is None else loading.load(pairs),
+        trials=trials,
+        significance=significance,
+        seed=seed,
+        jobs=jobs,
+        name=subject.rpartition(":")[2],
+        command=shlex.join(words),
+    )
+    if not (quiet and certificate.certified):
+        console.show_certificate(certificate)
+    for path, render in ((json, certificate_page.render_json), (html, certificate_page.render)):
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(render(result), encoding="utf-8")
+            Path(path).write_text(render(certificate), encoding="utf-8")
+    raise typer.Exit(certificate.exit_code)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns its exit code; every expected error is one line on stderr."""
+    try:
+        code: Any = app(arguments, prog_name="dpverify", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except DpverifyError as error:
+        return _complain(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain("interrupted; no verdict", 130)
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stderr.close()
+        return EXIT_FAILED
+    except Exception as error:
+        if hasattr(error, "format_message"):  # what the parser raises, wherever its class lives
+            return _usage(error)
+        traceback.print_exc()  # a bug of ours: never the exit code of a refuted claim
+        return EXIT_FAILED
+
+
+def _usage(error: Any) -> int:
+    message = " ".join(str(error.format_message()).split())
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return EXIT_USAGE
+    end = "" if message.endswith("?") else "."
+    return _complain(f"{message.rstrip('.')}{end} See dpverify --help.", EXIT_USAGE)
+
+
+def _complain(message: str, code: int) -> int:
+    print("dpverify: " + " ".join(message.split()), file=sys.stderr)
+    return code
 
 
 def main() -> None:
-    """Entry point: errors become one line on stderr and their exit code."""
-    try:
-        app()
-    except DpverifyError as error:
-        print(f"dpverify: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("dpverify: interrupted; no verdict", file=sys.stderr)
-        sys.exit(130)
+    """Entry point."""
+    sys.exit(run())
 
-
-__all__ = ["EXIT_USAGE", "app", "main"]
 
 if __name__ == "__main__":
     main()

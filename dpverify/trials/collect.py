@@ -26,6 +26,7 @@ FIRST, SECOND, COINS = 0, 1, 2  # the arms' streams, and the coins'
 BLOCK = 1 << 16  # trials in a block of scalars
 BLOCK_ITEMS = 1 << 22  # numbers in a block of larger outputs
 SMALLEST_BLOCK = 64
+FEWEST_BLOCKS = 16  # for local workers
 
 Result = TypeVar("Result")
 
@@ -67,6 +68,10 @@ class Experiment:
         rng = stream(self.seed, stage, index, arm)
         return release_outcomes(self.target, data, self.form, rng=rng, size=size)
 
+    def no_outcomes(self) -> Outcomes:
+        """Zero trials of this form."""
+        return release_outcomes(self.target, None, self.form, rng=stream(self.seed, Stage.SHAPE), size=0)
+
     def blocks(self, trials: int) -> list[tuple[int, int]]:
         """(index, size) of every block of a run of `trials`."""
         full, rest = divmod(trials, self.block)
@@ -87,7 +92,10 @@ class SelectionTrials:
 def select(experiment: Experiment, trials: int, *, jobs: int = 1, backend: str = "loky") -> SelectionTrials:
     """`trials` selection trials, held in memory."""
     run = partial(_run, experiment, Stage.SELECT)
-    blocks = list(ordered_map(run, experiment.blocks(trials), jobs=jobs, backend=backend))
+    plan = experiment.blocks(trials)
+    blocks = list(ordered_map(run, plan, jobs=_workers(plan, jobs, backend), backend=backend))
+    if not blocks:
+        return SelectionTrials(experiment.no_outcomes(), np.zeros(0, bool))
     first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in blocks])
     return SelectionTrials(concatenate([arm for pair in blocks for arm in pair]), first)
 
@@ -106,9 +114,14 @@ def estimate(
     """
     work = partial(_summarise, experiment, summarise)
     blocks = experiment.blocks(trials)
-    results = ordered_map(work, blocks, jobs=jobs, backend=backend)
+    results = ordered_map(work, blocks, jobs=_workers(blocks, jobs, backend), backend=backend)
     for (_, size), result in zip(blocks, results, strict=True):
         yield size, result
+
+
+def _workers(blocks: list[tuple[int, int]], jobs: int, backend: str) -> int:
+    """One for a handful of blocks: starting local processes takes longer than running them."""
+    return 1 if backend == "loky" and len(blocks) < FEWEST_BLOCKS else jobs
 
 
 def _run(experiment: Experiment, stage: Stage, block: tuple[int, int]) -> tuple[Outcomes, Outcomes]:

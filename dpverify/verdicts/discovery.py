@@ -1,16 +1,21 @@
-"""Finding audits: files `audit_*.py` with a module-level list `subjects`, as pytest finds tests.
+"""Finding audits: files `audit_*.py` with module-level lists `subjects` and `promises`, as pytest finds tests.
 
 The folder that holds the outermost package of a file (the file's own folder, when that is no package) goes
 on `sys.path`, so that an audit file may import its neighbours.
 """
 
+import difflib
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from dpverify.base.errors import DiscoveryError
+from dpverify.evidence.promises import Promise
 from dpverify.verdicts.subject import Subject
 
 PATTERN = "audit_*.py"
@@ -37,24 +42,58 @@ def load_subjects(file: Path) -> list[Subject]:
     module = _import(file)
     subjects = getattr(module, "subjects", None)
     if not isinstance(subjects, Sequence) or not all(isinstance(each, Subject) for each in subjects):
-        raise DiscoveryError(f"{file}: must define `subjects`, a list of dpverify.Subject")
+        raise DiscoveryError(f"{_shown(file)}: must define `subjects`, a list of dpverify.Subject")
     names = [subject.name for subject in subjects]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise DiscoveryError(f"{file}: two subjects are called {sorted(repeated)[0]!r}")
+        raise DiscoveryError(f"{_shown(file)}: two subjects are called {sorted(repeated)[0]!r}")
     return [subject.found(f"{stem_of(file)}/{subject.name}", _shown(file)) for subject in subjects]
 
 
-def discover(paths: Iterable[Path], expression: str = "") -> list[Subject]:
-    """All subjects under `paths` whose name matches `expression` (see `matches`)."""
+def load_promises(file: Path) -> list[Promise]:
+    """The file's promises about utility (a list that may be missing), named `stem/name`."""
+    promises = getattr(_import(file), "promises", [])
+    if not isinstance(promises, Sequence) or not all(isinstance(each, Promise) for each in promises):
+        raise DiscoveryError(f"{_shown(file)}: `promises` must be a list of dpverify.evidence.promises.Promise")
+    return [replace(each, name=f"{stem_of(file)}/{each.name}") for each in promises]
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """What a suite has to look into."""
+
+    subjects: tuple[Subject, ...]
+    promises: tuple[Promise, ...] = ()
+
+    def of_papers(self) -> "Agenda":
+        """What a paper states, without planted bugs: the scorecard."""
+        subjects = tuple(each for each in self.subjects if each.paper and not each.planted)
+        if not subjects:
+            raise DiscoveryError("no scorecard: no subject names the `paper` it comes from")
+        return Agenda(subjects, tuple(each for each in self.promises if each.paper))
+
+
+def discover(paths: Iterable[Path], expression: str = "") -> Agenda:
+    """All subjects and promises under `paths` whose name matches `expression` (see `matches`)."""
     paths = list(paths)
-    subjects = [subject for file in find_files(paths) for subject in load_subjects(file)]
-    exact = [subject for subject in subjects if subject.name == expression]  # a whole name means itself only
-    chosen = exact or [subject for subject in subjects if matches(subject.name, expression)]
-    if not chosen:
+    files = find_files(paths)
+    subjects = _chosen([subject for file in files for subject in load_subjects(file)], expression)
+    promises = _chosen([promise for file in files for promise in load_promises(file)], expression)
+    if not subjects and not promises:
         where = ", ".join(str(path) for path in paths)
-        raise DiscoveryError(f"no audits found in {where}" + (f" matching {expression!r}" if expression else ""))
-    return chosen
+        names = [each.name for file in files for each in load_subjects(file)]
+        names += [each.name for file in files for each in load_promises(file)]
+        what = f" matching {expression!r}{_meant(expression, names)}" if expression else ""
+        raise DiscoveryError(f"no audits found in {where}{what}")
+    return Agenda(tuple(subjects), tuple(promises))
+
+
+Named = TypeVar("Named", Subject, Promise)
+
+
+def _chosen(found: list[Named], expression: str) -> list[Named]:
+    exact = [each for each in found if each.name == expression]  # a whole name means itself only
+    return exact or [each for each in found if matches(each.name, expression)]
 
 
 def matches(name: str, expression: str) -> bool:
@@ -68,6 +107,16 @@ def matches(name: str, expression: str) -> bool:
 def stem_of(file: Path) -> str:
     """`local` for audits/audit_local.py."""
     return file.stem.removeprefix("audit_")
+
+
+def _meant(expression: str, names: list[str]) -> str:
+    """A suggestion for a mistyped name or word."""
+    parts = {part for name in names for part in (name, *name.replace("!", "/").split("/"))}
+    for word in (expression, *expression.split()):
+        near = difflib.get_close_matches(word.casefold(), sorted(parts), n=1, cutoff=0.6)
+        if near and word.casefold() not in near[0].casefold():
+            return f"; did you mean {near[0]!r}?"
+    return "; --list shows the names"
 
 
 def _shown(file: Path) -> str:
@@ -98,5 +147,15 @@ def _import(file: Path) -> ModuleType:
         raise DiscoveryError(f"{file}: a module {name!r} is loaded already from {known.__file__}; rename one of them")
     try:
         return import_module(name)
-    except Exception as error:  # whatever foreign code raises on import
-        raise DiscoveryError(f"{file}: cannot be loaded ({type(error).__name__}: {error})") from error
+    except (Exception, SystemExit) as error:  # whatever foreign code raises on import
+        sys.modules.pop(name, None)
+        where = f"{_shown(file)}:{_line(error, file)}".rstrip(":")
+        raise DiscoveryError(f"{where}: cannot be loaded ({type(error).__name__}: {error})") from error
+
+
+def _line(error: BaseException, file: Path) -> str:
+    """The line of `file` that the error came through; "" where it did not."""
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return str(error.lineno)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return str(frames[-1].lineno) if frames else ""

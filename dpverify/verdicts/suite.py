@@ -1,20 +1,25 @@
 """Many subjects, one family-wise error.
 
-Every audit of a suite gets an equal share of the significance (Bonferroni over subjects and pairs), fixed
-before anything is run. So with probability at least 1 - significance *all* certified lower bounds of the
-suite are true at once, however the audits depend on each other - not only the verdicts.
+Every audit and every check of a promise gets an equal share of the significance (Bonferroni over pairs and
+promises), fixed before anything is run. So with probability at least 1 - significance *all* certified bounds
+of the suite are true at once, however the audits depend on each other - not only the verdicts.
 """
 
 import platform
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from dpverify.base import require
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.base.executors import ordered_map
 from dpverify.base.seeding import derive
+from dpverify.evidence.promises import check_promise, OPEN, Promise, PromiseCheck
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.subject import Subject
@@ -38,14 +43,16 @@ class SuiteResult:
     seed: int
     family_wise_error: float
     environment: dict[str, str]
+    promises: tuple[PromiseCheck, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """1 where a verdict or account is not as expected, else 3 where something has no result, else 0."""
-        conclusive = [record for record in self.records if record.verdict is not Verdict.INCONCLUSIVE]
-        if not all(record.as_expected for record in conclusive):
+        results: list[AuditRecord | PromiseCheck] = [*self.records, *self.promises]
+        conclusive = [each for each in results if each.verdict not in (Verdict.INCONCLUSIVE, OPEN)]
+        if not all(each.as_expected for each in conclusive):
             return EXIT_UNEXPECTED
-        if self.failures or len(conclusive) < len(self.records) or not self.records:
+        if self.failures or not results or not all(each.as_expected for each in results):
             return EXIT_FAILED
         return EXIT_OK
 
@@ -69,18 +76,27 @@ class Settings:
             require.integer(at_least=1, trials=self.trials)
 
 
-Listener = Callable[[AuditRecord | Failure], None]
+Outcome = AuditRecord | PromiseCheck | Failure
+Listener = Callable[[Outcome], None]
+Ticker = Callable[[str, int], None]  # told the subject and the number of its trials that were just finished
 
 
-def run_suite(subjects: Sequence[Subject], settings: Settings, listener: Listener | None = None) -> SuiteResult:
+def run_suite(
+    subjects: Sequence[Subject],
+    settings: Settings,
+    listener: Listener | None = None,
+    ticker: Ticker | None = None,
+    promises: Sequence[Promise] = (),
+) -> SuiteResult:
     """Audits every subject on every of its pairs; a subject's record is that of its most telling pair.
+    Then checks every promise.
 
     With several jobs the subjects run side by side. A subject's seed depends on the suite's seed and its
-    name only, so one subject can be run again alone.
+    name only, so one subject can be run again alone. `ticker` hears of trials where they run in this process.
     """
-    level = settings.significance / sum(len(subject.pairs) for subject in subjects)
-    results: list[AuditRecord | Failure] = []
-    for result in _results(subjects, settings, level):
+    level = settings.significance / (sum(len(subject.pairs) for subject in subjects) + len(promises))
+    results: list[Outcome] = []
+    for result in chain(_results(subjects, settings, level, ticker), _checks(promises, settings, level)):
         results.append(result)
         if listener is not None:
             listener(result)
@@ -90,15 +106,37 @@ def run_suite(subjects: Sequence[Subject], settings: Settings, listener: Listene
         seed=settings.seed,
         family_wise_error=settings.significance,
         environment=environment(),
+        promises=tuple(each for each in results if isinstance(each, PromiseCheck)),
     )
 
 
-def _results(subjects: Sequence[Subject], settings: Settings, level: float) -> Iterator[AuditRecord | Failure]:
+def _checks(promises: Sequence[Promise], settings: Settings, level: float) -> Iterator[PromiseCheck | Failure]:
+    check = partial(_check, seed=settings.seed, level=level)
+    yield from ordered_map(check, promises, jobs=settings.jobs, backend=settings.backend)
+
+
+def _check(promise: Promise, *, seed: int, level: float) -> PromiseCheck | Failure:
+    """A promise keeps its own number of trials: it was chosen for the power against its probability."""
+    try:
+        return check_promise(promise, seed=derive(seed, promise.name), significance=level)
+    except Exception as error:
+        return Failure(promise.name, _told(error))
+
+
+def _results(
+    subjects: Sequence[Subject], settings: Settings, level: float, ticker: Ticker | None
+) -> Iterator[AuditRecord | Failure]:
     if len(subjects) == 1:  # nothing to run side by side: its blocks are spread over the workers instead
-        yield _run(_Task(subjects[0], settings, level))
+        yield _run(_Task(subjects[0], settings, level, ticker))
         return
-    tasks = [_Task(subject, replace(settings, jobs=1, backend="loky"), level) for subject in subjects]
+    here = ticker if (settings.jobs, settings.backend) == (1, "loky") else None
+    tasks = [_Task(subject, replace(settings, jobs=1, backend="loky"), level, here) for subject in subjects]
     yield from ordered_map(_run, tasks, jobs=settings.jobs, backend=settings.backend)
+
+
+def run_subject(subject: Subject, settings: Settings, level: float) -> AuditRecord | Failure:
+    """One subject of a suite, each of its pairs at significance `level`."""
+    return _run(_Task(subject, settings, level))
 
 
 @dataclass(frozen=True)
@@ -106,6 +144,7 @@ class _Task:
     subject: Subject
     settings: Settings
     level: float
+    ticker: Ticker | None = None
 
 
 def _run(task: _Task) -> AuditRecord | Failure:
@@ -124,12 +163,21 @@ def _run(task: _Task) -> AuditRecord | Failure:
                 jobs=settings.jobs,
                 backend=settings.backend,
                 ledger=subject.ledger,
+                progress=None if task.ticker is None else partial(task.ticker, subject.name),
             )
             for index, pair in enumerate(subject.pairs)
         ]
-    except DpverifyError as error:
-        return Failure(subject.name, str(error))
+    except Exception as error:
+        return Failure(subject.name, _told(error))
     return _labelled(_most_telling(records), subject, seconds=sum(record.seconds for record in records))
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, in one line. Anything but our own errors is foreign code or a bug of ours: with its place."""
+    if isinstance(error, DpverifyError):
+        return str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
 
 
 def _most_telling(records: list[AuditRecord]) -> AuditRecord:

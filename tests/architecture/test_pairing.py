@@ -9,6 +9,14 @@ WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
     "mechanisms/sampling": "noise samplers, tested against their laws",
     "mechanisms/quadrature": "integrals for exact log ratios",
     "mechanisms/secure": "a source of randomness",
+    "mechanisms/privatizer": "the protocol of privatizers",
+    "mechanisms/counts": "count arrays and their layout",
+    "mechanisms/trajectories": "datasets",
+    "mechanisms/trajectory_pairs": "neighbouring datasets",
+    "mechanisms/noise_sums": "sums of noise, tested against their laws",
+    "mechanisms/calibration": "a search over audited mechanisms",
+    "mechanisms/linear_costs": "closed forms for offline_linear",
+    "mechanisms/linear_noise": "the noise of offline_linear, audited there",
 }
 WITHOUT_STEM: dict[str, str] = {}  # audits about a claim that has no module of its own, with the reason
 

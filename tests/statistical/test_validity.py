@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpverify.claims.claim import ApproxDP, GaussianDP, ZCDP
+from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.bounds import (
     BinomialTest,
     ConvolutionTest,
@@ -186,12 +186,24 @@ def test_curve_keeps_its_level_on_its_own_curve(claim):
         assert error_of_monotone(rejects, n, c, w, mass=1e-3) <= ALPHA
 
 
-def test_curve_certifies_eps_of_a_mechanism_validly():
+@pytest.mark.parametrize("one_sided", [False, True])
+def test_curve_certifies_eps_of_a_mechanism_validly(one_sided):
     n, eps, delta = 60, 1.0, 0.02
     test = CurveTest(GaussianDP(1.0))
-    c, w = boundary(eps, delta, 0.4)
+    c, w = boundary(eps, delta / 2 if one_sided else delta, 0.4)
 
     def rejects(v, j):
-        return test.p_value(Tally.of(v, j, n), eps=eps, delta=delta) <= ALPHA
+        return test.p_value(Tally.of(v, j, n, one_sided=one_sided), eps=eps, delta=delta) <= ALPHA
 
     assert error_of_monotone(rejects, n, c, w, mass=1e-3) <= ALPHA
+
+
+def test_an_event_that_nearly_always_happens_refutes_no_true_claim():
+    # one-sided: Q(E) = 0.8 and P(E) = 1 - 0.2 e^-eps, the most that eps-DP allows there
+    n, claim = 60, PureDP(0.3)
+    test = CurveTest(claim)
+
+    def rejects(v, j):
+        return test.claim_p_value(Tally.of(v, j, n, one_sided=True)) <= ALPHA
+
+    assert error_of_monotone(rejects, n, (1 - 0.2 * math.exp(-0.3)) / 2, 0.4, mass=1e-3) <= ALPHA

@@ -62,8 +62,8 @@ def test_threshold_is_the_formula_of_its_docstring():
 
 
 def test_convolution_is_the_sum_of_its_docstring():
-    n, v, w, delta = 300, 40, 12, 0.01
-    for eps in (0.0, 0.5, 1.0):
+    n, w = 300, 12
+    for v, delta, eps in ((40, 0.01, 0.0), (40, 0.01, 1.0), (18, 0.04, 0.5), (5, 0.01, 0.5)):
         r = special.expit(eps)
         naive = sum(stats.binom.pmf(k, n, delta) * stats.binom.sf(v - k - 1, v + w, r) for k in range(n + 1))
         assert p_value(ConvolutionTest(), v, w, n, delta, eps) == pytest.approx(naive, rel=1e-10)

@@ -19,9 +19,8 @@ from dpverify.evidence.bounds import (
     UnconditionalTest,
     WeightedTest,
 )
-from dpverify.evidence.bounds.curve import curve_limit
-from dpverify.evidence.bounds.region import blocks, Region
-from dpverify.evidence.bounds.unconditional import response_limit
+from dpverify.evidence.bounds.limits import curve_limit, response_limit
+from dpverify.evidence.bounds.region import _largest_on_cell, blocks, Region
 from dpverify.evidence.tally import Tally
 
 
@@ -49,8 +48,30 @@ def test_region_bound_is_above_every_null_point_and_close_to_the_worst(coarse):
     assert max(points) <= bound <= (1.08 if coarse else 1.02) * max(points)  # blocks here are coarser than in use
 
 
+def test_what_the_window_leaves_out_is_added_back():
+    n, low, high = 400, 0.01, 0.06
+    whole, part = np.arange(0, 70), np.arange(14, 40)
+    exact = Region(n, whole, 70, 25 + 3 * whole, low, high)
+    bound = Region(n, part, 40, 25 + 3 * part, low, high).worst_probability(response_limit(0.9, 0.02))
+    limit = response_limit(0.9, 0.02)
+    assert bound >= max(probability(exact, float(limit(np.array([w]))[0]), w) for w in np.linspace(low, high, 24))
+
+
+def test_region_bound_covers_the_kink_of_a_limit_that_is_cut_off():
+    n, low, high = 50, 0.01, 0.2
+    j, end = blocks(3, n, low, high)
+    region, limit = Region(n, j, end, 44 + j, low, high), response_limit(3.0, 0.3)
+    kink = 0.7 / (1 + math.exp(3.0))  # e^3 w + 0.3 = 1 - w
+    points = [probability(region, float(limit(np.array([w]))[0]), w) for w in (low, 0.9 * kink, kink, 1.1 * kink)]
+    assert max(points) == points[2]
+    assert _largest_on_cell(limit, np.array([low]), np.array([high]))[0] >= limit(np.array([kink]))[0]
+    assert points[2] <= region.worst_probability(limit) <= 1.05 * points[2]
+
+
 def test_region_holds_the_observed_outcome():
-    for right, wrong, n, delta in ((50, 0, 10**5, 1e-5), (300, 150, 5000, 1e-3), (40000, 20000, 10**6, 1e-6)):
+    cases = [(50, 0, 10**5, 1e-5), (300, 150, 5000, 1e-3), (40000, 20000, 10**6, 1e-6)]
+    cases.append((32, 3, 1000, 0.03))  # here the order alone would not be monotone in the wrong guesses
+    for right, wrong, n, delta in cases:
         region = UnconditionalTest()._region(Tally.of(right, wrong, n), delta)
         k = np.searchsorted(region.wrong, wrong, side="right") - 1
         assert region.least_right[k] <= right < region.least_right[k] + max(3, 0.02 * right)
@@ -70,6 +91,7 @@ def test_nuisance_level_bounds_every_p_value():
     assert UnconditionalTest().eps_lower(tally, delta=1e-3, significance=1e-4) == 0.0  # cannot be reached
     small = UnconditionalTest(nuisance_level=1e-6, order_level=1e-4)
     assert small.eps_lower(tally, delta=1e-3, significance=1e-4) > 3
+    assert CurveTest(PureDP(0.1)).claim_p_value(tally) == pytest.approx(1e-3, rel=1e-5)
 
 
 def test_weighted_with_equal_weights_is_the_convolution_test():
@@ -125,6 +147,14 @@ def test_one_sided_curve_allows_more_than_half_of_everything():
     # guessing one dataset always: P(E) = Q(E) = 1, so right and wrong are 1/2 each under any claim
     limit = curve_limit(PureDP(0.5), 0.4, 0.5, one_sided=True)
     assert limit(np.array([0.5]))[0] == 0.5
+
+
+def test_an_impossible_surplus_of_right_guesses_is_ordered_too():
+    # a one-sided rule is right in at most half of the trials; chance may still show more
+    tally = Tally(100, np.array([80]), np.array([3]), one_sided=True)
+    for claim in (PureDP(0.3), GaussianDP(1.0), ApproxDP(1.0, 0.01)):
+        assert 1 < CurveTest(claim).number_lower(tally, significance=0.05) < 10
+        assert CurveTest(claim).claim_p_value(tally) < 0.05
 
 
 def test_curve_agrees_with_the_unconditional_test_of_the_same_hypothesis():

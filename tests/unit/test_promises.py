@@ -1,5 +1,6 @@
 """Checks of promised error bounds: verdicts, their error rates, their power, determinism, invariants."""
 
+import json
 import math
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpverify.evidence.promises import (
     OPEN,
     Outcomes,
     Promise,
+    PromiseCheck,
     rate_bounds,
 )
 from mechanisms.count_promises import assumption_promise, raw_promise
@@ -82,6 +84,8 @@ def test_power_statement_admits_when_nothing_can_be_caught():
 def test_equal_seeds_give_equal_records_and_longer_runs_extend_shorter_ones():
     first, again = (check_promise(gaussian(0.1, block=1000), seed=5).to_dict() for _ in range(2))
     assert first == again
+    assert PromiseCheck.from_dict(json.loads(json.dumps(first))).to_dict() == first
+    assert first["as_expected"] == (first["verdict"] == KEPT)
     other = check_promise(gaussian(0.1, block=1000), seed=6).to_dict()
     assert other != first
     errors = [stream(5, Stage.PROMISE, block).standard_normal(1000) for block in range(10)]

@@ -15,6 +15,7 @@ from dpverify.claims.neighbours import Difference, Pair, Relation
 from mechanisms import shuffle_profile
 from mechanisms.counts import CountLayout
 from mechanisms.privatizer import BatchPrivatizer
+from mechanisms.processed import Processed
 from mechanisms.shuffle import changed_counters, Messages, Shuffle
 from mechanisms.shuffle_calibration import one_step_less, smallest_noise
 from mechanisms.shuffle_errors import chernoff_error, exact_error, provable_error
@@ -376,3 +377,15 @@ def test_error_bounds_of_the_papers_experiment():
 
 def test_is_a_batch_privatizer():
     assert isinstance(Shuffle.journal(0.9, 1e-3, CountLayout(H=1, S=1, A=2), 10), BatchPrivatizer)
+
+
+def test_processed_counts_are_a_function_of_the_released_ones():
+    layout = CountLayout(H=2, S=2, A=2, rewards=True)
+    shuffle, data = Shuffle.calibrated(1.0, 1e-3, layout, 30), uniform(layout, 30, rng=rng_of(12))
+    processed = Processed(shuffle, 0.1)
+    raw = shuffle.private_counts(data, rng=rng_of(13), size=5)
+    np.testing.assert_array_equal(processed.release(data, rng=rng_of(13), size=5), processed.process(raw))
+    counts = layout.unpack(processed.process(raw))
+    np.testing.assert_array_equal(counts.visits, counts.transitions.sum(axis=-1))
+    np.testing.assert_array_equal(counts.rewards, raw.rewards)
+    assert (processed.claim, processed.ledger) == (shuffle.claim, shuffle.ledger)

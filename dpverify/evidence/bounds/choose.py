@@ -21,6 +21,7 @@ from dpverify.evidence.tally import Tally
 _FEW = 60  # guesses: below, the discreteness of the two-step test costs more than the search does
 _MANY = 5000  # wrong guesses: above, the two-step test is as good and a thousand times faster
 _LARGEST = 8  # weight: finer ones gain nothing
+_WORTH_IT = 0.01  # relative gain in the predicted bound
 
 
 def choose_test(
@@ -57,10 +58,17 @@ def choose_test(
     best = max(pools, key=promise)
     revealed = trials * slack(predicted, delta)
     if predicted.right.size > 1 and revealed < 0.5:
-        weighted = [WeightedTest(weights) for weights in _weights(predicted, promise(best))]
-        challenger = max(weighted, key=promise, default=None)
-        if challenger is not None and promise(challenger) > promise(best):
-            return challenger
+        bound = promise(best)
+
+        def rough(weights: tuple[int, ...]) -> float:
+            return WeightedTest(weights).approximate(predicted, delta=delta, significance=significance)
+
+        weights = max(_weights(predicted, bound), key=rough, default=None)
+        # a weighted certificate costs a search over convolutions: only where it promises something for that
+        if weights is not None and rough(weights) > (1 - _WORTH_IT) * bound:
+            challenger = WeightedTest(weights)
+            if promise(challenger) > (1 + _WORTH_IT) * bound:
+                return challenger
     right, wrong = pooled(predicted, best.levels)
     if delta > 0 and wrong <= _MANY and (right + wrong <= _FEW or wrong < 1 or revealed >= 1):
         return UnconditionalTest(best.levels, nuisance_level=significance / 50, order_level=significance)

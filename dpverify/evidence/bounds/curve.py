@@ -23,10 +23,10 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import Claim
 from dpverify.evidence.bounds import clopper_pearson, solve
+from dpverify.evidence.bounds.limits import curve_limit, explained, response_limit, scaled
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
-from dpverify.evidence.bounds.region import blocks, FloatArray, Limit, Region, smallest_true, wrong_interval
+from dpverify.evidence.bounds.region import blocks, Limit, Region, smallest_true, wrong_interval
 from dpverify.evidence.bounds.threshold import ThresholdTest
-from dpverify.evidence.bounds.unconditional import response_limit
 from dpverify.evidence.tally import IntArray, Tally
 
 _TOLERANCE = 1e-6
@@ -149,12 +149,11 @@ class _Box:
         j, end = blocks(self.wrong, n, low, high)
         wrong_rate = np.where(j < n, special.betainccinv(j + 1, np.maximum(n - j, 1), level), 1.0)
         # with j wrong guesses the order counts an outcome in when it excludes every right rate up to this one
-        explained = _explained(
-            curve_limit(claim, wrong_rate[0], wrong_rate[-1], one_sided=self.tally.one_sided), wrong_rate
-        )
+        order = curve_limit(claim, wrong_rate[0], wrong_rate[-1], one_sided=self.tally.one_sided)
+        right_rate = explained(order, wrong_rate)
 
         def extreme(v: IntArray) -> npt.NDArray[np.bool_]:
-            return np.asarray((v > 0) & (special.betainc(np.maximum(v, 1), n - v + 1, explained) <= level))
+            return np.asarray((v > 0) & (special.betainc(np.maximum(v, 1), n - v + 1, right_rate) <= level))
 
         start = np.maximum.accumulate(smallest_true(extreme, j.size, n))
         start = np.where(j <= self.wrong, np.minimum(start, self.right), start)  # chords and rounding excluded
@@ -168,11 +167,11 @@ class _Box:
         wrong_rate = np.array([clopper_pearson.upper(self.wrong, n, level)])
 
         def contradicted(number: float) -> bool:
-            limit = _scaled(
+            limit = scaled(
                 lambda w: np.array([self.test.claim.with_number(number).accuracy_limit(float(w[0]))]),
                 self.tally.one_sided,
             )
-            return bool(right_rate >= _explained(limit, wrong_rate)[0])
+            return bool(right_rate >= explained(limit, wrong_rate)[0])
 
         if not contradicted(_SMALLEST):
             return None
@@ -183,48 +182,3 @@ class _Box:
             middle = (low + high) / 2
             low, high = (middle, high) if contradicted(middle) else (low, middle)
         return self.test.claim.with_number(low)
-
-
-def curve_limit(claim: Claim, low: float, high: float, *, one_sided: bool) -> Limit:
-    """Upper bound on c given w in [low, high], vectorised: a concave curve lies below its extended chords.
-
-    Between two of about 60 nodes in and around the interval the bound is the lower one of the chords of the
-    neighbouring intervals, extended. It is never below the claim's limit, and meets it at inner nodes.
-    """
-    if one_sided:
-        low, high = 2 * low, min(1.0, 2 * high)
-    margin = 0.1 * (high - low) + 1e-12
-    start, reach = max(0.0, low - margin), min(1.0, high + margin)
-    near_zero = np.geomspace(max(start, reach * 1e-8), reach, 30)
-    nodes = np.unique(np.concatenate([np.linspace(start, reach, 30), near_zero]))
-    value = np.array([claim.accuracy_limit(float(w)) if w < 1 else 0.0 for w in nodes])
-    slope = np.diff(value) / np.diff(nodes)
-    last = slope.size - 1
-
-    def above(wrong: FloatArray) -> FloatArray:
-        i = np.clip(np.searchsorted(nodes, wrong, side="right") - 1, 0, last)
-        left, right = np.maximum(i - 1, 0), np.minimum(i + 1, last)
-        from_left = np.where(i > 0, value[i] + slope[left] * (wrong - nodes[i]), np.inf)
-        from_right = np.where(i < last, value[right] + slope[right] * (wrong - nodes[right]), np.inf)
-        return np.asarray(np.minimum(1 - wrong, np.minimum(from_left, from_right)), dtype=np.float64)
-
-    return _scaled(above, one_sided)
-
-
-def _scaled(limit: Limit, one_sided: bool) -> Limit:
-    """g for a two-sided rule; for a one-sided rule P(E)/2 <= f(Q(E))/2, known where f(q) = g(q) < 1 - q."""
-    if not one_sided:
-        return limit
-
-    def half(wrong: FloatArray) -> FloatArray:
-        both = np.minimum(2 * wrong, 1.0)
-        value = limit(both)
-        return np.asarray(np.minimum(1 - wrong, np.where(value < 1 - both - 1e-12, value / 2, 0.5)), dtype=np.float64)
-
-    return half
-
-
-def _explained(limit: Limit, wrong: FloatArray) -> FloatArray:
-    """The limit made increasing: 1 from where it is not below 1 - w."""
-    value = limit(wrong)
-    return np.asarray(np.where(value < 1 - wrong - 1e-12, value, 1.0), dtype=np.float64)

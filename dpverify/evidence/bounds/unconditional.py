@@ -8,7 +8,6 @@ The rate of wrong guesses, a nuisance, is confined to a Clopper-Pearson interval
 (Berger, Boos 1994).
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,8 +17,9 @@ from scipy import special
 
 from dpverify.base import require
 from dpverify.evidence.bounds import solve
+from dpverify.evidence.bounds.limits import response_limit
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
-from dpverify.evidence.bounds.region import blocks, FloatArray, Limit, Region, smallest_true, wrong_interval
+from dpverify.evidence.bounds.region import blocks, FloatArray, Region, smallest_true, wrong_interval
 from dpverify.evidence.bounds.threshold import ThresholdTest
 from dpverify.evidence.tally import IntArray, Tally
 
@@ -28,7 +28,7 @@ _TOLERANCE = 1e-6  # eps_lower is this close to the largest rejected eps
 
 @dataclass(frozen=True)
 class UnconditionalTest:
-    """Outcomes (v, w) with v at least least_right(w); error = level of the test + nothing else.
+    """p(eps) = max over w of Pr[an outcome at least as extreme], c = e^eps w + d, plus `nuisance_level`.
 
     nuisance_level   spent on the interval for the wrong rate; no p-value is smaller
     order_level      level of the conditional bound that orders the outcomes; any value is valid
@@ -90,9 +90,3 @@ class UnconditionalTest:
         """(1 - theta_L)/(1 - kappa) = 1/(1 + e^bound): smaller is more extreme."""
         rest = special.betainccinv(wrong + 1, right, self.order_level)
         return np.asarray(rest / (1 - revealed / (right + wrong)), dtype=np.float64)
-
-
-def response_limit(eps: float, d: float) -> Limit:
-    """w -> min(1 - w, e^eps w + d), attained by the pair "reveal, else randomised response"."""
-    ratio = math.exp(min(eps, 700.0))
-    return lambda wrong: np.minimum(1 - wrong, ratio * wrong + d)

@@ -50,25 +50,46 @@ class WeightedTest:
         if tally.right.size != len(self.weights):
             raise ParameterError("weights", self.weights, f"one for each of the {tally.right.size} levels")
         weights = np.array(self.weights)
-        used = weights > 0
-        right, wrong, weights = tally.right[used], tally.wrong[used], weights[used]
-        if (weights == weights[0]).all():
+        # levels of one weight are one level: a sum of binomials with one r
+        weights, level = np.unique(weights, return_inverse=True)
+        right = np.bincount(level, weights=tally.right).astype(np.int64)
+        wrong = np.bincount(level, weights=tally.wrong).astype(np.int64)
+        right, wrong, weights = right[weights > 0], wrong[weights > 0], weights[weights > 0]
+        if weights.size == 1:
             return revealed_tail(int(right.sum()), int(wrong.sum()), eps, tally.trials, slack(tally, delta))
         score = int(weights @ right)
         if score == 0:
             return 1.0
         parts = [_Part.of(int(weights.max()), tally.trials, slack(tally, delta))]
         parts += [
-            _Part.of(int(each), int(m), float(special.expit(eps)))
-            for each, m in zip(weights, right + wrong, strict=True)
+            _Part.of(int(weight), int(m), float(special.expit(eps)))
+            for weight, m in zip(weights, right + wrong, strict=True)
         ]
         return _tail(parts, score)
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)
         return solve.largest_refuted(
-            lambda eps: self.p_value(tally, eps=eps, delta=delta), significance, tolerance=1e-9
+            lambda eps: self.p_value(tally, eps=eps, delta=delta),
+            significance,
+            start=max(self.approximate(tally, delta=delta, significance=significance), 1e-3),
+            tolerance=1e-9,
         )
+
+    def approximate(self, tally: Tally, *, delta: float, significance: float) -> float:
+        """About eps_lower, at once: with weight moments A = sum l m_l, B = sum l^2 m_l, the r that solves
+        A r + z sqrt(B r (1 - r)) = S - W n d. A plan and a starting point, no bound.
+        """
+        weights = np.array(self.weights)
+        guesses = tally.right + tally.wrong
+        mean, spread = float(weights @ guesses), float(weights**2 @ guesses)
+        if mean == 0:
+            return 0.0
+        share = (float(weights @ tally.right) - float(weights.max()) * tally.trials * slack(tally, delta)) / mean
+        square = float(special.ndtri(1 - significance)) ** 2 * spread / mean**2
+        root = np.sqrt(square * square / 4 + square * share * (1 - share)) if 0 <= share <= 1 else square / 2
+        r = (share + square / 2 - root) / (1 + square)
+        return float(special.logit(r)) if 0.5 < r < 1 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from dpverify.trials.target import ExactTarget, Target
 SCORES = ("auto", "exact", "histogram", "classifier")
 FOLDS = 3
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
+FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
@@ -72,7 +73,13 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     histogram: list[Family] = [HistogramFamily()]
     coordinates = int(np.prod(values.shape[1:], dtype=int))
     share = distinct_fraction(trials.outcomes)
-    if kind == "histogram" or text or coordinates == 0 or (kind == "auto" and share <= COUNTABLE):
+    if (
+        kind == "histogram"
+        or text
+        or coordinates == 0
+        or len(trials) < FEWEST
+        or (kind == "auto" and share <= COUNTABLE)
+    ):
         return histogram
     learned: list[Family] = [LogisticFamily()]
     if coordinates > 1:
@@ -84,6 +91,8 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
 
 
 def _simplest_near_best(values: list[FloatArray], trials: SelectionTrials) -> int:
+    if len(values) == 1:
+        return 0
     losses = [log_loss(scores, trials.first) for scores in values]
     best = int(np.argmin([loss.mean() for loss in losses]))
     for index in range(best):

@@ -49,7 +49,8 @@ def row_keys(outcomes: Outcomes) -> npt.NDArray[np.uint64]:
 
     Two different outputs share a key with probability about 2^-64; that would only blur the score.
     """
-    keys = _hash_rows(_words(outcomes.values.reshape(len(outcomes), -1)))
+    width = int(np.prod(outcomes.values.shape[1:], dtype=int))
+    keys = _hash_rows(_words(outcomes.values.reshape(len(outcomes), width)))
     if outcomes.failures is not None:
         names = _hash_rows(_words(outcomes.failures.reshape(-1, 1))) ^ _mix(np.array([1], np.uint64))
         keys = np.where(outcomes.failed, names, keys)

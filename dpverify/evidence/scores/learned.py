@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.evidence.scores.features import FeatureMap
-from dpverify.evidence.scores.score import FloatArray, SymbolTable
+from dpverify.evidence.scores.score import FloatArray, log_odds, SymbolTable
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
@@ -75,6 +75,16 @@ class BoostedFamily:
         return _fit(self.name, model, trials)
 
 
+@dataclass(frozen=True)
+class _Constant:
+    """Stands in for a classifier where only one dataset had values to learn from."""
+
+    odds: float
+
+    def decision_function(self, features: FloatArray) -> FloatArray:
+        return np.full(len(features), self.odds)
+
+
 def one_thread() -> AbstractContextManager[Any]:
     """Numerical libraries on one thread: sums in one order whatever the machine, and no fight with the workers."""
     from threadpoolctl import threadpool_limits
@@ -91,7 +101,11 @@ def _fit(
     read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
     first = trials.first[~failed]
     features = FeatureMap.fit(read, shared_only=shared_only, bends=bends)
-    with one_thread():
-        model.fit(features(read), first)
-    luck = float(np.log((first.sum() + 0.5) / ((~first).sum() + 0.5)))
+    if first.all() or not first.any():
+        model = _Constant(float(log_odds(first.sum(), (~first).sum())))
+    else:
+        with one_thread():
+            model.fit(features(read), first)
+    # of all trials: that one dataset fails more often is evidence, and stays in the intercept
+    luck = float(log_odds(trials.first.sum(), (~trials.first).sum()))
     return LearnedScore(name, features, model, luck, table)

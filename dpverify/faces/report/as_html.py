@@ -8,7 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from dpverify.accounting.describe import COLUMNS
-from dpverify.faces.report import intervals, words
+from dpverify.evidence.promises import PromiseCheck
+from dpverify.faces.report import coverage, intervals, words
 from dpverify.faces.report.plots import Figure, figures
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite import SuiteResult
@@ -56,26 +57,33 @@ class Share:
 
 def render(result: SuiteResult) -> str:
     """The page."""
-    views = [_view(index, record, result) for index, record in enumerate(result.records)]
+    views = [
+        view(f"s{index + 1}", record, words.command(record, result)) for index, record in enumerate(result.records)
+    ]
     return (
-        _template("page.html").render(
+        template("page.html").render(
             result=result,
             views=views,
             papers=_shares(result.records, lambda record: record.paper) if any(r.paper for r in result.records) else [],
             files=_shares(result.records, lambda record: words.group(record.subject)),
             headline=words.headline(result),
             ticks=intervals.scale(),
-            number=words.number,
-            words=words,
-            columns=COLUMNS,
+            promises=promised(result.promises),
+            coverage_ticks=coverage.scale(),
         )
         + "\n"
     )
 
 
-def _view(index: int, record: AuditRecord, result: SuiteResult) -> View:
-    drawn = [Figure(f.title, f.caption, Markup(f.svg), f.head, f.rows) for f in figures(record)]  # noqa: S704
-    return View(record, f"s{index + 1}", Markup(intervals.bar(record)), drawn, words.command(record, result))
+def view(anchor: str, record: AuditRecord, command: str) -> View:
+    """A record with its drawings; `command` makes it again."""
+    drawn = [Figure(f.title, f.caption, Markup(f.svg), f.head, f.rows) for f in figures(record)]
+    return View(record, anchor, Markup(intervals.bar(record)), drawn, command)
+
+
+def promised(checks: Sequence[PromiseCheck]) -> list[tuple[PromiseCheck, Markup]]:
+    """Checks of promises with their bars."""
+    return [(check, Markup(coverage.bar(check))) for check in checks]
 
 
 def _shares(records: Sequence[AuditRecord], key: "object") -> list[Share]:
@@ -87,7 +95,8 @@ def _shares(records: Sequence[AuditRecord], key: "object") -> list[Share]:
 
 
 @cache
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """A template of this folder; escapes everything that is not marked as markup."""
     environment = Environment(
         loader=PackageLoader("dpverify.faces.report", "."),
         autoescape=True,
@@ -95,4 +104,5 @@ def _template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update(number=words.number, words=words, columns=COLUMNS)
     return environment.get_template(name)

@@ -6,18 +6,21 @@ NaN is refused: no number of a report may be NaN.
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dpverify.base.errors import RunError, UsageError
+from dpverify.evidence.promises import PromiseCheck
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import Failure, SuiteResult
+from dpverify.verdicts.suite import environment, Failure, SuiteResult
 
 SCHEMA = "dpverify/records/1"
 _INFINITY = "\x00infinity"  # control characters do not occur in names
 
 
-def dumps(result: SuiteResult) -> str:
+def render(result: SuiteResult) -> str:
     """The whole result as a JSON document."""
     document = {
         "schema": SCHEMA,
@@ -25,14 +28,37 @@ def dumps(result: SuiteResult) -> str:
         "family_wise_error": result.family_wise_error,
         "environment": result.environment,
         "records": [record.to_dict() for record in result.records],
+        "promises": [check.to_dict() for check in result.promises],
         "failures": [{"subject": failure.subject, "error": failure.error} for failure in result.failures],
     }
+    return strict(document)
+
+
+def strict(document: Any) -> str:
+    """Plain values as JSON; RunError where one is NaN."""
     text = json.dumps(_encoded(document), indent=2, ensure_ascii=False)
     return text.replace(json.dumps(_INFINITY), "1e999").replace(json.dumps("-" + _INFINITY), "-1e999") + "\n"
 
 
+def render_one(outcome: AuditRecord | Failure) -> str:
+    """One outcome of a suite on one line, to travel between processes; `join` puts them together."""
+    return json.dumps(outcome.to_dict() if isinstance(outcome, AuditRecord) else asdict(outcome))
+
+
+def join(outcomes: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
+    """The suite of the outcomes that `render_one` wrote."""
+    parts = [json.loads(each) for each in outcomes]
+    return SuiteResult(
+        records=tuple(AuditRecord.from_dict(each) for each in parts if "verdict" in each),
+        failures=tuple(Failure(**each) for each in parts if "verdict" not in each),
+        seed=seed,
+        family_wise_error=family_wise_error,
+        environment=environment(),
+    )
+
+
 def load(path: Path) -> SuiteResult:
-    """Inverse of `dumps`; UsageError for a file that is not such a document."""
+    """Inverse of `render`; UsageError for a file that is not such a document."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:
@@ -43,6 +69,7 @@ def load(path: Path) -> SuiteResult:
             seed=document["seed"],
             family_wise_error=document["family_wise_error"],
             environment=document["environment"],
+            promises=tuple(PromiseCheck.from_dict(each) for each in document.get("promises", ())),
         )
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error

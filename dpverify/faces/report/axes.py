@@ -42,7 +42,6 @@ class Axis:
         first = math.ceil(self.low / step_size - 1e-9)
         return [(first + i) * step_size for i in range(int((self.high - first * step_size) / step_size + 1e-9) + 1)]
 
-
     def _powers(self) -> list[float]:
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         if last - first >= 2:
@@ -96,14 +95,8 @@ class Plot:
         self.line([(self.x.low, value), (self.x.high, value)], kind)
         _, down = self.at((self.x.high, value)).split(",")
         above = float(down) - 4 if float(down) > TOP + 14 else float(down) + 12
-        self.parts.append(f'<text class="{kind}" x="{WIDTH - RIGHT - 2}" y="{above:.1f}" text-anchor="end">{escape(word)}</text>')
-
-    def word(self, point: Point, text: str, anchor: str = "start") -> None:
-        """Text at a point."""
-        across, down = self.at(point).split(",")
-        shift = {"start": 6, "end": -6, "middle": 0}[anchor]
         self.parts.append(
-            f'<text x="{float(across) + shift:.1f}" y="{float(down) - 4:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+            f'<text class="{kind}" x="{WIDTH - RIGHT - 2}" y="{above:.1f}" text-anchor="end">{escape(word)}</text>'
         )
 
     def svg(self) -> str:

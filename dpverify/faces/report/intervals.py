@@ -63,11 +63,12 @@ def _upright(at: float, kind: str, gap: int) -> str:
 
 
 def _arrow(at: float, kind: str, way: int) -> str:
-    return (
-        f'<svg x="{at:.1f}%" y="{HEIGHT // 2}" overflow="visible"><path class="{kind}" d="M0 -5L{8 * way} 0L0 5z"/></svg>'
-    )
+    tip = f'<path class="{kind}" d="M0 -5L{8 * way} 0L0 5z"/>'
+    return f'<svg x="{at:.1f}%" y="{HEIGHT // 2}" overflow="visible">{tip}</svg>'
 
 
 def scale() -> list[tuple[float, str]]:
     """(place in per cent, label) of the ticks of the common scale."""
-    return [(round(place(tick, 1.0).at, 1), "claim" if tick == 1 else f"×{tick:g}") for tick in TICKS]
+    return [
+        (round(place(tick, 1.0).at, 1), "claim" if tick == 1 else f"\N{MULTIPLICATION SIGN}{tick:g}") for tick in TICKS
+    ]

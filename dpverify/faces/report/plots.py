@@ -133,11 +133,14 @@ def _profile(record: AuditRecord) -> Figure | None:
         plot.line(visible + [point for point in seen if point[1] <= 0][:1], "seen")
     if record.delta >= floor and math.isfinite(record.eps_lower):
         plot.dots([(record.eps_lower, record.delta)], "event", 4.5)
-    rows = tuple((f"{eps:.4g}", f"{a:.3g}", f"{b:.3g}") for (eps, a), (_, b) in zip(claimed[::4], seen[::4], strict=True))
+    rows = tuple(
+        (f"{eps:.4g}", f"{a:.3g}", f"{b:.3g}") for (eps, a), (_, b) in zip(claimed[::4], seen[::4], strict=True)
+    )
     return Figure(
         "Privacy profile",
         "delta(eps) allowed by the claim (thick line) and reached by the best of the attack's events (thin line; an "
-        "estimate, two standard errors taken off)." + (" The dot is the certified bound." if record.delta >= floor else ""),
+        "estimate, two standard errors taken off)."
+        + (" The dot is the certified bound." if record.delta >= floor else ""),
         plot.svg(),
         ("eps", "delta allowed by the claim", "delta measured"),
         rows,

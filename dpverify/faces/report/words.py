@@ -76,7 +76,12 @@ def ledger_sentence(record: AuditRecord) -> str:
 
 
 def command(record: AuditRecord, result: SuiteResult) -> str:
-    """The command that gives this record again.
+    """The command that gives this record again."""
+    return command_for(record, result.seed)
+
+
+def command_for(record: AuditRecord, seed: int) -> str:
+    """The command that gives a record of a suite with this seed again.
 
     A suite shares its significance among all pairs; alone, the subject gets the same share.
     """
@@ -85,7 +90,7 @@ def command(record: AuditRecord, result: SuiteResult) -> str:
         share = math.nextafter(share, 1.0)
     where = shlex.quote(record.file or "audits")
     return (
-        f"dpverify audit {where} -k {shlex.quote(record.subject)} --seed {result.seed} "
+        f"dpverify audit {where} -k {shlex.quote(record.subject)} --seed {seed} "
         f"--trials {record.trials} --significance {share!r}"
     )
 
@@ -95,7 +100,9 @@ def headline(result: SuiteResult) -> str:
     expected = sum(record.as_expected for record in result.records)
     bugs = [record for record in result.records if record.planted]
     caught = sum(record.verdict is Verdict.REFUTED for record in bugs)
+    kept = sum(check.as_expected for check in result.promises)
+    promises = f"{len(result.promises)} promises, {kept} as expected; " if result.promises else ""
     return (
         f"{len(result.records)} subjects, {expected} as expected; {caught} of {len(bugs)} planted bugs caught; "
-        f"{len(result.failures)} failed."
+        f"{promises}{len(result.failures)} failed."
     )

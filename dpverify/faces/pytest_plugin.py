@@ -1,0 +1,244 @@
+"""pytest plugin: `pytest audits` runs the subjects of audit_*.py files, `dpaudit` audits in an ordinary test.
+
+Every pytest start of every user loads this module, so it imports nothing of weight: numpy comes with the
+first audit. Verdicts are those of `dpverify audit` with the same options: a subject's trials depend on the
+seed and its name, its significance on the number of selected pairs - neither on order nor on workers (xdist).
+"""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+import pytest
+
+from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
+
+if TYPE_CHECKING:
+    from dpverify.verdicts.record import AuditRecord
+    from dpverify.verdicts.subject import Subject
+    from dpverify.verdicts.suite import Settings
+
+FORMATS = ("json", "html", "markdown", "junit")
+LEVEL: "pytest.StashKey[float]" = pytest.StashKey()  # significance of each pair, after selection
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the command line, with a prefix of their own."""
+    group = parser.getgroup("dpverify", "audits of privacy claims (the options of `dpverify audit`)")
+    group.addoption("--dp-trials", type=int, metavar="N", help=HELP["trials"])
+    group.addoption(
+        "--dp-significance", type=float, metavar="A", default=DEFAULT_SIGNIFICANCE, help=HELP["significance"]
+    )
+    group.addoption("--dp-seed", type=int, metavar="S", default=DEFAULT_SEED, help=HELP["seed"])
+    group.addoption("--dp-sequential", action="store_true", help=HELP["sequential"])
+    for form in FORMATS:
+        group.addoption(f"--dp-{form}", metavar="F", help=f"Write the records of all audits as {form}.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the marker; refuses places that cannot be written."""
+    config.addinivalue_line("markers", "dpaudit(**settings): defaults of the dpaudit fixture in this test")
+    outputs = _outputs(config)
+    if outputs.asked() and _is_controller(config):
+        from dpverify.base.errors import UsageError
+        from dpverify.faces.report import files
+
+        try:
+            files.check(outputs)
+        except UsageError as error:
+            raise pytest.UsageError(str(error).replace("--", "--dp-", 1)) from None
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """One line, and only where audits are asked for."""
+    named = [Path(argument.partition("::")[0]) for argument in config.args]
+    if not any(_is_audit(path) or (path.is_dir() and any(map(_is_audit, path.glob("audit_*.py")))) for path in named):
+        return None
+    trials = config.getoption("--dp-trials")
+    return (
+        f"dpverify: seed {config.getoption('--dp-seed')}, "
+        f"trials {'as each subject says' if trials is None else trials}, "
+        f"family-wise error {config.getoption('--dp-significance'):g}"
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "AuditFile | None":
+    """audit_*.py files that speak of dpverify; other people's audit files are left alone."""
+    if _is_audit(file_path):
+        return AuditFile.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Shares the significance among all pairs that are left after -k and -m, before anything runs."""
+    audits = [item for item in session.items if isinstance(item, AuditItem)]
+    if audits:
+        pairs = sum(len(item.subject.pairs) for item in audits)
+        session.config.stash[LEVEL] = session.config.getoption("--dp-significance") / pairs
+        for place, item in enumerate(audits):
+            item.place = place
+
+
+class AuditFile(pytest.File):
+    """An audit_*.py file: one item a subject."""
+
+    def collect(self) -> "Iterator[AuditItem]":
+        from dpverify.base.errors import DiscoveryError
+        from dpverify.verdicts.discovery import load_subjects
+
+        try:
+            subjects = load_subjects(self.path.resolve())
+        except DiscoveryError as error:
+            raise self.CollectError(str(error)) from None
+        for subject in subjects:
+            yield AuditItem.from_parent(self, name=subject.name.partition("/")[2], subject=subject)
+
+
+class AuditItem(pytest.Item):
+    """One subject. Passes where verdict and account are as expected."""
+
+    def __init__(self, *, subject: "Subject", **rest: Any) -> None:
+        super().__init__(**rest)
+        self.subject = subject
+        self.place = 0
+        self.outcome = ""  # the record, or the failure, as JSON
+
+    def runtest(self) -> None:
+        from dpverify.faces.report import as_json
+        from dpverify.verdicts.record import AuditRecord
+        from dpverify.verdicts.suite import run_subject
+
+        settings = _settings(self.config)
+        outcome = run_subject(self.subject, settings, self.config.stash[LEVEL])
+        self.outcome = as_json.render_one(outcome)
+        if not isinstance(outcome, AuditRecord):
+            raise NoVerdict(outcome.error)
+        if not outcome.as_expected:
+            raise Unexpected(_explained(outcome, settings))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, Unexpected | NoVerdict):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, self.subject.name
+
+
+class Unexpected(AssertionError):
+    """A verdict or an account is not what is expected."""
+
+
+class NoVerdict(Exception):
+    """The audit could not be finished."""
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """Lets the record travel with the report, also from an xdist worker to its controller."""
+    answer = yield
+    if isinstance(item, AuditItem) and item.outcome:
+        answer.get_result().dpverify = [item.place, item.outcome]
+        item.outcome = ""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """One keeper of records for each session."""
+    session.config.pluginmanager.register(Keeper(session.config), "dpverify-keeper")
+
+
+class Keeper:
+    """Gathers the records where the reports arrive, and writes them when all is done."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.found: dict[int, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if sent := getattr(report, "dpverify", None):
+            self.found[sent[0]] = sent[1]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self.found:
+            return
+        from dpverify.faces.report import files, words
+        from dpverify.faces.report.as_json import join
+
+        options = self.config.option
+        result = join([self.found[place] for place in sorted(self.found)], options.dp_seed, options.dp_significance)
+        terminalreporter.write_sep("-", "dpverify")
+        terminalreporter.write_line(words.headline(result))
+        files.write(result, _outputs(self.config))
+
+
+@pytest.fixture
+def dpaudit(request: pytest.FixtureRequest) -> Any:
+    """`dpaudit(target, claim=PureDP(1.0), pair=Pair(0, 1))`: fails the test where the claim is refuted.
+
+    Takes everything that `dpverify.audit` takes, and `expect="REFUTED"` for a claim that must fall. Returns the
+    record. Every call has the full significance of its own (--dp-significance, or its own argument), its seed
+    follows from --dp-seed and the test's name. `@pytest.mark.dpaudit(trials=...)` sets defaults for a test.
+    """
+    marker = request.node.get_closest_marker("dpaudit")
+    given = {} if marker is None else dict(marker.kwargs)
+
+    def check(target: Any, *, expect: str = "NOT_REFUTED", **arguments: Any) -> "AuditRecord":
+        from dataclasses import replace
+
+        from dpverify.base.seeding import derive
+        from dpverify.verdicts.audit import audit
+
+        option = request.config.option
+        defaults: dict[str, Any] = {
+            "significance": option.dp_significance,
+            "seed": derive(option.dp_seed, request.node.nodeid),
+            "sequential": option.dp_sequential,
+        }
+        if option.dp_trials is not None:
+            defaults["trials"] = option.dp_trials
+        record = replace(audit(target, **{**defaults, **given, **arguments}), expected=expect)
+        if record.verdict != expect:
+            from dpverify.faces.report import words
+
+            pytest.fail(f"{record.verdict}, expected {expect}. {words.sentence(record)}", pytrace=False)
+        return record
+
+    return check
+
+
+def _explained(record: "AuditRecord", settings: "Settings") -> str:
+    from dpverify.faces.report import words
+
+    return "\n".join(
+        [
+            f"{record.subject}: {record.verdict}, {words.expectation(record)}",
+            words.sentence(record),
+            words.ledger_sentence(record),
+            f"witness: {record.witness}",
+            f"again, alone: {words.command_for(record, settings.seed)}",
+        ]
+    )
+
+
+def _settings(config: pytest.Config) -> "Settings":
+    from dpverify.verdicts.suite import Settings
+
+    return Settings(
+        seed=config.getoption("--dp-seed"),
+        significance=config.getoption("--dp-significance"),
+        trials=config.getoption("--dp-trials"),
+        sequential=config.getoption("--dp-sequential"),
+    )
+
+
+def _outputs(config: pytest.Config) -> Outputs:
+    return Outputs(**{form: config.getoption(f"--dp-{form}") for form in FORMATS})
+
+
+def _is_controller(config: pytest.Config) -> bool:
+    return not hasattr(config, "workerinput")
+
+
+def _is_audit(path: Path) -> bool:
+    named = path.name.startswith("audit_") and path.suffix == ".py" and path.is_file()
+    return named and "dpverify" in path.read_text(encoding="utf-8", errors="replace")

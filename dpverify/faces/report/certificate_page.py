@@ -1,0 +1,26 @@
+"""A certificate as JSON, and as one self-contained HTML page."""
+
+from dpverify.faces.report import coverage
+from dpverify.faces.report.as_html import promised, template, view
+from dpverify.faces.report.as_json import strict
+from dpverify.verdicts.certificate import Certificate, NOT_PROVED
+
+
+def render(certificate: Certificate) -> str:
+    """The page."""
+    command = certificate.command or "(made by dpverify.certify in Python)"
+    return (
+        template("certificate.html").render(
+            c=certificate,
+            views=[view(f"s{index + 1}", record, command) for index, record in enumerate(certificate.records)],
+            promises=promised(certificate.promises),
+            coverage_ticks=coverage.scale(),
+            not_proved=NOT_PROVED,
+        )
+        + "\n"
+    )
+
+
+def render_json(certificate: Certificate) -> str:
+    """The certificate as strict JSON; infinity is 1e999."""
+    return strict(certificate.to_dict())

@@ -1,0 +1,256 @@
+"""One subject, all the evidence: ledger, audits, promises. A certificate says what is proved and what is not.
+
+    certificate = certify(subject, claim=PureDP(1.0))
+
+`certified` fails closed. It is True only where all of this holds:
+    the ledger proves the claim, no audit refutes it, no trial contradicts the ledger,
+    every audit and every check of a promise could have caught something, and no promise was broken.
+
+A subject is anything with `release(data, *, rng, size)`, such a function, or a `Subject`. It may have
+    log_ratio(outputs, pair)        then the audit is white-box
+    ledger                          then it is accounted
+    pairs, neighbours()             see `pairs`
+    promises(data, *, beta)         promises about utility (`evidence.promises.Promise`), or
+    exact(data), noise_bound(beta)  then "every released number is within noise_bound of the exact one, except
+                                    with probability beta" is checked as one
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from dpverify.base import require
+from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, ParameterError
+from dpverify.base.seeding import derive, fresh_seed
+from dpverify.claims.claim import Claim
+from dpverify.claims.neighbours import Pair
+from dpverify.evidence.promises import BROKEN, check_promise, KEPT, Outcomes, Promise, PromiseCheck
+from dpverify.trials.target import as_target, name_of, Target
+from dpverify.verdicts.audit import audit
+from dpverify.verdicts.pairs import pairs_for
+from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.subject import Subject
+from dpverify.verdicts.suite import environment
+from dpverify.verdicts.verdict import Verdict
+
+SCHEMA = "dpverify/certificate/1"
+BETA = 0.01  # failure probability at which error bounds are checked
+PROMISE_TRIALS = 20_000
+NOT_PROVED = (
+    "that the audited code is the code in use, with a cryptographic source of randomness",
+    "that the ledger lists everything that is released; the audits can only contradict it",
+    "that the audited pairs are the worst ones, and that no event rarer than the trials can show leaks",
+    "that nothing leaks through timing, memory, exceptions elsewhere, or the low bits of floating-point noise",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """The evidence about one subject. With probability >= 1 - significance no statement of the trials is wrong.
+
+    `verdict` is about the privacy claim alone and has the values of an audit; `certified` needs everything.
+    """
+
+    subject: str
+    claim: str
+    records: tuple[AuditRecord, ...]  # one for each pair
+    promises: tuple[PromiseCheck, ...]
+    significance: float
+    seed: int
+    notes: tuple[str, ...]
+    environment: dict[str, str]
+    command: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """REFUTED where a pair refutes the claim; INCONCLUSIVE where some pair could not have; else NOT_REFUTED."""
+        verdicts = [record.verdict for record in self.records]
+        if Verdict.REFUTED in verdicts:
+            return Verdict.REFUTED
+        return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts or not verdicts else Verdict.NOT_REFUTED
+
+    @property
+    def accounted(self) -> bool | None:
+        """What the ledger says: True, False, or None without one."""
+        return self.records[0].accounted if self.records else None
+
+    @property
+    def strongest(self) -> AuditRecord:
+        """The record of the most telling pair."""
+        return max(self.records, key=lambda record: (record.number_lower, -record.detectable_eps))
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """Why this is not certified; empty where it is."""
+        found = []
+        if self.verdict is Verdict.REFUTED:
+            found.append("the trials refute the claim")
+        if any(record.ledger_contradicted for record in self.records):
+            found.append("the trials contradict the ledger")
+        found += [f"promise broken: {check.name}" for check in self.promises if check.verdict == BROKEN]
+        if self.verdict is Verdict.INCONCLUSIVE:
+            found.append("some audit could not have caught any violation")
+        if self.accounted is None:
+            found.append("no account: nothing proves the claim from above")
+        elif not self.accounted:
+            found.append("the ledger does not prove the claim")
+        found += [f"promise never at risk of being found broken: {c.name}" for c in self.promises if _mute(c)]
+        return tuple(found)
+
+    @property
+    def certified(self) -> bool:
+        """True where nothing is left to object."""
+        return not self.objections
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is shown to be false, 3 where something that was asked has no good answer, else 0.
+
+        0 without a ledger means "not refuted": `certified` is False then, and the objections say so.
+        """
+        wrong = any(record.ledger_contradicted for record in self.records)
+        if self.verdict is Verdict.REFUTED or wrong or any(check.verdict == BROKEN for check in self.promises):
+            return EXIT_UNEXPECTED
+        mute = any(map(_mute, self.promises))
+        if self.verdict is Verdict.INCONCLUSIVE or self.accounted is False or mute:
+            return EXIT_FAILED
+        return EXIT_OK
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, with `schema`, `verdict`, `certified`, `objections`, `accounted` and `not_proved`."""
+        strongest = self.strongest
+        return {
+            "schema": SCHEMA,
+            "subject": self.subject,
+            "claim": self.claim,
+            "verdict": str(self.verdict),
+            "certified": self.certified,
+            "objections": list(self.objections),
+            "accounted": self.accounted,
+            "eps_lower": strongest.eps_lower,
+            "eps_upper": strongest.eps_upper,
+            "delta": strongest.delta,
+            "detectable_eps": max(record.detectable_eps for record in self.records),
+            "significance": self.significance,
+            "seed": self.seed,
+            "records": [record.to_dict() for record in self.records],
+            "promises": [check.to_dict() for check in self.promises],
+            "notes": list(self.notes),
+            "not_proved": list(NOT_PROVED),
+            "environment": self.environment,
+            "command": self.command,
+        }
+
+    def to_html(self) -> str:
+        """The certificate as one self-contained page."""
+        # by name: this wing imports no face, and the public contract wants the method here
+        page: str = import_module("dpverify.faces.report.certificate_page").render(self)
+        return page
+
+
+def _mute(check: PromiseCheck) -> bool:
+    """True where the trials could neither keep nor break the promise. (A tight promise is never KEPT.)"""
+    return check.verdict not in (KEPT, BROKEN) and check.detectable_rate is None
+
+
+def certify(
+    subject: Any,
+    *,
+    claim: Claim,
+    pairs: Any = None,
+    trials: int = 100_000,
+    significance: float = 0.05,
+    seed: int | None = None,
+    score: str = "auto",
+    jobs: int = 1,
+    beta: float = BETA,
+    name: str = "",
+    command: str = "",
+) -> Certificate:
+    """All evidence about `subject` (see the module) for `claim`.
+
+    pairs         overrides the subject's own: a Pair, a tuple of two datasets, a list of them, or a function
+    trials        for each pair
+    significance  of the whole certificate, shared equally among pairs and promises
+    beta          failure probability at which error bounds are checked
+
+    Raises UsageError for a request that is not allowed, RunError where an audit cannot be finished: there is no
+    certificate then.
+    """
+    require.open_unit(significance=significance, beta=beta)
+    if not isinstance(claim, Claim):
+        raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
+    ledger = None
+    if isinstance(subject, Subject):
+        subject, ledger, pairs = subject.target, subject.ledger, subject.pairs if pairs is None else pairs
+    target = as_target(subject)
+    seed = fresh_seed() if seed is None else seed
+    chosen, assumed = pairs_for(subject, target, claim, pairs)
+    promised, silence = _promises(target, chosen[0], beta)
+    level = significance / (len(chosen) + len(promised))
+    name = name or name_of(target)
+    records = tuple(
+        audit(
+            target,
+            claim=claim,
+            pair=pair,
+            trials=trials,
+            significance=level,
+            seed=derive(seed, f"{name}#{index}"),
+            score=score,
+            jobs=jobs,
+            ledger=ledger,
+        )
+        for index, pair in enumerate(chosen)
+    )
+    checks = tuple(
+        check_promise(promise, seed=derive(seed, f"{name}/{promise.name}"), significance=level) for promise in promised
+    )
+    return Certificate(
+        subject=name,
+        claim=str(claim),
+        records=tuple(replace(record, subject=name, pairs=len(chosen)) for record in records),
+        promises=checks,
+        significance=significance,
+        seed=seed,
+        notes=tuple(note for note in (assumed, silence) if note),
+        environment=environment(),
+        command=command,
+    )
+
+
+def _promises(target: Target, pair: Pair, beta: float) -> tuple[list[Promise], str]:
+    """The subject's promises about utility, or a note that it makes none."""
+    own = getattr(target, "promises", None)
+    if own is not None:
+        found = own(pair.first, beta=beta) if callable(own) else own
+        listed = list(found) if isinstance(found, Iterable) else [found]
+        if not all(isinstance(each, Promise) for each in listed):
+            raise ParameterError("promises", found, "an iterable of dpverify.evidence.promises.Promise")
+        return listed, ""
+    if hasattr(target, "noise_bound") and hasattr(target, "exact"):
+        return [_noise_promise(target, pair.first, beta)], ""
+    return [], "no promise about utility was checked: the subject has neither `promises` nor `exact` and `noise_bound`"
+
+
+def _noise_promise(target: Any, data: Any, beta: float) -> Promise:
+    exact = np.asarray(target.exact(data), dtype=np.float64)
+    bound = float(target.noise_bound(beta))
+    if not math.isfinite(bound):
+        raise ParameterError("noise_bound", bound, "a finite number")
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        released = np.asarray(target.release(data, rng=rng, size=size), dtype=np.float64)
+        return Outcomes(np.abs(released - exact).reshape(size, -1).max(axis=1))
+
+    return Promise(
+        name=f"every released number within {bound:.4g} of the exact one, except with probability {beta:g}",
+        draw=draw,
+        bound=bound,
+        failure_probability=beta,
+        trials=PROMISE_TRIALS,
+    )

@@ -1,0 +1,168 @@
+"""The pytest plugin, run by pytest inside pytest."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+AUDITS = """
+    from dpverify import Pair, PureDP, planted, Subject
+
+    class Noise:
+        def __init__(self, scale):
+            self.scale = scale
+
+        def release(self, data, *, rng, size):
+            return data + rng.laplace(scale=self.scale, size=size)
+
+        def log_ratio(self, outputs, pair):
+            return (abs(outputs - pair.second) - abs(outputs - pair.first)) / self.scale
+
+    both = (Pair(0.0, 1.0), Pair(1.0, 0.0))
+    right = Subject(name="right", target=Noise(1.0), claim=PureDP(1.0), pairs=both, trials=9000)
+    subjects = [right, planted(right, "half", Noise(0.5))] + EXTRA
+"""
+
+
+@pytest.fixture
+def project(pytester, monkeypatch):
+    """A project whose pytest loads the plugin."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def write(stem: str, extra: str = "[]"):
+        folder = pytester.mkdir("checks")
+        source = "\n".join(line[4:] for line in AUDITS.replace("EXTRA", extra).splitlines())
+        (folder / f"audit_{stem}.py").write_text(source, encoding="utf-8")
+        return pytester
+
+    return write
+
+
+def _run(pytester, *arguments):
+    return pytester.runpytest_subprocess("-p", "dpverify.faces.pytest_plugin", *arguments)
+
+
+def test_audit_files_are_collected_and_pass_as_expected(project):
+    done = _run(project("plug_good"), "checks", "-v")
+    done.assert_outcomes(passed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "dpverify: seed 20260, trials as each subject says, family-wise error 0.05",
+            "checks/audit_plug_good.py::right PASSED*",
+            "checks/audit_plug_good.py::right!half PASSED*",
+            "2 subjects, 2 as expected; 1 of 1 planted bugs caught; 0 failed.",
+        ]
+    )
+
+
+def test_refuted_claim_uncaught_bug_and_broken_target_fail_with_a_reason(project):
+    extra = (
+        "[Subject(name='false', target=Noise(0.2), claim=PureDP(1.0), pairs=(Pair(0.0, 1.0),), trials=9000),"
+        " planted(right, 'none', Noise(1.0)),"
+        " Subject(name='broken', target=lambda data, *, rng, size: 1 / 0, claim=PureDP(1.0), pairs=(Pair(0, 1),))]"
+    )
+    done = _run(project("plug_bad", extra), "checks")
+    done.assert_outcomes(passed=2, failed=3)
+    done.stdout.fnmatch_lines(
+        [
+            "plug_bad/false: REFUTED, expected NOT_REFUTED",
+            "The claim eps = 1 is false: the trials certify eps >= *",
+            "again, alone: dpverify audit checks/audit_plug_bad.py -k plug_bad/false --seed 20260*",
+            "plug_bad/right!none: NOT_REFUTED, expected REFUTED",
+            "*release raised ZeroDivisionError on both datasets*",
+        ]
+    )
+    assert "Traceback" not in done.stdout.str()
+
+
+def test_verdicts_do_not_depend_on_the_runner(project):
+    """Plain pytest, two xdist workers and the command line write the same records."""
+    pytester = project("plug_same")
+    options = ["--dp-seed", "5", "--dp-trials", "3000"]
+    _run(pytester, "checks", "--dp-json", "one.json", *options).assert_outcomes(passed=2)
+    _run(pytester, "-p", "xdist", "-n", "2", "checks", "--dp-json", "two.json", *options).assert_outcomes(passed=2)
+    command = [sys.executable, "-m", "dpverify.faces.cli", "audit", "checks", "--json", "cli.json", "--seed", "5"]
+    subprocess.run([*command, "--trials", "3000", "-q"], check=True, cwd=pytester.path)
+    results = [json.loads((pytester.path / name).read_text()) for name in ("one.json", "two.json", "cli.json")]
+    for result in results:
+        for record in result["records"]:
+            del record["seconds"]
+    assert results[0] == results[1] == results[2]
+    assert len(results[0]["records"]) == 2
+
+
+def test_deselection_comes_before_the_significance_is_shared(project):
+    pytester = project("plug_select")
+    _run(pytester, "checks", "-k", "half", "--dp-json", "r.json").assert_outcomes(passed=1, deselected=1)
+    (record,) = json.loads((pytester.path / "r.json").read_text())["records"]
+    assert record["significance"] == 0.05 / 2
+
+
+def test_foreign_audit_files_are_left_alone(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(audit_log="raise SystemExit('never imported')", test_one="def test_one(): pass")
+    done = _run(pytester)
+    done.assert_outcomes(passed=1)
+    assert "dpverify:" not in done.stdout.str()
+
+
+def test_broken_audit_file_is_a_collection_error_with_its_line(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(audit_plug_nan="from dpverify import PureDP\nPureDP(float('nan'))")
+    done = _run(pytester)
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["audit_plug_nan.py:2: cannot be loaded (ParameterError: eps = nan: must be*"])
+
+
+def test_fixture_audits_in_one_line(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        """
+        import pytest
+        from dpverify import Pair, PureDP
+
+        def noise(data, *, rng, size):
+            return rng.random(size) < (0.7 if data else 0.3)  # eps = log(7/3) = 0.847
+
+        def test_true(dpaudit):
+            record = dpaudit(noise, claim=PureDP(0.9), pair=Pair(0, 1), trials=3000)
+            assert 0.5 < record.eps_lower < 0.848
+
+        def test_false(dpaudit):
+            dpaudit(noise, claim=PureDP(0.5), pair=Pair(0, 1), trials=3000)
+
+        @pytest.mark.dpaudit(trials=2000, seed=4)
+        def test_known_to_be_false(dpaudit):
+            record = dpaudit(noise, claim=PureDP(0.5), pair=Pair(0, 1), expect="REFUTED")
+            assert (record.trials, record.seed) == (2000, 4)
+        """
+    )
+    done = _run(pytester, "--strict-markers")
+    done.assert_outcomes(passed=2, failed=1)
+    done.stdout.fnmatch_lines(["REFUTED, expected NOT_REFUTED. The claim eps = 0.5 is false*"])
+
+
+def test_place_that_cannot_be_written_is_refused_before_the_run(project):
+    done = _run(project("plug_out"), "checks", "--dp-html", ".")
+    assert done.ret == 4
+    assert "--dp-html .: is a folder" in done.stderr.str()
+
+
+def test_loads_no_numpy_in_an_unrelated_project(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        "def test_light():\n import sys\n"
+        " assert 'dpverify.faces.pytest_plugin' in sys.modules\n"
+        " assert not {'numpy', 'scipy', 'typer', 'rich', 'jinja2'} & set(sys.modules)\n"
+    )
+    _run(pytester).assert_outcomes(passed=1)

@@ -1,0 +1,148 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
+from dpverify.evidence.attack import Attack, choose, Side
+from dpverify.evidence.calibration import calibrate
+from dpverify.evidence.gains import gain_for, sides_for
+from dpverify.evidence.scores.families import Fitted
+from dpverify.evidence.tally import Tally
+from dpverify.trials.outcomes import Outcomes
+
+
+class Identity:
+    """The output is its own score."""
+
+    name = "identity"
+
+    def __call__(self, outcomes):
+        return outcomes.values.astype(float)
+
+
+def laplace_ratios(rng, n, eps=1.0):
+    first = rng.random(n) < 0.5
+    output = rng.laplace(size=n) + np.where(first, 0.0, eps)
+    return np.abs(output - eps) - np.abs(output), first
+
+
+def chosen(scores, first, claim, trials=100_000):
+    return choose(Fitted(Identity(), scores), first, trials, gain_for(claim, 0.05), sides_for(claim))
+
+
+def generator(seed=0):
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def test_levels_count_each_guess_once_on_its_side():
+    attack = Attack(Identity(), np.array([3.0, 1.0]), 1, Side.BOTH, 1, Tally.of(0, 0, 1))
+    first, second = Outcomes(np.array([5.0, 2.0, 0.5, -1.0, -4.0])), Outcomes(np.array([-3.0, -1.5, 1.0, 0.0]))
+    tally = attack.tally(first, second)
+    assert tally.right.tolist() == [2, 2]  # 5 and -3; 2 and -1.5
+    assert tally.wrong.tolist() == [1, 2]  # -4; -1 of the first and 1 of the second
+    assert tally.trials == 9
+    assert tally.guesses == 7
+
+
+def test_one_sided_rules_guess_one_dataset_only():
+    first, second = Outcomes(np.array([5.0, -5.0])), Outcomes(np.array([5.0, -5.0, -5.0]))
+    for side, right, wrong in [(Side.FIRST, 1, 1), (Side.SECOND, 2, 1)]:
+        tally = Attack(Identity(), np.array([1.0]), 1, side, 1, Tally.of(0, 0, 1)).tally(first, second)
+        assert (tally.right[0], tally.wrong[0], tally.one_sided) == (right, wrong, True)
+
+
+def test_the_rule_that_always_guesses_never_abstains():
+    attack = Attack(Identity(), np.zeros(1), 1, Side.ALWAYS, 1, Tally.of(0, 0, 1))
+    tally = attack.tally(Outcomes(np.array([0.0, -1.0])), Outcomes(np.array([0.0, -1.0, 2.0])))
+    assert tally.guesses == tally.trials == 5
+    assert tally.right[0] == 2
+
+
+def test_orientation_is_settled_by_the_selection_trials():
+    scores, first = laplace_ratios(generator(), 5000)
+    straight, turned = chosen(scores, first, PureDP(1.0)), chosen(-scores, first, PureDP(1.0))
+    assert (straight.orientation, turned.orientation) == (1, -1)
+    outcomes = Outcomes(scores[first]), Outcomes(scores[~first])
+    mirrored = Outcomes(-scores[first]), Outcomes(-scores[~first])
+    assert straight.tally(*outcomes).right.sum() == turned.tally(*mirrored).right.sum()
+
+
+def test_atoms_are_kept_whole_and_cuts_stay_away_from_rounding():
+    """Laplace(1): half of the mass has |log ratio| = 1 up to rounding; the cut must lie clearly below 1."""
+    scores, first = laplace_ratios(generator(), 65_536)
+    attack = chosen(scores, first, PureDP(1.0), trials=10**7)
+    assert attack.cut < 1 - 1e-9
+    reached = np.abs(scores) >= 1 - 1e-9
+    assert (np.abs(scores[reached]) >= attack.cut).all()
+
+
+def test_more_trials_afford_a_rarer_event():
+    scores, first = laplace_ratios(generator(), 20_000, eps=1.0)
+    fractions = [chosen(scores, first, PureDP(1.0), trials=n).event_fraction for n in (300, 10**7)]
+    assert fractions[0] > fractions[1]
+
+
+def test_a_score_that_says_nothing_guesses_nothing():
+    attack = chosen(np.zeros(100), np.arange(100) % 2 == 0, PureDP(1.0))
+    assert attack.tally(Outcomes(np.zeros(10)), Outcomes(np.zeros(10))).guesses == 0
+    assert attack.event_fraction == 0
+
+
+def test_infinite_scores_are_the_most_confident_ones():
+    rng = generator()
+    first = rng.random(20_000) < 0.5
+    scores = np.where(first & (rng.random(20_000) < 0.01), np.inf, 0.01 * rng.standard_normal(20_000))
+    attack = chosen(scores, first, PureDP(1.0))
+    assert attack.cut > 1
+    assert 0.003 < attack.event_fraction < 0.008
+    tally = attack.tally(Outcomes(np.array([np.inf, 0.0])), Outcomes(np.array([0.0])))
+    assert (tally.right.sum(), tally.wrong.sum()) == (1, 0)
+
+
+def test_sides_that_are_tried_follow_from_the_claim():
+    assert sides_for(PureDP(1.0)) == (Side.BOTH,)
+    assert Side.FIRST in sides_for(ApproxDP(1.0, 1e-5))
+    assert Side.ALWAYS in sides_for(GaussianDP(1.0))
+    assert Side.ALWAYS in sides_for(ZCDP(0.5))
+
+
+@pytest.mark.parametrize(("slope", "cap"), [(1.0, math.inf), (0.5, math.inf), (1.0, 1.5)])
+def test_calibration_recovers_slope_and_cap(slope, cap):
+    """Mean predicted accuracy beyond every tail within three standard errors of the true one."""
+    rng = generator(5)
+    confidence = rng.exponential(1.0, 50_000)
+    truth = special.expit(slope * np.minimum(confidence, cap))
+    correct = rng.random(50_000) < truth
+    curves = calibrate(confidence, correct)
+    assert curves.weights.sum() == pytest.approx(1.0)
+    for share in (1.0, 0.3, 0.05, 0.01):
+        tail = confidence >= np.quantile(confidence, 1 - share)
+        predicted = curves.weights @ curves.right(confidence[tail]).mean(axis=1)
+        spread = math.sqrt(truth[tail].mean() * (1 - truth[tail].mean()) / tail.sum())
+        assert abs(predicted - truth[tail].mean()) < 3 * spread + 1e-3
+
+
+def test_calibration_does_not_believe_a_lucky_tail():
+    """Scores of pure noise: 20 lucky guesses at the top must not promise more than a few per cent."""
+    rng = generator(1)
+    confidence = np.sort(rng.exponential(1.0, 4000))
+    correct = rng.random(4000) < 0.5
+    correct[-8:] = True
+    curves = calibrate(confidence, correct)
+    assert curves.weights @ curves.right(confidence[-8:]).mean(axis=1) < 0.75
+
+
+def test_tallies_add_and_refuse_impossible_counts():
+    a = Tally(10, np.array([1, 2]), np.array([0, 3]))
+    assert (a + a).trials == 20
+    assert (a + a).right.tolist() == [2, 4]
+    assert a.pooled(1).guesses == 1
+    for right, wrong in [([5], [6]), ([-1], [0])]:
+        with pytest.raises(ValueError, match="counts"):
+            Tally(10, np.array(right), np.array(wrong))
+    with pytest.raises(ValueError, match="one vector"):
+        Tally(10, np.array([1, 2]), np.array([1]))
+    with pytest.raises(ValueError, match="two different rules"):
+        a + Tally(10, np.array([1, 2]), np.array([0, 3]), one_sided=True)

@@ -1,0 +1,243 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dpverify
+from dpverify import (
+    account,
+    ApproxDP,
+    audit,
+    GaussianDP,
+    loop_trials,
+    Pair,
+    PureDP,
+    Records,
+    Relation,
+    ZCDP,
+)
+from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
+from dpverify.base.errors import NeighbourError, ParameterError, TargetError
+from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.verdict import judge, Verdict
+
+PAIR = Pair(0.0, 1.0, name="0 or 1")
+
+
+def laplace(data, *, rng, size):
+    return data + rng.laplace(size=size)
+
+
+class Exact:
+    """Laplace noise of scale 1 with its log ratio; the ledger says `stated`."""
+
+    def __init__(self, stated=1.0, sign=1):
+        self.ledger = Ledger(LaplaceNoise(scale=stated, sensitivity=Sensitivity(replace=1)))
+        self.sign = sign
+
+    def release(self, data, *, rng, size):
+        return data + rng.laplace(size=size)
+
+    def log_ratio(self, outputs, pair):
+        return self.sign * (np.abs(outputs - pair.second) - np.abs(outputs - pair.first))
+
+
+class Gauss:
+    def __init__(self, sigma=1.0):
+        self.sigma = sigma
+        self.ledger = Ledger(GaussianNoise(sigma=1.0, sensitivity=Sensitivity(replace=1)))
+
+    def release(self, data, *, rng, size):
+        return data + self.sigma * rng.standard_normal(size)
+
+    def log_ratio(self, outputs, pair):
+        return ((outputs - pair.second) ** 2 - (outputs - pair.first) ** 2) / (2 * self.sigma**2)
+
+
+def run(target, claim, **options):
+    return audit(target, claim=claim, **{"pair": PAIR, "trials": 20_000, "seed": 11, **options})
+
+
+def same(a: AuditRecord, b: AuditRecord) -> bool:
+    return replace(a, seconds=0.0) == replace(b, seconds=0.0)
+
+
+def test_a_true_claim_stands_a_false_one_falls():
+    for target in (Exact(), laplace):
+        assert run(target, PureDP(1.0)).verdict == "NOT_REFUTED"
+        refuted = run(target, PureDP(0.8))
+        assert refuted.verdict == "REFUTED"
+        assert 0.8 < refuted.eps_lower <= 1.0
+
+
+def test_the_record_holds_what_the_contract_names():
+    record = run(Exact(), PureDP(1.0))
+    assert record.eps_upper == 1.0
+    assert record.accounted is True
+    assert record.trials == 20_000
+    assert (record.significance, record.seed, record.score) == (0.05, 11, "likelihood")
+    assert "score >=" in record.witness
+    assert 1.0 < record.detectable_eps < 1.2
+    plain = record.to_dict()
+    assert {"subject", "claim", "expected", "verdict", "accounted", "eps_lower", "eps_upper", "delta"} <= set(plain)
+    assert {"trials", "significance", "seed", "seconds"} <= set(plain)
+    assert AuditRecord.from_dict(plain) == record
+
+
+def test_without_a_ledger_nothing_is_accounted():
+    record = run(laplace, PureDP(1.0))
+    assert (record.eps_upper, record.accounted) == (None, None)
+
+
+def test_a_ledger_is_judged_by_itself():
+    assert run(Exact(stated=1.0), PureDP(0.999999)).accounted is False
+    silent = run(Exact(), PureDP(1.0, relation=Relation.ADD_OR_REMOVE_ONE))
+    assert silent.accounted is None
+    assert any("no sensitivity" in note for note in silent.notes)
+
+
+def test_a_ledger_that_the_trials_contradict_is_reported_whatever_the_claim():
+    record = run(Exact(stated=2.0), PureDP(3.0))
+    assert record.verdict == "NOT_REFUTED"
+    assert record.accounted is True
+    assert record.ledger_contradicted
+    assert not record.as_expected
+
+
+def test_equal_seeds_give_equal_records_for_any_number_of_workers():
+    one = run(laplace, PureDP(1.0), trials=1_200_000)
+    assert same(one, run(laplace, PureDP(1.0), trials=1_200_000, jobs=2))
+    assert not same(one, run(laplace, PureDP(1.0), trials=1_200_000, seed=12))
+
+
+def test_a_seed_is_drawn_and_recorded_when_none_is_given():
+    drawn = audit(laplace, claim=PureDP(1.0), pair=PAIR, trials=2000)
+    assert same(drawn, audit(laplace, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=drawn.seed))
+
+
+def test_the_global_generator_is_left_alone():
+    before = np.random.get_state()[1].copy()  # noqa: NPY002 - the legacy state is what must not move
+    run(laplace, PureDP(1.0))
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_a_turned_log_ratio_is_turned_back_and_noted():
+    record = run(Exact(sign=-1), PureDP(0.8))
+    assert record.verdict == "REFUTED"
+    assert any("sign was turned" in note for note in record.notes)
+
+
+def test_delta_buys_what_it_should():
+    """N(0,1) against N(1,1): eps = 3.2 at 1e-3; a claim of 2 is false, one of 4 is true."""
+    false, true = (run(Gauss(), ApproxDP(eps, 1e-3), trials=200_000) for eps in (2.0, 4.0))
+    assert false.verdict == "REFUTED"
+    assert true.verdict == "NOT_REFUTED"
+    assert false.eps_lower < GaussianDP(1.0).eps_at(1e-3)
+
+
+@pytest.mark.parametrize(("claim", "lower"), [(ZCDP(0.5), ZCDP(0.25)), (GaussianDP(1.0), GaussianDP(0.9))], ids=str)
+def test_whole_profiles_are_judged_in_their_own_number(claim, lower):
+    true, false = run(Gauss(), claim), run(Gauss(), lower)
+    assert true.verdict == "NOT_REFUTED"
+    assert true.accounted is True
+    assert false.verdict == "REFUTED"
+    assert false.accounted is False
+    assert lower.number < false.number_lower <= claim.number
+    assert true.detectable_eps > claim.eps
+
+
+def test_relations_and_pairs_are_checked_before_anything_runs():
+    def never(data, *, rng, size):
+        raise AssertionError("ran")
+
+    pair = Pair(Records([1, 2]), Records([3, 4]))
+    with pytest.raises(NeighbourError, match="2 replaced"):
+        audit(never, claim=PureDP(1.0), pair=pair)
+    verified = audit(
+        lambda data, *, rng, size: len(data) + rng.laplace(size=size),
+        claim=PureDP(1.0, relation=Relation.ADD_OR_REMOVE_ONE),
+        pair=Pair(Records([1, 2]), Records([1])),
+        trials=1000,
+        seed=1,
+    )
+    assert verified.pair_verified
+    assert not run(laplace, PureDP(1.0)).pair_verified
+
+
+BAD = [
+    ({"trials": 0}, "trials"),
+    ({"trials": 1.5}, "trials"),
+    ({"significance": 0}, "significance"),
+    ({"significance": math.nan}, "significance"),
+    ({"seed": -1}, "seed"),
+    ({"score": "neural"}, "score"),
+    ({"jobs": 0}, "jobs"),
+    ({"claim": 1.0}, "claim"),
+    ({"pair": (0, 1)}, "pair"),
+]
+
+
+@pytest.mark.parametrize(("options", "name"), BAD, ids=[str(options) for options, _ in BAD])
+def test_what_is_not_allowed_is_named(options, name):
+    with pytest.raises(ParameterError, match=name) as caught:
+        audit(laplace, **{"claim": PureDP(1.0), "pair": PAIR, **options})
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_target_of_the_wrong_shape_has_no_verdict():
+    with pytest.raises(TargetError, match="must be") as caught:
+        run(lambda data, *, rng, size: rng.laplace(), PureDP(1.0))
+    assert caught.value.exit_code == 3
+
+
+def test_three_trials_cannot_catch_anything():
+    for target in (Exact(), laplace):
+        record = run(target, PureDP(1.0), trials=3)
+        assert record.verdict == "INCONCLUSIVE"
+        assert record.detectable_eps == math.inf
+
+
+def test_an_output_without_information_is_not_refuted_and_certifies_nothing():
+    record = run(lambda data, *, rng, size: np.zeros(size), PureDP(1.0))
+    assert record.verdict != "REFUTED"
+    assert record.eps_lower < 0.1
+
+
+def test_nan_and_exceptions_are_evidence():
+    def nan_on_second(data, *, rng, size):
+        return np.where(data + 0 * rng.random(size) > 0.5, np.nan, 1.0)
+
+    def raises_on_second(data, *, rng, size):
+        if data > 0.5:
+            raise ZeroDivisionError
+        return rng.laplace(size=size)
+
+    for target in (nan_on_second, raises_on_second):
+        record = run(target, PureDP(3.0), trials=4000)
+        assert record.verdict == "REFUTED"
+        assert math.isfinite(record.eps_lower)  # trials never prove infinity
+
+
+def test_one_release_a_call_is_audited_too():
+    record = run(loop_trials(lambda data, *, rng: data + rng.laplace()), PureDP(0.5), trials=5000)
+    assert record.verdict == "REFUTED"
+
+
+def test_verdicts_follow_from_three_numbers_and_nan_is_never_safe():
+    assert judge(number_lower=1.1, claimed=1.0, detectable=2.0) is Verdict.REFUTED
+    assert judge(number_lower=1.0, claimed=1.0, detectable=2.0) is Verdict.NOT_REFUTED
+    assert judge(number_lower=0.0, claimed=1.0, detectable=math.inf) is Verdict.INCONCLUSIVE
+    for numbers in [(math.nan, 1.0, 2.0), (0.5, math.nan, 2.0), (0.5, 1.0, math.nan)]:
+        verdict = judge(number_lower=numbers[0], claimed=numbers[1], detectable=numbers[2])
+        assert verdict is Verdict.INCONCLUSIVE
+
+
+def test_the_public_names_resolve():
+    for name in dpverify.__all__:
+        assert getattr(dpverify, name) is not None
+    assert {"audit", "account", "PureDP", "ApproxDP", "ZCDP", "GaussianDP", "Pair", "Relation"} <= set(dpverify.__all__)
+    assert account(Exact(), delta=0.0) == 1.0
+    with pytest.raises(AttributeError, match="no attribute"):
+        dpverify.nothing  # noqa: B018

@@ -1,0 +1,272 @@
+"""Certificates fail closed: certified needs a proof, no refutation, no broken promise."""
+
+import json
+import math
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify import ApproxDP, certify, Pair, PureDP, Records, Relation, Subject
+from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.base.errors import NeighbourError, ParameterError, TargetError, UsageError
+from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.faces import cli
+from dpverify.verdicts.pairs import as_pairs, ASSUMED
+from dpverify.verdicts.verdict import Verdict
+
+TRIALS = 20_000  # white-box: eps = 2 against 1 is refuted with all but certainty, power ~ 1
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Laplace histogram of four cells; `told` is the scale that its ledger states."""
+
+    scale: float = 2.0
+    told: float = 2.0
+    slack: float = 1.0
+
+    @property
+    def ledger(self):
+        moves = Sensitivity(replace=Shift(1, 2), add_remove=1)
+        return Ledger(LaplaceNoise(what="cells", scale=self.told, sensitivity=moves))
+
+    @property
+    def pairs(self):
+        return [Pair(Records([0, 1]), Records([3, 1]), name="moved")]
+
+    def exact(self, data):
+        return np.bincount(data.rows, minlength=4)
+
+    def release(self, data, *, rng, size):
+        return self.exact(data) + rng.laplace(scale=self.scale, size=(size, 4))
+
+    def log_ratio(self, outputs, pair):
+        first, second = (np.abs(outputs - self.exact(data)) for data in pair)
+        return (second - first).sum(axis=1) / self.scale
+
+    def noise_bound(self, beta):
+        return self.slack * self.scale * math.log(4 / beta)
+
+
+def _certify(subject, claim=None, **options):
+    return certify(subject, **{"claim": claim or PureDP(1.0), "trials": TRIALS, "seed": 11, **options})
+
+
+def test_right_privatizer_is_certified():
+    certificate = _certify(Histogram())
+    assert certificate.certified
+    assert certificate.verdict is Verdict.NOT_REFUTED
+    assert certificate.exit_code == 0
+    assert certificate.records[0].score == "likelihood"
+    assert certificate.records[0].pair_verified
+    assert [check.verdict for check in certificate.promises] != ["BROKEN"]
+    assert certificate.records[0].significance == 0.05 / 2  # one pair, one promise
+
+
+@pytest.mark.parametrize(
+    ("subject", "objection", "code"),
+    [
+        (Histogram(scale=1.0, told=1.0), "the trials refute the claim", 1),
+        (Histogram(scale=1.0), "the trials contradict the ledger", 1),  # says 2.0
+        (Histogram(slack=0.5), "promise broken", 1),  # the true failure rate is about 0.15
+        (Histogram(told=1.0), "the ledger does not prove the claim", 3),
+    ],
+)
+def test_everything_wrong_is_an_objection(subject, objection, code):
+    certificate = _certify(subject)
+    assert not certificate.certified
+    assert any(objection in each for each in certificate.objections)
+    assert certificate.exit_code == code
+
+
+def test_without_a_ledger_nothing_is_certified():
+    def noisy(data, *, rng, size):
+        return data + rng.laplace(size=size)
+
+    certificate = _certify(noisy, trials=4_000)
+    assert certificate.verdict is Verdict.NOT_REFUTED
+    assert certificate.objections == ("no account: nothing proves the claim from above",)
+    assert ASSUMED in certificate.notes
+    assert certificate.exit_code == 0
+    assert len(certificate.records) == 2
+
+
+def test_too_few_trials_are_no_certificate():
+    certificate = _certify(Histogram(), trials=4)
+    assert certificate.verdict is Verdict.INCONCLUSIVE
+    assert not certificate.certified
+    assert certificate.exit_code == 3
+
+
+def test_own_promises_and_invariants_are_checked():
+    class Promising(Histogram):
+        def promises(self, data, *, beta):
+            def draw(*, rng, size):
+                return Outcomes(np.zeros(size), invariants={"never twice": rng.random(size) < 0.99})
+
+            return [Promise(name="own", draw=draw, bound=1.0, failure_probability=beta, trials=2_000)]
+
+    certificate = _certify(Promising())
+    assert certificate.objections == ("promise broken: own",)
+    assert certificate.promises[0].violations["never twice"] > 0
+
+
+def test_a_promise_that_cannot_be_broken_by_the_trials_is_no_evidence():
+    class Mute(Histogram):
+        def promises(self, data, *, beta):
+            def draw(*, rng, size):
+                return Outcomes(np.zeros(size))
+
+            return [Promise(name="own", draw=draw, bound=1.0, failure_probability=0.3, trials=1)]
+
+    assert not _certify(Mute()).certified
+
+
+def test_same_seed_same_certificate():
+    first, second = (_certify(Histogram(), trials=3_000).to_dict() for _ in range(2))
+    for each in (first, second):
+        for record in each["records"]:
+            del record["seconds"]
+    assert first == second
+
+
+def test_dict_and_page_say_everything():
+    certificate = _certify(Histogram(), trials=3_000)
+    plain = json.loads(json.dumps(certificate.to_dict()))
+    assert plain["schema"] == "dpverify/certificate/1"
+    assert plain["eps_upper"] == 1.0
+    assert plain["not_proved"]
+    page = certificate.to_html()
+    assert all(each in page for each in plain["not_proved"])
+    assert "https://" not in page
+    assert page.count('class="plot"') == 3
+    assert page == certificate.to_html()
+
+
+def test_subject_of_an_audit_file_is_taken_with_its_pairs():
+    histogram = Histogram()
+    subject = Subject(name="s", target=histogram, claim=PureDP(1.0), pairs=tuple(histogram.pairs), ledger=Ledger())
+    assert _certify(subject, trials=3_000).records[0].eps_upper == 0.0
+
+
+def test_pairs_are_checked_against_the_relation():
+    far = Pair(Records([0, 1]), Records([3, 2]))
+    with pytest.raises(NeighbourError, match="2 replaced"):
+        _certify(Histogram(), pairs=far)
+    with pytest.raises(NeighbourError):
+        _certify(Histogram(), PureDP(1.0, relation=Relation.ADD_OR_REMOVE_ONE))
+
+
+def test_pairs_may_be_given_in_many_ways():
+    pair = Pair(0, 1)
+    assert as_pairs(pair) == as_pairs([pair]) == as_pairs((0, 1)) == as_pairs([(0, 1)]) == as_pairs(lambda: pair)
+    for wrong in ([], 3, [3], [(1, 2, 3)]):
+        with pytest.raises(ParameterError, match="pairs"):
+            as_pairs(wrong)
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(ParameterError, match="claim"):
+        certify(Histogram(), claim="pure:1.0")
+    with pytest.raises(UsageError, match="no neighbouring pairs"):
+        _certify(lambda data, *, rng, size: data.rows)
+    with pytest.raises(ParameterError, match="target"):
+        _certify(object())
+    with pytest.raises(TargetError):
+        _certify(lambda data, *, rng, size: np.zeros(size + 1), pairs=(0, 1))
+
+
+MODULE = """
+    from dpverify import Pair
+    import numpy as np
+
+    class Coin:
+        flip = 0.3
+
+        def __init__(self, must=None):
+            pass
+
+        def release(self, data, *, rng, size):
+            return (rng.random(size) < self.flip) != data
+
+    class Liar(Coin):
+        flip = 0.01
+
+    class Picky(Coin):
+        def __init__(self, must):
+            pass
+
+    def function(data, *, rng, size):
+        return data + rng.laplace(size=size)
+
+    bits = [Pair(0, 1, name="bit")]
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "coins_for_certify", raising=False)
+    Path("coins_for_certify.py").write_text(textwrap.dedent(MODULE), encoding="utf-8")
+    return "coins_for_certify"
+
+
+def _cli(capsys, *arguments):
+    code = cli.run(["certify", *arguments, "--trials", "4000"])
+    return code, *capsys.readouterr()
+
+
+def test_command_line_writes_the_certificate(module, capsys):
+    options = ["--claim", "pure:1.0", "--pairs", f"{module}:bits", "--json", "c.json", "--html", "c.html"]
+    code, out, err = _cli(capsys, f"{module}:Coin", *options)
+    assert (code, err) == (0, "")
+    assert "no account" in out
+    plain = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    assert plain["verdict"] == "NOT_REFUTED"
+    assert plain["command"] in out
+    assert Path("c.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    code, out, _ = _cli(capsys, f"{module}.py:Liar", *options)
+    assert code == 1
+    assert "NOT CERTIFIED (REFUTED)" in out
+
+
+def test_the_command_of_a_certificate_repeats_it(module, capsys):
+    import shlex
+
+    _cli(capsys, f"{module}:Coin", "--claim", "pure:1", "--pairs", f"{module}:bits", "--json", "a.json")
+    first = json.loads(Path("a.json").read_text(encoding="utf-8"))
+    assert cli.run([*shlex.split(first["command"])[1:], "--json", "b.json"]) == 0
+    second = json.loads(Path("b.json").read_text(encoding="utf-8"))
+    for each in (first, second):
+        del each["records"][0]["seconds"]
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("subject", "claim", "said"),
+    [
+        ("MOD:Cion", "pure:1", "did you mean 'Coin'?"),
+        ("MOD:Picky", "pure:1", "cannot be made without arguments"),
+        ("MOD", "pure:1", "must look like MODULE:OBJECT"),
+        ("no_such:Coin", "pure:1", "no_such: cannot be loaded (ModuleNotFoundError"),
+        ("nowhere.py:Coin", "pure:1", "nowhere.py: cannot be loaded (FileNotFoundError"),
+        ("MOD:Coin", "pure", "must look like pure:EPS"),
+        ("MOD:Coin", "puer:1", "must be one of pure:EPS | approx:EPS,DELTA"),
+        ("MOD:Coin", "pure:nan", "eps = nan: must be"),
+        ("MOD:bits", "pure:1", "target"),
+    ],
+)
+def test_usage_errors_are_one_line(module, capsys, subject, claim, said):
+    code, out, err = _cli(capsys, subject.replace("MOD", module), "--claim", claim)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_approximate_claims_are_certified_too():
+    assert _certify(Histogram(), ApproxDP(1.0, 1e-3)).certified

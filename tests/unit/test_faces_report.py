@@ -1,0 +1,209 @@
+"""Every rendering of one small run: complete, strict, self-contained, and the same for the same records."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from audits.audit_laplace import subjects as laplace_subjects
+from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
+from dpverify.base.errors import RunError, UsageError
+from dpverify.claims.profiles import gaussian_accuracy_limit
+from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, intervals, plots, words
+from dpverify.faces.report.axes import Axis, Plot
+from dpverify.verdicts.suite import Failure, run_suite, Settings, SuiteResult
+from dpverify.verdicts.verdict import Verdict
+
+
+def _broken(data, *, rng, size):
+    return rng.normal(size=size + 1)
+
+
+@pytest.fixture(scope="module")
+def result() -> SuiteResult:
+    broken = Subject(name="broken <b>", target=_broken, claim=PureDP(1.0), pairs=(Pair(0.0, 1.0),))
+    return run_suite([*laplace_subjects, broken], Settings(seed=3, trials=6_000))
+
+
+@pytest.fixture(scope="module")
+def page(result) -> str:
+    return as_html.render(result)
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to and checks that every element is closed."""
+
+    VOID = frozenset({"meta", "link", "col", "input", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open, self.ids, self.links, self.outside, self.counts = [], [], [], [], {}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(value)
+            if name == "href" and value.startswith("#"):
+                self.links.append(value[1:])
+            elif name in ("src", "href") and not value.startswith("data:"):
+                self.outside.append(value)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_page_is_well_formed_and_self_contained(page, result):
+    parsed = Page(page)
+    assert parsed.open == []
+    assert parsed.outside == []
+    assert not re.search(r"url\(|@import|https?://", page)
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert set(parsed.links) <= set(parsed.ids)
+    # a bar a subject (and its key), three plots each
+    assert page.count('class="plot"') == 3 * len(result.records)
+    assert page.count('<svg class="bar" role="img"') == len(result.records)
+
+
+def test_page_says_what_the_records_say(page, result):
+    for record in result.records:
+        assert record.subject in page
+        assert record.witness.replace(">", "&gt;").replace("<", "&lt;") in page
+    assert "Failed: no verdict" in page
+    assert "broken &lt;b&gt;" in page
+    assert "broken <b>" not in page
+    assert "scale = 1" in page  # the ledger
+
+
+def test_rendering_is_pure(page, result, tmp_path):
+    file = tmp_path / "results.json"
+    file.write_text(as_json.render(result), encoding="utf-8")
+    again = as_json.load(file)
+    assert again == result
+    assert as_html.render(again) == page
+    assert as_markdown.render(again) == as_markdown.render(result)
+    assert as_junit.render(again) == as_junit.render(result)
+
+
+def test_every_plot_is_accessible_and_has_its_table(page, result):
+    parsed = Page(page)
+    assert page.count('role="img"') == 4 * len(result.records)
+    assert page.count("The same as a table") == 3 * len(result.records)
+    assert parsed.counts["caption"] >= 1
+    assert 'lang="en"' in page
+
+
+def test_json_is_strict_and_refuses_nan(result):
+    endless = replace(result, records=(replace(result.records[0], detectable_eps=math.inf),))
+    text = as_json.render(endless)
+    assert "1e999" in text
+    assert "Infinity" not in text
+    assert json.loads(text)["records"][0]["detectable_eps"] == math.inf
+    with pytest.raises(RunError, match="NaN"):
+        as_json.render(replace(result, records=(replace(result.records[0], eps_lower=math.nan),)))
+
+
+def test_json_of_something_else_is_refused(tmp_path):
+    file = tmp_path / "other.json"
+    for text, said in (("{", "not a result file"), ("[]", "not a result file"), ('{"schema": "x"}', "schema 'x'")):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(UsageError, match=said):
+            as_json.load(file)
+
+
+def test_junit_failures_and_errors_agree_with_the_exit_code(result):
+    good = replace(result, failures=())
+    surprise = replace(good, records=(replace(good.records[0], verdict=Verdict.REFUTED), *good.records[1:]))
+    unsure = replace(good, records=(replace(good.records[0], verdict=Verdict.INCONCLUSIVE), *good.records[1:]))
+    for suite, code in ((good, 0), (surprise, 1), (result, 3), (unsure, 3)):
+        root = ElementTree.fromstring(as_junit.render(suite).encode())[0]
+        failures, errors = int(root.get("failures")), int(root.get("errors"))
+        assert (1 if failures else 3 if errors else 0) == code == suite.exit_code
+        assert len(root.findall("testcase")) == int(root.get("tests"))
+        assert len(root.findall("testcase/failure")) == failures
+        assert len(root.findall("testcase/error")) == errors
+
+
+def test_junit_has_no_character_that_xml_forbids(result):
+    odd = replace(result, failures=(Failure("a\x00b", "c\x1b[31m\ud800"),))
+    ElementTree.fromstring(as_junit.render(odd).encode())
+
+
+def test_markdown_cannot_be_broken_by_names(result):
+    odd = replace(result, records=(replace(result.records[0], subject="a|b\n<img>"),), failures=())
+    row = next(line for line in as_markdown.render(odd).splitlines() if "a\\|b" in line)
+    assert row.count(" | ") == 7
+    assert "<img>" not in row
+
+
+def test_command_repeats_the_record_alone(result):
+    record = next(record for record in result.records if record.subject == "histogram")
+    words_ = words.command(record, result).split()
+    share = float(words_[words_.index("--significance") + 1])
+    alone = next(each for each in laplace_subjects if each.name == "histogram")
+    again = run_suite([alone], Settings(seed=3, trials=6_000, significance=share))
+    assert replace(again.records[0], seconds=0.0) == replace(record, seconds=0.0)
+
+
+@pytest.mark.parametrize("claim", [PureDP(1.0), ApproxDP(0.5, 1e-3), ZCDP(0.5), GaussianDP(1.0)], ids=str)
+def test_claim_is_rebuilt_from_its_record(claim, result):
+    record = replace(result.records[0], notion=claim.notion, claimed=claim.number, delta=claim.delta)
+    assert plots.claim_of(record) == claim
+
+
+def test_bound_of_a_gaussian_claim_is_its_trade_off_curve():
+    bound = plots._symmetric_bound(lambda wrong: gaussian_accuracy_limit(1.0, wrong))
+    from scipy.stats import norm
+
+    assert all(abs(y - norm.cdf(norm.isf(x) - 1.0)) < 1e-9 for x, y in bound if 1e-6 < x < 1 - 1e-6)
+    assert bound == sorted(bound)
+    assert [(y, x) for x, y in reversed(bound)] == bound
+
+
+def test_scale_of_the_bars():
+    assert intervals.place(0.0, 1.0) == intervals.End(intervals.PAD, True)
+    assert intervals.place(math.inf, 1.0) == intervals.End(100 - intervals.PAD, True)
+    assert intervals.place(0.3, 0.3).at == pytest.approx(40.8, abs=0.1)  # log(4)/log(32) of the scale
+    assert not intervals.place(2.0, 1.0).beyond
+
+
+def test_plots_draw_the_infinite_on_the_border():
+    plot = Plot(Axis(1, 100, "n", log=True), Axis(0, 1, "y"), "t")
+    assert plot.at((0.0, math.inf)) == plot.at((1.0, 1.0))
+    assert plot.at((math.inf, -math.inf)) == plot.at((100.0, 0.0))
+
+
+def test_empty_result_renders(result):
+    empty = SuiteResult(records=(), failures=(), seed=1, family_wise_error=0.05, environment={})
+    for renderer in (as_html, as_json, as_junit, as_markdown):
+        assert renderer.render(empty)
+    assert empty.exit_code == 3
+
+
+def test_page_of_an_undecided_record_renders(result):
+    record = replace(
+        result.records[0], curve=(), course=(), eps_lower=math.inf, eps_upper=math.inf, number_upper=math.inf
+    )
+    page = as_html.render(replace(result, records=(record,)))
+    assert "nan" not in re.findall(r'points="[^"]*"', page)
+    assert page.count('class="plot"') == 1
+
+
+def test_template_is_package_data():
+    import tomllib
+
+    data = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "faces/report/*.html" in data["tool"]["setuptools"]["package-data"]["dpverify"]
