@@ -8,7 +8,15 @@ from scipy.stats import binom
 
 from algorithms.apvi import APVI, DPAPVI, PolicyView
 from algorithms.environments import random_environment
-from algorithms.offline_data import appendix_mdp, collect, counts_of_runs, leaning_policy, suboptimality, take
+from algorithms.offline_data import (
+    appendix_mdp,
+    collect,
+    counts_of_runs,
+    leaning_policy,
+    sample_counts,
+    suboptimality,
+    take,
+)
 from algorithms.tabular import backward_induction, evaluate, uniform_policy
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
@@ -115,10 +123,14 @@ def test_suboptimality_is_exact():
     assert gap > 0
 
 
-def test_collected_data_follow_model_and_policy():
+@pytest.mark.parametrize("sampled", [False, True])
+def test_collected_data_follow_model_and_policy(sampled):
     """Frequencies of 20,000 users within 5 standard deviations of the exact occupancy."""
     users = 20_000
-    counts = data(users).counts(rewards=True)
+    counts = sample_counts(MODEL, UNIFORM, users, rng=rng(6))[0] if sampled else data(users).counts(rewards=True)
+    assert counts.visits.sum() == 3 * users
+    assert np.array_equal(counts.transitions.sum(axis=-1), counts.visits)
+    assert np.array_equal(counts.visits[1:].sum(axis=-1), counts.transitions[:-1].sum(axis=(1, 2)))
     here = MODEL.initial
     for h in range(3):
         visits = here[:, None] * UNIFORM[h]
