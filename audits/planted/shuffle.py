@@ -29,7 +29,7 @@ class OneNoiseForAll:
 
 @dataclass(frozen=True)
 class BundledBits:
-    """INCORRECT: bits are separate, but the j-th bits of all counters travel as one vector message (spec 4d).
+    """INCORRECT: bits are separate, but the j-th bits of all counters travel as one vector message.
 
     The n true vectors are hidden among N = n m noise vectors, uniform on 2^C patterns: next to none looks like
     a given one. The release is less than what the shuffler shows: how often each of `patterns`, the vectors of
