@@ -1,4 +1,4 @@
-"""The command line: `dpverify audit`, `dpverify report`. Parses, delegates, sets the exit code.
+"""The command line: `dpverify audit`, `certify`, `report`. Parses, delegates, sets the exit code.
 
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
@@ -23,6 +23,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from dpverify import __version__
+
+        print(f"dpverify {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Checks differential-privacy claims instead of repeating them."""
 
 
 class Backend(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
