@@ -61,3 +61,9 @@ def _type(hint: Any) -> dict[str, Any]:
     if origin is dict:
         return {"type": "object", "additionalProperties": {} if inside[1] is Any else _type(inside[1])}
     return {}
+
+
+if __name__ == "__main__":  # python -m dpverify.faces.report.schema > dpverify/faces/report/records.schema.json
+    import json
+
+    print(json.dumps(document(), indent=2))
