@@ -130,6 +130,7 @@ def audit(
         course=finding.course,
         notes=(*finding.notes, *_notes(target, pair, finding.attack, account)),
         sequential=sequential,
+        budget=trials,
         seconds=time.perf_counter() - started,
     )
 

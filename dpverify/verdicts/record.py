@@ -58,6 +58,7 @@ class AuditRecord:
     course: tuple[tuple[int, float], ...] = ()  # (trials, eps_lower) at prefixes; one look only is a certificate
     notes: tuple[str, ...] = ()
     sequential: bool = False  # bound and verdict hold at any time of stopping
+    budget: int = 0  # the trials that were asked for; a sequential audit may stop before
     seconds: float = 0.0
     # filled by a suite
     expected: str | None = None

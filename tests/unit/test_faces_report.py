@@ -150,12 +150,16 @@ def test_markdown_cannot_be_broken_by_names(result):
     assert "<img>" not in row
 
 
-def test_command_repeats_the_record_alone(result):
+@pytest.mark.parametrize("sequential", [False, True])
+def test_command_repeats_the_record_alone(sequential):
+    result = run_suite(laplace_subjects, Settings(seed=3, trials=6_000, sequential=sequential))
     record = next(record for record in result.records if record.subject == "histogram")
     words_ = words.command(record, result).split()
+    assert ("--sequential" in words_) is sequential
+    assert words_[words_.index("--trials") + 1] == "6000"
     share = float(words_[words_.index("--significance") + 1])
     alone = next(each for each in laplace_subjects if each.name == "histogram")
-    again = run_suite([alone], Settings(seed=3, trials=6_000, significance=share))
+    again = run_suite([alone], Settings(seed=3, trials=6_000, significance=share, sequential=sequential))
     assert replace(again.records[0], seconds=0.0) == replace(record, seconds=0.0)
 
 
