@@ -187,7 +187,7 @@ def certify(
     relation: Annotated[RelationName, typer.Option(help="Which datasets are neighbours.")] = RelationName.replace_one,
     view: Annotated[ViewName, typer.Option(help="What the adversary sees of a release.")] = ViewName.central,
     trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
-    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.05,
+    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.01,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
     jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
