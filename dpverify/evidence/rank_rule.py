@@ -18,6 +18,7 @@ from dpverify.evidence.tally import Tally
 from dpverify.evidence.wager_power import growth
 
 LEVELS = 12
+UNCAPPED, FLAT = 1.0, 10.0  # prior odds: against a small wager, one accuracy for all guesses is learned first
 TRUST = 50.0  # guesses, on top of those that a level was learned from: its neighbours inform it too
 
 
@@ -47,7 +48,7 @@ def rank_rule(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> Rank
     if total == 0:
         return no_guess(trials)
     ends = np.maximum(1, np.rint(total * 2.0 ** -np.arange(LEVELS - 1, -1, -1))).astype(np.int64)
-    curves = calibrate(confidence, correct)
+    curves = calibrate(confidence, correct, uncapped=UNCAPPED, flat=FLAT)
     right = np.r_[0.0, np.cumsum(curves.weights @ curves.right(confidence))]
     starts = np.minimum(np.r_[0, ends[:-1]], ends - 1)  # an empty level predicts what its last guess would
     predicted = (right[ends] - right[starts]) / (ends - starts)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from dpverify.base.executors import ordered_map
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair
+from dpverify.trials.checkpoint import Checkpoint
 from dpverify.trials.outcomes import concatenate, Outcomes, output_form, OutputForm, release_outcomes
 from dpverify.trials.target import Target
 
@@ -106,16 +107,24 @@ def estimate(
     *,
     jobs: int = 1,
     backend: str = "loky",
+    store: Checkpoint[Result] | None = None,
 ) -> Iterator[tuple[int, Result]]:
     """Runs certifying trials block by block; yields (trials in the block, its summary), in order.
 
-    Outcomes are dropped as soon as they are summarised: memory does not grow with `trials`.
+    Outcomes are dropped as soon as they are summarised: memory does not grow with `trials`. Blocks that the
+    `store` knows are not run again, and those that are run are put there.
     """
     work = partial(_summarise, experiment, summarise)
     blocks = experiment.blocks(trials)
-    results = ordered_map(work, blocks, jobs=_workers(blocks, jobs, backend), backend=backend)
-    for (_, size), result in zip(blocks, results, strict=True):
-        yield size, result
+    missing = blocks if store is None else [block for block in blocks if store.get(block) is None]
+    results = ordered_map(work, missing, jobs=_workers(missing, jobs, backend), backend=backend)
+    for block in blocks:
+        known = None if store is None else store.get(block)
+        if known is None:
+            known = next(results)
+            if store is not None:
+                store.add(block, known)
+        yield block[1], known
 
 
 def _workers(blocks: list[tuple[int, int]], jobs: int, backend: str) -> int:
