@@ -32,7 +32,7 @@ REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
 MOST_FITTED_ITEMS = 1 << 23
 EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on top of the budget
-DOUBT = 20.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
+DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
 FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
 
 
