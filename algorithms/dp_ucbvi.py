@@ -20,12 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.counting import LocalCounts, TreeCounts
-from algorithms.pucb import corrected_counters
 from algorithms.tabular import backward_induction, Plan
 from algorithms.ucbvi import next_value_variance
 from dpverify.base import require
 from dpverify.base.rounding import div_up
-from mechanisms.counters.noise import Laplace
+from mechanisms.central import Central
 from mechanisms.counts import CountLayout, PrivateCounts
 from mechanisms.noise_sums import laplace_sum_bound
 from mechanisms.postprocess import never_underestimating
@@ -37,18 +36,13 @@ IntArray = npt.NDArray[np.int64]
 def central(
     layout: CountLayout, episodes: int, eps: float, *, beta: float = 0.05, error_scale: float = 1.0
 ) -> TreeCounts:
-    """Binary counters on all cells, Lap(6HL/eps) on every node, R = K - 1.
+    """The Central privatizer with rewards, corrected: Lap(6HL/eps) on every node of every cell, R = K - 1.
 
-    E = 4 b (2 sqrt(L l) + l), l = ln(2 M R/beta): 4 times a bound on all prefixes of all M cells
-    (sub-gamma tail of a sum of L Laplace draws, union bound). eps-JDP by the billboard lemma.
+    E is its provable error bound. eps-JDP by the billboard lemma.
     """
-    require.open_unit(beta=beta)
     require.positive(error_scale=error_scale)
-    counter = corrected_counters(layout, episodes - 1, eps)
-    assert isinstance(counter.noise, Laplace)
-    level = math.log(2 * layout.cells * counter.releases / beta)
-    bound = laplace_sum_bound(counter.noise.scale, counter.nodes_per_item, level)
-    return TreeCounts(layout, counter, error_scale * 4 * bound)
+    privatizer = Central.corrected(eps, layout, episodes, releases=episodes - 1)
+    return TreeCounts(layout, privatizer.counter, error_scale * privatizer.error_bound(beta))
 
 
 def local(

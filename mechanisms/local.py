@@ -126,6 +126,16 @@ class Local:
         seen = outputs[:, moved]
         return np.asarray((np.abs(seen - second[moved]) - np.abs(seen - first[moved])).sum(axis=1) / self.scale)
 
+    def transcript_log_ratio(self, outputs: Array, first: Array, second: Array) -> Array:
+        """Log likelihood ratio of an online run's released counts, given both exact increment streams.
+
+        outputs (runs, R, cells), packed counts after each user; first, second (runs or 1, R, cells). Differences of
+        consecutive counts are the users' messages, so this is a sum of Laplace ratios over all of them.
+        """
+        messages = np.diff(outputs, axis=1, prepend=0.0)
+        terms = np.abs(messages - second) - np.abs(messages - first)
+        return np.asarray(np.where(first == second, 0.0, terms).sum(axis=(1, 2)) / self.scale)
+
     def private_counts(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> PrivateCounts:
         """Sums of the messages of all users in `data`: exact counts plus a sum of len(data) noises a cell."""
         if len(data) > self.users:

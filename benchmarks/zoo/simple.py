@@ -114,7 +114,8 @@ def animals() -> list[Animal]:
         ),
         Animal(
             "gaussian (wrong delta)", partial(_gaussian, wrong_delta), 0, 1, ApproxDP(0.9, 1e-6),
-            _gaussian_eps(wrong_delta, 1e-6), "Dwork, Roth 2014, Theorem A.1", ratio=partial(_gaussian_ratio, wrong_delta),
+            _gaussian_eps(wrong_delta, 1e-6), "Dwork, Roth 2014, Theorem A.1",
+            ratio=partial(_gaussian_ratio, wrong_delta),
         ),
         Animal(
             "subsampled laplace (eps q)", partial(_subsampled, 0.2, 2.0), 0, 1, pure(0.4),

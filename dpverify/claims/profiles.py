@@ -110,7 +110,9 @@ def zcdp_number(c: npt.NDArray[np.float64], w: npt.NDArray[np.float64]) -> npt.N
 
 
 def _bernoulli_divergences(c: float, w: float) -> npt.NDArray[np.float64]:
-    """Renyi divergences of all `_ORDERS` between Bernoulli(c) and Bernoulli(w), 0 < c, w < 1."""
+    """Renyi divergences of all `_ORDERS` between Bernoulli(c) and Bernoulli(w), 0 < c <= 1, 0 < w < 1."""
+    if c == 1:  # 1 - w rounds to this for w below 1e-16
+        return np.full(_ORDERS.shape, -math.log(w))
     inside = _ORDERS * math.log(c) + (1 - _ORDERS) * math.log(w)
     outside = _ORDERS * math.log1p(-c) + (1 - _ORDERS) * math.log1p(-w)
     divergences: npt.NDArray[np.float64] = np.logaddexp(inside, outside) / (_ORDERS - 1)

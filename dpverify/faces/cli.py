@@ -3,6 +3,7 @@
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
 
+import os
 import shlex
 import sys
 import traceback
@@ -41,6 +42,7 @@ Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write rec
 Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
 Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
 Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
+Sarif = Annotated[str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.")]
 Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
 
@@ -63,7 +65,11 @@ def audit(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
+    sarif: Sarif = None,
     quiet: Quiet = False,
+    changed_only: Annotated[
+        bool, typer.Option("--changed-only", help="Reuse accepted results of unchanged code (.dpverify_cache).")
+    ] = False,
     scorecard: Annotated[
         bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")
     ] = False,
@@ -74,6 +80,7 @@ def audit(
     3 inconclusive or failed run.
     """
     from dpverify.faces import console
+    from dpverify.faces.cache import Cache
     from dpverify.faces.report import files
     from dpverify.verdicts.discovery import discover
     from dpverify.verdicts.suite import run_suite, Settings
@@ -92,12 +99,22 @@ def audit(
     if only_list:
         console.show_list(agenda)
         return
-    outputs = Outputs(json, html, markdown, junit)
+    outputs = Outputs(json, html, markdown, junit, sarif)
     files.check(outputs)
+    cache = Cache(agenda.subjects, agenda.promises, settings) if changed_only else None
+    known = cache.known() if cache else {}
     with console.progress(agenda, settings, quiet=quiet) as watcher:
-        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises)
+        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises, known)
+    if cache:
+        cache.keep([*result.records, *result.promises])
+        console.show_reused(len(known), quiet=quiet)
     (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
     files.write(result, outputs)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        from dpverify.faces.report.as_sarif import annotations
+
+        for line in annotations(result):
+            print(line)
     raise typer.Exit(result.exit_code)
 
 
@@ -108,6 +125,7 @@ def report(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
+    sarif: Sarif = None,
     quiet: Quiet = False,
 ) -> None:
     """Show the records of an earlier run again; rendering computes no evidence. Same exit codes as audit."""
@@ -116,7 +134,7 @@ def report(
     from dpverify.faces.report.as_json import load
 
     result = load(results)
-    outputs = Outputs(json, html, markdown, junit)
+    outputs = Outputs(json, html, markdown, junit, sarif)
     files.check(outputs)
     console.show_result(result, quiet=quiet)
     files.write(result, outputs)

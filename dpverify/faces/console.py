@@ -140,6 +140,12 @@ def _score(record: AuditRecord) -> list[str]:
     ]
 
 
+def show_reused(count: int, *, quiet: bool) -> None:
+    """How many results were not computed anew."""
+    if count and not quiet:
+        print(f"{count} accepted results of unchanged code were reused.")
+
+
 def show_certificate(certificate: Certificate) -> None:
     """The conclusion first, then what it rests on, then what it does not prove."""
     console = _console()

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.errors import ParameterError
 from dpverify.base.executors import ordered_map
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair
@@ -90,9 +91,13 @@ class SelectionTrials:
         return len(self.outcomes)
 
 
-def select(experiment: Experiment, trials: int, *, jobs: int = 1, backend: str = "loky") -> SelectionTrials:
-    """`trials` selection trials, held in memory."""
-    run = partial(_run, experiment, Stage.SELECT)
+def select(
+    experiment: Experiment, trials: int, *, jobs: int = 1, backend: str = "loky", stage: Stage = Stage.SELECT
+) -> SelectionTrials:
+    """`trials` trials that choose something (never `Stage.ESTIMATE`), held in memory."""
+    if stage is Stage.ESTIMATE:
+        raise ParameterError("stage", stage, "a stage that does not certify")
+    run = partial(_run, experiment, stage)
     plan = experiment.blocks(trials)
     blocks = list(ordered_map(run, plan, jobs=_workers(plan, jobs, backend), backend=backend))
     if not blocks:

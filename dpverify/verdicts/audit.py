@@ -71,11 +71,9 @@ def audit(
     target that breaks the protocol; neither ends in a verdict.
     """
     started = time.perf_counter()
-    _check_request(claim, trials, significance, score)
+    _check_request(claim, trials, significance, score, jobs)
     if sequential and checkpoint is not None:
-        raise ParameterError(
-            "checkpoint", checkpoint, "None for a sequential audit: its rules depend on all past trials"
-        )
+        raise ParameterError("checkpoint", checkpoint, "None for a sequential audit: its rules grow with its trials")
     target = as_target(target)
     pair = claim.check(pair)
     seed = fresh_seed() if seed is None else seed
@@ -137,7 +135,7 @@ def audit(
         ledger=account.rows,
         curve=finding.curve,
         course=finding.course,
-        notes=(*finding.notes, *_notes(pair, finding.attack, account)),
+        notes=(*finding.notes, *_notes(target, pair, finding.attack, account)),
         sequential=sequential,
         seconds=time.perf_counter() - started,
     )
@@ -242,8 +240,8 @@ def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
     return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
 
 
-def _notes(pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:
-    notes = []
+def _notes(target: Target, pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:
+    notes = [str(note) for note in getattr(target, "notes", ())]
     if not pair.verified:
         notes.append("the pair is taken as neighbouring on the caller's word: its type cannot be compared")
     if attack.orientation < 0 and attack.score.name == "likelihood":
@@ -257,10 +255,10 @@ def _is_exact(target: Target, score: str) -> bool:
     return score in ("auto", "exact") and isinstance(target, ExactTarget)
 
 
-def _check_request(claim: Any, trials: Any, significance: Any, score: Any) -> None:
+def _check_request(claim: Any, trials: Any, significance: Any, score: Any, jobs: Any) -> None:
     if not isinstance(claim, Claim):
         raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
-    require.integer(at_least=1, trials=trials)
+    require.integer(at_least=1, trials=trials, jobs=jobs)
     require.open_unit(significance=significance)
     if score not in SCORES:
         raise ParameterError("score", score, "one of " + ", ".join(SCORES))

@@ -67,6 +67,7 @@ class AuditRecord:
     statement: str = ""
     pairs: int = 1  # pairs of the subject; this record is that of the most telling one
     file: str = ""  # where the subject is declared
+    line: int = 0  # the line there; 0 where the name is not written out in one place
 
     @property
     def ledger_contradicted(self) -> bool:

@@ -17,6 +17,21 @@ WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
     "mechanisms/calibration": "a search over audited mechanisms",
     "mechanisms/linear_costs": "closed forms for offline_linear",
     "mechanisms/linear_noise": "the noise of offline_linear, audited there",
+    "algorithms/tabular": "planning in known models",
+    "algorithms/environments": "simulated users",
+    "algorithms/users": "simulated users",
+    "algorithms/ucbvi": "makes no privacy claim",
+    "algorithms/online": "the loop that pucb and dp_ucbvi run in, audited there",
+    "algorithms/counting": "sources of counts, audited in pucb and dp_ucbvi",
+    "algorithms/transcripts": "turns online algorithms into audit targets",
+    "algorithms/batch_transcripts": "turns sdp_pe into an audit target",
+    "algorithms/batches": "batch releases, audited in sdp_pe",
+    "algorithms/deployment": "who plays what, audited in sdp_pe",
+    "algorithms/design": "post-processing inside sdp_pe",
+    "algorithms/schedule": "data-independent part of sdp_pe",
+    "algorithms/policy_sets": "post-processing inside sdp_pe",
+    "algorithms/policy_sets_large": "post-processing inside sdp_pe",
+    "algorithms/experiments": "learning curves",
 }
 WITHOUT_STEM: dict[str, str] = {}  # audits about a claim that has no module of its own, with the reason
 

@@ -43,12 +43,12 @@ def _says(capsys, *arguments) -> tuple[int, str, str]:
 
 def test_expected_run_is_zero_and_writes_every_file(folder, capsys):
     folder("cli_good", GOOD.replace("SCALE", "1.0"))
-    files = [f"--{form}=out/{form}.txt" for form in ("json", "html", "markdown", "junit")]
+    files = [f"--{form}=out/{form}.txt" for form in ("json", "html", "markdown", "junit", "sarif")]
     code, out, err = _says(capsys, "audit", "checks", *files)
     assert (code, err) == (0, "")
     assert "cli_good/count" in out
     assert "\x1b" not in out  # plain where it is no terminal
-    assert all(Path("out", f"{form}.txt").stat().st_size > 0 for form in ("json", "html", "markdown", "junit"))
+    assert all(Path("out", f"{form}.txt").stat().st_size > 0 for form in ("json", "html", "markdown", "junit", "sarif"))
 
 
 def test_report_shows_the_same_and_keeps_the_exit_code(folder, capsys):

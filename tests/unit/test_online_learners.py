@@ -16,6 +16,7 @@ from algorithms.ucbvi import UCBVI
 from algorithms.users import play, Replaced, TapeUsers, Tree
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from mechanisms.central import Central
 from mechanisms.counters.binary import BinaryCounter
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.noise import Laplace, NoNoise
@@ -306,6 +307,19 @@ def test_any_online_privatizer_with_rewards_can_be_plugged_in():
     without_rewards.layout = CountLayout(H=3, S=3, A=2)
     with pytest.raises(ParameterError):
         Plugged(without_rewards, 0.1)
+
+
+def test_the_central_privatizer_plugged_in_is_the_central_source():
+    episodes = 30
+    privatizer = Central.corrected(4.0, LAYOUT, episodes, releases=episodes - 1)
+    direct, plugged = central(LAYOUT, episodes, 4.0, beta=0.1), Plugged(privatizer, 0.1)
+    assert plugged.error == direct.error
+    assert direct.counter.noise == corrected_counters(LAYOUT, episodes - 1, 4.0).noise
+    learner = DPUCBVI(layout=LAYOUT, episodes=episodes, error=direct.error, bonus_scale=1e-3)
+    one, two = (
+        run_online(users(episodes=episodes), learner, source, runs=RUNS, rng=rng()) for source in (direct, plugged)
+    )
+    np.testing.assert_array_equal(one.policies, two.policies)
 
 
 def test_ucbvi_learns_river_swim():

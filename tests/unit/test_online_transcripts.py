@@ -88,8 +88,8 @@ def test_the_ratio_is_the_density_ratio_of_the_noise(name):
     ids=["tree", "without last transition", "all releases", "local", "batches"],
 )
 def test_the_ratio_changes_the_measure(target):
-    """E_second[f] = E_first[f exp(-ratio)] for f = 1{ratio <= c}, 20,000 runs in each world, five sigmas."""
-    n = 20_000
+    """E_second[f] = E_first[f exp(-ratio)] for f = 1{ratio <= c}, 8,000 runs in each world, five sigmas."""
+    n = 8_000
     ratios = [target.log_ratio(target.release(data, rng=rng(arm), size=n), PAIR) for arm, data in enumerate(PAIR)]
     assert np.ptp(ratios[0]) > 0.1
     for c in np.quantile(ratios[1], [0.2, 0.5, 0.8]):
@@ -169,7 +169,7 @@ def test_same_rng_same_transcript_and_global_state_untouched():
 def test_records_are_the_same_for_one_and_two_workers():
     target = transcript(SOURCES["tree"])
     one, two = (
-        audit(target, claim=PureDP(3.0), pair=PAIR, trials=20_000, seed=1, jobs=jobs).to_dict() for jobs in (1, 2)
+        audit(target, claim=PureDP(3.0), pair=PAIR, trials=4_000, seed=1, jobs=jobs).to_dict() for jobs in (1, 2)
     )
     one.pop("seconds"), two.pop("seconds")
     assert one == two

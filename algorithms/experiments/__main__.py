@@ -1,0 +1,77 @@
+"""Command line: `python -m algorithms.experiments riverswim --runs 20 --episodes 20000 --out figures`."""
+
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from algorithms.experiments.curves import PLAIN, PRIVATE, Settings
+from algorithms.experiments.figures import write_all
+from algorithms.experiments.store import finish, load
+from dpverify.base import require
+from dpverify.base.executors import ordered_map
+
+console = Console(stderr=True)
+
+
+class Budget(Enum):
+    """How SDP-PE's shuffle noise is chosen; all of them meet (eps, beta)."""
+
+    CALIBRATED = "calibrated"
+    JOURNAL = "journal"
+    CONFERENCE = "conference"
+
+
+class Experiment(Enum):
+    """The two environments of the paper."""
+
+    RIVERSWIM = "riverswim"
+    BANDIT = "bandit"
+
+
+DEFAULT_EPS = {"riverswim": (0.1, 0.3, 1.0, 3.0, 10.0), "bandit": (1.0,)}
+
+
+def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int, budget: str) -> list[Settings]:
+    """All curves of an experiment, the slow ones first."""
+    private = [Settings(name, learner, each, runs, episodes, seed, budget) for learner in PRIVATE for each in eps]
+    plain = [Settings(name, learner, None, runs, episodes, seed) for learner in PLAIN]
+    return sorted(private + plain, key=lambda each: each.learner != "SDP-PE")
+
+
+def main(
+    experiment: Experiment,
+    runs: Annotated[int, typer.Option(help="independent runs of every learner")] = 20,
+    episodes: Annotated[int, typer.Option(help="K, the number of users")] = 20_000,
+    eps: Annotated[list[float] | None, typer.Option(help="privacy budget; repeat for several")] = None,
+    seed: Annotated[int, typer.Option(help="users and noise are functions of it")] = 1,
+    out: Annotated[Path, typer.Option(help="folder for pictures, numbers and finished curves")] = Path("figures"),
+    jobs: Annotated[int, typer.Option(help="worker processes; results do not depend on it")] = 1,
+    budget: Annotated[Budget, typer.Option(help="SDP-PE's noise")] = Budget.CALIBRATED,
+) -> None:
+    """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
+
+    Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
+    """
+    require.integer(at_least=1, runs=runs, episodes=episodes, jobs=jobs)
+    budgets = tuple(eps) if eps else DEFAULT_EPS[experiment.value]
+    for each in budgets:
+        require.positive(eps=each)
+    folder = out / experiment.value
+    todo = plan(experiment.value, runs, episodes, budgets, seed, budget.value)
+    missing = [settings for settings in todo if load(folder, settings) is None]
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("curves", total=len(todo), completed=len(todo) - len(missing))
+        for _ in ordered_map(partial(finish, folder), missing, jobs=jobs):
+            progress.advance(task)
+    for path in write_all(folder, {settings: finish(folder, settings) for settings in todo}):
+        console.print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,138 @@
+"""Pictures (PNG and SVG) and tables (CSV and JSON) of finished curves."""
+
+import csv
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from algorithms.experiments.constants import BETA, TOLERANCE
+from algorithms.experiments.curves import Curve, Settings
+
+matplotlib.use("Agg")
+
+COLOURS = {"UCBVI": "C0", "UCBVI-JDP": "C1", "UCBVI-LDP": "C3", "PE": "C2", "SDP-PE": "C4"}
+Curves = dict[Settings, Curve]
+
+
+def write_all(folder: Path, curves: Curves) -> list[Path]:
+    """Every figure that the curves allow, and the numbers behind all of them."""
+    written = [*write_numbers(folder, curves)]
+    environment = next(iter(curves)).environment
+    budgets = sorted({each.eps for each in curves if each.eps is not None})
+    names = {"riverswim": "figure-6", "bandit": "figure-7"}
+    prefix = names[environment]
+    for eps in budgets:
+        chosen = {s: c for s, c in curves.items() if s.eps in (None, eps)}
+        written += _save(folder / f"{prefix}-regret-eps{eps:g}", lambda axes, c=chosen, e=eps: _over_time(axes, c, e))
+    if environment == "riverswim":
+        written += _save(folder / "figure-6a-final-regret", lambda axes: _over_eps(axes, curves))
+        at = 1.0 if 1.0 in budgets else (budgets[-1] if budgets else None)
+        chosen = {s: c for s, c in curves.items() if s.eps in (None, at)}
+        written += _save(folder / "figure-8-switches", lambda axes: _over_switches(axes, chosen, at))
+    return written
+
+
+def write_numbers(folder: Path, curves: Curves) -> list[Path]:
+    """`summary.csv`, `curves.csv` and `numbers.json` with settings and constants."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [_summary(settings, curve) for settings, curve in curves.items()]
+    summary, points, everything = (folder / name for name in ("summary.csv", "curves.csv", "numbers.json"))
+    with summary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    with points.open("w", newline="") as file:
+        plain = csv.writer(file)
+        plain.writerow(["environment", "learner", "eps", "episode", "regret_mean", "regret_std"])
+        for settings, curve in curves.items():
+            for episode, values in zip(curve.episodes, curve.regret.T, strict=True):
+                head = (settings.environment, settings.learner, settings.eps, int(episode))
+                plain.writerow([*head, float(values.mean()), float(values.std(ddof=1) if len(values) > 1 else 0.0)])
+    content = {
+        "constants": {"tuned": True, "tolerance": TOLERANCE, "beta": BETA},
+        "curves": [
+            {
+                **asdict(s),
+                "constants": asdict(s.constants),
+                "final_regret": c.regret[:, -1].tolist(),
+                "deployments": c.deployments.tolist(),
+            }
+            for s, c in curves.items()
+        ],
+    }
+    everything.write_text(json.dumps(content, indent=1) + "\n")
+    return [summary, points, everything]
+
+
+def _summary(settings: Settings, curve: Curve) -> dict[str, Any]:
+    final = curve.regret[:, -1]
+    return {
+        "environment": settings.environment,
+        "learner": settings.learner,
+        "eps": "" if settings.eps is None else settings.eps,
+        "runs": settings.runs,
+        "episodes": settings.episodes,
+        "seed": settings.seed,
+        "final_regret_mean": float(final.mean()),
+        "final_regret_std": float(final.std(ddof=1)) if len(final) > 1 else 0.0,
+        "deployments_mean": float(curve.deployments.mean()),
+        "switches_mean": float(curve.switches.mean()),
+    }
+
+
+def _save(stem: Path, paint: Any) -> list[Path]:
+    figure = Figure(figsize=(5.2, 3.8), layout="constrained")
+    paint(figure.subplots())
+    paths = [stem.with_name(stem.name + ending) for ending in (".png", ".svg")]
+    figure.savefig(paths[0], dpi=150)
+    figure.savefig(paths[1], metadata={"Date": None})
+    return paths
+
+
+def _over_time(axes: Axes, curves: Curves, eps: float) -> None:
+    for settings, curve in curves.items():
+        mean, spread = curve.regret.mean(axis=0), curve.regret.std(axis=0)
+        colour = COLOURS[settings.learner]
+        axes.plot(curve.episodes, mean, label=settings.learner, color=colour)
+        axes.fill_between(curve.episodes, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
+    axes.set(xlabel="episode", ylabel="cumulative regret", title=f"eps = {eps:g}, mean and standard deviation")
+    axes.legend()
+
+
+def _over_eps(axes: Axes, curves: Curves) -> None:
+    for learner, colour in COLOURS.items():
+        mine = sorted((s.eps or 0.0, s) for s in curves if s.learner == learner)
+        if not mine:
+            continue
+        final = np.array([curves[s].regret[:, -1] for _, s in mine])
+        if mine[0][1].eps is None:
+            axes.axhline(float(final.mean()), color=colour, linestyle="--", label=learner)
+        else:
+            budgets = [eps for eps, _ in mine]
+            axes.errorbar(
+                budgets, final.mean(axis=1), final.std(axis=1), color=colour, marker="o", capsize=3, label=learner
+            )
+    axes.set(xlabel="eps", ylabel="final cumulative regret", xscale="log")
+    axes.legend()
+
+
+def _over_switches(axes: Axes, curves: Curves, eps: float | None) -> None:
+    for settings, curve in curves.items():
+        axes.errorbar(
+            float(curve.deployments.mean()),
+            float(curve.regret[:, -1].mean()),
+            float(curve.regret[:, -1].std()),
+            color=COLOURS[settings.learner],
+            marker="o",
+            capsize=3,
+            label=settings.learner,
+        )
+    title = "" if eps is None else f"eps = {eps:g}"
+    axes.set(xlabel="policies deployed", ylabel="final cumulative regret", xscale="log", title=title)
+    axes.legend()

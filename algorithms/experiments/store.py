@@ -1,0 +1,36 @@
+"""Finished curves on disk: one .npz each, named by a hash of its settings; written whole or not at all."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from algorithms.experiments.curves import Curve, draw, Settings
+
+
+def path_of(folder: Path, settings: Settings) -> Path:
+    """Where the curve is kept."""
+    return folder / "curves" / f"{settings.key}.npz"
+
+
+def load(folder: Path, settings: Settings) -> Curve | None:
+    """The curve, or None when it is not finished."""
+    path = path_of(folder, settings)
+    if not path.exists():
+        return None
+    with np.load(path) as kept:
+        return Curve(*(kept[name] for name in Curve._fields))
+
+
+def finish(folder: Path, settings: Settings) -> Curve:
+    """The curve from disk, or drawn now and kept."""
+    known = load(folder, settings)
+    if known is not None:
+        return known
+    curve = draw(settings)
+    path = path_of(folder, settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part.npz")
+    np.savez_compressed(part, **curve._asdict())
+    os.replace(part, path)
+    return curve

@@ -1,0 +1,76 @@
+"""DP-APVI, Theorem 3.4: rho-zCDP with Gaussian and eps-DP with Laplace noise. True, and tight for the counts.
+
+White box: all noisy counts, from which the policy is computed. Black box: the policy alone.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from algorithms.apvi import DPAPVI, PolicyView
+from audits.planted.apvi import OneNoiseForAllSteps
+from dpverify import Pair, planted, Subject
+from mechanisms.counts import CountLayout
+from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
+from mechanisms.trajectory_pairs import constant, worst_replacement
+
+PAPER = "Offline RL with differential privacy (Qiao, Wang), section 3"
+TRIALS = 50_000
+
+layout = CountLayout(H=2, S=2, A=2)
+rewards = np.array([[[0.2, 0.4], [0.9, 0.1]], [[0.3, 0.5], [1.0, 0.2]]])
+gauss = OfflineTabularGaussian(layout=layout, rho=2.0)
+laplace = OfflineTabularLaplace(layout=layout, eps=2.5)
+pairs = (worst_replacement(constant(layout, 5), 0),)
+first_action = constant(layout, 5).actions.copy()
+first_action[0, 0] = 1
+one_change = (
+    Pair(constant(layout, 5), replace(constant(layout, 5), actions=first_action), name="action 1 in the first step"),
+)
+few = (worst_replacement(constant(layout, 2), 0),)
+
+
+def learner(privatizer: OfflineTabularGaussian | OfflineTabularLaplace | None, error: float | None = None) -> DPAPVI:
+    return DPAPVI(layout=layout, rewards=rewards, privatizer=privatizer, error=error, delta=0.5)
+
+
+gaussian = Subject(
+    name="gaussian",
+    target=learner(gauss),
+    claim=gauss.claim,
+    pairs=pairs,
+    trials=TRIALS,
+    accounted=True,
+    paper=PAPER,
+    statement="Theorem 3.4: DP-APVI is rho-zCDP (white box)",
+)
+pure = replace(
+    gaussian,
+    name="laplace",
+    target=learner(laplace),
+    claim=laplace.claim,
+    statement="Section 3: DP-APVI with Laplace noise is eps-DP (white box)",
+)
+policy = replace(
+    gaussian,
+    name="gaussian-policy",  # E = 1/4 (tuned): with the provable E all policies on five users are alike
+    target=PolicyView(learner(gauss, 0.25)),
+    pairs=few,
+    statement="Theorem 3.4: DP-APVI is rho-zCDP (black box: the policy)",
+)
+
+subjects = [
+    gaussian,
+    pure,
+    policy,
+    replace(policy, name="laplace-policy", target=PolicyView(learner(laplace, 0.25)), claim=laplace.claim),
+    planted(
+        gaussian,
+        "budget-per-family",  # sigma^2 = H/rho: true 2 rho
+        learner(OfflineTabularGaussian(layout=layout, rho=4.0)),
+        accounted=False,
+    ),
+    planted(pure, "add-remove-scale", learner(OfflineTabularLaplace(layout=layout, eps=5.0)), accounted=False),
+    planted(gaussian, "one-noise-for-all-steps", OneNoiseForAllSteps(learner(gauss)), trials=2_000, pairs=one_change),
+    planted(policy, "exact-counts", PolicyView(learner(None)), trials=2_000, accounted=False),
+]

@@ -1,0 +1,141 @@
+"""DP-Nash-VI as a whole: its Central privatizer is short by two in one reading, its Local one in every one.
+
+Joint view. White box: the released counts of an adaptive run and the players' coins, from which every policy
+follows. The paper's theorem is about what other users see; its proof releases the counts, and it is the proof
+that is refuted for Central. For Local the counts show every message, and the claim is about messages.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from algorithms.game_transcripts import GameActions, GameTranscript
+from algorithms.markov_games import random_game
+from algorithms.nash_vi import NashVI
+from algorithms.transcripts import replaced
+from algorithms.users import Tree
+from audits.planted.nash_vi import OneNoiseForAllSteps
+from dpverify import Pair, planted, PureDP, Subject, Unit, View
+from mechanisms.central import Central, Reading
+from mechanisms.counters.logbase import LogBase
+from mechanisms.local import Local
+from mechanisms.no_privacy import NoPrivacy
+
+EPS = 2.75
+PAPER = "Differentially private RL with self-play (Qiao, Wang 2024)"
+
+two_steps = random_game(0, 2, 2, 2, 2)
+
+
+def pair(episodes: int, horizon: int, user: int) -> Pair:
+    """Everybody stays in state 0 whatever is played; the replaced user moves to state 1 at once and stays there."""
+    stays = Tree.steady((0,) * (horizon + 1), (0.0,) * horizon, 4)
+    moves = Tree.steady((0,) + (1,) * horizon, (0.0,) * horizon, 4)
+    return replaced([stays] * episodes, user, moves, f"user {user + 1} replaced")
+
+
+def learner(game: Any, episodes: int, error: float = 1.0) -> NashVI:
+    """Tuned constants: with those of the theory all policies of so short a run are alike."""
+    return NashVI(
+        layout=game.layout,
+        rewards=game.rewards,
+        episodes=episodes,
+        error=error,
+        bonus_scale=1e-3,
+        gap_scale=1e-2,
+    )
+
+
+def run(privatizer: Any, *, game: Any = two_steps, episodes: int = 2, feed_last: bool = False) -> GameTranscript:
+    return GameTranscript(learner=learner(game, episodes), privatizer=privatizer, feed_last=feed_last)
+
+
+def node(releases: int) -> Central:
+    """K = 2, every node gets the printed eps' = eps/(2H log K)."""
+    return Central.as_printed(
+        EPS, two_steps.layout, 2, reading=Reading.NODE, log=LogBase.TWO, releases=releases, fixed_start=True
+    )
+
+
+central = Subject(
+    name="central-as-printed",  # R = K - 1 = 1: true (4H - 2)/(2H) = 1.5 eps
+    target=run(node(1)),
+    claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=View.JOINT, source="Lemma 5.1, through its proof"),
+    pairs=(pair(2, 2, 0),),
+    trials=20_000,
+    expected="REFUTED",
+    accounted=False,
+    paper=PAPER,
+    statement="Lemma 5.1, through its proof: all released counts together are eps-DP (eps' spent on each node)",
+)
+mended = replace(
+    central,
+    name="central-corrected",
+    target=run(Central.corrected(EPS, two_steps.layout, 3, releases=2, fixed_start=True), episodes=3),
+    pairs=(pair(3, 2, 0), pair(3, 2, 1)),
+    expected="NOT_REFUTED",
+    accounted=True,
+    statement="Lemma 5.1 with Lap((4H - 2) L / eps) on every node",
+)
+half = Central.corrected(EPS, two_steps.layout, 3, releases=2, fixed_start=True)
+local = Subject(
+    name="local-as-printed",  # true 2 (1 - 1/(2H)) eps: the first visit is decided by the players' coins
+    target=run(Local.as_printed(EPS, two_steps.layout, users=2, fixed_start=True)),
+    claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=View.LOCAL, source="Lemma 5.4"),
+    pairs=(pair(2, 2, 0),),
+    trials=20_000,
+    expected="REFUTED",
+    accounted=False,
+    paper=PAPER,
+    statement="Lemma 5.4: all messages of a run are eps-LDP with Lap(2H/eps)",
+)
+local_mended = replace(
+    local,
+    name="local-corrected",
+    target=run(Local.corrected(EPS, two_steps.layout, users=3), episodes=3),
+    pairs=(pair(3, 2, 1),),
+    expected="NOT_REFUTED",
+    accounted=True,
+    statement="Lemma 5.4 with Lap(4H/eps)",
+)
+actions = replace(
+    mended,
+    name="central-actions",
+    target=GameActions(
+        learner=learner(two_steps, 3),
+        privatizer=Central.corrected(EPS, two_steps.layout, 3, releases=2, fixed_start=True),
+        hidden=0,
+    ),
+    pairs=(pair(3, 2, 0),),
+    trials=20_000,
+    statement="Theorem 5.2 in the black-box view: other users' actions and the output policies",
+)
+
+subjects = [
+    central,
+    replace(
+        central, name="central-as-printed-all-releases", target=run(node(2), feed_last=True), trials=10_000
+    ),  # 3 eps
+    mended,
+    actions,
+    local,
+    local_mended,
+    planted(
+        mended,
+        "sensitivity-h",  # noise for H instead of 4H - 2 changed cells
+        run(replace(half, scale=half.scale / 3), episodes=3),
+        trials=5_000,
+        accounted=False,
+    ),
+    planted(
+        mended,
+        "one-noise-for-all-steps",
+        run(OneNoiseForAllSteps(half), episodes=3),
+        trials=2_000,
+    ),
+    planted(
+        actions,
+        "exact-counts",
+        GameActions(learner=learner(two_steps, 3, 0.0), privatizer=NoPrivacy(layout=two_steps.layout), hidden=0),
+        trials=10_000,
+    ),
+]

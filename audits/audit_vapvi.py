@@ -1,0 +1,162 @@
+"""DP-VAPVI, Theorem 4.1: true for unit features and c = 1/sqrt 2, false with c = 1/2 or features of Appendix F.
+
+White box: all 5H noisy statistics of an adaptive run (`audit_offline_linear` audits them one by one, with V fixed).
+Black box: the output policy.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from algorithms.apvi import PolicyView
+from algorithms.offline_data import appendix_mdp, collect, leaning_policy
+from algorithms.vapvi import VAPVI
+from algorithms.vapvi_transcripts import StatisticsView
+from audits.planted.vapvi import BareGram, OneDraw, RawVariance
+from dpverify import Pair, planted, Subject, ZCDP
+from dpverify.base.seeding import Stage, stream
+from dpverify.trials.target import Array
+from mechanisms.counts import CountLayout
+from mechanisms.linear_costs import StepCost
+from mechanisms.linear_noise import LinearNoise
+from mechanisms.trajectories import Trajectories
+from mechanisms.trajectory_pairs import constant
+
+PAPER = "Offline RL with differential privacy (Qiao, Wang), section 4"
+THEOREM = "Theorem 4.1: DP-VAPVI is rho-zCDP"
+
+
+def two_features(cosine: float) -> Array:
+    """(1, 2, 2): two unit features with this inner product."""
+    return np.array([[[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)]]])
+
+
+def worst(noise: LinearNoise, *, split: bool) -> Array:
+    """Two unit features at which the first step costs most."""
+    targets = [(noise.H, noise.vector_sigmas[2])]
+    return two_features(StepCost.of(targets, [noise.gram_sigma] * (1 if split else 2)).worst_cosine())
+
+
+def learner(noise: LinearNoise | None, features: Array, horizon: int, *, split: bool = False) -> VAPVI:
+    return VAPVI(features=features, horizon=horizon, noise=noise, penalty=0.1, split=split, shift_scale=0.2)
+
+
+def swap(horizon: int, users: int = 3, *, user: int = 0, steps: slice = slice(None), A: int = 2) -> Pair:
+    """One user takes action 1 instead of 0 in some steps; rewards stay 1."""
+    data = constant(CountLayout(H=horizon, S=1, A=A), users, reward=1.0)
+    other = data.actions.copy()
+    other[user, steps] = 1
+    return Pair(data, replace(data, actions=other), name="action 1 instead of 0")
+
+
+def appendix(*, scaled: bool, horizon: int = 20) -> tuple[StatisticsView, Pair]:
+    """The simulation as described, un-split, with noise as printed; the replaced user takes 64 instead of 63."""
+    linear = appendix_mdp(0, horizon)
+    features = linear.scaled().features if scaled else linear.features
+    data = collect(linear.model, leaning_policy(horizon, 2, 100), 20, rng=stream(0, Stage.EXPERIMENT, 1))
+    noise = LinearNoise.as_printed(1.0, horizon, 10)
+    view = StatisticsView(learner(noise, features, horizon), unit_ball=scaled)
+    return view, actions_of(data, 63, 64)
+
+
+def actions_of(data: Trajectories, first: int, second: int) -> Pair:
+    """The first user takes `second` instead of `first` in every step."""
+    left, right = data.actions.copy(), data.actions.copy()
+    left[0], right[0] = first, second
+    return Pair(replace(data, actions=left), replace(data, actions=right), name=f"{second} not {first}")
+
+
+printed = LinearNoise.as_printed(1.0, 2, 2)
+half = LinearNoise.as_printed(1.0, 2, 2, half=True)
+fixed = LinearNoise.corrected(1.0, 2, 2)
+rich = LinearNoise.as_printed(3.0, 2, 2)
+
+unsplit = Subject(
+    name="unsplit",  # true: at most 0.881 rho
+    target=StatisticsView(learner(printed, worst(printed, split=False), 2)),
+    claim=ZCDP(1.0, source="Theorem 4.1"),
+    pairs=(swap(2),),
+    trials=50_000,
+    accounted=True,
+    paper=PAPER,
+    statement=THEOREM,
+)
+policy = replace(
+    unsplit,
+    name="policy",
+    target=PolicyView(learner(rich, worst(rich, split=False), 2)),
+    claim=ZCDP(3.0, source="Theorem 4.1"),
+    pairs=(swap(2, 1),),
+    accounted=None,
+    statement=THEOREM + " (black box: the policy)",
+)
+split_pair = swap(2, 4, user=3)  # in D'
+many = 4_000  # 2,000 users of D take action 1 in the first step; of D' nobody, or the replaced user alone
+crowd = constant(CountLayout(H=4, S=1, A=2), many, reward=1.0)
+leaning = crowd.actions.copy()
+leaning[: many // 2, 0] = 1
+one_more = leaning.copy()
+one_more[-1, 0] = 1
+crowd_pair = Pair(
+    replace(crowd, actions=leaning), replace(crowd, actions=one_more), name="first of D' to take action 1"
+)
+long = LinearNoise.as_printed(1.0, 4, 2)
+crowd_learner = learner(long, two_features(0.0), 4, split=True)
+split = replace(
+    unsplit,
+    name="split",  # true: at most 0.466 rho
+    target=StatisticsView(learner(printed, worst(printed, split=True), 2, split=True)),
+    pairs=(split_pair, swap(2, 4)),
+)
+as_simulated, appendix_pair = appendix(scaled=False)
+scaled_view, scaled_pair = appendix(scaled=True, horizon=4)
+
+subjects = [
+    unsplit,
+    replace(
+        unsplit,
+        name="unsplit-corrected-gram",
+        target=StatisticsView(learner(fixed, worst(fixed, split=False), 2)),
+        statement=THEOREM + ", with Z_ij ~ N(0, 1/(2 rho_0))",
+    ),
+    split,
+    replace(split, name="split-crowd", target=StatisticsView(crowd_learner), pairs=(crowd_pair,), trials=20_000),
+    replace(
+        unsplit,
+        name="unsplit-half",  # true: up to 1.68 rho
+        target=StatisticsView(learner(half, worst(half, split=False), 2)),
+        trials=200_000,
+        expected="REFUTED",
+        accounted=False,
+        statement=THEOREM + ", with the Gram noise read as (Z + Z^T)/2",
+    ),
+    replace(
+        unsplit,
+        name="as-simulated",  # true: 23 rho, less at small V
+        target=as_simulated,
+        pairs=(appendix_pair,),
+        trials=1_000,
+        expected="REFUTED",
+        accounted=False,
+        statement="Appendix F as simulated: rho-zCDP with features of squared length up to 7, un-split",
+    ),
+    replace(
+        unsplit,
+        name="as-simulated-scaled",
+        target=scaled_view,
+        pairs=(scaled_pair,),
+        trials=5_000,
+        statement="Appendix F with features divided by sqrt 7",
+    ),
+    policy,
+    planted(
+        replace(split, name="split-crowd", trials=20_000),
+        "raw-variance",
+        RawVariance(crowd_learner),
+        pairs=(crowd_pair,),
+        trials=2_000,
+    ),
+    planted(unsplit, "one-draw", OneDraw(unsplit.target.learner), pairs=(swap(2, steps=slice(0, 1)),), trials=2_000),
+    planted(unsplit, "bare-gram", BareGram(unsplit.target.learner), trials=2_000),
+    planted(policy, "no-noise", PolicyView(learner(None, worst(rich, split=False), 2)), trials=2_000),
+]

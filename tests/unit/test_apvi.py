@@ -1,0 +1,178 @@
+"""APVI and DP-APVI: against a slow reference, without noise, and in their pessimism; data of a behaviour policy."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from algorithms.apvi import APVI, DPAPVI, PolicyView
+from algorithms.environments import random_environment
+from algorithms.offline_data import (
+    appendix_mdp,
+    collect,
+    counts_of_runs,
+    leaning_policy,
+    sample_counts,
+    suboptimality,
+    take,
+)
+from algorithms.tabular import backward_induction, evaluate, uniform_policy
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+from mechanisms.counts import CountLayout, PrivateCounts
+from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
+
+MODEL = random_environment(0, 3, 2, 3).model
+LAYOUT = CountLayout(H=3, S=3, A=2)
+UNIFORM = uniform_policy(3, 3, 2)
+
+
+def rng(*key):
+    return stream(8, Stage.EXPERIMENT, *key)
+
+
+def data(users=400, key=0):
+    return collect(MODEL, UNIFORM, users, rng=rng(key))
+
+
+def reference(visits, onward, error, penalty, rewards=MODEL.rewards, delta=0.1):
+    """Algorithm 1 cell by cell, from consistent counts."""
+    H, S, A = visits.shape
+    iota = math.log(H * S * A / delta)
+    value, q = np.zeros(S), np.zeros((H, S, A))
+    for h in reversed(range(H)):
+        for s, a in np.ndindex(S, A):
+            n = visits[h, s, a]
+            p = [onward[h, s, a, t] / n for t in range(S)] if n > error else [1 / S] * S
+            mean = sum(p[t] * value[t] for t in range(S))
+            var = sum(p[t] * (value[t] - mean) ** 2 for t in range(S)) if penalty == "bernstein" else H * H
+            gamma = 2 * H
+            if n > error:
+                gamma = math.sqrt(2) * math.sqrt(var * iota / (n - error)) + 16 * S * H * error * iota / n
+            q[h, s, a] = max(0.0, min(rewards[h, s, a] + mean - gamma, H - h))
+        value = q[h].max(axis=1)
+    return q
+
+
+@pytest.mark.parametrize("penalty", ["bernstein", "hoeffding"])
+@pytest.mark.parametrize("error", [0.0, 3.0])
+def test_plan_is_that_of_the_slow_reference(penalty, error):
+    counts = data().counts()
+    counts.visits[0, 0, 0], counts.transitions[0, 0, 0] = 0, 0  # a cell that nobody visited
+    exact = PrivateCounts(counts.visits[None].astype(float), counts.transitions[None].astype(float))
+    plan = APVI(layout=LAYOUT, rewards=MODEL.rewards, error=error, penalty=penalty).plan(exact)
+    q = reference(counts.visits, counts.transitions, error, penalty)
+    assert np.allclose(plan.q[0], q, rtol=0, atol=1e-10)
+    assert np.array_equal(plan.policy[0], q.argmax(axis=-1))
+
+
+@pytest.mark.parametrize("penalty", ["bernstein", "hoeffding"])
+def test_infinite_budgets_are_the_non_private_learner(penalty):
+    """No privatizer is rho = eps = infinity, exactly; and 1e18 already gives the same policies."""
+    exact = DPAPVI(layout=LAYOUT, rewards=MODEL.rewards, penalty=penalty)
+    wanted = exact.policies(data(), rng=rng(1), size=2)
+    counts = data().counts()
+    slow = reference(counts.visits, counts.transitions, 0.0, penalty).argmax(axis=-1)
+    assert np.array_equal(wanted, [slow, slow])
+    for nearly in (OfflineTabularGaussian(layout=LAYOUT, rho=1e18), OfflineTabularLaplace(layout=LAYOUT, eps=1e12)):
+        private = DPAPVI(layout=LAYOUT, rewards=MODEL.rewards, privatizer=nearly, penalty=penalty)
+        assert np.array_equal(private.policies(data(), rng=rng(1), size=2), wanted)
+
+
+def overestimates(**options):
+    """Of 200 datasets of 100 users, how many give a V above V^pi somewhere."""
+    runs = counts_of_runs([data(100, key) for key in range(200)])
+    plan = APVI(layout=LAYOUT, rewards=MODEL.rewards, **options).plan(PrivateCounts(runs.visits, runs.transitions))
+    truth = evaluate(plan.policy, MODEL.transitions, MODEL.rewards)
+    return int((plan.values > truth + 1e-12).any(axis=(1, 2)).sum())
+
+
+def test_values_are_pessimistic():
+    """V <= V^pi with probability 1 - delta = 0.9. At a failure rate of 0.1, 33 or more of 200 have probability
+    below 1 %; 33 or fewer of the printed Bernstein penalty at E = 0 would be as rare at a rate of 0.25."""
+    assert binom.sf(32, 200, 0.1) < 0.01
+    assert binom.cdf(33, 200, 0.25) < 0.01
+    assert overestimates(penalty="hoeffding") <= 32
+    assert overestimates(c3=14 / 3) <= 32
+    assert overestimates() > 33  # no lower-order term without noise: see the module
+
+
+def test_more_data_and_more_budget_help():
+    model = MODEL
+    gaps = [
+        suboptimality(DPAPVI(layout=LAYOUT, rewards=model.rewards).policies(data(n), rng=rng(2), size=1), model)[0]
+        for n in (10, 20_000)
+    ]
+    assert gaps[1] < gaps[0]
+    assert gaps[1] < 0.05
+    one, two = (
+        DPAPVI(layout=LAYOUT, rewards=model.rewards, privatizer=OfflineTabularGaussian(layout=LAYOUT, rho=rho))
+        for rho in (0.01, 100.0)
+    )
+    poor, rich = (suboptimality(each.policies(data(20_000), rng=rng(3), size=20), model).mean() for each in (one, two))
+    assert rich < poor
+
+
+def test_suboptimality_is_exact():
+    best = backward_induction(MODEL.transitions, MODEL.rewards)
+    assert suboptimality(best.policy, MODEL) == pytest.approx(0, abs=1e-12)
+    gap = suboptimality(UNIFORM, MODEL)
+    by_hand = (best.values[0] - evaluate(UNIFORM, MODEL.transitions, MODEL.rewards)[0]) @ MODEL.initial
+    assert gap == pytest.approx(by_hand, abs=1e-12)
+    assert gap > 0
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_collected_data_follow_model_and_policy(sampled):
+    """Frequencies of 20,000 users within 5 standard deviations of the exact occupancy."""
+    users = 20_000
+    counts = sample_counts(MODEL, UNIFORM, users, rng=rng(6))[0] if sampled else data(users).counts(rewards=True)
+    assert counts.visits.sum() == 3 * users
+    assert np.array_equal(counts.transitions.sum(axis=-1), counts.visits)
+    assert np.array_equal(counts.visits[1:].sum(axis=-1), counts.transitions[:-1].sum(axis=(1, 2)))
+    here = MODEL.initial
+    for h in range(3):
+        visits = here[:, None] * UNIFORM[h]
+        assert (np.abs(counts.visits[h] - users * visits) <= 5 * np.sqrt(users * visits) + 1).all()
+        flow = visits[..., None] * MODEL.transitions[h]
+        assert (np.abs(counts.transitions[h] - users * flow) <= 5 * np.sqrt(users * flow) + 1).all()
+        assert np.allclose(counts.rewards[h], counts.visits[h] * MODEL.rewards[h])
+        here = flow.sum(axis=(0, 1))
+
+
+def test_the_linear_example_is_as_printed():
+    linear = appendix_mdp(0)
+    model = linear.model
+    assert (model.horizon, model.states, model.actions) == (20, 2, 100)
+    assert model.rewards.min() >= 0
+    assert model.rewards.max() <= 1
+    alpha = linear.measures[4, 0, 8:]
+    assert model.transitions[4, 0, 0, 0] == pytest.approx(alpha[0])  # delta(0, 0) = 1
+    assert model.transitions[4, 1, 0, 0] == pytest.approx(alpha[1])
+    assert (linear.features**2).sum(axis=-1).max() == 7
+    same = linear.scaled()
+    assert (same.features**2).sum(axis=-1).max() == pytest.approx(1)
+    assert np.allclose(same.model.transitions, model.transitions)
+    assert np.allclose(same.model.rewards, model.rewards)
+    policy = leaning_policy(20, 2, 100)
+    assert policy[3, 1, 0] == 0.6
+    assert np.allclose(policy.sum(axis=-1), 1)
+
+
+def test_views_and_slices():
+    learner = DPAPVI(layout=LAYOUT, rewards=MODEL.rewards, privatizer=OfflineTabularGaussian(layout=LAYOUT, rho=1.0))
+    rows = PolicyView(learner).release(data(), rng=rng(5), size=4)
+    assert np.array_equal(rows.reshape(4, 3, 3), learner.policies(data(), rng=rng(5), size=4))
+    assert len(take(data(), slice(3, 7))) == 4
+    both = counts_of_runs([data(), data(key=1)], slice(0, 10))
+    assert np.array_equal(both.visits[1], take(data(key=1), slice(0, 10)).counts().visits)
+
+
+def test_impossible_requests_are_refused():
+    with pytest.raises(ParameterError, match="c ="):
+        APVI(layout=LAYOUT, rewards=MODEL.rewards, c=1.0)
+    with pytest.raises(ParameterError, match="error"):
+        APVI(layout=LAYOUT, rewards=MODEL.rewards, error=math.nan)
+    with pytest.raises(ParameterError, match="rewards"):
+        APVI(layout=LAYOUT, rewards=MODEL.rewards[:1])

@@ -1,0 +1,108 @@
+"""CCE of batches of small games: the two inequalities, against the reference, and the rule of choice."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from algorithms.cce import cce, nash, reference, TOLERANCE, violation
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+
+SHAPES = [(1, 1), (1, 3), (3, 1), (2, 2), (2, 3), (3, 2), (3, 3), (4, 4)]
+
+
+def tables(shape, cells=60, seed=0):
+    """Random tables with upper >= lower in [0, 6]; a third equal, a third with many ties."""
+    rng = stream(seed, Stage.EXPERIMENT, *shape)
+    low = rng.uniform(0, 3, size=(cells, *shape))
+    high = low + rng.uniform(0, 3, size=low.shape)
+    high[::3] = low[::3]
+    high[1::3], low[1::3] = np.round(high[1::3]), np.floor(low[1::3])
+    return high, low
+
+
+def is_law(joint):
+    assert (joint >= 0).all()
+    assert np.allclose(joint.sum(axis=(-2, -1)), 1, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_both_inequalities_hold_to_1e_9(shape):
+    high, low = tables(shape)
+    joint = cce(high, low)
+    is_law(joint)
+    assert violation(joint, high, low).max() <= 1e-9
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
+def test_the_reference_satisfies_them_too(shape):
+    high, low = tables(shape, cells=6)
+    for upper, lower in zip(high, low, strict=True):
+        joint = reference(upper, lower)
+        is_law(joint)
+        assert violation(joint, upper, lower) <= 1e-9
+
+
+entries = st.one_of(st.integers(0, 3).map(float), st.floats(0, 6, allow_nan=False))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    st.sampled_from([(2, 2), (2, 3), (3, 3)]).flatmap(lambda s: st.tuples(*[arrays(float, s, elements=entries)] * 2))
+)
+def test_any_two_tables_have_one(pair):
+    upper, lower = pair
+    joint = cce(upper, lower)
+    is_law(joint)
+    assert violation(joint, upper, lower) <= TOLERANCE
+
+
+def test_violation_is_the_gain_of_the_best_deviation():
+    upper, lower = np.array([[0.0, 3.0], [2.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    joint = np.array([[0.5, 0.0], [0.0, 0.5]])
+    own, other = 0.5 * 0 + 0.5 * 1, 0.5 * 1 + 0.5 * 1
+    gains = [*(upper[a] @ [0.5, 0.5] - own for a in (0, 1)), *(other - lower[:, b] @ [0.5, 0.5] for b in (0, 1))]
+    assert violation(joint, upper, lower) == max(gains) > 0
+
+
+def test_a_batch_is_its_cells():
+    for shape in [(2, 2), (3, 2)]:
+        high, low = tables(shape, cells=12)
+        together = cce(high.reshape(3, 4, *shape), low.reshape(3, 4, *shape)).reshape(12, *shape)
+        for cell in range(12):
+            assert violation(together[cell], high[cell], low[cell]) <= 1e-9
+            if shape == (2, 2):
+                assert np.array_equal(cce(high[cell], low[cell]), together[cell])
+
+
+def test_the_first_pure_equilibrium_is_taken():
+    constant = np.full((3, 2), 4.0)
+    assert cce(constant, constant * 0)[0, 0] == 1
+    upper = np.array([[1.0, 5.0], [5.0, 2.0]])
+    mixed = cce(upper, np.array([[0.0, 1.0], [1.0, 0.0]]))  # (0, 1) is not the smallest of its row
+    assert ((mixed > 0) & (mixed < 1)).all()
+    assert np.array_equal(cce(upper, np.array([[1.0, 0.0], [0.0, 1.0]])), [[0, 1], [0, 0]])
+    column = stream(1, Stage.EXPERIMENT).random((50, 4, 1))
+    assert np.array_equal(cce(column, column * 0).argmax(axis=-2)[:, 0], column.argmax(axis=-2)[:, 0])
+
+
+def test_values_of_matrix_games():
+    first, second = nash(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    assert np.allclose([*first, *second], 0.5)
+    rock = np.array([[0.5, 0.0, 1.0], [1.0, 0.5, 0.0], [0.0, 1.0, 0.5]])
+    first, second = nash(rock)
+    assert np.allclose([*first, *second], 1 / 3, atol=1e-9)
+    games = stream(2, Stage.EXPERIMENT).random((30, 3, 4))
+    first, second = nash(games)
+    secured = (first[:, :, None] * games).sum(axis=1).min(axis=1)
+    conceded = (games * second[:, None, :]).sum(axis=2).max(axis=1)
+    assert np.abs(conceded - secured).max() <= 2e-9
+
+
+def test_impossible_tables_are_refused():
+    with pytest.raises(ParameterError, match="shapes"):
+        cce(np.zeros((2, 2)), np.zeros((2, 3)))
+    with pytest.raises(ParameterError, match="upper"):
+        cce(np.array([[np.nan]]), np.zeros((1, 1)))
