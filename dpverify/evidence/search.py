@@ -28,6 +28,7 @@ from dpverify.trials.target import as_target
 
 LOOSE = 0.3  # significance at which values are compared: nothing is certified here
 KEPT = 3  # a third of the pairs stays after each round
+STEPS = 20  # of local search at most
 Move = Callable[[Pair, np.random.Generator], Pair]
 
 
@@ -70,7 +71,7 @@ def worst_pair(
         left = [each.pair for each in valued[: max(1, len(left) // KEPT)]]
     if move is not None:
         rng = stream(seed, Stage.SEARCH)
-        each = max(200, int(share))
+        each = max(200, trials // 2 // STEPS)
         for _ in range(trials // 2 // each):
             changed = claim.check(move(best.pair, rng))
             found = value(changed, each)

@@ -63,7 +63,8 @@ def audit(
                   are those that were run, its eps_lower the end of a confidence sequence
     significance  probability with which the run may report an eps_lower above the truth
     seed          equal seeds give equal records, for any `jobs` and `backend`; None draws one, see the record
-    score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier"
+    score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier",
+                  "bits" (which floating-point numbers can be reached; never part of "auto")
     ledger        overrides the target's own
     checkpoint    a file: certifying blocks that it holds are not run again after a crash; the others are added
 

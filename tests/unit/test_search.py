@@ -25,31 +25,31 @@ class Counted:
 
 
 class Stream:
-    """A counter that adds far too little noise to its last step, and only on a loud stream."""
+    """A counter that adds far too little noise, and only when everybody is loud."""
 
     def release(self, data, *, rng, size):
         rows = np.array(data.rows, float)
-        return rows.sum() + rng.laplace(0.0, 10.0, size) + (rows[:-1].all() and rows[-1]) * 50.0
+        return rows.sum() + rng.laplace(0.0, 10.0, size) + rows.all() * 50.0
 
 
 def test_the_leaking_pattern_is_found_and_audited():
     target, claim = Counted(), PureDP(1.0)
     pairs = list(patterns.vector_pairs(4))
-    found = worst_pair(target, claim=claim, pairs=pairs, trials=20_000, seed=3)
-    assert 15_000 < target.released < 25_000
+    found = worst_pair(target, claim=claim, pairs=pairs, trials=8000, seed=3)
+    assert 6000 < target.released < 10_000
     # only where the entry before the last is at its bound on both datasets is there anything to see; half
     # patterns reach it on one dataset, which shows as an enormous difference of scales
     assert 2 in (found.first[-2], found.second[-2])
-    record = audit(target, claim=claim, pair=found, trials=10_000, seed=1)
+    record = audit(target, claim=claim, pair=found, trials=4000, seed=1)
     assert record.verdict == "REFUTED"
 
 
-def test_streams_differ_in_one_record_and_the_last_one_is_found():
+def test_streams_differ_in_one_record_and_the_loud_one_is_found():
     pairs = list(patterns.stream_pairs(6))
     assert len(pairs) == 9
     assert all(pair.first.differences(pair.second) == Difference(replaced=1) for pair in pairs)
-    found = worst_pair(Stream(), claim=PureDP(0.5), pairs=pairs, trials=20_000, seed=1)
-    assert found.name == "loud, record 5"
+    found = worst_pair(Stream(), claim=PureDP(0.5), pairs=pairs, trials=6000, seed=1)
+    assert found.name.startswith("loud")
     assert found.verified
 
 
@@ -61,9 +61,7 @@ def test_local_search_leaves_the_patterns_behind():
         def release(self, data, *, rng, size):
             return data.rows[2] * (data.rows[0] == 1) * 3.0 + rng.laplace(0.0, 1.0, size)
 
-    found = worst_pair(
-        Background(), claim=PureDP(1.0), pairs=[quiet], trials=20_000, seed=2, move=patterns.stream_move
-    )
+    found = worst_pair(Background(), claim=PureDP(1.0), pairs=[quiet], trials=8000, seed=2, move=patterns.stream_move)
     assert found.first.rows[0] == found.second.rows[0] == 1
     assert found.first.differences(found.second) == Difference(replaced=1)
     assert found.name == "quiet moved"
@@ -83,7 +81,7 @@ def test_no_certifying_stream_is_touched(monkeypatch):
 def test_equal_seeds_find_equal_pairs():
     again = [
         worst_pair(
-            Counted(), claim=PureDP(1.0), pairs=patterns.vector_pairs(3), trials=4000, seed=9, move=patterns.vector_move
+            Counted(), claim=PureDP(1.0), pairs=patterns.vector_pairs(3), trials=2000, seed=9, move=patterns.vector_move
         )
         for _ in range(2)
     ]
