@@ -125,7 +125,9 @@ subjects = [
         mended,
         name="corrected-actions",
         target=Actions(
-            learner=pucb(choice, 4), source=TreeCounts(choice, corrected_counters(choice, 3, EPS), 0.0), hidden=0
+            learner=replace(pucb(choice, 4), error=0.0, bonus_scale=1e-6),  # with the paper's bonus actions never vary
+            source=TreeCounts(choice, corrected_counters(choice, 3, EPS), 0.0),
+            hidden=0,
         ),
         pairs=first_user(choice, 4),
         trials=FEWER,

@@ -40,7 +40,7 @@ def counter(name: str, users: int, ones: int, eps: float, beta: float, **changes
         name=name,
         target=ShuffledSum(users=users, noise=noise_for(threshold(eps, beta), users)),
         claim=ApproxDP(eps, beta, view=View.SHUFFLE),
-        pairs=(Pair(Bits(users, ones), Bits(users, ones + 1)),),
+        pairs=(Pair(Bits(users, ones), Bits(users, ones + 1), name="one more bit"),),
         trials=TRIALS,
         accounted=True,
         paper=SDP_PE,

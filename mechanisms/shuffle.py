@@ -1,4 +1,4 @@
-"""Shuffle privatizer: every counter of a batch of trajectories by its own shuffled bits (SDP-PE, section V).
+"""Shuffle privatizer: every counter of a batch of trajectories by its own shuffled bits (SDP-PE, Section 5).
 
 Mechanism   n users; counters N_h(s,a), N_h(s,a,s'), R_h(s,a) (binary rewards), each the sum of one bit a user;
             each is released by `shuffled_bits` with the same noise, independently. Estimate: sum - n m p.

@@ -129,7 +129,7 @@ def _best_side(
 ) -> tuple[float, Attack]:
     """The best predicted bound, and its attack."""
     agreement = np.where(first, fitted.values, -fitted.values)
-    orientation = 1 if bounded(agreement).mean() >= 0 else -1
+    orientation = -1 if bounded(agreement).sum() < 0 else 1
     values = orientation * fitted.values
     scale = values if fitted.scale is None else orientation * fitted.scale
     best: tuple[float, Attack] | None = None

@@ -32,6 +32,21 @@ WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
     "algorithms/policy_sets": "post-processing inside sdp_pe",
     "algorithms/policy_sets_large": "post-processing inside sdp_pe",
     "algorithms/experiments": "learning curves",
+    "mechanisms/count_promises": "promises about utility, declared by the privatizers' audits",
+    "mechanisms/postprocess_reference": "the slow twin of postprocess, its oracle in tests",
+    "mechanisms/processed": "a privatizer with post-processing, audited in audit_postprocess",
+    "mechanisms/shuffle_calibration": "a search over audited mechanisms",
+    "mechanisms/shuffle_errors": "error bounds of shuffled counts, checked as promises",
+    "mechanisms/shuffle_profile": "exact profiles, tested against enumeration",
+    "mechanisms/shuffled_bits": "one counter of shuffle, audited there",
+    "mechanisms/shuffled_integers": "one counter of shuffle, audited there",
+    "mechanisms/symmetric": "coefficient ratios for exact log ratios",
+    "algorithms/cce": "equilibria of public numbers",
+    "algorithms/game_promises": "promises about utility, declared by audit_nash_vi",
+    "algorithms/game_transcripts": "nash_vi as a target, audited there",
+    "algorithms/markov_games": "games and their exact values",
+    "algorithms/offline_data": "datasets",
+    "algorithms/vapvi_transcripts": "vapvi as a target, audited there",
 }
 WITHOUT_STEM: dict[str, str] = {}  # audits about a claim that has no module of its own, with the reason
 

@@ -31,6 +31,7 @@ NOISELESS = {  # these release the data itself, or without noise: what an audit 
     "counters/printed-T1",  # log 1 = 0: no noise at all
     "counters/corrected!zeros-not-fed",  # an unvisited cell gets no noise
     "shuffle/as-printed-bits!noise-forgotten",
+    "nash_vi/central-actions!exact-counts",
 }
 RARELY_DIFFERENT = {"dp_ucbvi/central-actions", "pucb/corrected-actions"}  # few actions, one of them far likelier
 
