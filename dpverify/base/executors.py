@@ -1,17 +1,17 @@
 """Where blocks of trials run: this process, local processes, a dask or a ray cluster.
 
-One function, `ordered_map`, over joblib's interface. Results come back in the order of the tasks whatever
+One function, `ordered_map`. Results come back in the order of the tasks whatever
 the executor, and tasks carry their own random streams, so a record cannot depend on where it was computed.
 """
 
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, UsageError
+from dpverify.base.clusters import over_dask, over_ray
+from dpverify.base.errors import ParameterError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -27,6 +27,7 @@ def ordered_map(
     `jobs` = 1 runs here, without joblib. `backend` is "loky" (local processes), "dask" (the active
     `distributed.Client`, or a local one of `jobs` workers) or "ray" (the running cluster, or a local one).
     What cannot be sent to another process (objects of foreign libraries, often) runs here, in its turn.
+    UsageError when the backend's package is not installed.
     """
     require.integer(at_least=1, jobs=jobs)
     if backend not in BACKENDS:
@@ -34,16 +35,12 @@ def ordered_map(
     if jobs == 1 and backend == "loky":
         yield from map(function, tasks)
         return
-    from joblib import delayed, Parallel
-
     work = _pickled(function)
     listed = list(tasks)
     sent = [None if work is None else _pickled(task) for task in listed]
-    with _configured(backend, jobs):
-        calls = [delayed(_elsewhere)(sys.path, work, task) for task in sent if task is not None]
-        results = iter(Parallel(n_jobs=jobs, return_as="generator")(calls) if calls else ())
-        for task, parcel in zip(listed, sent, strict=True):
-            yield function(task) if parcel is None else next(results)
+    results = _MAPS[backend](_elsewhere, [(sys.path, work, task) for task in sent if task is not None], jobs)
+    for task, parcel in zip(listed, sent, strict=True):
+        yield function(task) if parcel is None else next(results)
 
 
 def _pickled(value: Any) -> bytes | None:
@@ -56,45 +53,24 @@ def _pickled(value: Any) -> bytes | None:
         return None
 
 
-def _elsewhere(path: list[str], function: bytes, task: bytes) -> Any:
+def _elsewhere(call: tuple[list[str], bytes, bytes]) -> Any:
     """Runs in a worker, which may be older than the folders from which the task's modules came."""
+    path, function, task = call
     sys.path.extend(folder for folder in path if folder not in sys.path)
     return pickle.loads(function)(pickle.loads(task))
 
 
-def _configured(backend: str, jobs: int) -> Any:
-    from joblib import parallel_config
+def _over_processes(function: Callable[[Any], Any], calls: list[Any], jobs: int) -> Iterator[Any]:
+    from joblib import delayed, Parallel, parallel_config
 
-    if backend == "loky":
-        return parallel_config(backend="loky", inner_max_num_threads=1)
-    try:
-        if backend == "dask":
-            return _dask(jobs)
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise UsageError(f"backend {backend!r}: needs the package {backend!r} ({error})") from error
-    register_ray()  # type: ignore[no-untyped-call, unused-ignore]
-    return parallel_config(backend="ray", n_jobs=jobs)
+    if not calls:
+        return
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(call) for call in calls)
 
 
-def _dask(jobs: int) -> Any:
-    import contextlib
-
-    from distributed import Client, get_client, LocalCluster
-    from joblib import parallel_config
-
-    @contextlib.contextmanager
-    def session() -> Iterator[None]:
-        try:
-            get_client()
-        except ValueError:  # no cluster is active: make a local one for this call
-            cluster_of: Any = LocalCluster  # untyped library
-            own: AbstractContextManager[Any] = cluster_of(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-        else:
-            own = nullcontext()
-        client_of: Any = Client
-        with own as cluster, client_of(cluster) if cluster is not None else nullcontext():
-            with parallel_config(backend="dask"):
-                yield
-
-    return session()
+_MAPS: dict[str, Callable[[Callable[[Any], Any], list[Any], int], Iterator[Any]]] = {
+    "loky": _over_processes,
+    "dask": over_dask,
+    "ray": over_ray,
+}

@@ -37,21 +37,29 @@ class Calibration:
         return special.expit(self.slopes[:, None] * np.minimum(confidence, self.caps[:, None]))
 
 
-def calibrate(confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibration:
-    """Posterior curves from guesses with their confidence a >= 0 and whether they were right."""
+def calibrate(
+    confidence: FloatArray, correct: npt.NDArray[np.bool_], *, uncapped: float = UNCAPPED, flat: float = 0.0
+) -> Calibration:
+    """Posterior curves from guesses with their confidence a >= 0 and whether they were right.
+
+    `uncapped` and `flat` are the prior odds, against each single cap, of no cap and of confidence that says
+    nothing at all (the lowest cap).
+    """
     level, size, hits = _grouped(confidence, correct.astype(float))
     if len(level) == 0:
         return Calibration(np.zeros(1), np.zeros(1), np.ones(1))
     tails = np.cumsum(size[::-1])[::-1] / size.sum()  # share of guesses at least this confident
-    caps = np.unique([np.inf, *(level[np.searchsorted(-tails, -share, side="right") - 1] for share in CAPS)])
+    lowest = [level[0]] if flat > 0 else []
+    caps = np.unique([np.inf, *lowest, *(level[np.searchsorted(-tails, -share, side="right") - 1] for share in CAPS)])
     slopes, caps_out, log_weights = [], [], []
     for cap in caps:
         x = np.minimum(level, cap)
+        prior = uncapped if np.isinf(cap) else flat if flat > 0 and cap == level[0] else 1.0
         beta, spread, fit = _slope(x, size, hits)
         for step, weight in SPREAD:
             slopes.append(beta + step * spread)
             caps_out.append(cap)
-            log_weights.append(fit + np.log(weight * (UNCAPPED if np.isinf(cap) else 1.0)))
+            log_weights.append(fit + np.log(weight * prior))
     weights = special.softmax(np.array(log_weights))
     kept = weights > NEGLIGIBLE
     return Calibration(np.array(slopes)[kept], np.array(caps_out)[kept], weights[kept] / weights[kept].sum())

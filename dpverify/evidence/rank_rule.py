@@ -18,7 +18,8 @@ from dpverify.evidence.tally import Tally
 from dpverify.evidence.wager_power import growth
 
 LEVELS = 12
-TRUST = 50.0  # guesses, on top of those that a level was learned from: its neighbours inform it too
+UNCAPPED, FLAT = 1.0, 10.0  # prior odds: against a small wager, one accuracy for all guesses is learned first
+SHARED = 0.2  # of all guesses learned from, at least, speak for each level: the calibration has two parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ def rank_rule(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> Rank
     if total == 0:
         return no_guess(trials)
     ends = np.maximum(1, np.rint(total * 2.0 ** -np.arange(LEVELS - 1, -1, -1))).astype(np.int64)
-    curves = calibrate(confidence, correct)
+    curves = calibrate(confidence, correct, uncapped=UNCAPPED, flat=FLAT)
     right = np.r_[0.0, np.cumsum(curves.weights @ curves.right(confidence))]
     starts = np.minimum(np.r_[0, ends[:-1]], ends - 1)  # an empty level predicts what its last guess would
     predicted = (right[ends] - right[starts]) / (ends - starts)
@@ -55,7 +56,7 @@ def rank_rule(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> Rank
     share = np.diff(np.r_[0, ends]) / len(values) * trials
     expected = Tally(trials, np.floor(predicted * share).astype(int), np.floor((1 - predicted) * share).astype(int))
     attack = Attack(fitted.score, cuts, LEVELS, Side.BOTH, orientation, expected)
-    return RankRule(attack, predicted, TRUST + np.diff(np.r_[0, ends]))
+    return RankRule(attack, predicted, np.maximum(np.diff(np.r_[0, ends]), SHARED * total))
 
 
 def no_guess(trials: int) -> RankRule:
@@ -63,7 +64,7 @@ def no_guess(trials: int) -> RankRule:
     zero = np.zeros(LEVELS, np.int64)
     score = HistogramScore(np.zeros(0, np.uint64), np.zeros(0))
     attack = Attack(score, np.full(LEVELS, np.inf), LEVELS, Side.BOTH, 1, Tally(trials, zero, zero))
-    return RankRule(attack, np.full(LEVELS, 0.5), np.full(LEVELS, TRUST))
+    return RankRule(attack, np.full(LEVELS, 0.5), np.zeros(LEVELS))
 
 
 def telling_fraction(expected: Tally, delta: float) -> float:

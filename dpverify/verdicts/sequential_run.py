@@ -32,6 +32,7 @@ REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
 MOST_FITTED_ITEMS = 1 << 23
 EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on top of the budget
+DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
 FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
 
 
@@ -60,13 +61,14 @@ def wager(request: Request) -> Finding:
     learner = _Learner(request)
     total, why = _nothing(), "budget spent"
     course: list[tuple[int, float]] = []
+    claimed = 1 / (1 + math.exp(-claim.eps))
     for sizes in _looks(request):
         rule = learner.rule
         for size, tally in learner.run(sizes):
             if rule is None:  # too few trials to say anything: no guess, no stake
                 process.update(_nothing(size), predicted=np.full(LEVELS, 0.5))
             else:
-                process.update(tally, predicted=_updated(rule, learner.seen))
+                process.update(tally, predicted=_updated(rule, learner.seen, claimed))
             learner.count(tally)
             total += tally
             if request.progress is not None:
@@ -170,9 +172,14 @@ class _Learner:
         self.seen = _nothing()
 
 
-def _updated(rule: RankRule, seen: Tally) -> FloatArray:
-    """Predictions corrected by what the rule's own guesses turned out to be."""
-    return (rule.predicted * rule.trust + seen.right) / (rule.trust + seen.right + seen.wrong)
+def _updated(rule: RankRule, seen: Tally, claimed: float) -> FloatArray:
+    """Predictions corrected by what the rule's own guesses turned out to be, and drawn towards the claim.
+
+    A prediction learned from few trials is bet on too boldly; drawn towards the accuracy that the claim allows,
+    where nothing is staked, early mistakes cost little.
+    """
+    right = rule.predicted * rule.trust + seen.right + DOUBT * claimed
+    return right / (rule.trust + seen.right + seen.wrong + DOUBT)
 
 
 def _in_own_unit(claim: Claim, eps_lower: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.scores.atoms import AtomFamily
+from dpverify.evidence.scores.bits import BitFamily
 from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
@@ -19,8 +20,9 @@ from dpverify.evidence.scores.score import Family, FloatArray, Score
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.target import ExactTarget, Target
 
-SCORES = ("auto", "exact", "histogram", "classifier")
+SCORES = ("auto", "exact", "histogram", "classifier", "bits")
 FOLDS = 3
+COMPARED = 30_000  # selection trials on which families are compared
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
@@ -55,11 +57,14 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
         return Fitted(score, exact, exact)
     candidates = _candidates(kind, trials)
-    values = [cross_fit(family, trials) for family in candidates]
-    best = _simplest_near_best(values, trials)
+    compared = _sample(trials)
+    best = 0
+    if len(candidates) > 1:
+        best = _simplest_near_best([cross_fit(family, compared) for family in candidates], compared)
+    values = cross_fit(candidates[best], trials)
     frozen = candidates[best].fit(trials)
     scale = None if isinstance(candidates[best], BoostedFamily) else frozen(trials.outcomes)
-    return Fitted(frozen, values[best], scale, _apart(kind, candidates[best], trials))
+    return Fitted(frozen, values, scale, _apart(kind, candidates[best], trials))
 
 
 def _apart(kind: str, chosen: Family, trials: SelectionTrials) -> tuple[Fitted, ...]:
@@ -71,6 +76,14 @@ def _apart(kind: str, chosen: Family, trials: SelectionTrials) -> tuple[Fitted, 
         return ()
     frozen = family.fit(trials)
     return (Fitted(frozen, cross_fit(family, trials), frozen(trials.outcomes)),)
+
+
+def _sample(trials: SelectionTrials) -> SelectionTrials:
+    """Enough trials to tell families apart, drawn without their bits; fitting all on all would take minutes."""
+    if len(trials) <= COMPARED:
+        return trials
+    rows = np.sort(np.random.Generator(np.random.PCG64(1)).permutation(len(trials))[:COMPARED])
+    return SelectionTrials(trials.outcomes.take(rows), trials.first[rows])
 
 
 def cross_fit(family: Family, trials: SelectionTrials) -> FloatArray:
@@ -92,6 +105,10 @@ def log_loss(scores: FloatArray, first: Any) -> FloatArray:
 
 
 def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
+    if kind == "bits":
+        if trials.outcomes.values.dtype.kind == "U":
+            raise ParameterError("score", kind, "another score: the outputs are text")
+        return [BitFamily()]
     values = trials.outcomes.values
     text = values.dtype.kind == "U"
     histogram: list[Family] = [HistogramFamily()]
