@@ -17,6 +17,13 @@ WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
     "mechanisms/calibration": "a search over audited mechanisms",
     "mechanisms/linear_costs": "closed forms for offline_linear",
     "mechanisms/linear_noise": "the noise of offline_linear, audited there",
+    "algorithms/markov_games": "models and exact planning: sees no user",
+    "algorithms/cce": "equilibria of given tables: sees no user",
+    "algorithms/offline_data": "models, samplers and exact counts: released by nobody",
+    "algorithms/game_transcripts": "the views that audit_nash_vi audits",
+    "algorithms/game_promises": "promises of nash_vi, checked in its tests",
+    "algorithms/vapvi_transcripts": "the view that audit_vapvi audits",
+    "algorithms/experiments": "curves of learners that are audited",
 }
 WITHOUT_STEM: dict[str, str] = {}  # audits about a claim that has no module of its own, with the reason
 
