@@ -9,8 +9,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from algorithms.experiments import offline, selfplay
 from algorithms.experiments.curves import PLAIN, PRIVATE, Settings
 from algorithms.experiments.figures import write_all
+from algorithms.experiments.more_figures import write_offline, write_selfplay
 from algorithms.experiments.store import finish, load
 from dpverify.base import require
 from dpverify.base.executors import ordered_map
@@ -27,13 +29,21 @@ class Budget(Enum):
 
 
 class Experiment(Enum):
-    """The two environments of the paper."""
+    """The two environments of the journal paper, the offline paper's figure 1, and self-play."""
 
     RIVERSWIM = "riverswim"
     BANDIT = "bandit"
+    OFFLINE = "offline"
+    SELFPLAY = "selfplay"
 
 
-DEFAULT_EPS = {"riverswim": (0.1, 0.3, 1.0, 3.0, 10.0), "bandit": (1.0,)}
+DEFAULT_EPS = {
+    "riverswim": (0.1, 0.3, 1.0, 3.0, 10.0),
+    "bandit": (1.0,),
+    "offline": offline.RHOS,
+    "selfplay": selfplay.EPS,
+}
+DEFAULT_EPISODES = {"riverswim": 20_000, "bandit": 20_000, "offline": 1_000, "selfplay": 5_000}
 
 
 def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int, budget: str) -> list[Settings]:
@@ -43,11 +53,26 @@ def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int,
     return sorted(private + plain, key=lambda each: each.learner != "SDP-PE")
 
 
+def offline_figures(folder: Path, runs: int, episodes: int, rhos: tuple[float, ...], seed: int) -> list[Path]:
+    """Figure 1 of the offline paper at K = 5..episodes, and at K up to 10^6."""
+    near, far = (
+        [curve for variant in offline.VARIANTS for curve in offline.draw(variant, users, rhos, runs, seed)]
+        for users in (offline.grid(episodes), offline.long_grid())
+    )
+    return write_offline(folder, near, far, {"runs": runs, "seed": seed})
+
+
+def selfplay_figures(folder: Path, runs: int, episodes: int, eps: tuple[float, ...], seed: int) -> list[Path]:
+    """Regret of DP-Nash-VI; it needs minutes at the default size."""
+    curves = selfplay.draw_all(eps, episodes, runs, seed)
+    return write_selfplay(folder, curves, {"runs": runs, "episodes": episodes, "seed": seed})
+
+
 def main(
     experiment: Experiment,
     runs: Annotated[int, typer.Option(help="independent runs of every learner")] = 20,
-    episodes: Annotated[int, typer.Option(help="K, the number of users")] = 20_000,
-    eps: Annotated[list[float] | None, typer.Option(help="privacy budget; repeat for several")] = None,
+    episodes: Annotated[int | None, typer.Option(help="K, the number of users")] = None,
+    eps: Annotated[list[float] | None, typer.Option(help="privacy budget (offline: rho); repeat for several")] = None,
     seed: Annotated[int, typer.Option(help="users and noise are functions of it")] = 1,
     out: Annotated[Path, typer.Option(help="folder for pictures, numbers and finished curves")] = Path("figures"),
     jobs: Annotated[int, typer.Option(help="worker processes; results do not depend on it")] = 1,
@@ -57,11 +82,17 @@ def main(
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
+    episodes = DEFAULT_EPISODES[experiment.value] if episodes is None else episodes
     require.integer(at_least=1, runs=runs, episodes=episodes, jobs=jobs)
     budgets = tuple(eps) if eps else DEFAULT_EPS[experiment.value]
     for each in budgets:
         require.positive(eps=each)
     folder = out / experiment.value
+    if experiment in (Experiment.OFFLINE, Experiment.SELFPLAY):
+        write = offline_figures if experiment is Experiment.OFFLINE else selfplay_figures
+        for path in write(folder, runs, episodes, budgets, seed):
+            console.print(f"wrote {path}")
+        return
     todo = plan(experiment.value, runs, episodes, budgets, seed, budget.value)
     missing = [settings for settings in todo if load(folder, settings) is None]
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()

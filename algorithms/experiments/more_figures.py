@@ -1,0 +1,153 @@
+"""Pictures (PNG, SVG), tables (CSV, JSON) and notes of the offline and self-play experiments."""
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from algorithms.experiments import offline, selfplay
+from algorithms.experiments.figures import _save as save
+from algorithms.experiments.offline import GapCurve
+from algorithms.experiments.selfplay import RegretCurve
+
+OFFLINE_NOTES = """\
+Figure 1 of "Offline RL with differential privacy" (Qiao, Wang), redrawn.
+
+y axis: v* - v^pi, exact. Data are not split. Noise as printed (c = 1/sqrt 2), fresh in every step. Lines are
+means over runs, bands one standard deviation. Penalty constants are tuned, see numbers.json; D = 0.
+
+variant "printed"   features as printed. Their squared length is up to 7, so these runs spend up to 23 rho.
+variant "scaled"    features divided by sqrt 7. These runs spend at most 0.91 rho (un-split, c = 1/sqrt 2).
+
+What to see: DP-VAPVI falls towards VAPVI as K and as rho grow (figure-1-long-*: K up to 10^6).
+What is not seen: in the paper's own range, K <= 1000, DP-VAPVI is far from VAPVI here. The paper's figure shows it
+close, and mostly better than PEVI; its constants and code are not printed. Here DP-VAPVI beats PEVI only where
+PEVI's penalty is the theory's multiple of VAPVI's ("same C") and keeps it from learning; PEVI tuned by itself does as
+well as VAPVI.
+"""
+
+SELFPLAY_NOTES = """\
+DP-Nash-VI on a random zero-sum game, S = 4, A = B = 2, H = 4.
+
+Regret: sum over episodes of the exact Nash gap V^{+,nu} - V^{mu,+} at the start, best responses in the true game.
+Privatizers: Central and Local with corrected noise; every private curve spends its eps under replace-one.
+C1, C2 and the factor on E are tuned, see numbers.json: no theorem covers these curves. With the theory's constants
+all bounds stay at their caps at this K and no learner learns.
+Dotted: shapes of the lower bounds (Theorems 5.3 and 5.6), worst case over games and without their constants; one
+common factor puts the non-private shape at Nash-VI's final regret. They show growth, not a bound for this game.
+"""
+
+
+def write_offline(folder: Path, near: Sequence[GapCurve], far: Sequence[GapCurve], about: dict[str, Any]) -> list[Path]:
+    """figure-1a, figure-1b and figure-1-long of each variant, and the numbers behind them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for variant in dict.fromkeys(curve.variant for curve in near):
+        mine = [curve for curve in near if curve.variant == variant]
+        middle = {None, 1.0, 25.0}
+        some = [curve for curve in mine if curve.rho in middle]
+        private = [curve for curve in mine if not curve.learner.startswith("PEVI")]
+        long = [curve for curve in far if curve.variant == variant]
+        written += save(folder / f"figure-1a-{variant}", lambda axes, c=some: _gaps(axes, c))
+        written += save(folder / f"figure-1b-{variant}", lambda axes, c=private: _gaps(axes, c))
+        written += save(folder / f"figure-1-long-{variant}", lambda axes, c=long: _gaps(axes, c, long=True))
+    rows = [
+        (name, curve.variant, curve.learner, curve.rho, users, float(values.mean()), _spread(values))
+        for name, curves in (("paper", near), ("long", far))
+        for curve in curves
+        for users, values in zip(curve.users, curve.gaps.T, strict=True)
+    ]
+    head = ("grid", "variant", "learner", "rho", "users", "gap_mean", "gap_std")
+    content = {
+        **about,
+        "constants": {"tuned": True, **offline.constants()},
+        "curves": [
+            {"variant": c.variant, "learner": c.learner, "rho": c.rho, "users": c.users, "gaps": c.gaps.tolist()}
+            for c in (*near, *far)
+        ],
+    }
+    return written + _numbers(folder, head, rows, content, OFFLINE_NOTES)
+
+
+def write_selfplay(folder: Path, curves: Sequence[RegretCurve], about: dict[str, Any]) -> list[Path]:
+    """Regret and mean gap over time, and the numbers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    game = selfplay.game_of(about["seed"])
+    plain = next(curve for curve in curves if curve.eps is None)
+    factor = float(plain.regret[:, -1].mean() / selfplay.lower_bound(game, plain.episodes[-1]))
+    written = []
+    for name in dict.fromkeys(curve.learner for curve in curves if curve.eps is not None):
+        mine = [curve for curve in curves if curve.eps is None or curve.learner == name]
+        label = "jdp" if "JDP" in name else "ldp"
+        written += save(folder / f"regret-{label}", lambda axes, c=mine: _regret(axes, c, game, factor))
+        written += save(folder / f"gap-{label}", lambda axes, c=mine: _recent(axes, c))
+    rows = [
+        (curve.learner, curve.eps, int(episode), float(values.mean()), _spread(values))
+        for curve in curves
+        for episode, values in zip(curve.episodes, curve.regret.T, strict=True)
+    ]
+    content = {
+        **about,
+        "constants": {"tuned": True, **vars(selfplay.CONSTANTS), "lower_bound_factor": factor},
+        "curves": [
+            {
+                "learner": c.learner,
+                "eps": c.eps,
+                "final_regret": c.regret[:, -1].tolist(),
+                "output_gap": c.output_gap.tolist(),
+            }
+            for c in curves
+        ],
+    }
+    head = ("learner", "eps", "episode", "regret_mean", "regret_std")
+    return written + _numbers(folder, head, rows, content, SELFPLAY_NOTES)
+
+
+def _numbers(folder: Path, head: Sequence[str], rows: Sequence[Any], content: Any, notes: str) -> list[Path]:
+    table, everything, text = (folder / name for name in ("curves.csv", "numbers.json", "notes.txt"))
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(head)
+        writer.writerows(rows)
+    everything.write_text(json.dumps(content, indent=1) + "\n")
+    text.write_text(notes)
+    return [table, everything, text]
+
+
+def _spread(values: Any) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def _gaps(axes: Axes, curves: Sequence[GapCurve], *, long: bool = False) -> None:
+    for number, curve in enumerate(curves):
+        _band(axes, curve.users, curve.gaps, curve.label, f"C{number}")
+    axes.set(xlabel="number of episodes K", ylabel="v* - v^pi", xscale="log" if long else "linear")
+    axes.legend(fontsize="small")
+
+
+def _regret(axes: Axes, curves: Sequence[RegretCurve], game: Any, factor: float) -> None:
+    for number, curve in enumerate(curves):
+        _band(axes, curve.episodes, curve.regret, curve.label, f"C{number}")
+        shape = selfplay.lower_bound(game, curve.episodes, eps=curve.eps, local="LDP" in curve.learner)
+        axes.plot(curve.episodes, factor * shape, color=f"C{number}", linestyle=":")
+    axes.set(xlabel="episode", ylabel="cumulated Nash gap", title="dotted: lower-bound shapes, scaled")
+    axes.legend(fontsize="small")
+
+
+def _recent(axes: Axes, curves: Sequence[RegretCurve]) -> None:
+    for number, curve in enumerate(curves):
+        steps = np.diff(curve.episodes)
+        recent = np.diff(curve.regret, axis=1) / steps
+        axes.plot(curve.episodes[1:], recent.mean(axis=0), label=curve.label, color=f"C{number}")
+    axes.set(xlabel="episode", ylabel="Nash gap of an episode", yscale="log")
+    axes.legend(fontsize="small")
+
+
+def _band(axes: Axes, x: Any, values: Any, label: str, colour: str) -> None:
+    mean, spread = values.mean(axis=0), values.std(axis=0)
+    axes.plot(x, mean, label=label, color=colour)
+    axes.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)

@@ -1,0 +1,85 @@
+"""Offline and self-play experiments: numbers that are what they say, files in every format, functions of the seed."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from algorithms.experiments import offline, selfplay
+from algorithms.experiments.__main__ import Experiment, main
+from algorithms.offline_data import appendix_mdp
+from algorithms.tabular import backward_induction
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return offline.draw("printed", (5, 60), (25.0,), 2, seed=3)
+
+
+def test_gaps_are_those_of_policies_in_the_model(drawn):
+    model = appendix_mdp(3, offline.HORIZON).model
+    best = (backward_induction(model.transitions, model.rewards).values[0] * model.initial).sum()
+    assert [curve.label for curve in drawn] == ["PEVI", "PEVI, same C", "VAPVI", "DP-VAPVI, rho=25"]
+    for curve in drawn:
+        assert curve.gaps.shape == (2, 2)
+        assert ((curve.gaps >= -1e-9) & (curve.gaps <= best)).all()
+    vapvi = drawn[2].gaps.mean(axis=0)
+    assert vapvi[1] < vapvi[0] / 2
+
+
+def test_curves_are_functions_of_the_seed(drawn):
+    again = offline.draw("printed", (5, 60), (25.0,), 2, seed=3)
+    assert all(np.array_equal(one.gaps, two.gaps) for one, two in zip(drawn, again, strict=True))
+    assert not np.array_equal(offline.draw("printed", (5, 60), (), 2, seed=4)[2].gaps, drawn[2].gaps)
+
+
+def test_datasets_are_nested():
+    small, large = offline.datasets(appendix_mdp(3, offline.HORIZON), (5, 60), 2, seed=3)
+    assert (large.visits >= small.visits).all()
+    assert (large.visits.sum(axis=(2, 3)) == 60).all()
+    assert (small.visits.sum(axis=(2, 3)) == 5).all()
+
+
+def test_grids():
+    assert offline.grid(1000)[0] == 5
+    assert offline.grid(1000)[-1] == 1000
+    assert offline.long_grid()[-1] == 10**6
+
+
+def test_lower_bounds_are_the_printed_shapes():
+    game = selfplay.game_of(1)  # H = 4, S = 4, A + B = 4
+    steps = 4 * 100
+    plain = np.sqrt(16 * 4 * 4 * steps)
+    assert selfplay.lower_bound(game, 100) == pytest.approx(plain)
+    assert selfplay.lower_bound(game, 100, eps=2.0) == pytest.approx(plain + 64 / 2)
+    assert selfplay.lower_bound(game, 100, eps=2.0, local=True) == pytest.approx(plain + np.sqrt(64 * steps) / 2)
+
+
+@pytest.mark.parametrize("experiment", [Experiment.OFFLINE, Experiment.SELFPLAY])
+def test_files_are_written(experiment, tmp_path, monkeypatch):
+    monkeypatch.setattr(offline, "long_grid", lambda: (10, 100))
+    monkeypatch.setattr(offline, "grid", lambda most: (5, most))
+    main(experiment, runs=2, episodes=30, eps=[4.0], seed=3, out=tmp_path)
+    folder = tmp_path / experiment.value
+    stems = {
+        "offline": ["figure-1a-printed", "figure-1b-scaled", "figure-1-long-printed"],
+        "selfplay": ["regret-jdp", "gap-ldp"],
+    }
+    for stem in stems[experiment.value]:
+        assert (folder / f"{stem}.png").stat().st_size > 1000
+        assert (folder / f"{stem}.svg").stat().st_size > 1000
+    numbers = json.loads((folder / "numbers.json").read_text())
+    assert numbers["constants"]["tuned"] is True
+    assert numbers["seed"] == 3
+    with (folder / "curves.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert "tuned" in (folder / "notes.txt").read_text()
+    if experiment is Experiment.SELFPLAY:
+        last = [row for row in rows if row["learner"] == "Nash-VI"][-1]
+        assert float(last["regret_mean"]) == pytest.approx(np.mean(numbers["curves"][0]["final_regret"]))
+        assert 0 < float(last["regret_mean"]) <= 30 * 4
+        assert {curve["learner"] for curve in numbers["curves"]} == {"Nash-VI", "DP-Nash-VI (JDP)", "DP-Nash-VI (LDP)"}
+    else:
+        private = [row for row in rows if row["rho"] == "4.0"]
+        assert len(private) == 2 * 2 * 2
