@@ -49,8 +49,8 @@ def swap(horizon: int, users: int = 3, *, user: int = 0, steps: slice = slice(No
     return Pair(data, replace(data, actions=other), name="action 1 instead of 0")
 
 
-def appendix(*, scaled: bool, horizon: int = 4) -> tuple[StatisticsView, Pair]:
-    """The simulation as described but for H = 4, un-split, noise as printed; a user takes 64 instead of 63.
+def appendix(*, scaled: bool, horizon: int = 2) -> tuple[StatisticsView, Pair]:
+    """The simulation as described but for H = 2, un-split, noise as printed; a user takes 64 instead of 63.
 
     rho_0 = rho/(5H), so the share of a step, and the total, hardly depend on H; `audit_offline_linear` has H = 20.
     """
