@@ -61,7 +61,7 @@ central = Subject(
     target=run(node(1)),
     claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=View.JOINT, source="Lemma 5.1, through its proof"),
     pairs=(pair(2, 2, 0),),
-    trials=20_000,
+    trials=30_000,
     expected="REFUTED",
     accounted=False,
     paper=PAPER,
@@ -82,7 +82,7 @@ local = Subject(
     target=run(Local.as_printed(EPS, two_steps.layout, users=2, fixed_start=True)),
     claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=View.LOCAL, source="Lemma 5.4"),
     pairs=(pair(2, 2, 0),),
-    trials=20_000,
+    trials=30_000,
     expected="REFUTED",
     accounted=False,
     paper=PAPER,
@@ -123,7 +123,7 @@ subjects = [
         mended,
         "sensitivity-h",  # noise for H instead of 4H - 2 changed cells
         run(replace(half, scale=half.scale / 3), episodes=3),
-        trials=5_000,
+        trials=10_000,
         accounted=False,
     ),
     planted(

@@ -23,7 +23,21 @@ WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
     "algorithms/game_transcripts": "the views that audit_nash_vi audits",
     "algorithms/game_promises": "promises of nash_vi, checked in its tests",
     "algorithms/vapvi_transcripts": "the view that audit_vapvi audits",
-    "algorithms/experiments": "curves of learners that are audited",
+    "algorithms/tabular": "planning in known models",
+    "algorithms/environments": "simulated users",
+    "algorithms/users": "simulated users",
+    "algorithms/ucbvi": "makes no privacy claim",
+    "algorithms/online": "the loop that pucb and dp_ucbvi run in, audited there",
+    "algorithms/counting": "sources of counts, audited in pucb and dp_ucbvi",
+    "algorithms/transcripts": "turns online algorithms into audit targets",
+    "algorithms/batch_transcripts": "turns sdp_pe into an audit target",
+    "algorithms/batches": "batch releases, audited in sdp_pe",
+    "algorithms/deployment": "who plays what, audited in sdp_pe",
+    "algorithms/design": "post-processing inside sdp_pe",
+    "algorithms/schedule": "data-independent part of sdp_pe",
+    "algorithms/policy_sets": "post-processing inside sdp_pe",
+    "algorithms/policy_sets_large": "post-processing inside sdp_pe",
+    "algorithms/experiments": "learning curves",
 }
 WITHOUT_STEM: dict[str, str] = {}  # audits about a claim that has no module of its own, with the reason
 
