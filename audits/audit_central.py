@@ -6,6 +6,7 @@ the most nodes. Where the first state is fixed there is one joint action, so tha
 
 from dataclasses import replace
 
+from audits.papers import NASH_VI
 from audits.planted.central import add_remove_scale, half_noise, SharedNoise, SummedVisits
 from dpverify import Pair, planted, Relation, Subject
 from mechanisms.central import Central, Reading
@@ -13,7 +14,6 @@ from mechanisms.counters import LogBase
 from mechanisms.counts import CountLayout
 from mechanisms.trajectory_pairs import absence, constant, worst_replacement
 
-PAPER = "DP-Nash-VI (Qiao and Wang)"
 STATEMENT = "Lemma 5.1: the released counters are eps-DP, hence the Central privatizer is eps-JDP"
 TRIALS = 60_000
 
@@ -36,7 +36,7 @@ def subject(name: str, central: Central, *, refuted: bool = False, statement: st
         trials=TRIALS,
         expected="REFUTED" if refuted else "NOT_REFUTED",
         accounted=not refuted,
-        paper=PAPER,
+        paper=NASH_VI,
         statement=f"{STATEMENT} ({statement})" if statement else STATEMENT,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from audits.papers import PUCB
 from audits.planted.counters import half_noise, LastColumn, NoiseReusedBetweenLevels, OneNodeTooFew, ZerosNotFed
 from dpverify import GaussianDP, Pair, planted, PureDP, Relation, Subject, ZCDP
 from mechanisms.counters import (
@@ -19,8 +20,9 @@ from mechanisms.counters import (
     Stream,
     ToeplitzCounter,
 )
+from mechanisms.counters.errors import printed_bound
+from mechanisms.counters.promises import prefix_promise
 
-PAPER = "PUCB (Vietri, Balle, Krishnamurthy, Wu)"
 THEOREM_12 = "Theorem 12: the binary mechanism with parameters T, eps is eps-DP"
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE
 TRIALS = 50_000
@@ -48,7 +50,7 @@ def printed(name: str, horizon: int, eps: float, log: LogBase, releases: int | N
         trials=TRIALS,
         expected="REFUTED",
         accounted=False,
-        paper=PAPER,
+        paper=PUCB,
         statement=THEOREM_12 + f" (T = {horizon}, {log}, {counter.releases} prefixes released)",
     )
     return replace(subject, **rest)  # type: ignore[arg-type]
@@ -82,7 +84,7 @@ single = Subject(
     trials=1000,
     expected="REFUTED",
     accounted=False,
-    paper=PAPER,
+    paper=PUCB,
     statement="section 2.2: one Laplace draw for all prefixes is private (it says: it is not)",
 )
 
@@ -138,4 +140,19 @@ subjects = [
     planted(tree, "zeros-not-fed", ZerosNotFed(BinaryCounter.calibrated(4, 1.0)), trials=10_000),
     planted(full_tree, "half-noise", half_noise(full_tree.target)),
     planted(root, "last-column", LastColumn.for_claim(0.5, 16)),
+]
+
+BETA = 0.025
+promises = [
+    prefix_promise(
+        BinaryCounter.printed(T, 1.0, log=LogBase.TWO),
+        Stream(np.zeros(T)),
+        printed_bound(T, 1.0, BETA, log=LogBase.TWO),
+        BETA,
+        name=f"theorem-12-T{T}",
+        trials=20_000,
+        paper=PUCB,
+        statement=f"Theorem 12: error at most (4/eps) ln(1/beta) log(T)^(5/2), each prefix (T = {T})",
+    )
+    for T in (2, 4, 16)
 ]

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+from audits.papers import NASH_VI
 from audits.planted.local import BareVisits, SharedNoise, SparseNoise
 from dpverify import Pair, planted, PureDP, Relation, Subject, Unit, View
+from dpverify.evidence.promises import BROKEN
+from mechanisms.count_promises import assumption_promise, raw_promise
 from mechanisms.counts import CountLayout
 from mechanisms.local import Local
 from mechanisms.trajectory_pairs import absence, constant, worst_replacement
 
 EPS = 1.0
 TRIALS = 200_000
-PAPER = "DP-Nash-VI (Qiao, Wang), section 5.2"
 STATEMENT = "Lemma 5.4: the Local privatizer is eps-LDP"
 
 one_step = CountLayout(H=1, S=1, A=2, B=1)
@@ -31,7 +33,7 @@ printed = Subject(
     trials=TRIALS,
     expected="REFUTED",
     accounted=False,
-    paper=PAPER,
+    paper=NASH_VI,
     statement=STATEMENT,
 )
 corrected = replace(
@@ -74,4 +76,26 @@ subjects = [
     planted(corrected_two_states, "shared-noise", SharedNoise(fair)),
     planted(corrected_two_states, "bare-visits", BareVisits(fair)),
     planted(corrected_two_states, "sparse-noise", SparseNoise(fair)),
+]
+
+BETA, USERS = 0.05, 200
+crowd = constant(two_steps, USERS)
+summed = Local.corrected(EPS, two_steps).with_users(USERS)
+promises = [
+    raw_promise(summed, crowd, BETA, name="raw counts", trials=20_000),
+    assumption_promise(
+        summed,
+        crowd,
+        BETA,
+        name="post-processed",
+        trials=20_000,
+        paper=NASH_VI,
+        statement="Lemma 5.4: Assumption 3.1 holds, with an explicit E",
+    ),
+    replace(
+        raw_promise(summed, crowd, BETA, name="E of the paper with constant 1", trials=5_000, expected=BROKEN),
+        bound=summed.paper_error_bound(BETA) / 4,
+        paper=NASH_VI,
+        statement="Lemma 5.4: E = O((H/eps) sqrt(K log)), with 1 for what O hides; not a promise of the paper",
+    ),
 ]

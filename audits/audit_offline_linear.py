@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from audits.papers import OFFLINE
 from audits.planted.offline_linear import OneDraw
 from dpverify import Pair, planted, Subject
 from dpverify.trials.target import Array
@@ -13,7 +14,6 @@ from mechanisms.linear_noise import LinearNoise
 from mechanisms.offline_linear import OfflineLinear, Statistic
 from mechanisms.trajectory_pairs import constant, worst_replacement
 
-PAPER = "Offline RL with differential privacy (Qiao, Wang), section 4"
 THEOREM = "Theorem 4.1: DP-VAPVI is rho-zCDP"
 LEMMA = "Lemma D.1: each Gram statistic is rho_0-zCDP"
 GRAM = (Statistic.GRAM2,)
@@ -56,7 +56,7 @@ gram_alone = Subject(
     trials=100_000,
     expected="REFUTED",
     accounted=False,
-    paper=PAPER,
+    paper=OFFLINE,
     statement=LEMMA,
 )
 gram_corrected = replace(
@@ -74,7 +74,7 @@ unsplit = Subject(
     pairs=(swap(),),
     trials=200_000,
     accounted=True,
-    paper=PAPER,
+    paper=OFFLINE,
     statement=THEOREM,
 )
 

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+from audits.papers import OFFLINE
 from audits.planted.offline_tabular import AddRemoveScale, SummedTransitions, VisitsOnlyBudget
 from dpverify import planted, Subject
+from dpverify.evidence.promises import BROKEN
+from mechanisms.count_promises import assumption_promise, raw_promise
 from mechanisms.counts import CountLayout
 from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 from mechanisms.trajectory_pairs import constant, worst_replacement
 
 TRIALS = 200_000
-PAPER = "Offline RL with differential privacy (Qiao, Wang), section 3"
 
 one_step = CountLayout(H=1, S=1, A=2)
 episode = CountLayout(H=3, S=2, A=2)
@@ -24,7 +26,7 @@ gaussian = Subject(
     pairs=pairs,
     trials=TRIALS,
     accounted=True,
-    paper=PAPER,
+    paper=OFFLINE,
     statement="Lemma C.1: N(0, 2H/rho) on all counts is rho-zCDP",
 )
 pure = replace(
@@ -46,4 +48,28 @@ subjects = [
     planted(gaussian, "budget-per-family", VisitsOnlyBudget(layout=one_step, rho=1.0), accounted=False),
     planted(gaussian, "exact-sums", SummedTransitions(gauss)),
     planted(pure, "add-remove-scale", AddRemoveScale(layout=one_step, eps=1.0), accounted=False),
+]
+
+BETA = 0.05
+wide = CountLayout(H=5, S=2, A=4)
+counted = constant(wide, 20)
+noisy = OfflineTabularGaussian(layout=wide, rho=1.0)
+promises = [
+    raw_promise(noisy, counted, BETA, name="gaussian, exact quantile", trials=100_000),
+    replace(
+        raw_promise(noisy, counted, BETA, name="E_rho with constant 4", trials=20_000),
+        bound=noisy.paper_error_bound(BETA) / 2,
+        paper=OFFLINE,
+        statement="Lemma C.3: |n' - n| <= E_rho/2, E_rho = 4 sqrt(H log(4 H S^2 A/delta)/rho)",
+    ),
+    replace(
+        raw_promise(noisy, counted, BETA, name="E_rho with constant 2", trials=20_000, expected=BROKEN),
+        bound=noisy.paper_error_bound(BETA, constant=2.0) / 2,
+        paper=OFFLINE,
+        statement="Lemma C.2 as it reads in the text: constant 2",
+    ),
+    assumption_promise(noisy, counted, BETA, offline=True, name="gaussian, post-processed", trials=20_000),
+    raw_promise(
+        OfflineTabularLaplace(layout=wide, eps=1.0), counted, BETA, name="laplace, exact quantile", trials=100_000
+    ),
 ]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from audits import audit_local
 from audits.audit_shuffle import BETA, EPS, worst
+from audits.papers import SDP_PE_JOURNAL
 from audits.planted.postprocess import LiftedToTruth, SlackFromData
 from dpverify import planted, Subject
 from mechanisms.counts import CountLayout
@@ -12,7 +13,6 @@ from mechanisms.shuffle import Shuffle
 from mechanisms.shuffled_bits import NoiseBits
 
 PROMISED = 0.1  # failure probability for which E is made
-PAPER = "SDP-PE (journal), section V, eq. (7)"
 
 bandit = CountLayout(H=1, S=1, A=2)
 USERS = 100
@@ -26,7 +26,7 @@ shuffled = Subject(
     pairs=worst(bandit, USERS),
     trials=100_000,
     accounted=True,
-    paper=PAPER,
+    paper=SDP_PE_JOURNAL,
     statement="the post-processed counts are a function of the private ones",
 )
 subjects = [

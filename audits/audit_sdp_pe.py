@@ -13,6 +13,7 @@ from algorithms.batches import ShuffledBatches
 from algorithms.sdp_pe import SDPPE
 from algorithms.transcripts import replaced
 from algorithms.users import Tree
+from audits.papers import SDP_PE_JOURNAL
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
 from mechanisms.counts import CountLayout
@@ -39,7 +40,7 @@ printed = Subject(
     pairs=(fine_user, crude_user),
     trials=TRIALS,
     accounted=True,
-    paper="SDP-PE (Bai, Talebi, Zhao, Cheng, Chen)",
+    paper=SDP_PE_JOURNAL,
     statement="Lemma 10 and Corollary 11: all batches together are (eps, beta)-SDP",
 )
 conference = replace(

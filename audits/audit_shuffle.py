@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from audits.papers import SDP_PE, SDP_PE_JOURNAL
 from audits.planted.shuffle import BundledBits, OneNoiseForAll
 from dpverify import ApproxDP, Pair, planted, Subject, View
 from dpverify.evidence.promises import BROKEN
@@ -17,8 +18,6 @@ from mechanisms.trajectory_pairs import constant, worst_replacement
 
 EPS, BETA = 0.9, 1e-3
 TRIALS = 200_000
-JOURNAL = "SDP-PE (journal), section V"
-CONFERENCE = "SDP-PE (conference), Algorithm 4"
 COUNTER = "Lemma 10, first step: binary summation is (eps', beta')-SDP"
 BATCH = "Lemma 10: the privatizer is (eps, beta)-SDP for a batch"
 
@@ -41,10 +40,10 @@ def counter(name: str, users: int, ones: int, eps: float, beta: float, **changes
         name=name,
         target=ShuffledSum(users=users, noise=noise_for(threshold(eps, beta), users)),
         claim=ApproxDP(eps, beta, view=View.SHUFFLE),
-        pairs=(Pair(Bits(users, ones), Bits(users, ones + 1)),),
+        pairs=(Pair(Bits(users, ones), Bits(users, ones + 1), name="one more bit"),),
         trials=TRIALS,
         accounted=True,
-        paper=CONFERENCE,
+        paper=SDP_PE,
         statement=COUNTER + ", the sum of the bits",
     )
     return replace(subject, **changes)  # type: ignore[arg-type]
@@ -74,7 +73,7 @@ printed = Subject(
     pairs=worst(two_states, 100),
     trials=TRIALS,
     accounted=True,
-    paper=JOURNAL,
+    paper=SDP_PE_JOURNAL,
     statement=BATCH + ", bits shuffled separately",
 )
 integers = replace(
@@ -130,7 +129,7 @@ subjects = [
         printed,
         name="as-printed-bits-conference",
         target=Shuffle.conference(EPS, BETA, two_states, 100),
-        paper=CONFERENCE,
+        paper=SDP_PE,
     ),
     integers,
     replace(printed, name="corrected", target=Shuffle.corrected(EPS, BETA, two_states, 100)),
@@ -154,14 +153,14 @@ promises = [
         FAILURE,
         name="as-printed-bits, post-processed",
         trials=20_000,
-        paper=JOURNAL,
+        paper=SDP_PE_JOURNAL,
         statement="Lemma 10: Assumption 4 holds, with E the exact quantile",
     ),
     assumption_promise(calibrated.target, crowd, FAILURE, name="calibrated, post-processed", trials=20_000),
     replace(
         raw_promise(printed.target, crowd, FAILURE, name="as-printed-bits, E = H/eps", trials=20_000, expected=BROKEN),
         bound=printed.target.paper_error_bound(FAILURE),
-        paper=JOURNAL,
+        paper=SDP_PE_JOURNAL,
         statement="Lemma 10: E = O~(H/eps), with 1 for what O~ hides; not a promise of the paper",
     ),
 ]

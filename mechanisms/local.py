@@ -29,6 +29,8 @@ from dpverify.base.errors import ParameterError, UsageError
 from dpverify.base.rounding import div_up
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
+from dpverify.evidence.promises import Promise
+from mechanisms.count_promises import promises_of
 from mechanisms.counts import CountLayout, ExactCounts, PrivateCounts
 from mechanisms.noise_sums import discrete_laplace_sum, laplace_sum, laplace_sum_bound
 from mechanisms.trajectories import Trajectories
@@ -160,6 +162,10 @@ class Local:
     def error_bound(self, beta: float) -> float:
         """E = 4 noise_bound(beta): the slack of Lemma 5.8 is E/4."""
         return 4 * self.noise_bound(beta)
+
+    def promises(self, data: Trajectories, *, beta: float) -> list[Promise]:
+        """What a certificate checks: the bounds on raw and on post-processed counts."""
+        return promises_of(self, data, beta)
 
     def paper_error_bound(self, beta: float) -> float:
         """(H/eps) sqrt(K log(HSABK/beta)): the printed form with 1 for the hidden constant. Not a promise."""

@@ -36,7 +36,9 @@ from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import div_up, sqrt_up
 from dpverify.claims.claim import Claim, PureDP, ZCDP
 from dpverify.claims.neighbours import Pair, Unit
+from dpverify.evidence.promises import Promise
 from mechanisms import sampling
+from mechanisms.count_promises import promises_of
 from mechanisms.counts import CountLayout, PrivateCounts
 from mechanisms.local import changed_indicators
 from mechanisms.noise_sums import discrete_laplace_sum, laplace_sum
@@ -57,6 +59,15 @@ class _OfflineTabular(ABC):
     def __post_init__(self) -> None:
         if self.layout.rewards:
             raise ParameterError("layout.rewards", True, "False: rewards are known in this paper")
+
+    @property
+    @abstractmethod
+    def claim(self) -> Claim:
+        """What is promised about privacy."""
+
+    @abstractmethod
+    def log_ratio(self, outputs: Array, pair: Pair) -> Array:
+        """Exact log-likelihood ratio, shape (size,)."""
 
     @property
     @abstractmethod
@@ -88,6 +99,10 @@ class _OfflineTabular(ABC):
     def error_bound(self, beta: float) -> float:
         """E = 2 noise_bound(beta): the post-processing moves a count by at most E/2 more."""
         return 2 * self.noise_bound(beta)
+
+    def promises(self, data: Trajectories, *, beta: float) -> list[Promise]:
+        """What a certificate checks: the bounds on raw and on post-processed counts."""
+        return promises_of(self, data, beta, offline=True)
 
     def _exact(self, data: Trajectories) -> Array:
         if data.layout != self.layout:

@@ -25,6 +25,7 @@ Array = npt.NDArray[Any]
 class Processed:
     """Counts of `privatizer` made consistent with E = error_bound(beta); rewards, if any, as they are.
 
+    The claim is the privatizer's: post-processing (Dwork, Roth 2014, Proposition 2.1).
     Outputs (size, layout.cells). Raises ParameterError unless 0 < beta < 1.
     """
 

@@ -1,4 +1,4 @@
-"""Shuffle privatizer: every counter of a batch of trajectories by its own shuffled bits (SDP-PE, section V).
+"""Shuffle privatizer: every counter of a batch of trajectories by its own shuffled bits (SDP-PE, Section 5).
 
 Mechanism   n users; counters N_h(s,a), N_h(s,a,s'), R_h(s,a) (binary rewards), each the sum of one bit a user;
             each is released by `shuffled_bits` with the same noise, independently. Estimate: sum - n m p.
@@ -30,6 +30,8 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Pair, Relation, Unit, View
+from dpverify.evidence.promises import Promise
+from mechanisms.count_promises import promises_of
 from mechanisms.counts import CountLayout, PrivateCounts
 from mechanisms.shuffle_calibration import smallest_noise
 from mechanisms.shuffle_errors import exact_error, provable_error
@@ -179,6 +181,10 @@ class Shuffle:
     def error_bound(self, beta: float) -> float:
         """E = 4 noise_bound(beta): the slack of the post-processing is E/4. Rewards, raw, are within E/4."""
         return 4 * self.noise_bound(beta)
+
+    def promises(self, data: Trajectories, *, beta: float) -> list[Promise]:
+        """What a certificate checks: the bounds on raw and on post-processed counts."""
+        return promises_of(self, data, beta)
 
     def paper_error_bound(self, beta: float) -> float:
         """H/eps: the printed O~(H/eps) with 1 for what it hides. Not a promise."""

@@ -32,12 +32,11 @@ class OneNoiseForAllSteps:
 
     def _explains(self, outputs: Array, data: Trajectories) -> Any:
         noise = self.learner.layout.unpack(outputs - self._exact(data))
-        return np.logical_and(
-            *(
-                np.isclose(family, family[:, :1], rtol=0, atol=1e-6).reshape(len(outputs), -1).all(axis=1)
-                for family in (noise.visits, noise.transitions)
-            )
-        )
+        one_draw = [
+            np.isclose(family, family[:, :1], rtol=0, atol=1e-6).reshape(len(outputs), -1).all(axis=1)
+            for family in (noise.visits, noise.transitions)
+        ]
+        return one_draw[0] & one_draw[1]
 
     def _exact(self, data: Trajectories) -> Array:
         return np.asarray(self.learner.layout.pack(data.counts()), dtype=np.float64)

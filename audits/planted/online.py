@@ -14,7 +14,7 @@ from mechanisms.counts import CountLayout
 
 @dataclass(frozen=True)
 class UnfedRewards:
-    """PUCB's pseudo-code, Algorithm 2 read literally: a reward counter is fed only when its cell was visited.
+    """INCORRECT: PUCB's pseudo-code, Algorithm 2 read literally, feeds a reward counter only on visits.
 
     Visits and transitions get 0 where nothing happened; rewards get nothing, so a reward counter's release
     changes if and only if the cell was visited. True: eps = infinity.

@@ -19,17 +19,17 @@ class OneNoiseForAll:
     shuffle: Shuffle
 
     def release(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> Array:
-        return exact_counts(self.shuffle, data) + noisy_sums(self.shuffle.noise, self.shuffle.users, (size, 1), rng)
+        return _exact_counts(self.shuffle, data) + noisy_sums(self.shuffle.noise, self.shuffle.users, (size, 1), rng)
 
     def log_ratio(self, outputs: Array, pair: Pair) -> Array:
         """+-inf: only the true dataset explains all counters by one noise."""
-        first, second = (np.ptp(outputs - exact_counts(self.shuffle, each), axis=1) == 0 for each in pair)
+        first, second = (np.ptp(outputs - _exact_counts(self.shuffle, each), axis=1) == 0 for each in pair)
         return np.where(first == second, 0.0, np.where(first, np.inf, -np.inf))
 
 
 @dataclass(frozen=True)
 class BundledBits:
-    """INCORRECT: bits are separate, but the j-th bits of all counters travel as one vector message (spec 4d).
+    """INCORRECT: bits are separate, but the j-th bits of all counters travel as one vector message.
 
     The n true vectors are hidden among N = n m noise vectors, uniform on 2^C patterns: next to none looks like
     a given one. The release is less than what the shuffler shows: how often each of `patterns`, the vectors of
@@ -71,6 +71,6 @@ class BundledBits:
         return np.where(impossible, -np.inf, np.sum(terms, axis=0))
 
 
-def exact_counts(shuffle: Shuffle, data: Trajectories) -> Array:
+def _exact_counts(shuffle: Shuffle, data: Trajectories) -> Array:
     """(cells,) true counts."""
     return shuffle.layout.pack(data.counts(rewards=shuffle.layout.rewards)).astype(np.int64)

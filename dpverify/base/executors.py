@@ -1,15 +1,17 @@
 """Where blocks of trials run: this process, local processes, a dask or a ray cluster.
 
-One function, `ordered_map`, over joblib's interface. Results come back in the order of the tasks whatever
+One function, `ordered_map`. Results come back in the order of the tasks whatever
 the executor, and tasks carry their own random streams, so a record cannot depend on where it was computed.
 """
 
+import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, UsageError
+from dpverify.base.clusters import over_dask, over_ray
+from dpverify.base.errors import ParameterError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -24,6 +26,8 @@ def ordered_map(
 
     `jobs` = 1 runs here, without joblib. `backend` is "loky" (local processes), "dask" (the active
     `distributed.Client`, or a local one of `jobs` workers) or "ray" (the running cluster, or a local one).
+    What cannot be sent to another process (objects of foreign libraries, often) runs here, in its turn.
+    UsageError when the backend's package is not installed.
     """
     require.integer(at_least=1, jobs=jobs)
     if backend not in BACKENDS:
@@ -31,46 +35,42 @@ def ordered_map(
     if jobs == 1 and backend == "loky":
         yield from map(function, tasks)
         return
-    from joblib import delayed, Parallel
+    work = _pickled(function)
+    listed = list(tasks)
+    sent = [None if work is None else _pickled(task) for task in listed]
+    results = _MAPS[backend](_elsewhere, [(sys.path, work, task) for task in sent if task is not None], jobs)
+    for task, parcel in zip(listed, sent, strict=True):
+        yield function(task) if parcel is None else next(results)
 
-    with _configured(backend, jobs):
-        parallel = Parallel(n_jobs=jobs, return_as="generator")
-        yield from parallel(delayed(function)(task) for task in tasks)
 
+def _pickled(value: Any) -> bytes | None:
+    """The value as bytes; None where it cannot travel."""
+    from joblib.externals.loky.backend.reduction import dumps
 
-def _configured(backend: str, jobs: int) -> Any:
-    from joblib import parallel_config
-
-    if backend == "loky":
-        return parallel_config(backend="loky", inner_max_num_threads=1)
     try:
-        if backend == "dask":
-            return _dask(jobs)
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise UsageError(f"backend {backend!r}: needs the package {backend!r} ({error})") from error
-    register_ray()  # type: ignore[no-untyped-call, unused-ignore]
-    return parallel_config(backend="ray", n_jobs=jobs)
+        return bytes(dumps(value))
+    except Exception:  # whatever a foreign object raises when it is pickled
+        return None
 
 
-def _dask(jobs: int) -> Any:
-    import contextlib
+def _elsewhere(call: tuple[list[str], bytes, bytes]) -> Any:
+    """Runs in a worker, which may be older than the folders from which the task's modules came."""
+    path, function, task = call
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    return pickle.loads(function)(pickle.loads(task))
 
-    from distributed import Client, get_client, LocalCluster
-    from joblib import parallel_config
 
-    @contextlib.contextmanager
-    def session() -> Iterator[None]:
-        try:
-            get_client()
-        except ValueError:  # no cluster is active: make a local one for this call
-            cluster_of: Any = LocalCluster  # untyped library
-            own: AbstractContextManager[Any] = cluster_of(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-        else:
-            own = nullcontext()
-        client_of: Any = Client
-        with own as cluster, client_of(cluster) if cluster is not None else nullcontext():
-            with parallel_config(backend="dask"):
-                yield
+def _over_processes(function: Callable[[Any], Any], calls: list[Any], jobs: int) -> Iterator[Any]:
+    from joblib import delayed, Parallel, parallel_config
 
-    return session()
+    if not calls:
+        return
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(call) for call in calls)
+
+
+_MAPS: dict[str, Callable[[Callable[[Any], Any], list[Any], int], Iterator[Any]]] = {
+    "loky": _over_processes,
+    "dask": over_dask,
+    "ray": over_ray,
+}

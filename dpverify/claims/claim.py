@@ -153,8 +153,25 @@ class ApproxDP(Claim):
         return f"approx:{self.eps:g},{self.delta:g}"
 
 
+class _WholeProfile(Claim):
+    """A claim that no single (eps, delta) expresses: its eps is quoted at a `delta` that is not part of it."""
+
+    def __post_init__(self) -> None:
+        require.open_unit(delta=self.delta)
+        super().__post_init__()
+
+    @property
+    def eps(self) -> float:
+        """eps implied at `delta`."""
+        return self.eps_at(self.delta)
+
+    def eps_at(self, delta: float) -> float:
+        """Inverse of `delta_at`, from above."""
+        return profiles.invert_profile(self.delta_at, delta)
+
+
 @dataclass(frozen=True)
-class ZCDP(Claim):
+class ZCDP(_WholeProfile):
     """rho-zCDP (Bun, Steinke 2016): Renyi divergence of every order a > 1 at most rho a, both directions.
 
     `delta` only says where eps is quoted; a verdict is about the whole profile.
@@ -169,21 +186,11 @@ class ZCDP(Claim):
 
     def __post_init__(self) -> None:
         require.positive(rho=self.rho)
-        require.open_unit(delta=self.delta)
         super().__post_init__()
-
-    @property
-    def eps(self) -> float:
-        """eps implied at `delta`."""
-        return self.eps_at(self.delta)
 
     def delta_at(self, eps: float) -> float:
         """Optimal conversion from Renyi divergences; see `profiles.zcdp_delta`."""
         return profiles.zcdp_delta(self.rho, eps)
-
-    def eps_at(self, delta: float) -> float:
-        """Inverse of `delta_at`, from above."""
-        return profiles.invert_profile(self.delta_at, delta)
 
     def accuracy_limit(self, wrong: float) -> float:
         """Largest c that no Renyi divergence of (Bern(c), Bern(w)) forbids."""
@@ -194,7 +201,7 @@ class ZCDP(Claim):
 
 
 @dataclass(frozen=True)
-class GaussianDP(Claim):
+class GaussianDP(_WholeProfile):
     """mu-GDP (Dong, Roth, Su 2022): the two datasets are no easier to tell apart than N(0,1) and N(mu,1).
 
     `delta` only says where eps is quoted; a verdict is about the whole profile.
@@ -209,21 +216,11 @@ class GaussianDP(Claim):
 
     def __post_init__(self) -> None:
         require.positive(mu=self.mu)
-        require.open_unit(delta=self.delta)
         super().__post_init__()
-
-    @property
-    def eps(self) -> float:
-        """eps implied at `delta`."""
-        return self.eps_at(self.delta)
 
     def delta_at(self, eps: float) -> float:
         """Profile of N(mu,1) against N(0,1); see `profiles.gaussian_delta`."""
         return profiles.gaussian_delta(self.mu, eps)
-
-    def eps_at(self, delta: float) -> float:
-        """Inverse of `delta_at`, from above."""
-        return profiles.invert_profile(self.delta_at, delta)
 
     def accuracy_limit(self, wrong: float) -> float:
         """Phi(Phi^-1(w) + mu), at most 1 - w."""

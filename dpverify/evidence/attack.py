@@ -22,6 +22,8 @@ LEVELS = 24  # cuts at which guesses are counted, besides the event's
 CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
 ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
 FEWEST = 3  # selection trials beyond a candidate cut
+ONE_SIDE = 1.15  # times the two-sided promise, for a rule that gives up half of the guesses
+SCENARIOS = 5  # posterior curves under which tests are compared
 SAME = 1e-9  # scores closer than this (relatively) are one value: float rounding is not an event
 
 
@@ -48,6 +50,7 @@ class Attack:
     side: Side
     orientation: int  # -1 where the selection trials show that the score points the other way
     expected: Tally  # predicted tally of the certifying trials
+    scenarios: tuple[tuple[float, Tally], ...] = ()  # the same under single posterior curves, with their weights
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:
         """Right and wrong guesses in a block of trials of the first and of the second dataset, by level."""
@@ -113,21 +116,36 @@ def choose(
 
     `gain(right, wrong, trials, side)` predicts the certified bound for arrays of expected counts.
     """
+    best = max((_best_side(each, first, trials, gain, sides) for each in (fitted, *fitted.rivals)), key=_promise)
+    return best[1]
+
+
+def _promise(candidate: tuple[float, Attack]) -> float:
+    return candidate[0]
+
+
+def _best_side(
+    fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain, sides: tuple[Side, ...]
+) -> tuple[float, Attack]:
+    """The best predicted bound, and its attack."""
     agreement = np.where(first, fitted.values, -fitted.values)
-    orientation = -1 if _bounded(agreement).sum() < 0 else 1
+    orientation = -1 if bounded(agreement).sum() < 0 else 1
     values = orientation * fitted.values
+    scale = values if fitted.scale is None else orientation * fitted.scale
     best: tuple[float, Attack] | None = None
     for side in sides:
-        predicted, attack = _best_event(fitted.score, values, first, trials, gain, side, orientation)
-        if best is None or predicted > best[0]:
+        predicted, attack = _best_event(fitted.score, values, scale, first, trials, gain, side, orientation)
+        margin = ONE_SIDE if side in (Side.FIRST, Side.SECOND) else 1.0  # the luckier side promises too much
+        if best is None or predicted > margin * best[0]:
             best = predicted, attack
     assert best is not None
-    return best[1]
+    return best
 
 
 def _best_event(
     score: Score,
     values: FloatArray,
+    scale: FloatArray,
     first: npt.NDArray[np.bool_],
     trials: int,
     gain: Gain,
@@ -135,8 +153,8 @@ def _best_event(
     orientation: int,
 ) -> tuple[float, Attack]:
     one_sided = side in (Side.FIRST, Side.SECOND)
-    used = {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
-    confidence = np.abs(_bounded(values[used]))
+    used = usable(values, side)
+    confidence = np.abs(bounded(values[used]))
     correct = (values[used] > 0) == first[used]
     order = np.argsort(-confidence, kind="stable")
     confidence, correct = confidence[order], correct[order]
@@ -152,13 +170,26 @@ def _best_event(
     pick = int(np.argmax(predicted))
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
-    lower_neighbour = np.r_[confidence, 0.0][ends[kept]]
-    cuts = (confidence[ends[kept] - 1] + lower_neighbour) / 2  # between two different values, away from rounding
-    right = np.diff(np.r_[0.0, (curves.weights @ mean_right[:, kept]) * guesses[kept]])
-    wrong = np.diff(np.r_[0.0, (curves.weights @ (1 - mean_right[:, kept])) * guesses[kept]])
-    expected = Tally(trials, np.floor(right).astype(np.int64), np.floor(wrong).astype(np.int64), one_sided)
+    cuts = carry(ends[kept], -np.sort(-np.abs(bounded(scale[usable(scale, side)]))))
     event = int(np.searchsorted(kept, pick)) + 1
-    return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected)
+
+    def tally(share_right: FloatArray) -> Tally:
+        return _whole(share_right * guesses[kept], (1 - share_right) * guesses[kept], trials, one_sided)
+
+    expected = tally(curves.weights @ mean_right[:, kept])
+    likely = np.argsort(-curves.weights)[:SCENARIOS]
+    weights = curves.weights[likely] / curves.weights[likely].sum()
+    scenarios = tuple((float(w), tally(mean_right[k, kept])) for w, k in zip(weights, likely, strict=True))
+    return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected, scenarios)
+
+
+def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -> Tally:
+    """Whole counts by level whose running totals are the given ones.
+
+    Rounding level by level would lose the rare wrong guesses, and with them the price of every level.
+    """
+    down, up = np.diff(np.floor(right), prepend=0.0), np.diff(np.rint(wrong), prepend=0.0)
+    return Tally(trials, down.astype(np.int64), up.astype(np.int64), one_sided)
 
 
 def _always(
@@ -180,12 +211,38 @@ def _always(
     return predicted, Attack(score, np.zeros(1), 1, Side.ALWAYS, orientation, expected)
 
 
+def usable(values: FloatArray, side: Side) -> npt.NDArray[np.bool_]:
+    """Trials in which a rule on this side could guess."""
+    used: npt.NDArray[np.bool_] = {Side.FIRST: values > 0, Side.SECOND: values < 0}.get(side, values != 0)
+    return used
+
+
+def carry(ends: npt.NDArray[np.int64], confidence: FloatArray) -> FloatArray:
+    """Cuts beyond which about `ends` of the frozen score's `confidence` (decreasing) lie, never within an atom.
+
+    Each cut is halfway between two different values, away from rounding.
+    """
+    if len(confidence) == 0:
+        return np.full(len(ends), np.inf)
+    places = np.r_[np.nonzero(_different(confidence))[0] + 1, len(confidence)]
+    after = np.minimum(np.searchsorted(places, ends), len(places) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(ends - places[before] < places[after] - ends, before, after)
+    taken = places[nearest]
+    cuts: FloatArray = (confidence[taken - 1] + np.r_[confidence, 0.0][taken]) / 2
+    return cuts
+
+
+def _different(confidence: FloatArray) -> npt.NDArray[np.bool_]:
+    apart: npt.NDArray[np.bool_] = confidence[:-1] - confidence[1:] > SAME * np.maximum(1.0, confidence[:-1])
+    return apart
+
+
 def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]:
     """Numbers of most confident guesses at which a cut may lie: between two different values only."""
     if len(confidence) == 0:
         return np.zeros(0, np.int64)
-    different = confidence[:-1] - confidence[1:] > SAME * np.maximum(1.0, confidence[:-1])
-    ends = np.r_[np.nonzero(different)[0] + 1, len(confidence)]
+    ends = np.r_[np.nonzero(_different(confidence))[0] + 1, len(confidence)]
     enough = ends[ends >= min(FEWEST, len(confidence))]
     sizes = np.diff(np.r_[0, ends])
     atoms = ends[sizes >= ATOM * total]
@@ -194,6 +251,6 @@ def _candidate_ends(confidence: FloatArray, total: int) -> npt.NDArray[np.int64]
     return np.unique(np.r_[spread, atoms])
 
 
-def _bounded(scores: FloatArray) -> FloatArray:
+def bounded(scores: FloatArray) -> FloatArray:
     """Infinite scores as very large ones, so that means and differences stay numbers."""
     return np.clip(scores, -700.0, 700.0)

@@ -78,4 +78,5 @@ def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
         expected_wrong=attack.expected.wrong.astype(float),
         one_sided=attack.one_sided,
         significance=significance,
+        scenarios=attack.scenarios,
     )

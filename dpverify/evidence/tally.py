@@ -6,6 +6,7 @@ bound needs is in these counts, so memory does not grow with the number of trial
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,3 +53,18 @@ class Tally:
         if self.one_sided != other.one_sided:
             raise ValueError("tallies of two different rules")
         return Tally(self.trials + other.trials, self.right + other.right, self.wrong + other.wrong, self.one_sided)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain values, for a checkpoint."""
+        return {
+            "trials": self.trials,
+            "right": self.right.tolist(),
+            "wrong": self.wrong.tolist(),
+            "one_sided": self.one_sided,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "Tally":
+        """Inverse of `to_plain`."""
+        right, wrong = np.array(plain["right"], np.int64), np.array(plain["wrong"], np.int64)
+        return cls(plain["trials"], right, wrong, plain["one_sided"])

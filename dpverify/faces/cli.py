@@ -1,8 +1,9 @@
-"""The command line: `dpverify audit`, `dpverify report`. Parses, delegates, sets the exit code.
+"""The command line: `dpverify audit`, `certify`, `report`. Parses, delegates, sets the exit code.
 
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
 
+import os
 import shlex
 import sys
 import traceback
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
+from dpverify.faces import plan_command
 from dpverify.faces.options import DEFAULT_JOBS, DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
 app = typer.Typer(
@@ -21,6 +23,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from dpverify import __version__
+
+        print(f"dpverify {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Checks differential-privacy claims instead of repeating them."""
 
 
 class Backend(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
@@ -40,8 +59,12 @@ Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write rec
 Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
 Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
 Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
+Sarif = Annotated[str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.")]
 Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
+
+
+app.command()(plan_command.plan)
 
 
 @app.command()
@@ -59,7 +82,11 @@ def audit(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
+    sarif: Sarif = None,
     quiet: Quiet = False,
+    changed_only: Annotated[
+        bool, typer.Option("--changed-only", help="Reuse accepted results of unchanged code (.dpverify_cache).")
+    ] = False,
     scorecard: Annotated[
         bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")
     ] = False,
@@ -70,6 +97,7 @@ def audit(
     3 inconclusive or failed run.
     """
     from dpverify.faces import console
+    from dpverify.faces.cache import Cache
     from dpverify.faces.report import files
     from dpverify.verdicts.discovery import discover
     from dpverify.verdicts.suite import run_suite, Settings
@@ -88,12 +116,22 @@ def audit(
     if only_list:
         console.show_list(agenda)
         return
-    outputs = Outputs(json, html, markdown, junit)
+    outputs = Outputs(json, html, markdown, junit, sarif)
     files.check(outputs)
+    cache = Cache(agenda.subjects, agenda.promises, settings) if changed_only else None
+    known = cache.known() if cache else {}
     with console.progress(agenda, settings, quiet=quiet) as watcher:
-        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises)
+        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises, known)
+    if cache:
+        cache.keep([*result.records, *result.promises])
+        console.show_reused(len(known), quiet=quiet)
     (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
     files.write(result, outputs)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        from dpverify.faces.report.as_sarif import annotations
+
+        for line in annotations(result):
+            print(line)
     raise typer.Exit(result.exit_code)
 
 
@@ -104,6 +142,7 @@ def report(
     html: Html = None,
     markdown: Markdown = None,
     junit: Junit = None,
+    sarif: Sarif = None,
     quiet: Quiet = False,
 ) -> None:
     """Show the records of an earlier run again; rendering computes no evidence. Same exit codes as audit."""
@@ -112,7 +151,7 @@ def report(
     from dpverify.faces.report.as_json import load
 
     result = load(results)
-    outputs = Outputs(json, html, markdown, junit)
+    outputs = Outputs(json, html, markdown, junit, sarif)
     files.check(outputs)
     console.show_result(result, quiet=quiet)
     files.write(result, outputs)
@@ -148,7 +187,7 @@ def certify(
     relation: Annotated[RelationName, typer.Option(help="Which datasets are neighbours.")] = RelationName.replace_one,
     view: Annotated[ViewName, typer.Option(help="What the adversary sees of a release.")] = ViewName.central,
     trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
-    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.05,
+    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.01,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
     jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,

@@ -81,7 +81,7 @@ def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
     console = _console()
     shown = [record for record in result.records if not (quiet and record.as_expected)]
     if shown:
-        console.print(_table(shown))
+        console.print(_table(shown, wide=console.width >= WIDE))
     show_rest(console, result, quiet=quiet)
 
 
@@ -140,6 +140,12 @@ def _score(record: AuditRecord) -> list[str]:
     ]
 
 
+def show_reused(count: int, *, quiet: bool) -> None:
+    """How many results were not computed anew."""
+    if count and not quiet:
+        print(f"{count} accepted results of unchanged code were reused.")
+
+
 def show_certificate(certificate: Certificate) -> None:
     """The conclusion first, then what it rests on, then what it does not prove."""
     console = _console()
@@ -166,19 +172,27 @@ _COLUMNS: tuple[tuple[str, Justify], ...] = (
     ("upper", "right"),
     ("verdict", "left"),
     ("accounted", "left"),
-    ("would catch eps", "right"),
+    ("would catch", "right"),
     ("trials", "right"),
     ("s", "right"),
     ("", "left"),
 )
 
 
-def _table(records: Sequence[AuditRecord]) -> Table:
+WIDE = 130  # narrower terminals leave out what matters least, so that names stay readable
+LEAST = ("trials", "s")
+
+
+def _table(records: Sequence[AuditRecord], *, wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, justify in _COLUMNS:
-        table.add_column(name, justify=justify, no_wrap=name != "subject", overflow="fold")
+    kept = [index for index, (name, _) in enumerate(_COLUMNS) if wide or name not in LEAST]
+    for index in kept:
+        name, justify = _COLUMNS[index]
+        least = 20 if name == "subject" else None
+        table.add_column(name, justify=justify, no_wrap=name != "subject", overflow="fold", min_width=least)
     for record in records:
-        table.add_row(*_row(record))
+        row = _row(record)
+        table.add_row(*(row[index] for index in kept))
     return table
 
 

@@ -1,7 +1,7 @@
 """What the command line and the pytest plugin share: defaults and meanings. Imports nothing heavy."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 DEFAULT_SEED = 20260  # fixed, so that two runs without options give the same records
 DEFAULT_SIGNIFICANCE = 0.05
@@ -26,8 +26,9 @@ class Outputs:
     html: str | None = None
     markdown: str | None = None
     junit: str | None = None
+    sarif: str | None = None
 
     def asked(self) -> list[tuple[str, str]]:
         """(format, path) of every file to write."""
-        named = {"json": self.json, "html": self.html, "markdown": self.markdown, "junit": self.junit}
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
         return [(form, path) for form, path in named.items() if path is not None]

@@ -2,7 +2,8 @@
 
 Every pytest start of every user loads this module, so it imports nothing of weight: numpy comes with the
 first audit. Verdicts are those of `dpverify audit` with the same options: a subject's trials depend on the
-seed and its name, its significance on the number of selected pairs - neither on order nor on workers (xdist).
+seed and its name, its significance on the number of selected pairs and promises; nothing depends on the order
+or on the workers (xdist).
 """
 
 from collections.abc import Generator, Iterator
@@ -14,12 +15,13 @@ import pytest
 from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
 if TYPE_CHECKING:
+    from dpverify.evidence.promises import Promise
     from dpverify.verdicts.record import AuditRecord
     from dpverify.verdicts.subject import Subject
     from dpverify.verdicts.suite import Settings
 
-FORMATS = ("json", "html", "markdown", "junit")
-LEVEL: "pytest.StashKey[float]" = pytest.StashKey()  # significance of each pair, after selection
+FORMATS = ("json", "html", "markdown", "junit", "sarif")
+LEVEL: "pytest.StashKey[float]" = pytest.StashKey()  # significance of each pair and promise, after selection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,51 +72,38 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "AuditFile
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Shares the significance among all pairs that are left after -k and -m, before anything runs."""
-    audits = [item for item in session.items if isinstance(item, AuditItem)]
+    """Shares the significance among all pairs and promises that -k and -m leave, before anything runs."""
+    audits = [item for item in session.items if isinstance(item, EvidenceItem)]
     if audits:
-        pairs = sum(len(item.subject.pairs) for item in audits)
-        session.config.stash[LEVEL] = session.config.getoption("--dp-significance") / pairs
+        statements = sum(item.statements for item in audits)
+        session.config.stash[LEVEL] = session.config.getoption("--dp-significance") / statements
         for place, item in enumerate(audits):
             item.place = place
 
 
 class AuditFile(pytest.File):
-    """An audit_*.py file: one item a subject."""
+    """An audit_*.py file: one item a subject, one a promise."""
 
-    def collect(self) -> "Iterator[AuditItem]":
+    def collect(self) -> "Iterator[EvidenceItem]":
         from dpverify.base.errors import DiscoveryError
-        from dpverify.verdicts.discovery import load_subjects
+        from dpverify.verdicts.discovery import load_promises, load_subjects
 
         try:
-            subjects = load_subjects(self.path.resolve())
+            subjects, promises = load_subjects(self.path.resolve()), load_promises(self.path.resolve())
         except DiscoveryError as error:
             raise self.CollectError(str(error)) from None
         for subject in subjects:
             yield AuditItem.from_parent(self, name=subject.name.partition("/")[2], subject=subject)
+        for promise in promises:
+            yield PromiseItem.from_parent(self, name=promise.name.partition("/")[2], promise=promise)
 
 
-class AuditItem(pytest.Item):
-    """One subject. Passes where verdict and account are as expected."""
+class EvidenceItem(pytest.Item):
+    """One subject or promise. Passes where all is as expected."""
 
-    def __init__(self, *, subject: "Subject", **rest: Any) -> None:
-        super().__init__(**rest)
-        self.subject = subject
-        self.place = 0
-        self.outcome = ""  # the record, or the failure, as JSON
-
-    def runtest(self) -> None:
-        from dpverify.faces.report import as_json
-        from dpverify.verdicts.record import AuditRecord
-        from dpverify.verdicts.suite import run_subject
-
-        settings = _settings(self.config)
-        outcome = run_subject(self.subject, settings, self.config.stash[LEVEL])
-        self.outcome = as_json.render_one(outcome)
-        if not isinstance(outcome, AuditRecord):
-            raise NoVerdict(outcome.error)
-        if not outcome.as_expected:
-            raise Unexpected(_explained(outcome, settings))
+    statements = 1  # how many shares of the significance it needs
+    place = 0  # its position among all such items
+    outcome = ""  # its result as JSON, on the way to the report
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, Unexpected | NoVerdict):
@@ -122,7 +111,49 @@ class AuditItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, self.subject.name
+        return self.path, None, self.name
+
+    def judge(self, outcome: Any, explained: str) -> None:
+        """Keeps the outcome, and raises where it is not as expected."""
+        from dpverify.faces.report.as_json import render_one
+        from dpverify.verdicts.suite import Failure
+
+        self.outcome = render_one(outcome)
+        if isinstance(outcome, Failure):
+            raise NoVerdict(outcome.error)
+        if not outcome.as_expected:
+            raise Unexpected(explained)
+
+
+class AuditItem(EvidenceItem):
+    """One subject: verdict and account."""
+
+    def __init__(self, *, subject: "Subject", **rest: Any) -> None:
+        super().__init__(**rest)
+        self.subject = subject
+        self.statements = len(subject.pairs)
+
+    def runtest(self) -> None:
+        from dpverify.verdicts.record import AuditRecord
+        from dpverify.verdicts.suite import run_subject
+
+        settings = _settings(self.config)
+        outcome = run_subject(self.subject, settings, self.config.stash[LEVEL])
+        self.judge(outcome, _explained(outcome, settings) if isinstance(outcome, AuditRecord) else "")
+
+
+class PromiseItem(EvidenceItem):
+    """One promise about utility."""
+
+    def __init__(self, *, promise: "Promise", **rest: Any) -> None:
+        super().__init__(**rest)
+        self.promise = promise
+
+    def runtest(self) -> None:
+        from dpverify.verdicts.suite import run_promise
+
+        outcome = run_promise(self.promise, _settings(self.config), self.config.stash[LEVEL])
+        self.judge(outcome, f"{outcome}, expected {self.promise.expected}")
 
 
 class Unexpected(AssertionError):
@@ -137,7 +168,7 @@ class NoVerdict(Exception):
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     """Lets the record travel with the report, also from an xdist worker to its controller."""
     answer = yield
-    if isinstance(item, AuditItem) and item.outcome:
+    if isinstance(item, EvidenceItem) and item.outcome:
         answer.get_result().dpverify = [item.place, item.outcome]
         item.outcome = ""
 

@@ -16,9 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.errors import ParameterError
 from dpverify.base.executors import ordered_map
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair
+from dpverify.trials.checkpoint import Checkpoint
 from dpverify.trials.outcomes import concatenate, Outcomes, output_form, OutputForm, release_outcomes
 from dpverify.trials.target import Target
 
@@ -89,15 +91,18 @@ class SelectionTrials:
         return len(self.outcomes)
 
 
-def select(experiment: Experiment, trials: int, *, jobs: int = 1, backend: str = "loky") -> SelectionTrials:
-    """`trials` selection trials, held in memory."""
-    run = partial(_run, experiment, Stage.SELECT)
+def select(
+    experiment: Experiment, trials: int, *, jobs: int = 1, backend: str = "loky", stage: Stage = Stage.SELECT
+) -> SelectionTrials:
+    """`trials` trials that choose something (never `Stage.ESTIMATE`), held in memory."""
+    if stage is Stage.ESTIMATE:
+        raise ParameterError("stage", stage, "a stage that does not certify")
+    run = partial(_run, experiment, stage)
     plan = experiment.blocks(trials)
     blocks = list(ordered_map(run, plan, jobs=_workers(plan, jobs, backend), backend=backend))
     if not blocks:
         return SelectionTrials(experiment.no_outcomes(), np.zeros(0, bool))
-    first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in blocks])
-    return SelectionTrials(concatenate([arm for pair in blocks for arm in pair]), first)
+    return past_trials(blocks)
 
 
 def estimate(
@@ -107,16 +112,24 @@ def estimate(
     *,
     jobs: int = 1,
     backend: str = "loky",
+    store: Checkpoint[Result] | None = None,
 ) -> Iterator[tuple[int, Result]]:
     """Runs certifying trials block by block; yields (trials in the block, its summary), in order.
 
-    Outcomes are dropped as soon as they are summarised: memory does not grow with `trials`.
+    Outcomes are dropped as soon as they are summarised: memory does not grow with `trials`. Blocks that the
+    `store` knows are not run again, and those that are run are put there.
     """
     work = partial(_summarise, experiment, summarise)
     blocks = experiment.blocks(trials)
-    results = ordered_map(work, blocks, jobs=_workers(blocks, jobs, backend), backend=backend)
-    for (_, size), result in zip(blocks, results, strict=True):
-        yield size, result
+    missing = blocks if store is None else [block for block in blocks if store.get(block) is None]
+    results = ordered_map(work, missing, jobs=_workers(missing, jobs, backend), backend=backend)
+    for block in blocks:
+        known = None if store is None else store.get(block)
+        if known is None:
+            known = next(results)
+            if store is not None:
+                store.add(block, known)
+        yield block[1], known
 
 
 def _workers(blocks: list[tuple[int, int]], jobs: int, backend: str) -> int:
@@ -132,3 +145,23 @@ def _summarise(
     experiment: Experiment, summarise: Callable[[Outcomes, Outcomes], Result], block: tuple[int, int]
 ) -> Result:
     return summarise(*experiment.run_block(Stage.ESTIMATE, *block))
+
+
+Held = tuple[Outcomes, Outcomes]  # a block's outcomes on the first and on the second dataset
+
+
+def wagered_block(
+    experiment: Experiment,
+    summarise: Callable[[Outcomes, Outcomes], Result] | None,
+    keep: bool,
+    block: tuple[int, int],
+) -> tuple[Result | None, Held | None]:
+    """A block of certifying trials under a settled rule (None: no rule yet), its outcomes if they are kept."""
+    held = experiment.run_block(Stage.ESTIMATE, *block)
+    return None if summarise is None else summarise(*held), held if keep else None
+
+
+def past_trials(held: list[Held]) -> SelectionTrials:
+    """Blocks that have been wagered on, as trials that choose rules for later blocks."""
+    first = np.concatenate([np.repeat([True, False], [len(a), len(b)]) for a, b in held])
+    return SelectionTrials(concatenate([arm for pair in held for arm in pair]), first)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,12 @@ from dpverify.evidence.certify import certify_bound, course
 from dpverify.evidence.gains import gain_for, sides_for
 from dpverify.evidence.scores.families import fit_score, SCORES
 from dpverify.evidence.tally import Tally
+from dpverify.trials.checkpoint import Checkpoint, digest
 from dpverify.trials.collect import estimate, Experiment, select
 from dpverify.trials.target import as_target, ExactTarget, name_of, Target
+from dpverify.verdicts.finding import Finding
 from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.sequential_run import Request, wager
 from dpverify.verdicts.verdict import judge
 
 POWER = 0.95  # the probability behind every `detectable_eps`
@@ -47,6 +51,7 @@ def audit(
     backend: str = "loky",
     ledger: Ledger | None = None,
     progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
 ) -> AuditRecord:
     """Confronts a claim with trials on a neighbouring pair, and with the ledger where there is one.
 
@@ -54,28 +59,45 @@ def audit(
                   optional `log_ratio(outputs, pair)` and `ledger`
     claim, pair   what is claimed, and two datasets that are neighbours under the claim's relation
     trials        budget, both datasets together; memory does not depend on it
+    sequential    bet on every trial and stop once the claim is refuted, or hardly can be: the record's `trials`
+                  are those that were run, its eps_lower the end of a confidence sequence
     significance  probability with which the run may report an eps_lower above the truth
     seed          equal seeds give equal records, for any `jobs` and `backend`; None draws one, see the record
-    score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier"
+    score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier",
+                  "bits" (which floating-point numbers can be reached; never part of "auto")
     ledger        overrides the target's own
+    checkpoint    a file: certifying blocks that it holds are not run again after a crash; the others are added
 
     Raises UsageError (ParameterError, NeighbourError) for a request that is not allowed, TargetError for a
     target that breaks the protocol; neither ends in a verdict.
     """
     started = time.perf_counter()
-    _check_request(claim, trials, significance, score, sequential)
+    _check_request(claim, trials, significance, score, jobs)
+    if sequential and checkpoint is not None:
+        raise ParameterError("checkpoint", checkpoint, "None for a sequential audit: its rules grow with its trials")
     target = as_target(target)
     pair = claim.check(pair)
     seed = fresh_seed() if seed is None else seed
     experiment = Experiment.of(target, pair, seed)
-    budget = _split(trials, experiment, exact=_is_exact(target, score))
-
-    probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
-    fitted = fit_score(score, target, pair, probe)
-    attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), sides_for(claim))
-    tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress)
-    tally = tallies[-1]
-    bound = certify_bound(attack, tally, claim, significance, POWER)
+    exact = _is_exact(target, score)
+    if sequential:
+        finding = wager(Request(experiment, claim, trials, significance, POWER, score, exact, jobs, backend, progress))
+    else:
+        budget = _split(trials, experiment, exact=exact)
+        probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
+        fitted = fit_score(score, target, pair, probe)
+        attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), sides_for(claim))
+        store = _store(checkpoint, experiment, attack)
+        tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress, store)
+        finding = Finding(
+            bound=certify_bound(attack, tallies[-1], claim, significance, POWER),
+            attack=attack,
+            trials=trials,
+            selection=budget.selection,
+            curve=_curve(tallies[-1]),
+            course=tuple(course(tallies, attack, claim, significance)),
+        )
+    bound = finding.bound
     account = _account(claim, ledger if ledger is not None else getattr(target, "ledger", None))
     verdict = judge(number_lower=bound.number_lower, claimed=claim.number, detectable=bound.detectable_eps)
 
@@ -99,22 +121,24 @@ def audit(
         eps_upper=account.eps_upper,
         number_lower=bound.number_lower,
         number_upper=account.number_upper,
-        trials=trials,
-        selection_trials=budget.selection,
+        trials=finding.trials,
+        selection_trials=finding.selection,
         significance=significance,
         power=POWER,
         detectable_eps=bound.detectable_eps,
         seed=seed,
-        score=attack.score.name,
+        score=finding.attack.score.name,
         test=bound.test,
         right=bound.right,
         wrong=bound.wrong,
-        one_sided=attack.one_sided,
-        witness=attack.witness(),
+        one_sided=finding.attack.one_sided,
+        witness=finding.attack.witness(),
         ledger=account.rows,
-        curve=_curve(tally),
-        course=tuple(course(tallies, attack, claim, significance)),
-        notes=_notes(pair, attack, account),
+        curve=finding.curve,
+        course=finding.course,
+        notes=(*finding.notes, *_notes(target, pair, finding.attack, account)),
+        sequential=sequential,
+        budget=trials,
         seconds=time.perf_counter() - started,
     )
 
@@ -149,18 +173,32 @@ def _split(trials: int, experiment: Experiment, *, exact: bool) -> Budget:
 
 
 def _tallies(
-    experiment: Experiment, attack: Attack, trials: int, jobs: int, backend: str, progress: Progress | None
+    experiment: Experiment,
+    attack: Attack,
+    trials: int,
+    jobs: int,
+    backend: str,
+    progress: Progress | None,
+    store: Checkpoint[Tally] | None,
 ) -> list[Tally]:
     """Running totals at a few prefixes of the certifying trials; the last one is the evidence."""
     total = attack.empty_tally()
     kept: list[Tally] = []
-    for size, tally in estimate(experiment, trials, attack.tally, jobs=jobs, backend=backend):
+    for size, tally in estimate(experiment, trials, attack.tally, jobs=jobs, backend=backend, store=store):
         total += tally
         if not kept or total.trials >= 1.5 * kept[-1].trials or total.trials == trials:
             kept.append(total)
         if progress is not None:
             progress(size)
     return kept
+
+
+def _store(checkpoint: str | Path | None, experiment: Experiment, attack: Attack) -> Checkpoint[Tally] | None:
+    """Keyed by all that determines a block's counts: target, pair, seed, and the frozen attack."""
+    if checkpoint is None:
+        return None
+    key = digest(experiment, attack.cuts, attack.side.value, attack.orientation, attack.score.name)
+    return Checkpoint(Path(checkpoint), key, Tally.to_plain, Tally.from_plain)
 
 
 @dataclass(frozen=True)
@@ -204,8 +242,8 @@ def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
     return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
 
 
-def _notes(pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:
-    notes = []
+def _notes(target: Target, pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:
+    notes = [str(note) for note in getattr(target, "notes", ())]
     if not pair.verified:
         notes.append("the pair is taken as neighbouring on the caller's word: its type cannot be compared")
     if attack.orientation < 0 and attack.score.name == "likelihood":
@@ -219,10 +257,10 @@ def _is_exact(target: Target, score: str) -> bool:
     return score in ("auto", "exact") and isinstance(target, ExactTarget)
 
 
-def _check_request(claim: Any, trials: Any, significance: Any, score: Any, sequential: bool) -> None:
+def _check_request(claim: Any, trials: Any, significance: Any, score: Any, jobs: Any) -> None:
     if not isinstance(claim, Claim):
         raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
-    require.integer(at_least=1, trials=trials)
+    require.integer(at_least=1, trials=trials, jobs=jobs)
     require.open_unit(significance=significance)
     if score not in SCORES:
         raise ParameterError("score", score, "one of " + ", ".join(SCORES))

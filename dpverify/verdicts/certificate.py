@@ -38,6 +38,7 @@ from dpverify.verdicts.suite import environment
 from dpverify.verdicts.verdict import Verdict
 
 SCHEMA = "dpverify/certificate/1"
+SIGNIFICANCE = 0.01  # a tight and correct mechanism is refused with up to this probability
 BETA = 0.01  # failure probability at which error bounds are checked
 PROMISE_TRIALS = 20_000
 NOT_PROVED = (
@@ -163,7 +164,7 @@ def certify(
     claim: Claim,
     pairs: Any = None,
     trials: int = 100_000,
-    significance: float = 0.05,
+    significance: float = SIGNIFICANCE,
     seed: int | None = None,
     score: str = "auto",
     jobs: int = 1,

@@ -1,9 +1,11 @@
 """Finding audits: files `audit_*.py` with module-level lists `subjects` and `promises`, as pytest finds tests.
 
 The folder that holds the outermost package of a file (the file's own folder, when that is no package) goes
-on `sys.path`, so that an audit file may import its neighbours.
+on `sys.path`, so that an audit file may import its neighbours; the current folder follows at the end, so that
+it may import the project that it audits.
 """
 
+import ast
 import difflib
 import sys
 import traceback
@@ -47,7 +49,22 @@ def load_subjects(file: Path) -> list[Subject]:
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise DiscoveryError(f"{_shown(file)}: two subjects are called {sorted(repeated)[0]!r}")
-    return [subject.found(f"{stem_of(file)}/{subject.name}", _shown(file)) for subject in subjects]
+    lines = _declared(file)
+    return [
+        subject.found(f"{stem_of(file)}/{subject.name}", _shown(file), lines.get(subject.name.rpartition("!")[2], 0))
+        for subject in subjects
+    ]
+
+
+def _declared(file: Path) -> dict[str, int]:
+    """Line of the first call that has a text as an argument, for each text: where a subject of that name is made."""
+    lines: dict[str, int] = {}
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    lines[value.value] = min(node.lineno, lines.get(value.value, node.lineno))
+    return lines
 
 
 def load_promises(file: Path) -> list[Promise]:
@@ -141,6 +158,8 @@ def _import(file: Path) -> ModuleType:
         root = root.parent
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
     name = ".".join(parts)
     known = sys.modules.get(name)
     if known is not None and Path(known.__file__ or "").resolve() != file:

@@ -57,6 +57,8 @@ class AuditRecord:
     curve: tuple[tuple[float, float], ...] = ()  # (wrong, right) shares beyond every cut; estimates, for plots
     course: tuple[tuple[int, float], ...] = ()  # (trials, eps_lower) at prefixes; one look only is a certificate
     notes: tuple[str, ...] = ()
+    sequential: bool = False  # bound and verdict hold at any time of stopping
+    budget: int = 0  # the trials that were asked for; a sequential audit may stop before
     seconds: float = 0.0
     # filled by a suite
     expected: str | None = None
@@ -66,6 +68,7 @@ class AuditRecord:
     statement: str = ""
     pairs: int = 1  # pairs of the subject; this record is that of the most telling one
     file: str = ""  # where the subject is declared
+    line: int = 0  # the line there; 0 where the name is not written out in one place
 
     @property
     def ledger_contradicted(self) -> bool:

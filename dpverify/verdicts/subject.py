@@ -46,7 +46,8 @@ class Subject:
     paper: str = ""
     statement: str = ""
     notes: tuple[str, ...] = field(default=())
-    file: str = ""  # the audit file that declares it; filled by discovery
+    file: str = ""  # the audit file that declares it, and the line; filled by discovery
+    line: int = 0
 
     def __post_init__(self) -> None:
         require.integer(at_least=1, trials=self.trials)
@@ -55,9 +56,9 @@ class Subject:
         if self.expected not in (REFUTED, NOT_REFUTED):
             raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
 
-    def found(self, name: str, file: str) -> "Subject":
-        """The same subject under its full name, with the file that declares it."""
-        return replace(self, name=name, file=file)
+    def found(self, name: str, file: str, line: int) -> "Subject":
+        """The same subject under its full name, with the place that declares it."""
+        return replace(self, name=name, file=file, line=line)
 
 
 def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:

@@ -7,7 +7,7 @@ of the suite are true at once, however the audits depend on each other - not onl
 
 import platform
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -87,16 +87,24 @@ def run_suite(
     listener: Listener | None = None,
     ticker: Ticker | None = None,
     promises: Sequence[Promise] = (),
+    known: Mapping[tuple[str, str], Outcome] | None = None,
 ) -> SuiteResult:
     """Audits every subject on every of its pairs; a subject's record is that of its most telling pair.
     Then checks every promise.
 
     With several jobs the subjects run side by side. A subject's seed depends on the suite's seed and its
     name only, so one subject can be run again alone. `ticker` hears of trials where they run in this process.
+    Results that are `known`, as ("subject" or "promise", name), are taken as they are; they count in the family.
     """
     level = settings.significance / (sum(len(subject.pairs) for subject in subjects) + len(promises))
     results: list[Outcome] = []
-    for result in chain(_results(subjects, settings, level, ticker), _checks(promises, settings, level)):
+    known = known or {}
+    new = [subject for subject in subjects if ("subject", subject.name) not in known]
+    new_promises = [promise for promise in promises if ("promise", promise.name) not in known]
+    fresh = chain(_results(new, settings, level, ticker), _checks(new_promises, settings, level))
+    asked = [("subject", each.name) for each in subjects] + [("promise", each.name) for each in promises]
+    for key in asked:
+        result = known[key] if key in known else next(fresh)
         results.append(result)
         if listener is not None:
             listener(result)
@@ -137,6 +145,11 @@ def _results(
 def run_subject(subject: Subject, settings: Settings, level: float) -> AuditRecord | Failure:
     """One subject of a suite, each of its pairs at significance `level`."""
     return _run(_Task(subject, settings, level))
+
+
+def run_promise(promise: Promise, settings: Settings, level: float) -> PromiseCheck | Failure:
+    """One promise of a suite at significance `level`."""
+    return _check(promise, seed=settings.seed, level=level)
 
 
 @dataclass(frozen=True)
@@ -195,6 +208,7 @@ def _labelled(record: AuditRecord, subject: Subject, seconds: float) -> AuditRec
         "statement": subject.statement,
         "pairs": len(subject.pairs),
         "file": subject.file,
+        "line": subject.line,
         "notes": (*record.notes, *subject.notes),
     }
     return replace(record, seconds=seconds, **labels)

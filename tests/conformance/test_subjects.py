@@ -26,16 +26,31 @@ each_exact_pure = pytest.mark.parametrize(
 )
 each_plain = pytest.mark.parametrize("subject", PLAIN, ids=lambda subject: subject.name)
 
-NOISELESS = {  # no randomness at all: what an audit must see through
+NOISELESS = {  # these release the data itself, or without noise: what an audit must see through
     "no_privacy/exact-counts",
-    "apvi/gaussian-policy!exact-counts",
+    "counters/printed-T1",  # log 1 = 0: no noise at all
+    "counters/corrected!zeros-not-fed",  # an unvisited cell gets no noise
+    "shuffle/as-printed-bits!noise-forgotten",
     "nash_vi/central-actions!exact-counts",
+    "apvi/gaussian-policy!exact-counts",
     "vapvi/policy!no-noise",
 }
+RARELY_DIFFERENT = {"dp_ucbvi/central-actions", "pucb/corrected-actions"}  # few actions, one of them far likelier
 
 
 def release(subject: Subject, data: Any, *, size: int, seed: int = 1) -> Any:
     return as_target(subject.target).release(data, rng=stream(seed, Stage.SHAPE), size=size)
+
+
+def state(value: Any) -> Any:
+    """Everything that a value holds, without what it may have cached."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return type(value), [state(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype, value.tobytes()
+    if isinstance(value, list | tuple):
+        return [state(each) for each in value]
+    return repr(value)
 
 
 def test_there_are_subjects_of_all_kinds() -> None:
@@ -63,25 +78,27 @@ def test_all_randomness_comes_from_rng(subject: Subject) -> None:
     first, again = release(subject, data, size=40), release(subject, data, size=40)
     other = release(subject, data, size=40, seed=2)
     assert np.array_equal(first, again)
-    assert np.array_equal(first, other) is (subject.name in NOISELESS)
+    if subject.name not in RARELY_DIFFERENT:
+        assert np.array_equal(first, other) is (subject.name in NOISELESS)
     assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
 @each_subject
 def test_trials_differ_from_each_other(subject: Subject) -> None:
-    outputs = release(subject, subject.pairs[0].first, size=200).reshape(200, -1)
+    trials = 20_000 if subject.name in RARELY_DIFFERENT else 200
+    outputs = release(subject, subject.pairs[0].first, size=trials).reshape(trials, -1)
     assert (len(np.unique(outputs, axis=0)) == 1) is (subject.name in NOISELESS)
 
 
 @each_subject
 def test_neither_data_nor_settings_change(subject: Subject) -> None:
     pair = subject.pairs[0]
-    data, settings = pickle.dumps(pair), pickle.dumps(subject.target)
+    data, settings = state(pair), state(subject.target)
     release(subject, pair.first, size=5)
     if isinstance(subject.target, ExactTarget):
         subject.target.log_ratio(release(subject, pair.second, size=5), pair)
-    assert pickle.dumps(pair) == data
-    assert pickle.dumps(subject.target) == settings
+    assert state(pair) == data
+    assert state(subject.target) == settings
 
 
 @each_plain

@@ -12,6 +12,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 AUDITS = """
     from dpverify import Pair, PureDP, planted, Subject
+    from dpverify.evidence.promises import Outcomes, Promise
 
     class Noise:
         def __init__(self, scale):
@@ -26,6 +27,11 @@ AUDITS = """
     both = (Pair(0.0, 1.0), Pair(1.0, 0.0))
     right = Subject(name="right", target=Noise(1.0), claim=PureDP(1.0), pairs=both, trials=9000)
     subjects = [right, planted(right, "half", Noise(0.5))] + EXTRA
+
+    def draw(*, rng, size):
+        return Outcomes(rng.random(size))
+
+    promises = [Promise(name="error", draw=draw, bound=0.95, failure_probability=0.1, trials=2000)]
 """
 
 
@@ -50,13 +56,14 @@ def _run(pytester, *arguments):
 
 def test_audit_files_are_collected_and_pass_as_expected(project):
     done = _run(project("plug_good"), "checks", "-v")
-    done.assert_outcomes(passed=2)
+    done.assert_outcomes(passed=3)
     done.stdout.fnmatch_lines(
         [
             "dpverify: seed 20260, trials as each subject says, family-wise error 0.05",
             "checks/audit_plug_good.py::right PASSED*",
             "checks/audit_plug_good.py::right!half PASSED*",
-            "2 subjects, 2 as expected; 1 of 1 planted bugs caught; 0 failed.",
+            "checks/audit_plug_good.py::error PASSED*",
+            "2 subjects, 2 as expected; 1 of 1 planted bugs caught; 1 promises, 1 as expected; 0 failed.",
         ]
     )
 
@@ -68,7 +75,7 @@ def test_refuted_claim_uncaught_bug_and_broken_target_fail_with_a_reason(project
         " Subject(name='broken', target=lambda data, *, rng, size: 1 / 0, claim=PureDP(1.0), pairs=(Pair(0, 1),))]"
     )
     done = _run(project("plug_bad", extra), "checks")
-    done.assert_outcomes(passed=2, failed=3)
+    done.assert_outcomes(passed=3, failed=3)
     done.stdout.fnmatch_lines(
         [
             "plug_bad/false: REFUTED, expected NOT_REFUTED",
@@ -85,8 +92,8 @@ def test_verdicts_do_not_depend_on_the_runner(project):
     """Plain pytest, two xdist workers and the command line write the same records."""
     pytester = project("plug_same")
     options = ["--dp-seed", "5", "--dp-trials", "3000"]
-    _run(pytester, "checks", "--dp-json", "one.json", *options).assert_outcomes(passed=2)
-    _run(pytester, "-p", "xdist", "-n", "2", "checks", "--dp-json", "two.json", *options).assert_outcomes(passed=2)
+    _run(pytester, "checks", "--dp-json", "one.json", *options).assert_outcomes(passed=3)
+    _run(pytester, "-p", "xdist", "-n", "2", "checks", "--dp-json", "two.json", *options).assert_outcomes(passed=3)
     command = [sys.executable, "-m", "dpverify.faces.cli", "audit", "checks", "--json", "cli.json", "--seed", "5"]
     subprocess.run([*command, "--trials", "3000", "-q"], check=True, cwd=pytester.path)
     results = [json.loads((pytester.path / name).read_text()) for name in ("one.json", "two.json", "cli.json")]
@@ -95,11 +102,12 @@ def test_verdicts_do_not_depend_on_the_runner(project):
             del record["seconds"]
     assert results[0] == results[1] == results[2]
     assert len(results[0]["records"]) == 2
+    assert len(results[0]["promises"]) == 1
 
 
 def test_deselection_comes_before_the_significance_is_shared(project):
     pytester = project("plug_select")
-    _run(pytester, "checks", "-k", "half", "--dp-json", "r.json").assert_outcomes(passed=1, deselected=1)
+    _run(pytester, "checks", "-k", "half", "--dp-json", "r.json").assert_outcomes(passed=1, deselected=2)
     (record,) = json.loads((pytester.path / "r.json").read_text())["records"]
     assert record["significance"] == 0.05 / 2
 

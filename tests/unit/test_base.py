@@ -112,3 +112,19 @@ def test_executors_keep_the_order_and_refuse_what_they_do_not_know():
         list(ordered_map(_square, range(5), backend="spark"))
     with pytest.raises(errors.ParameterError):
         list(ordered_map(_square, range(5), jobs=0))
+
+
+def test_what_cannot_be_pickled_runs_here_in_its_turn():
+    import os
+    import threading
+
+    tasks = [3, threading.Lock(), 5]
+    seen = list(ordered_map(_kind_and_process, tasks, jobs=2))
+    assert [kind for kind, _ in seen] == ["int", "lock", "int"]
+    assert [process == os.getpid() for _, process in seen] == [False, True, False]
+
+
+def _kind_and_process(task):
+    import os
+
+    return type(task).__name__, os.getpid()

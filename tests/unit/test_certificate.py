@@ -64,7 +64,7 @@ def test_right_privatizer_is_certified():
     assert certificate.records[0].score == "likelihood"
     assert certificate.records[0].pair_verified
     assert [check.verdict for check in certificate.promises] != ["BROKEN"]
-    assert certificate.records[0].significance == 0.05 / 2  # one pair, one promise
+    assert certificate.records[0].significance == 0.01 / 2  # one pair, one promise
 
 
 @pytest.mark.parametrize(

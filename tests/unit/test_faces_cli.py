@@ -1,5 +1,6 @@
 """The command line as a user meets it: exit codes, one line for each mistake, a light start."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -43,12 +44,12 @@ def _says(capsys, *arguments) -> tuple[int, str, str]:
 
 def test_expected_run_is_zero_and_writes_every_file(folder, capsys):
     folder("cli_good", GOOD.replace("SCALE", "1.0"))
-    files = [f"--{form}=out/{form}.txt" for form in ("json", "html", "markdown", "junit")]
+    files = [f"--{form}=out/{form}.txt" for form in ("json", "html", "markdown", "junit", "sarif")]
     code, out, err = _says(capsys, "audit", "checks", *files)
     assert (code, err) == (0, "")
     assert "cli_good/count" in out
     assert "\x1b" not in out  # plain where it is no terminal
-    assert all(Path("out", f"{form}.txt").stat().st_size > 0 for form in ("json", "html", "markdown", "junit"))
+    assert all(Path("out", f"{form}.txt").stat().st_size > 0 for form in ("json", "html", "markdown", "junit", "sarif"))
 
 
 def test_report_shows_the_same_and_keeps_the_exit_code(folder, capsys):
@@ -147,6 +148,20 @@ def test_a_whole_name_selects_that_subject_only(folder, capsys):
     folder("cli_exact", text + "    subjects.append(planted(subjects[0], 'bug', noisy))\n")
     _, out, _ = _says(capsys, "audit", "checks", "--list", "-k", "cli_exact/count")
     assert out.count("\n") == 1
+
+
+def test_version(capsys):
+    assert _says(capsys, "--version") == (0, "dpverify 0.1.0\n", "")
+
+
+def test_completion_knows_commands_and_options():
+    code = "from dpverify.faces import cli; cli.main()"
+    for words, place, wanted in (("dpverify cer", "1", "certify"), ("dpverify audit --chang", "2", "--changed-only")):
+        environment = {**os.environ, "_DPVERIFY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.split() == [wanted]
 
 
 def test_our_own_bug_is_never_the_exit_code_of_a_refuted_claim(monkeypatch, capsys):

@@ -14,7 +14,8 @@ from audits.audit_laplace import subjects as laplace_subjects
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
 from dpverify.base.errors import RunError, UsageError
 from dpverify.claims.profiles import gaussian_accuracy_limit
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, intervals, plots, words
+from dpverify.evidence.promises import check_promise, Outcomes, Promise
+from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif, intervals, plots, schema, words
 from dpverify.faces.report.axes import Axis, Plot
 from dpverify.verdicts.suite import Failure, run_suite, Settings, SuiteResult
 from dpverify.verdicts.verdict import Verdict
@@ -149,12 +150,16 @@ def test_markdown_cannot_be_broken_by_names(result):
     assert "<img>" not in row
 
 
-def test_command_repeats_the_record_alone(result):
+@pytest.mark.parametrize("sequential", [False, True])
+def test_command_repeats_the_record_alone(sequential):
+    result = run_suite(laplace_subjects, Settings(seed=3, trials=6_000, sequential=sequential))
     record = next(record for record in result.records if record.subject == "histogram")
     words_ = words.command(record, result).split()
+    assert ("--sequential" in words_) is sequential
+    assert words_[words_.index("--trials") + 1] == "6000"
     share = float(words_[words_.index("--significance") + 1])
     alone = next(each for each in laplace_subjects if each.name == "histogram")
-    again = run_suite([alone], Settings(seed=3, trials=6_000, significance=share))
+    again = run_suite([alone], Settings(seed=3, trials=6_000, significance=share, sequential=sequential))
     assert replace(again.records[0], seconds=0.0) == replace(record, seconds=0.0)
 
 
@@ -188,7 +193,7 @@ def test_plots_draw_the_infinite_on_the_border():
 
 def test_empty_result_renders(result):
     empty = SuiteResult(records=(), failures=(), seed=1, family_wise_error=0.05, environment={})
-    for renderer in (as_html, as_json, as_junit, as_markdown):
+    for renderer in (as_html, as_json, as_junit, as_markdown, as_sarif):
         assert renderer.render(empty)
     assert empty.exit_code == 3
 
@@ -207,3 +212,46 @@ def test_template_is_package_data():
 
     data = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     assert "faces/report/*.html" in data["tool"]["setuptools"]["package-data"]["dpverify"]
+
+
+def test_published_schema_is_that_of_the_records():
+    published = Path(schema.__file__).with_name("records.schema.json")
+    again = "python -m dpverify.faces.report.schema > dpverify/faces/report/records.schema.json"
+    assert json.loads(published.read_text(encoding="utf-8")) == schema.document(), again
+
+
+def _violations(value, rules, where="$"):
+    """The part of JSON Schema that `schema` uses, checked naively."""
+    if "const" in rules and value != rules["const"]:
+        yield f"{where}: {value!r}"
+    if "enum" in rules and value not in rules["enum"]:
+        yield f"{where}: {value!r}"
+    if "anyOf" in rules and all(list(_violations(value, each)) for each in rules["anyOf"]):
+        yield f"{where}: {value!r}"
+    kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+    kinds |= {"array": list, "object": dict}
+    if "type" in rules and not isinstance(value, kinds[rules["type"]]):
+        yield f"{where}: {value!r} is no {rules['type']}"
+    if isinstance(value, dict):
+        yield from (f"{where}: no {name}" for name in rules.get("required", ()) if name not in value)
+        known = rules.get("properties", {})
+        for name, inner in value.items():
+            if known and name not in known:
+                yield f"{where}: {name} is not in the schema"
+            yield from _violations(inner, known.get(name, rules.get("additionalProperties", {})), f"{where}.{name}")
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            prefix = rules.get("prefixItems", [])
+            yield from _violations(inner, prefix[index] if prefix else rules.get("items", {}), f"{where}[{index}]")
+
+
+def test_results_obey_the_schema(result):
+    def draw(*, rng, size):
+        return Outcomes(rng.random(size))
+
+    check = check_promise(Promise(name="p", draw=draw, bound=0.9, failure_probability=0.2, trials=100), seed=1)
+    written = json.loads(as_json.render(replace(result, promises=(check,))))
+    assert list(_violations(written, schema.document())) == []
+    written["records"][0]["eps_lower"] = "much"
+    del written["records"][1]["seed"]
+    assert len(list(_violations(written, schema.document()))) == 2

@@ -32,6 +32,7 @@ def choose_test(
     expected_wrong: float | Sequence[float] | npt.NDArray[np.float64],
     one_sided: bool = False,
     significance: float = 0.05,
+    scenarios: Sequence[tuple[float, Tally]] = (),
 ) -> BoundTest:
     """The test with the largest predicted bound among those recommended for this size of problem.
 
@@ -44,14 +45,21 @@ def choose_test(
       wrong one, or n d >= 1 (and not thousands)     `UnconditionalTest`
     several levels and n d < 0.5                     `WeightedTest`, where it promises more
     On several levels the number of levels that are pooled is chosen as well.
+    With `scenarios` (weights that sum to 1, and the counts under each) tests are compared by their mean
+    promise: one lucky prediction of a tail then convinces nobody.
     """
     require.integer(at_least=1, trials=trials)
     require.delta(delta=delta)
     require.open_unit(significance=significance)
     predicted = _predicted(trials, expected_right, expected_wrong, one_sided)
 
+    cases = list(scenarios) or [(1.0, predicted)]
+
     def promise(test: BoundTest) -> float:
-        return test.eps_lower(predicted, delta=delta, significance=significance)
+        return sum(w * test.eps_lower(case, delta=delta, significance=significance) for w, case in cases)
+
+    def sketch(test: WeightedTest) -> float:
+        return sum(w * test.approximate(case, delta=delta, significance=significance) for w, case in cases)
 
     pool = BinomialTest if delta == 0 else ThresholdTest
     pools = [pool(levels) for levels in range(predicted.right.size, 0, -1)]  # a tie keeps more guesses

@@ -11,6 +11,8 @@ import numpy as np
 
 from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
+from dpverify.evidence.scores.atoms import AtomFamily
+from dpverify.evidence.scores.bits import BitFamily
 from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
@@ -18,20 +20,30 @@ from dpverify.evidence.scores.score import Family, FloatArray, Score
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.target import ExactTarget, Target
 
-SCORES = ("auto", "exact", "histogram", "classifier")
+SCORES = ("auto", "exact", "histogram", "classifier", "bits")
 FOLDS = 3
+COMPARED = 30_000  # selection trials on which families are compared
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
+BENDS, MORE_BENDS, MANY = 7, 15, 5000  # of a piecewise score, below and from so many selection trials
+BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A frozen score and its cross-fitted values on the selection trials, from which the event is chosen."""
+    """A frozen score and its cross-fitted values on the selection trials, from which the event is chosen.
+
+    `scale` holds the frozen score's own values on the same trials: a score fitted on all of them is more
+    decided than its cross-fits, so cuts are carried over as shares of trials, not as numbers. None where
+    the score fits its own trials too closely for that. `rivals` are further scores to choose events from.
+    """
 
     score: Score
     values: FloatArray
+    scale: FloatArray | None = None
+    rivals: tuple["Fitted", ...] = ()
 
 
 def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) -> Fitted:
@@ -42,11 +54,36 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         if not isinstance(target, ExactTarget):
             raise ParameterError("score", kind, "another score: the target has no log_ratio")
         score = LikelihoodFamily(target, pair).fit(trials)
-        return Fitted(score, score(trials.outcomes))  # not learned from these trials: nothing to cross-fit
+        exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
+        return Fitted(score, exact, exact)
     candidates = _candidates(kind, trials)
-    values = [cross_fit(family, trials) for family in candidates]
-    best = _simplest_near_best(values, trials)
-    return Fitted(candidates[best].fit(trials), values[best])
+    compared = _sample(trials)
+    best = 0
+    if len(candidates) > 1:
+        best = _simplest_near_best([cross_fit(family, compared) for family in candidates], compared)
+    values = cross_fit(candidates[best], trials)
+    frozen = candidates[best].fit(trials)
+    scale = None if isinstance(candidates[best], BoostedFamily) else frozen(trials.outcomes)
+    return Fitted(frozen, values, scale, _apart(kind, candidates[best], trials))
+
+
+def _apart(kind: str, chosen: Family, trials: SelectionTrials) -> tuple[Fitted, ...]:
+    """A score of repeated values alone, to compete by its promise: log loss does not see rare events."""
+    if kind != "auto" or isinstance(chosen, HistogramFamily):
+        return ()
+    family = AtomFamily.of(trials)
+    if len(family.keys) == 0:
+        return ()
+    frozen = family.fit(trials)
+    return (Fitted(frozen, cross_fit(family, trials), frozen(trials.outcomes)),)
+
+
+def _sample(trials: SelectionTrials) -> SelectionTrials:
+    """Enough trials to tell families apart, drawn without their bits; fitting all on all would take minutes."""
+    if len(trials) <= COMPARED:
+        return trials
+    rows = np.sort(np.random.Generator(np.random.PCG64(1)).permutation(len(trials))[:COMPARED])
+    return SelectionTrials(trials.outcomes.take(rows), trials.first[rows])
 
 
 def cross_fit(family: Family, trials: SelectionTrials) -> FloatArray:
@@ -68,6 +105,10 @@ def log_loss(scores: FloatArray, first: Any) -> FloatArray:
 
 
 def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
+    if kind == "bits":
+        if trials.outcomes.values.dtype.kind == "U":
+            raise ParameterError("score", kind, "another score: the outputs are text")
+        return [BitFamily()]
     values = trials.outcomes.values
     text = values.dtype.kind == "U"
     histogram: list[Family] = [HistogramFamily()]
@@ -84,10 +125,13 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     learned: list[Family] = [LogisticFamily()]
     if coordinates > 1:
         learned.append(LogisticFamily(name="shared logistic", shared_only=True))
-    learned.append(LogisticFamily(name="piecewise logistic", bends=7, penalty=3.0))
-    if coordinates <= BOOSTED_COORDINATES:
+    bends = BENDS if len(trials) < MANY else MORE_BENDS
+    learned.append(LogisticFamily(name="piecewise logistic", bends=bends, penalty=3.0))
+    if coordinates <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
         learned.append(BoostedFamily())
-    return learned + histogram if kind == "auto" and share <= DISCRETE else learned
+    if kind == "auto" and share <= DISCRETE:
+        return learned + histogram
+    return learned
 
 
 def _simplest_near_best(values: list[FloatArray], trials: SelectionTrials) -> int:

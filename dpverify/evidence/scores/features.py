@@ -15,7 +15,8 @@ from dpverify.evidence.scores.score import FloatArray
 from dpverify.trials.outcomes import Outcomes
 
 KNOTS = 1024  # resolution of the empirical distribution function
-CLIP = 0.005  # share of selection trials beyond the clipped bulk on each side
+CLIP = 0.005  # share of selection trials beyond the clipped bulk on each side, where there are few
+CLIPPED = 20  # about so many trials lie beyond it where there are many: rare events live in the tails
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,8 @@ class FeatureMap:
         finite[:, empty] = 0.0
         levels = np.linspace(0, 1, min(KNOTS, max(2, len(flat))))
         knots = np.nanquantile(finite, levels, axis=0).T
-        low, centre, high = np.nanquantile(finite, [CLIP, 0.5, 1 - CLIP], axis=0)
+        clip = CLIP if len(flat) < 10_000 else max(CLIPPED / len(flat), 1e-4)
+        low, centre, high = np.nanquantile(finite, [clip, 0.5, 1 - clip], axis=0)
         spread = np.where(high > low, (high - low) / 2, 1.0)
         marked = not bool(np.isfinite(flat).all())
         return cls(knots, centre, spread, low, high, marked, shared_only, bends)

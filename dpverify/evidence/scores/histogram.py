@@ -1,7 +1,7 @@
 """The discrete score: smoothed log odds of every distinct output seen in the selection trials."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,7 @@ class HistogramScore:
 
     keys: npt.NDArray[np.uint64]
     odds: FloatArray
-
-    name: ClassVar[str] = "histogram"
+    name: str = "histogram"
 
     def __call__(self, outcomes: Outcomes) -> FloatArray:
         keys = row_keys(outcomes)

@@ -6,7 +6,7 @@ NaN is refused: no number of a report may be NaN.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -40,20 +40,33 @@ def strict(document: Any) -> str:
     return text.replace(json.dumps(_INFINITY), "1e999").replace(json.dumps("-" + _INFINITY), "-1e999") + "\n"
 
 
-def render_one(outcome: AuditRecord | Failure) -> str:
+def render_one(outcome: AuditRecord | PromiseCheck | Failure) -> str:
     """One outcome of a suite on one line, to travel between processes; `join` puts them together."""
-    return json.dumps(outcome.to_dict() if isinstance(outcome, AuditRecord) else asdict(outcome))
+    plain = asdict(outcome) if isinstance(outcome, Failure) else outcome.to_dict()
+    return json.dumps({"kind": type(outcome).__name__, "outcome": plain})
 
 
-def join(outcomes: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
+def outcomes(written: Sequence[str]) -> list[AuditRecord | PromiseCheck | Failure]:
+    """Inverse of `render_one`, for many."""
+    makers: dict[str, Callable[[dict[str, Any]], AuditRecord | PromiseCheck | Failure]] = {
+        "AuditRecord": AuditRecord.from_dict,
+        "PromiseCheck": PromiseCheck.from_dict,
+        "Failure": lambda plain: Failure(**plain),
+    }
+    parts = [json.loads(each) for each in written]
+    return [makers[part["kind"]](part["outcome"]) for part in parts]
+
+
+def join(written: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
     """The suite of the outcomes that `render_one` wrote."""
-    parts = [json.loads(each) for each in outcomes]
+    found = outcomes(written)
     return SuiteResult(
-        records=tuple(AuditRecord.from_dict(each) for each in parts if "verdict" in each),
-        failures=tuple(Failure(**each) for each in parts if "verdict" not in each),
+        records=tuple(each for each in found if isinstance(each, AuditRecord)),
+        failures=tuple(each for each in found if isinstance(each, Failure)),
         seed=seed,
         family_wise_error=family_wise_error,
         environment=environment(),
+        promises=tuple(each for each in found if isinstance(each, PromiseCheck)),
     )
 
 

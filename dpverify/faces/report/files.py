@@ -6,7 +6,7 @@ from pathlib import Path
 from dpverify.base.errors import UsageError
 from dpverify.faces.options import Outputs
 
-FORMATS = {"json": "as_json", "html": "as_html", "markdown": "as_markdown", "junit": "as_junit"}
+FORMATS = {"json": "as_json", "html": "as_html", "markdown": "as_markdown", "junit": "as_junit", "sarif": "as_sarif"}
 
 
 def check(outputs: Outputs) -> None:

@@ -91,7 +91,7 @@ def command_for(record: AuditRecord, seed: int) -> str:
     where = shlex.quote(record.file or "audits")
     return (
         f"dpverify audit {where} -k {shlex.quote(record.subject)} --seed {seed} "
-        f"--trials {record.trials} --significance {share!r}"
+        f"--trials {record.budget} --significance {share!r}" + (" --sequential" if record.sequential else "")
     )
 
 

@@ -1,0 +1,32 @@
+"""Any callable as a target, whatever its signature.
+
+f(data, *, rng, size)   is a target already
+f(data, *, rng)         `dpverify.loop_trials(f)`
+f(data)                 `Unseeded(f)`
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.faces.adapters.needs import UNSEEDED
+
+
+@dataclass(frozen=True)
+class Unseeded:
+    """`function(data)` with a source of randomness of its own; one call a trial, and no replay."""
+
+    function: Callable[[Any], Any]
+    notes: tuple[str, ...] = (UNSEEDED,)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> npt.NDArray[Any]:
+        """`size` calls, stacked."""
+        return np.stack([np.asarray(self.function(data)) for _ in range(size)])

@@ -1,0 +1,69 @@
+"""The JSON schema of what `--json` writes, derived from the record types themselves.
+
+`records.schema.json` beside this file is what `document()` gives; a test keeps them equal.
+"""
+
+import types
+from dataclasses import fields as dataclass_fields
+from dataclasses import MISSING
+from typing import Any, get_args, get_origin, get_type_hints, Union
+
+from dpverify.evidence.promises import PromiseCheck
+from dpverify.faces.report.as_json import SCHEMA
+from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.suite import Failure
+from dpverify.verdicts.verdict import Verdict
+
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+FLAGS = {"type": "boolean"}
+
+
+def document() -> dict[str, Any]:
+    """The schema (JSON Schema 2020-12). Infinity is written 1e999: a number."""
+    record = _object(AuditRecord, as_expected=FLAGS, ledger_contradicted=FLAGS)
+    properties = {
+        "schema": {"const": SCHEMA},
+        "seed": {"type": "integer", "minimum": 0},
+        "family_wise_error": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "environment": {"type": "object", "additionalProperties": {"type": "string"}},
+        "records": {"type": "array", "items": record},
+        "promises": {"type": "array", "items": _object(PromiseCheck, as_expected=FLAGS)},
+        "failures": {"type": "array", "items": _object(Failure)},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Results of dpverify audit",
+        "type": "object",
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
+def _object(kind: type, **extra: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    named = {field.name: _type(hints[field.name]) for field in dataclass_fields(kind)}
+    required = [field.name for field in dataclass_fields(kind) if field.default is MISSING]
+    return {"type": "object", "required": [*required, *extra], "properties": {**named, **extra}}
+
+
+def _type(hint: Any) -> dict[str, Any]:
+    if hint in PLAIN:
+        return {"type": PLAIN[hint]}
+    if hint is Verdict:
+        return {"enum": [str(each) for each in Verdict]}
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_type(each) for each in inside]}
+    if origin is tuple and inside[-1] is Ellipsis:
+        return {"type": "array", "items": _type(inside[0])}
+    if origin is tuple:
+        return {"type": "array", "prefixItems": [_type(each) for each in inside], "minItems": len(inside)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": {} if inside[1] is Any else _type(inside[1])}
+    return {}
+
+
+if __name__ == "__main__":  # python -m dpverify.faces.report.schema > dpverify/faces/report/records.schema.json
+    import json
+
+    print(json.dumps(document(), indent=2))

@@ -1,0 +1,214 @@
+"""A sequential audit: trials until the claim falls, until it hardly can, or until the budget is spent.
+
+Nothing is held back for learning. Trials arrive in blocks; a block is wagered on with a rule that was settled
+before it was drawn, and then joins the trials that later rules are learned from. Whatever the rule and
+whenever the audit stops, a true claim is refuted with probability at most the significance.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base.executors import ordered_map
+from dpverify.claims.claim import Claim
+from dpverify.evidence import wager_power
+from dpverify.evidence.certify import LowerBound
+from dpverify.evidence.rank_rule import LEVELS, no_guess, rank_rule, RankRule, telling_fraction
+from dpverify.evidence.scores.families import fit_score, Fitted
+from dpverify.evidence.scores.score import FloatArray
+from dpverify.evidence.sequential import EProcess
+from dpverify.evidence.tally import Tally
+from dpverify.trials.collect import Experiment, Held, past_trials, select, SelectionTrials, wagered_block
+from dpverify.verdicts.finding import Finding
+
+FIRST_LOOK = 10  # trials
+LOOK = 1.08  # each look has this many times the trials of the one before
+FIRST_FIT = 40
+REFIT = 1.5
+MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
+MOST_FITTED_ITEMS = 1 << 23
+EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on top of the budget
+DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
+FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a sequential audit is asked for."""
+
+    experiment: Experiment
+    claim: Claim
+    trials: int
+    significance: float
+    power: float
+    score: str
+    exact: bool
+    jobs: int = 1
+    backend: str = "loky"
+    progress: Callable[[int], None] | None = None
+
+
+def wager(request: Request) -> Finding:
+    """Runs the trials; the bound is the lower end of a confidence sequence at the moment of stopping."""
+    claim, significance = request.claim, request.significance
+    # every 5 %, and a point just above the claim, which decides
+    grid = np.unique([0.0, claim.eps, claim.eps * (1 + 1e-6), *np.geomspace(0.01, 12.0, 146)])
+    process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, grid=grid)
+    learner = _Learner(request)
+    total, why = _nothing(), "budget spent"
+    course: list[tuple[int, float]] = []
+    claimed = 1 / (1 + math.exp(-claim.eps))
+    for sizes in _looks(request):
+        rule = learner.rule
+        for size, tally in learner.run(sizes):
+            if rule is None:  # too few trials to say anything: no guess, no stake
+                process.update(_nothing(size), predicted=np.full(LEVELS, 0.5))
+            else:
+                process.update(tally, predicted=_updated(rule, learner.seen, claimed))
+            learner.count(tally)
+            total += tally
+            if request.progress is not None:
+                request.progress(size)
+        eps_lower = process.eps_lower(significance)
+        course.append((process.trials, eps_lower))
+        if eps_lower > claim.eps:
+            why = "refuted"
+            break
+        left = request.trials - process.trials
+        if process.trials >= FUTILE_FROM * request.trials and wager_power.futile(
+            learner.seen, process.log_wealth, left, claim.eps, claim.delta, significance
+        ):
+            why = "futile to go on"
+            break
+        learner.learn()
+    attack = no_guess(request.trials).attack if learner.rule is None else learner.rule.attack
+    eps_lower = process.eps_lower(significance)
+    bound = LowerBound(
+        eps_lower=eps_lower,
+        number_lower=_in_own_unit(claim, eps_lower),
+        detectable_eps=wager_power.detectable_eps(
+            trials=process.trials,
+            guess_fraction=telling_fraction(attack.expected, claim.delta),
+            claim_eps=claim.eps,
+            delta=claim.delta,
+            significance=significance,
+            power=request.power,
+        ),
+        test="betting",
+        right=int(total.right.sum()),
+        wrong=int(total.wrong.sum()),
+    )
+    shares = np.cumsum(total.wrong) / process.trials, np.cumsum(total.right) / process.trials
+    return Finding(
+        bound=bound,
+        attack=attack,
+        trials=process.trials,
+        selection=learner.extra,
+        curve=tuple(zip(shares[0].tolist(), shares[1].tolist(), strict=True)),
+        course=tuple(course),
+        notes=(f"sequential: stopped after {process.trials} of {request.trials} trials, {why}",),
+    )
+
+
+class _Learner:
+    """Holds past trials and the rule that they recommend."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.rule: RankRule | None = None
+        self.seen = _nothing()  # guesses of the current rule
+        self._held: list[Held] = []
+        self._trials = self._fitted = 0
+        self._index = 0
+        most = MOST_FITTED_ITEMS // max(1, request.experiment.form.items)
+        self._most = max(1024, min(MOST_FITTED, most))
+        self._keeps = not request.exact
+        self.extra = max(64, min(EXACT_DRAWS, most)) if request.exact else 0
+        if request.exact:
+            probe = select(request.experiment, self.extra, jobs=request.jobs, backend=request.backend)
+            self._settle(self._fit(probe), probe.first)
+
+    def run(self, sizes: list[int]) -> Iterator[tuple[int, Tally]]:
+        """Tallies of the blocks of one look under the current rule."""
+        blocks = [(self._index + i, size) for i, size in enumerate(sizes)]
+        self._index += len(blocks)
+        attack = None if self.rule is None else self.rule.attack
+        work = partial(wagered_block, self.request.experiment, None if attack is None else attack.tally, self._keeps)
+        jobs = self.request.jobs if len(blocks) > 1 else 1  # one small block is not worth a trip
+        backend = self.request.backend if len(blocks) > 1 else "loky"
+        for (_, size), (tally, held) in zip(blocks, ordered_map(work, blocks, jobs=jobs, backend=backend), strict=True):
+            if held is not None:
+                self._held.append(held)
+            self._trials += size
+            yield size, tally if tally is not None else _nothing(size)
+
+    def count(self, tally: Tally) -> None:
+        """Remembers how the current rule fared."""
+        self.seen = self.seen + tally
+
+    def learn(self) -> None:
+        """A new rule from all past trials, where they have grown enough; it is for later blocks."""
+        if not self._keeps or self._trials < max(FIRST_FIT, REFIT * self._fitted):
+            return
+        past = past_trials(self._held)
+        self._fitted = len(past)
+        self._keeps = self._trials < self._most
+        if past.first.all() or not past.first.any():
+            return
+        self._settle(self._fit(past), past.first)
+        if not self._keeps:
+            self._held = []
+
+    def _fit(self, trials: SelectionTrials) -> Fitted:
+        experiment = self.request.experiment
+        return fit_score(self.request.score, experiment.target, experiment.pair, trials)
+
+    def _settle(self, fitted: Fitted, first: npt.NDArray[np.bool_]) -> None:
+        self.rule = rank_rule(fitted, first, self.request.trials)
+        self.seen = _nothing()
+
+
+def _updated(rule: RankRule, seen: Tally, claimed: float) -> FloatArray:
+    """Predictions corrected by what the rule's own guesses turned out to be, and drawn towards the claim.
+
+    A prediction learned from few trials is bet on too boldly; drawn towards the accuracy that the claim allows,
+    where nothing is staked, early mistakes cost little.
+    """
+    right = rule.predicted * rule.trust + seen.right + DOUBT * claimed
+    return right / (rule.trust + seen.right + seen.wrong + DOUBT)
+
+
+def _in_own_unit(claim: Claim, eps_lower: float) -> float:
+    """The largest claimed number (eps, rho or mu), from below, that implies no more than `eps_lower`."""
+    if claim.number == claim.eps:
+        return eps_lower
+    if not eps_lower > 0:
+        return 0.0
+    low, high = 0.0, claim.number
+    while claim.with_number(high).eps <= eps_lower:
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if claim.with_number(middle).eps <= eps_lower else (low, middle)
+    return low
+
+
+def _looks(request: Request) -> Iterator[list[int]]:
+    """Sizes of the blocks between two looks: fixed by the budget and the target's block size alone."""
+    done = 0
+    while done < request.trials:
+        goal = min(request.trials, max(done + FIRST_LOOK, math.ceil(LOOK * done)))
+        sizes = []
+        while done < goal:
+            sizes.append(min(request.experiment.block, goal - done))
+            done += sizes[-1]
+        yield sizes
+
+
+def _nothing(trials: int = 0) -> Tally:
+    zero = np.zeros(LEVELS, np.int64)
+    return Tally(trials, zero, zero)

@@ -1,0 +1,96 @@
+"""README and tutorials are executed: files are written, commands run, what they print is compared.
+
+A block ```python file=NAME is saved, ```python is run, ```console holds `$ command` lines (`# exit N` where it
+is not 0), each followed by texts that its output must contain. `pip` lines are not run.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpverify.faces import cli
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "tutorials").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """An empty folder, with modules and search path as before afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        module_file = getattr(sys.modules[name], "__file__", None) or ""
+        if module_file.startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def _run(command: str, capsys, folder: Path) -> tuple[int, str]:
+    program, *arguments = shlex.split(command)
+    if program == "dpverify":
+        code = cli.run(arguments)
+        out, err = capsys.readouterr()
+        return code, out + err
+    assert program == "pytest"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    plugins = ["-p", "dpverify.faces.pytest_plugin", "-p", "xdist"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *plugins, *arguments],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def _check_console(text: str, capsys, folder: Path) -> int:
+    ran = 0
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        line, *expected = part.strip().splitlines()
+        command, _, exit_word = line.partition("  # exit ")
+        if "pip install" in command:
+            continue
+        code, said = _run(command, capsys, folder)
+        assert code == int(exit_word or 0), said
+        flat = " ".join(said.split())
+        for each in expected:
+            assert " ".join(each.split()) in flat, f"{each!r} not in:\n{said}"
+        ran += 1
+    return ran
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_document_does_what_it_says(document, place, capsys):
+    ran = 0
+    for language, name, text in BLOCK.findall(document.read_text(encoding="utf-8")):
+        if name:
+            (place / name).parent.mkdir(exist_ok=True)
+            (place / name).write_text(text, encoding="utf-8")
+        elif language == "python":
+            exec(compile(text, str(document), "exec"), {"__name__": "document"})
+            capsys.readouterr()
+        elif language == "console":
+            ran += _check_console(text, capsys, place)
+    assert ran >= 2
+
+
+def test_links_of_the_readme_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_example_of_the_readme_is_short():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = next(block for _, name, block in BLOCK.findall(text) if name == "noisy.py")
+    assert len(example.splitlines()) < 40
