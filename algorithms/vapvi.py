@@ -99,6 +99,8 @@ class VAPVI:
             raise ParameterError("features", self.features, "a finite (S, A, d) array")
         if self.noise is not None and (self.noise.H, self.noise.d) != (self.horizon, self.features.shape[2]):
             raise ParameterError("noise", self.noise, f"for H = {self.horizon}, d = {self.features.shape[2]}")
+        flat = self.features.reshape(-1, self.features.shape[2])
+        object.__setattr__(self, "_outer", (flat[:, :, None] * flat[:, None, :]).reshape(len(flat), -1))
 
     @property
     def shift(self) -> float:
@@ -168,8 +170,9 @@ class VAPVI:
     def q_values(self, target: Array, gram: Array, h: int, users: int) -> Array:
         """Q_h (T, S, A) from the noisy statistics."""
         inverse = self._inverse(gram)
-        spread = self.features.reshape(-1, self.features.shape[2]) @ inverse  # (T, S A, d)
-        lengths = np.sqrt((spread.reshape(-1, *self.features.shape) * self.features).sum(axis=-1))
+        outer: Array = self._outer  # type: ignore[attr-defined]
+        squares = inverse.reshape(len(inverse), -1) @ outer.T  # phi^T M phi = <M, phi phi^T>
+        lengths = np.sqrt(np.maximum(squares, 0.0)).reshape(-1, *self.features.shape[:2])
         plain = self._predict(inverse, target) - self.penalty * lengths - self.penalty_over_k / users
         return np.asarray(np.maximum(np.minimum(plain, self.horizon - h), 0.0))
 
@@ -179,8 +182,7 @@ class VAPVI:
         return np.asarray(np.tensordot(weights, self.features, axes=(-1, -1)))
 
     def _gram(self, weights: Array) -> Array:
-        flat = self.features.reshape(-1, self.features.shape[2])
-        outer = (flat[:, :, None] * flat[:, None, :]).reshape(len(flat), -1)
+        outer: Array = self._outer  # type: ignore[attr-defined]  # (S A, d d): phi phi^T
         gram = weights.reshape(len(weights), -1) @ outer
         return np.asarray(gram.reshape(-1, self.features.shape[2], self.features.shape[2]))
 

@@ -18,7 +18,7 @@ PAPER = "Offline RL with differential privacy (Qiao, Wang), section 3"
 TRIALS = 50_000
 
 layout = CountLayout(H=2, S=2, A=2)
-rewards = np.array([[[0.2, 0.4], [0.9, 0.1]], [[0.3, 0.5], [1.0, 0.2]]])
+rewards = np.array([[[0.4, 0.5], [0.8, 0.9]], [[0.3, 0.5], [0.9, 1.0]]])
 gauss = OfflineTabularGaussian(layout=layout, rho=2.0)
 laplace = OfflineTabularLaplace(layout=layout, eps=2.5)
 pairs = (worst_replacement(constant(layout, 5), 0),)
@@ -53,8 +53,8 @@ pure = replace(
 )
 policy = replace(
     gaussian,
-    name="gaussian-policy",  # E = 1/4 (tuned): with the provable E all policies on five users are alike
-    target=PolicyView(learner(gauss, 0.25)),
+    name="gaussian-policy",  # E = 1/1000 (tuned): with the provable E all policies on two users are alike
+    target=PolicyView(learner(gauss, 1e-3)),
     pairs=few,
     statement="Theorem 3.4: DP-APVI is rho-zCDP (black box: the policy)",
 )
@@ -63,7 +63,7 @@ subjects = [
     gaussian,
     pure,
     policy,
-    replace(policy, name="laplace-policy", target=PolicyView(learner(laplace, 0.25)), claim=laplace.claim),
+    replace(policy, name="laplace-policy", target=PolicyView(learner(laplace, 1e-3)), claim=laplace.claim),
     planted(
         gaussian,
         "budget-per-family",  # sigma^2 = H/rho: true 2 rho

@@ -56,5 +56,7 @@ def _wrong_rate(claim: Claim, mass: float) -> float:
     low, high = 0.0, mass / 2
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
+        if not low < middle < high:  # nothing representable in between: a strong claim's rate underflows
+            break
         low, high = (middle, high) if claim.accuracy_limit(middle) + middle < mass else (low, middle)
     return high

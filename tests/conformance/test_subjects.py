@@ -32,6 +32,8 @@ NOISELESS = {  # these release the data itself, or without noise: what an audit 
     "counters/corrected!zeros-not-fed",  # an unvisited cell gets no noise
     "shuffle/as-printed-bits!noise-forgotten",
     "nash_vi/central-actions!exact-counts",
+    "apvi/gaussian-policy!exact-counts",
+    "vapvi/policy!no-noise",
 }
 RARELY_DIFFERENT = {"dp_ucbvi/central-actions", "pucb/corrected-actions"}  # few actions, one of them far likelier
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.cce import cce
+from algorithms.cce import cce, violation
+from algorithms.experiments import selfplay
 from algorithms.game_promises import value_promise
 from algorithms.markov_games import marginals, MarkovGame, random_game
 from algorithms.nash_vi import error_of, NashVI, self_play
@@ -209,3 +210,29 @@ def test_impossible_requests_are_refused():
     with pytest.raises(ParameterError, match="error"):
         learner(error=math.nan)
     assert isinstance(GAME, MarkovGame)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("eps", [None, 10.0])
+def test_the_gap_falls_at_the_size_of_the_experiment(eps):
+    """S = 4, A = B = 2, H = 4, K = 5000 with the experiment's constants; every CCE inequality on the way."""
+    game, episodes = selfplay.game_of(5), 5_000
+    worst = [0.0]
+
+    def check(k, plan, counts, seen, coins):
+        worst[0] = max(worst[0], float(violation(plan.joint, plan.upper, plan.lower).max()))
+
+    private = selfplay.privatizer_of(game, "DP-Nash-VI (JDP)", eps, episodes)
+    planner = NashVI(
+        layout=game.layout,
+        rewards=game.rewards,
+        episodes=episodes,
+        error=0.0 if eps is None else error_of(private, 0.05, scale=0.01),
+        bonus_scale=1e-3 if eps is None else 1e-4,
+        gap_scale=0.01,
+    )
+    users = TapeUsers(game.environment, game.environment.tapes(1, 2, episodes))
+    done = self_play(users, planner, private, start=0, runs=2, rng=stream(1, Stage.EXPERIMENT), observe=check)
+    gaps = np.diff(done.regret(game), axis=0, prepend=0)
+    assert gaps[-500:].mean() < gaps[:500].mean() / 2
+    assert worst[0] <= 1e-9

@@ -7,6 +7,9 @@ import pytest
 from scipy import special, stats
 
 from dpverify.base.errors import ParameterError
+from dpverify.claims.claim import ZCDP
+from dpverify.claims.profiles import zcdp_accuracy_limit
+from dpverify.evidence import curve_power
 from dpverify.evidence.bounds import BinomialTest, ThresholdTest, UnconditionalTest
 from dpverify.evidence.power import detectable_eps, trials_needed
 from dpverify.evidence.tally import Tally
@@ -105,3 +108,10 @@ def test_impossible_requests_are_refused():
             detectable_eps(BinomialTest(), **{**good, name: value})
     with pytest.raises(ParameterError, match="true_eps"):
         trials_needed(BinomialTest(), true_eps=1.0, delta=0.0, **ASKED)
+
+
+def test_claims_too_weak_to_be_refuted_end_in_infinity():
+    """rho = 20 and beyond: rates of wrong guesses underflow, and 1 - w rounds to 1."""
+    options = {"trials": 1000, "guess_fraction": 1.0, "significance": 0.05, "power": 0.95}
+    assert curve_power.detectable_number(ZCDP(20.0), **options) == math.inf
+    assert zcdp_accuracy_limit(100.0, 1e-17) == 1.0
