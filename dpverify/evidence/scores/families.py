@@ -125,6 +125,8 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     learned: list[Family] = [LogisticFamily()]
     if coordinates > 1:
         learned.append(LogisticFamily(name="shared logistic", shared_only=True))
+        learned.append(LogisticFamily(name="logistic of increments", increments=True))
+        learned.append(LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
     bends = BENDS if len(trials) < MANY else MORE_BENDS
     learned.append(LogisticFamily(name="piecewise logistic", bends=bends, penalty=3.0))
     if coordinates <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:

@@ -31,11 +31,19 @@ class FeatureMap:
     marked: bool = False  # some selection trial was NaN or infinite
     shared_only: bool = False
     bends: FloatArray | None = None  # ranks at which a piecewise linear score may bend
+    increments: bool = False  # differences along the first axis of an output instead of its values
 
     @classmethod
-    def fit(cls, outcomes: Outcomes, *, shared_only: bool = False, bends: FloatArray | None = None) -> "FeatureMap":
+    def fit(
+        cls,
+        outcomes: Outcomes,
+        *,
+        shared_only: bool = False,
+        bends: FloatArray | None = None,
+        increments: bool = False,
+    ) -> "FeatureMap":
         """Quantiles, centre and spread of every coordinate; coordinates without variation map to 0."""
-        flat = _numbers(outcomes)
+        flat = _numbers(outcomes, increments)
         finite = np.where(np.isfinite(flat), flat, np.nan)
         empty = np.isnan(finite).all(axis=0)
         finite[:, empty] = 0.0
@@ -45,10 +53,10 @@ class FeatureMap:
         low, centre, high = np.nanquantile(finite, [clip, 0.5, 1 - clip], axis=0)
         spread = np.where(high > low, (high - low) / 2, 1.0)
         marked = not bool(np.isfinite(flat).all())
-        return cls(knots, centre, spread, low, high, marked, shared_only, bends)
+        return cls(knots, centre, spread, low, high, marked, shared_only, bends, increments)
 
     def __call__(self, outcomes: Outcomes) -> FloatArray:
-        flat = _numbers(outcomes)
+        flat = _numbers(outcomes, self.increments)
         value = np.where(np.isfinite(flat), flat, self.centre)
         rank = np.stack([_rank(knots, column) for knots, column in zip(self.knots, value.T, strict=True)], axis=1)
         clipped = (np.clip(value, self.low, self.high) - self.centre) / self.spread
@@ -70,6 +78,10 @@ def _rank(knots: FloatArray, column: FloatArray) -> FloatArray:
     return (left + right) / (2 * len(knots)) - 0.5
 
 
-def _numbers(outcomes: Outcomes) -> FloatArray:
-    flat: npt.NDArray[np.float64] = outcomes.values.reshape(len(outcomes), -1).astype(float)
+def _numbers(outcomes: Outcomes, increments: bool) -> FloatArray:
+    values = outcomes.values.astype(float)
+    if increments and values.ndim > 1:  # running sums hide fresh noise in every later value
+        with np.errstate(invalid="ignore"):  # inf - inf is a NaN, which is a symbol
+            values = np.diff(values, axis=1, prepend=0.0)
+    flat: npt.NDArray[np.float64] = values.reshape(len(outcomes), -1)
     return flat

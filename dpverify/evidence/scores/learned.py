@@ -50,6 +50,7 @@ class LogisticFamily:
     penalty: float = 1.0  # inverse of the regularisation strength C
     bends: int = 0
     shared_only: bool = False
+    increments: bool = False
 
     def fit(self, trials: SelectionTrials) -> LearnedScore:
         """Fits features without the bits, then weights with them."""
@@ -57,7 +58,7 @@ class LogisticFamily:
 
         bends = np.linspace(-0.5, 0.5, self.bends + 2)[1:-1] if self.bends else None
         model = LogisticRegression(C=1 / self.penalty, max_iter=200)
-        return _fit(self.name, model, trials, shared_only=self.shared_only, bends=bends)
+        return _fit(self.name, model, trials, shared_only=self.shared_only, bends=bends, increments=self.increments)
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,19 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 def _fit(
-    name: str, model: Any, trials: SelectionTrials, *, shared_only: bool = False, bends: FloatArray | None = None
+    name: str,
+    model: Any,
+    trials: SelectionTrials,
+    *,
+    shared_only: bool = False,
+    bends: FloatArray | None = None,
+    increments: bool = False,
 ) -> LearnedScore:
     failed = trials.outcomes.failed
     table = SymbolTable.fit(trials, failed)
     read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
     first = trials.first[~failed]
-    features = FeatureMap.fit(read, shared_only=shared_only, bends=bends)
+    features = FeatureMap.fit(read, shared_only=shared_only, bends=bends, increments=increments)
     if first.all() or not first.any():
         model = _Constant(float(log_odds(first.sum(), (~first).sum())))
     else:
