@@ -17,7 +17,10 @@ from scipy import special
 from dpverify.evidence.scores.score import FloatArray
 
 CAPS = (0.8, 0.6, 0.4, 0.25, 0.15, 0.1, 0.06, 0.04, 0.025, 0.015, 0.01, 0.006, 0.004, 0.002, 0.001)
-UNCAPPED = 10.0  # prior odds of no cap against each single cap: a log ratio that says nothing more is the exception
+# Prior odds of no cap, and of confidence that says nothing at all, against each single cap. Measured on
+# Gaussian (1, 1e-5), geometric noise and Laplace(0.1) at n = 1e4, 14 runs each: (10, 0), (3, 4), (6, 2) certify
+# 0.403, 0.393, 0.388 and 0.908, 0.966, 0.933 and 0.051, 0.054, 0.053.
+UNCAPPED, FLAT = 3.0, 4.0
 SLOPE_VARIANCE = 4.0  # prior of beta: N(1, 4)
 SPREAD = ((-1.2, 0.25), (0.0, 0.5), (1.2, 0.25))  # three-point rule for beta in its standard errors
 GROUPS = 2048
@@ -38,7 +41,7 @@ class Calibration:
 
 
 def calibrate(
-    confidence: FloatArray, correct: npt.NDArray[np.bool_], *, uncapped: float = UNCAPPED, flat: float = 0.0
+    confidence: FloatArray, correct: npt.NDArray[np.bool_], *, uncapped: float = UNCAPPED, flat: float = FLAT
 ) -> Calibration:
     """Posterior curves from guesses with their confidence a >= 0 and whether they were right.
 
@@ -49,12 +52,11 @@ def calibrate(
     if len(level) == 0:
         return Calibration(np.zeros(1), np.zeros(1), np.ones(1))
     tails = np.cumsum(size[::-1])[::-1] / size.sum()  # share of guesses at least this confident
-    lowest = [level[0]] if flat > 0 else []
-    caps = np.unique([np.inf, *lowest, *(level[np.searchsorted(-tails, -share, side="right") - 1] for share in CAPS)])
+    caps = np.unique([np.inf, level[0], *(level[np.searchsorted(-tails, -share, side="right") - 1] for share in CAPS)])
     slopes, caps_out, log_weights = [], [], []
     for cap in caps:
         x = np.minimum(level, cap)
-        prior = uncapped if np.isinf(cap) else flat if flat > 0 and cap == level[0] else 1.0
+        prior = uncapped if np.isinf(cap) else flat if cap == level[0] else 1.0
         beta, spread, fit = _slope(x, size, hits)
         for step, weight in SPREAD:
             slopes.append(beta + step * spread)

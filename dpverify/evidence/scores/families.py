@@ -69,8 +69,8 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
 
 def _apart(kind: str, chosen: Family, trials: SelectionTrials) -> tuple[Fitted, ...]:
     """A score of repeated values alone, to compete by its promise: log loss does not see rare events."""
-    if kind != "auto" or isinstance(chosen, HistogramFamily):
-        return ()
+    if kind != "auto" or isinstance(chosen, HistogramFamily) or distinct_fraction(trials.outcomes) <= DISCRETE:
+        return ()  # where everything repeats, the histogram was among the candidates
     family = AtomFamily.of(trials)
     if len(family.keys) == 0:
         return ()
