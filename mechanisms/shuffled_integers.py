@@ -38,7 +38,10 @@ MOST_HISTOGRAMS = 2_000  # above this many outputs the ledger does not enumerate
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledIntegers:
-    """The shuffled integers of one counter. Outputs (size, m + 2): how many users sent 0, ..., m + 1."""
+    """The shuffled integers of one counter. Outputs (size, m + 2): how many users sent 0, ..., m + 1.
+
+    Claim (refuted): the (eps', beta')-SDP that SDP-PE, Lemma 10, proves for the sum of separate bits.
+    """
 
     users: int
     noise: NoiseBits

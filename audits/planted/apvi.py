@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.apvi import DPAPVI
-from audits.planted.online import certainty
+from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.trials.target import Array
 from mechanisms.trajectories import Trajectories

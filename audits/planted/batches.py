@@ -7,7 +7,7 @@ import numpy as np
 from algorithms.batches import ShuffledBatches
 from algorithms.counting import total_counts
 from algorithms.users import Episodes
-from audits.planted.online import certainty
+from audits.certainty import certainty
 from dpverify.accounting.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
 from mechanisms.counts import CountLayout

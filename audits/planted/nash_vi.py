@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audits.planted.online import certainty
+from audits.certainty import certainty
 from dpverify.trials.target import Array
 from mechanisms.central import Central
 from mechanisms.counts import CountLayout, ExactCounts, PrivateCounts

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.counting import LocalCounts, TreeCounts
+from audits.certainty import certainty
 from dpverify.accounting.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
 from mechanisms.counters.binary import BinaryCounter
@@ -203,8 +204,3 @@ class _Bare:
         counts: Array = self._inner.feed(increments).copy()
         counts[:, -self._tuples :] = self._rewards
         return counts
-
-
-def certainty(first: Any, second: Any) -> Array:
-    """+inf where only the first world is possible, -inf where only the second, 0 where both are, NaN where none."""
-    return np.select([first & second, first, second], [0.0, np.inf, -np.inf], default=np.nan)

@@ -7,7 +7,7 @@ import numpy as np
 
 from algorithms.vapvi import Halves
 from algorithms.vapvi_transcripts import Before, StatisticsView
-from audits.planted.online import certainty
+from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.trials.target import Array
 from mechanisms.linear_noise import StepNoise

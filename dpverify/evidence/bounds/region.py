@@ -20,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 Limit = Callable[[FloatArray], FloatArray]
 
 _TAIL = 1e-8  # mass of wrong counts outside the summed window, on either side; it is added back
-_BLOCKS = 300  # the window is cut into at most so many blocks of wrong counts
+_BLOCKS = 150  # the window is cut into at most so many blocks of wrong counts
 _CELLS, _SPLIT, _ROUNDS = 32, 4, 3
 
 
