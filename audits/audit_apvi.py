@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from algorithms.apvi import DPAPVI, PolicyView
+from audits.papers import OFFLINE
 from audits.planted.apvi import OneNoiseForAllSteps
 from dpverify import Pair, planted, Subject
 from mechanisms.counts import CountLayout
 from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 from mechanisms.trajectory_pairs import constant, worst_replacement
 
-PAPER = "Offline RL with differential privacy (Qiao, Wang), section 3"
 TRIALS = 50_000
 
 layout = CountLayout(H=2, S=2, A=2)
@@ -41,7 +41,7 @@ gaussian = Subject(
     pairs=pairs,
     trials=TRIALS,
     accounted=True,
-    paper=PAPER,
+    paper=OFFLINE,
     statement="Theorem 3.4: DP-APVI is rho-zCDP (white box)",
 )
 pure = replace(

@@ -10,6 +10,7 @@ from algorithms.counting import LocalCounts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.transcripts import Actions, replaced, Transcript
 from algorithms.users import Tree
+from audits.papers import DP_UCBVI
 from audits.planted.online import BareRewards, SharedMessages
 from dpverify import planted, PureDP, Subject, Unit, View
 from mechanisms.counters.noise import Laplace
@@ -18,7 +19,6 @@ from mechanisms.counts import CountLayout
 EPS = 2.5
 EPISODES = 4
 TRIALS = 50_000
-PAPER = "DP-UCBVI (Qiao, Wang 2023), the baseline of the SDP-PE papers"
 
 layout = CountLayout(H=1, S=2, A=2, rewards=True)
 users = [Tree.steady((0, 0), (1.0,), 2)] * EPISODES
@@ -42,7 +42,7 @@ joint = Subject(
     pairs=first_user,
     trials=TRIALS,
     accounted=True,
-    paper=PAPER,
+    paper=DP_UCBVI,
     statement="eps-JDP with binary counters on visits, transitions and rewards",
 )
 each = replace(

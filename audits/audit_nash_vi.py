@@ -14,6 +14,7 @@ from algorithms.markov_games import random_game
 from algorithms.nash_vi import error_of, NashVI
 from algorithms.transcripts import replaced
 from algorithms.users import Tree
+from audits.papers import NASH_VI
 from audits.planted.nash_vi import OneNoiseForAllSteps
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
 from dpverify.evidence.promises import BROKEN, Promise
@@ -23,7 +24,6 @@ from mechanisms.local import Local
 from mechanisms.no_privacy import NoPrivacy
 
 EPS = 2.75
-PAPER = "Differentially private RL with self-play (Qiao, Wang 2024)"
 
 two_steps = random_game(0, 2, 2, 2, 2)
 
@@ -66,7 +66,7 @@ central = Subject(
     trials=30_000,
     expected="REFUTED",
     accounted=False,
-    paper=PAPER,
+    paper=NASH_VI,
     statement="Lemma 5.1, through its proof: all released counts together are eps-DP (eps' spent on each node)",
 )
 mended = replace(
@@ -87,7 +87,7 @@ local = Subject(
     trials=30_000,
     expected="REFUTED",
     accounted=False,
-    paper=PAPER,
+    paper=NASH_VI,
     statement="Lemma 5.4: all messages of a run are eps-LDP with Lap(2H/eps)",
 )
 local_mended = replace(

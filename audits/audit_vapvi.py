@@ -12,6 +12,7 @@ from algorithms.apvi import PolicyView
 from algorithms.offline_data import appendix_mdp, collect, leaning_policy
 from algorithms.vapvi import VAPVI
 from algorithms.vapvi_transcripts import StatisticsView
+from audits.papers import OFFLINE
 from audits.planted.vapvi import BareGram, OneDraw, RawVariance
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
@@ -22,7 +23,6 @@ from mechanisms.linear_noise import LinearNoise
 from mechanisms.trajectories import Trajectories
 from mechanisms.trajectory_pairs import constant
 
-PAPER = "Offline RL with differential privacy (Qiao, Wang), section 4"
 THEOREM = "Theorem 4.1: DP-VAPVI is rho-zCDP"
 
 
@@ -81,7 +81,7 @@ unsplit = Subject(
     pairs=(swap(2),),
     trials=50_000,
     accounted=True,
-    paper=PAPER,
+    paper=OFFLINE,
     statement=THEOREM,
 )
 policy = replace(
