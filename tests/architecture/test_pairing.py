@@ -13,6 +13,7 @@ WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
     "mechanisms/counts": "count arrays and their layout",
     "mechanisms/trajectories": "datasets",
     "mechanisms/trajectory_pairs": "neighbouring datasets",
+    "mechanisms/trajectory_search": "neighbouring datasets and moves between them, for the pair search",
     "mechanisms/noise_sums": "sums of noise, tested against their laws",
     "mechanisms/calibration": "a search over audited mechanisms",
     "mechanisms/linear_costs": "closed forms for offline_linear",
