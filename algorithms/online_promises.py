@@ -124,7 +124,7 @@ def _users(environment: Environment, size: int, episodes: int, rng: np.random.Ge
 
 
 class Optimism(Learner):
-    """`learner`, and by how much its Q~+ fell below Q* so far (runs,); `informed` = share of cells with Q~+ < H."""
+    """`learner`, and by how much its Q~+ fell below Q* so far (runs,); `informed` = share below H in the last plan."""
 
     def __init__(self, learner: PUCB, model: Model) -> None:
         self.learner, self.best = learner, backward_induction(model.transitions, model.rewards).q
