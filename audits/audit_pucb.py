@@ -4,18 +4,22 @@ Joint view of a whole run. White box: the released counters, from which every ac
 theorem is about the actions; its proof releases the counters, and it is the proof that is refuted.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from algorithms.counting import TreeCounts
+from algorithms.counting import layout_of, TreeCounts
+from algorithms.environments import random_environment
+from algorithms.online_promises import counters_promise, optimism_promise
 from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
 from algorithms.transcripts import Actions, replaced, Transcript
 from algorithms.users import Tree
 from audits import papers
 from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN, KEPT
+from dpverify.evidence.promises import BROKEN, KEPT, Promise
 from mechanisms.counters.binary import BinaryCounter
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.noise import Laplace
@@ -186,4 +190,53 @@ promises = [
         statement=f"section 4: all counters within E_eps = (3/eps) H ln(M/beta') log2(T)^(5/2) (T = {T})",
     )
     for T, expected in ((2, BROKEN), (4, KEPT), (8, KEPT))  # a factor 4 of Theorem 12 was dropped; log T makes up
+]
+
+# Along whole adaptive runs. At EPS every bonus of so short a run is at its cap H and optimism says nothing, so
+# optimism is also asked for at eps = 2000, where after 300 users some Q~+ are below H (a test asserts it).
+small = random_environment(0, 2, 2, 2)
+seen = layout_of(small.model)
+
+
+def along(
+    what: Callable[..., Promise],
+    eps: float,
+    *,
+    users: int = 300,
+    noise_as_printed: bool = False,
+    bonus: float = 1.0,
+    **more: Any,
+) -> Promise:
+    error = printed_error(seen, users, eps, BETA)
+    if noise_as_printed:
+        counter = printed_counters(seen, users, eps, log=LogBase.E)
+    else:
+        counter = corrected_counters(seen, users - 1, eps)
+    learner = PUCB(layout=seen, episodes=users, error=error, beta=BETA, bonus_scale=bonus)
+    return what(small, learner, TreeCounts(seen, counter, error), **{"trials": 1000, "paper": papers.PUCB, **more})
+
+
+LEMMA = "Lemma 13: all counters within E_eps along an adaptive run"
+OPTIMISM = "Q~+ >= Q* in every cell and episode of a run"
+promises += [
+    along(counters_promise, EPS, noise_as_printed=True, name="run-counters-printed", statement=LEMMA),
+    along(counters_promise, EPS, name="run-counters-corrected", statement=LEMMA + ", with the corrected noise"),
+    along(  # E_eps shrinks with T faster than the noise that eps asks for
+        counters_promise,
+        EPS,
+        users=2,
+        name="run-counters-corrected-T2",
+        expected=BROKEN,
+        statement=LEMMA + ", with the corrected noise (T = 2)",
+    ),
+    along(optimism_promise, EPS, name="optimism-at-the-cap", statement=OPTIMISM + "; all at the cap H"),
+    along(optimism_promise, 2000.0, name="optimism", statement=OPTIMISM + "; some below the cap"),
+    along(
+        optimism_promise,
+        2000.0,
+        bonus=0.01,
+        name="optimism-bonus-scaled",
+        expected=BROKEN,
+        statement=OPTIMISM + ", with the bonus scaled by 0.01",
+    ),
 ]

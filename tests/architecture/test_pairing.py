@@ -29,6 +29,7 @@ WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
     "algorithms/environments": "simulated users",
     "algorithms/users": "simulated users",
     "algorithms/ucbvi": "makes no privacy claim",
+    "algorithms/online_promises": "promises about utility, declared by audit_pucb and audit_sdp_pe",
     "algorithms/online": "the loop that pucb and dp_ucbvi run in, audited there",
     "algorithms/counting": "sources of counts, audited in pucb and dp_ucbvi",
     "algorithms/transcripts": "turns online algorithms into audit targets",
