@@ -108,10 +108,13 @@ def test_bounds_exceed_the_truth_no_more_often_than_stated(case):
 def test_bounds_exceed_the_truth_no_more_often_than_stated_in_1000_runs(case):
     """1,000 runs a row; a true error of 0.1 would be seen with probability 0.99.
 
-    Last figures (above the truth of 1,000): see README, "How it is tested".
+    400 runs where one takes a second; there a true error of 0.1 would be seen with probability 0.6.
     """
-    _, target, claim, truth, trials, score = case
-    assert_valid(certified(target, claim, trials, 1000, score, start=10_000), truth)
+    name, target, claim, truth, trials, score = case
+    runs = 400 if name == "leak-1e-2" else 1000
+    bounds = certified(target, claim, trials, runs, score, start=10_000)
+    print(f"{name}: {int((bounds > truth).sum())} of {runs} above the truth, mean/truth {bounds.mean() / truth:.3f}")
+    assert_valid(bounds, truth)
 
 
 @pytest.mark.parametrize(("trials", "least", "runs"), [(10_000, 0.94, 30), (100_000, 0.98, 10)])
