@@ -7,11 +7,12 @@ the executor, and tasks carry their own random streams, so a record cannot depen
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from dpverify.base import require
 from dpverify.base.clusters import over_dask, over_ray
-from dpverify.base.errors import ParameterError
+from dpverify.base.errors import ParameterError, UsageError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -30,8 +31,7 @@ def ordered_map(
     UsageError when the backend's package is not installed.
     """
     require.integer(at_least=1, jobs=jobs)
-    if backend not in BACKENDS:
-        raise ParameterError("backend", backend, "one of " + ", ".join(BACKENDS))
+    check_backend(backend)
     if jobs == 1 and backend == "loky":
         yield from map(function, tasks)
         return
@@ -41,6 +41,15 @@ def ordered_map(
     results = _MAPS[backend](_elsewhere, [(sys.path, work, task) for task in sent if task is not None], jobs)
     for task, parcel in zip(listed, sent, strict=True):
         yield function(task) if parcel is None else next(results)
+
+
+def check_backend(backend: str) -> None:
+    """ParameterError for an unknown backend, UsageError for one whose package is not installed."""
+    if backend not in BACKENDS:
+        raise ParameterError("backend", backend, "one of " + ", ".join(BACKENDS))
+    package = {"loky": "joblib", "dask": "distributed", "ray": "ray"}[backend]
+    if find_spec(package) is None:
+        raise UsageError(f"backend {backend!r}: needs the package {package!r}, which is not installed")
 
 
 def _pickled(value: Any) -> bytes | None:

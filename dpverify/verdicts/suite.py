@@ -17,7 +17,7 @@ from typing import Any
 
 from dpverify.base import require
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
-from dpverify.base.executors import ordered_map
+from dpverify.base.executors import check_backend, ordered_map
 from dpverify.base.seeding import derive
 from dpverify.evidence.promises import check_promise, OPEN, Promise, PromiseCheck
 from dpverify.verdicts.audit import audit
@@ -72,6 +72,7 @@ class Settings:
         require.integer(at_least=0, seed=self.seed)
         require.integer(at_least=1, jobs=self.jobs)
         require.open_unit(significance=self.significance)
+        check_backend(self.backend)
         if self.trials is not None:
             require.integer(at_least=1, trials=self.trials)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpverify import Pair, planted, PureDP, Subject
-from dpverify.base.errors import DiscoveryError, ParameterError
+from dpverify.base.errors import DiscoveryError, ParameterError, UsageError
 from dpverify.evidence.promises import BROKEN, KEPT, Outcomes, Promise
 from dpverify.verdicts.discovery import Agenda, discover, matches
 from dpverify.verdicts.suite import run_suite, Settings
@@ -108,11 +108,18 @@ def test_the_most_telling_pair_speaks_for_a_subject():
 
 
 def test_settings_are_checked():
-    for wrong in ({"seed": -1}, {"significance": 0.0}, {"trials": 0}, {"jobs": 0}):
+    for wrong in ({"seed": -1}, {"significance": 0.0}, {"trials": 0}, {"jobs": 0}, {"backend": "spark"}):
         with pytest.raises(ParameterError):
             Settings(**{"seed": 1, **wrong})
     with pytest.raises(ParameterError, match="pairs"):
         subject(pairs=())
+
+
+def test_a_backend_that_is_not_installed_is_refused_before_anything_runs(monkeypatch):
+    monkeypatch.setattr("dpverify.base.executors.find_spec", lambda package: None)
+    with pytest.raises(UsageError, match="not installed") as caught:
+        Settings(seed=1, backend="ray")
+    assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize(
