@@ -2,7 +2,8 @@
 
 Their own futures are used: joblib's ray backend cannot hand out results before all are there, and a run of
 10^9 trials must not queue all its blocks. A cluster that is already running is used; otherwise a local one is
-started at the first call and kept until the process ends, since starting takes seconds.
+started at the first call and kept until the process ends, since starting takes seconds. That the package is
+installed is checked by `executors.check_backend`.
 """
 
 import atexit
@@ -10,8 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, TypeVar
-
-from dpverify.base.errors import UsageError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -21,10 +20,8 @@ IN_FLIGHT = 3  # tasks for each worker that are waiting or running
 
 def over_dask(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> Iterator[Result]:
     """On the active `distributed.Client`, or on `jobs` local processes."""
-    try:
-        from distributed import get_client
-    except ImportError as error:
-        raise _missing("dask", error) from error
+    from distributed import get_client
+
     client: Any
     try:
         client = get_client()  # type: ignore[no-untyped-call, unused-ignore]
@@ -40,10 +37,8 @@ def over_dask(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: i
 
 def over_ray(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> Iterator[Result]:
     """On the running ray cluster, or on a local one with `jobs` processors."""
-    try:
-        import ray
-    except ImportError as error:
-        raise _missing("ray", error) from error
+    import ray
+
     cluster: Any = ray  # partly typed library
     if not cluster.is_initialized():
         cluster.init(num_cpus=jobs, include_dashboard=False, log_to_driver=False, logging_level="error")
@@ -81,7 +76,3 @@ def _local_dask(jobs: int) -> Any:
     atexit.register(cluster.close)
     atexit.register(client.close)
     return client
-
-
-def _missing(backend: str, error: ImportError) -> UsageError:
-    return UsageError(f"backend {backend!r}: needs the package {backend!r} ({error})")
