@@ -93,7 +93,7 @@ def _losses(event: Event, relation: Relation) -> Iterator[tuple[Loss, int]]:
             for size, count in _moved(event.sensitivity, relation):
                 yield BinomialLoss(int(event.trials), float(event.probability), int(size)), count
         case KaryResponse():
-            yield KaryLoss(int(event.k), exact(event.eps)), _uses(event.reports, relation, "a report")
+            yield KaryLoss(eps=exact(event.eps), k=int(event.k)), _uses(event.reports, relation, "a report")
         case PureStep():
             yield ResponseLoss(exact(event.eps)), _uses(event.uses, relation, "a use of a pure step")
         case FiniteLaws():

@@ -59,8 +59,8 @@ class Loss(ABC):
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(Loss):
-    """Lap(b) moved by a b: delta(eps) = 1 - exp((eps - a)/2) for |eps| <= a, and (1 - e^eps)^+ outside."""
+class _PureLoss(Loss):
+    """A loss that reaches `eps` and never exceeds it."""
 
     eps: Fraction
 
@@ -70,6 +70,11 @@ class LaplaceLoss(Loss):
 
     def reach(self) -> float:
         return float_up(self.pure)
+
+
+@dataclass(frozen=True)
+class LaplaceLoss(_PureLoss):
+    """Lap(b) moved by a b: delta(eps) = 1 - exp((eps - a)/2) for |eps| <= a, and (1 - e^eps)^+ outside."""
 
     def profile(self, eps: Array) -> Array:
         a = self.reach()
@@ -78,17 +83,8 @@ class LaplaceLoss(Loss):
 
 
 @dataclass(frozen=True)
-class ResponseLoss(Loss):
+class ResponseLoss(_PureLoss):
     """Any eps-DP step, as randomised response of eps (Kairouz, Oh, Viswanath 2015, Theorem 2.5)."""
-
-    eps: Fraction
-
-    @property
-    def pure(self) -> Fraction:
-        return self.eps
-
-    def reach(self) -> float:
-        return float_up(self.pure)
 
     def profile(self, eps: Array) -> Array:
         a = self.reach()
@@ -97,18 +93,10 @@ class ResponseLoss(Loss):
 
 
 @dataclass(frozen=True)
-class KaryLoss(Loss):
+class KaryLoss(_PureLoss):
     """k-ary randomised response: two outputs with loss +-eps, k - 2 with loss 0."""
 
     k: int
-    eps: Fraction
-
-    @property
-    def pure(self) -> Fraction:
-        return self.eps
-
-    def reach(self) -> float:
-        return float_up(self.pure)
 
     def profile(self, eps: Array) -> Array:
         a = self.reach()
