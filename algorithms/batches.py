@@ -110,7 +110,7 @@ class ShuffledBatches:
         return np.asarray(terms.sum(axis=-1))
 
     def ledger(self, batches: list[tuple[CountLayout, int]]) -> Ledger:
-        """A user is in exactly one of the batches; in it she moves `changed_counters` counters."""
+        """A user is in exactly one of the batches; in it she moves counters as `changed_counters` says."""
         branches = []
         for layout, users in dict.fromkeys(batches):
             noise = self.noise(layout, users)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from audits.papers import SDP_PE, SDP_PE_JOURNAL
-from audits.planted.shuffle import BundledBits, OneNoiseForAll
+from audits.planted.shuffle import BundledBits, OneNoiseForAll, RewardsBothWays
 from dpverify import ApproxDP, Pair, planted, Subject, View
 from dpverify.evidence.promises import BROKEN
 from mechanisms.count_promises import assumption_promise, raw_promise
@@ -100,6 +100,19 @@ calibrated_large = replace(
 )
 
 
+single_tuple = CountLayout(H=4, S=1, A=1, rewards=True)
+nothing = constant(single_tuple, 1000)
+earned = np.zeros((1000, 4))
+earned[0] = 1.0
+single = replace(
+    calibrated,
+    name="calibrated-single-tuple",  # nothing but rewards moves, all in one direction
+    target=Shuffle.calibrated(2.5, 0.02, single_tuple, 1000),
+    claim=Shuffle.calibrated(2.5, 0.02, single_tuple, 1000).claim,
+    pairs=(Pair(replace(nothing, rewards=0 * earned), replace(nothing, rewards=earned), name="all rewards rise"),),
+)
+
+
 def weaker(subject: Subject, noise: NoiseBits) -> Any:
     """The subject's privatizer with other noise on the same claim."""
     return replace(subject.target, noise=noise)
@@ -135,9 +148,11 @@ subjects = [
     replace(printed, name="corrected", target=Shuffle.corrected(EPS, BETA, two_states, 100)),
     calibrated,
     calibrated_large,
+    single,
     planted(printed, "noise-forgotten", weaker(printed, NoiseBits(0)), accounted=False),
     planted(printed, "one-noise-for-all", OneNoiseForAll(printed.target)),
     planted(printed, "bundled-shuffle", _vectors(two_states, printed.pairs[0])),
+    planted(single, "rewards-both-ways", RewardsBothWays.calibrated(2.5, 0.02, single_tuple, 1000), accounted=True),
     planted(
         calibrated_large, "half-the-noise", weaker(calibrated_large, NoiseBits(1, few.probability / 2)), accounted=False
     ),

@@ -4,7 +4,8 @@ Mechanism   n users; counters N_h(s,a), N_h(s,a,s'), R_h(s,a) (binary rewards), 
             each is released by `shuffled_bits` with the same noise, independently. Estimate: sum - n m p.
 Claim       (eps, beta)-SDP for a batch of n users; for all batches, since users are in one batch each.
 Why         replacing a user moves, in every step, one counter of each family down and one up, by 1: 6H
-            counters in all. The papers count H for each family and give a counter (eps/(3H), beta'):
+            counters in all, 3H in each direction. The papers count H for each family and give a counter
+            (eps/(3H), beta'):
 
   conference  beta' = beta            journal  beta' = beta/(HXA)      both: tau = 96 ln(2/beta')/(eps/3H)^2
   corrected   eps/(6H), beta/(6H): basic composition over what really moves, same constant
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.accounting.accountant import delta_upper
-from dpverify.accounting.ledger import Ledger
+from dpverify.accounting.ledger import Direction, Ledger, Shift
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ApproxDP
@@ -57,11 +58,22 @@ class Messages(Enum):
     INTEGERS = "integers"
 
 
-def changed_counters(layout: CountLayout) -> int:
-    """How many counters a replaced user can move: 2H in each family, H rewards only if there is one tuple."""
+def changed_counters(layout: CountLayout) -> tuple[Shift, ...]:
+    """How the counters move when a user is replaced; the mirror image of it is the same.
+
+    In every step her old trajectory leaves one counter of each family (down by at most 1) and the new one
+    enters one (up by at most 1). Where both are the same counter it moves in one direction, or not at all: two
+    different rewards. With a single tuple nothing but the H rewards can move, each in a direction of its own.
+    """
     if layout.S == 1 and layout.choices == 1:
-        return layout.H if layout.rewards else 0
-    return 2 * layout.H * (3 if layout.rewards else 2)
+        return (Shift(1, layout.H),) if layout.rewards else ()
+    each_way = layout.H * (3 if layout.rewards else 2)
+    return Shift(1, each_way, Direction.DOWN), Shift(1, each_way, Direction.UP)
+
+
+def number_of_changed_counters(layout: CountLayout) -> int:
+    """2H in each family; H rewards only, or nothing, if there is one tuple."""
+    return sum(shift.count for shift in changed_counters(layout))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,10 +125,10 @@ class Shuffle:
 
         The account has a floor of some 1e-12 in delta, so RunError for a beta below it.
         """
-        moved = _moved(layout)
+        _moved(layout)
 
         def meets(noise: NoiseBits) -> bool:
-            ledger = counter_ledger(noise, users, moved, "")
+            ledger = counter_ledger(noise, users, changed_counters(layout), "")
             return delta_upper(ledger, eps=eps, relation=Relation.REPLACE_ONE) <= beta
 
         return cls(layout=layout, users=users, eps=eps, beta=beta, noise=smallest_noise(users, meets))
@@ -204,7 +216,7 @@ class Shuffle:
 
 
 def _moved(layout: CountLayout) -> int:
-    moved = changed_counters(layout)
+    moved = number_of_changed_counters(layout)
     if moved == 0:
         raise ParameterError("layout", layout, "with S > 1, A B > 1 or rewards: a single trajectory needs no noise")
     return moved

@@ -104,8 +104,8 @@ class ShuffledSum:
 
     @property
     def ledger(self) -> Ledger:
-        """One binomial release; a replaced user moves it by 1."""
-        return counter_ledger(self.noise, self.users, 1, "shuffled bits of one counter")
+        """One binomial release; a replaced user moves it by 1, up or down."""
+        return counter_ledger(self.noise, self.users, (Shift(1),), "shuffled bits of one counter")
 
     def release(self, data: Bits, *, rng: np.random.Generator, size: int) -> Array:
         """Sums of `size` independent shuffles; no message is materialised."""
@@ -139,15 +139,15 @@ def sum_log_ratio(sums: Array, first: Any, second: Any, trials: int, probability
     return np.where(first == second, 0.0, np.where(first < second, smaller, -smaller))
 
 
-def counter_ledger(noise: NoiseBits, users: int, changed: int, what: str) -> Ledger:
-    """`changed` counters, each with its own shuffle, move by 1 when a user is replaced; no noise is exposure."""
+def counter_ledger(noise: NoiseBits, users: int, changed: tuple[Shift, ...], what: str) -> Ledger:
+    """`changed` counters, each with its own shuffle, move when a user is replaced; no noise is exposure."""
     if not noise.per_user:
         return Ledger(Exposed(what=what))
     return Ledger(
         BinomialNoise(
             trials=noise.total(users),
             probability=noise.probability,
-            sensitivity=Sensitivity(replace=Shift(1, changed)),
+            sensitivity=Sensitivity(replace=changed),
             what=what,
         )
     )

@@ -1,14 +1,19 @@
-"""INCORRECT: shuffled counts with mistakes; releases and log ratios are those of what runs."""
+"""INCORRECT: shuffled counts with mistakes, in the noise or in the ledger; log ratios are those of what runs."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy import special
 
-from dpverify import Pair
+from dpverify import Pair, Relation
+from dpverify.accounting.accountant import delta_upper
+from dpverify.accounting.ledger import Direction, Ledger, Shift
 from dpverify.trials.target import Array
+from mechanisms.counts import CountLayout
 from mechanisms.shuffle import Shuffle
-from mechanisms.shuffled_bits import noisy_sums
+from mechanisms.shuffle_calibration import smallest_noise
+from mechanisms.shuffled_bits import counter_ledger, NoiseBits, noisy_sums
 from mechanisms.trajectories import Trajectories
 
 
@@ -25,6 +30,33 @@ class OneNoiseForAll:
         """+-inf: only the true dataset explains all counters by one noise."""
         first, second = (np.ptp(outputs - _exact_counts(self.shuffle, each), axis=1) == 0 for each in pair)
         return np.where(first == second, 0.0, np.where(first, np.inf, -np.inf))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardsBothWays(Shuffle):
+    """INCORRECT ledger: with a single tuple as many rewards go up as down, as if they had different cells.
+
+    A user whose rewards turn from 0 to 1 moves all H up. Noise calibrated to this ledger is too small, and
+    where each law is impossible under the other too often, no eps is finite at beta.
+    """
+
+    @classmethod
+    def calibrated(cls, eps: float, beta: float, layout: CountLayout, users: int) -> Self:
+        def meets(noise: NoiseBits) -> bool:
+            ledger = cls._stated(noise, layout, users)
+            return delta_upper(ledger, eps=eps, relation=Relation.REPLACE_ONE) <= beta
+
+        return cls(layout=layout, users=users, eps=eps, beta=beta, noise=smallest_noise(users, meets))
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._stated(self.noise, self.layout, self.users)
+
+    @staticmethod
+    def _stated(noise: NoiseBits, layout: CountLayout, users: int) -> Ledger:
+        up = layout.H // 2
+        wrong = Shift(1, up, Direction.UP), Shift(1, layout.H - up, Direction.DOWN)
+        return counter_ledger(noise, users, wrong, "shuffled rewards")
 
 
 @dataclass(frozen=True)

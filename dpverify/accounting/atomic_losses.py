@@ -1,21 +1,24 @@
 """Losses of discrete laws: integer noise and laws that are written down.
 
-A shift by s of integer noise X compares P = law of X with Q = law of X + s. The outputs are listed in a
-window outside which P and Q have mass below TAIL; that mass is charged as infinite loss. Inside the window
-the probabilities are the true ones, not those of a truncated noise.
+A shift by s of integer noise X compares P = law of X with Q = law of X + s: P against Q is the direction UP,
+Q against P is DOWN. The outputs are listed in a window outside which P and Q have mass below TAIL; that mass
+is charged as infinite loss. Inside the window the probabilities are the true ones, not those of a truncated
+noise.
 """
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
 from dpverify.accounting.divergence import laws, max_log_ratio, UNIT
+from dpverify.accounting.ledger import Direction
 from dpverify.accounting.losses import Exact, Loss, TAIL
 
 Array = npt.NDArray[np.float64]
@@ -29,7 +32,7 @@ PMF_ERROR_PER_TRIAL = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class Order:
     """P against Q: probabilities by decreasing loss log p/q, and the mass at infinite loss."""
 
     loss: Array
@@ -39,7 +42,7 @@ class Direction:
     error: float  # relative error of the cumulated masses
 
     @classmethod
-    def of(cls, loss: Array, p: Array, q: Array, *, outside: float = 0.0, error: float = 0.0) -> "Direction":
+    def of(cls, loss: Array, p: Array, q: Array, *, outside: float = 0.0, error: float = 0.0) -> "Order":
         """From the outputs in any order; `error` bounds the relative error of `p` and `q`."""
         finite = np.isfinite(loss)
         order = np.argsort(-loss[finite], kind="stable")
@@ -65,30 +68,57 @@ def _cumulated(masses: Array) -> Array:
     return np.concatenate([[0.0], np.asarray(sums, dtype=np.float64)])
 
 
+Orders = dict[Direction, tuple[Order, ...]]
+
+
 class AtomicLoss(Loss):
     """A loss whose pairs can be listed."""
 
+    direction: Direction | None = None
+
     @abstractmethod
-    def directions(self) -> tuple[Direction, ...]:
-        """Every pair in both orders."""
+    def orders(self) -> Orders:
+        """Every pair in the order of each direction; the same list twice where noise is symmetric."""
 
     def profile(self, eps: Array) -> Array:
-        worst = np.max([each.delta(eps) for each in _listed(self)], axis=0)
+        worst = np.max([each.delta(eps) for each in _listed(self, self.direction)], axis=0)
         return np.asarray(np.clip(worst, 0.0, 1.0), dtype=np.float64)
 
     def reach(self) -> float:
         """Largest finite loss, or the loss beyond which nothing but the infinite mass and TAIL is left."""
-        return max(_reach(each) for each in _listed(self))
+        return max(_reach(each) for each in _listed(self, None))
+
+
+def _listed(loss: AtomicLoss, direction: Direction | None) -> list[Order]:
+    orders = _orders(loss)
+    chosen = Direction if direction is None else (direction,)
+    return list(dict.fromkeys(order for each in chosen for order in orders[each]))
 
 
 @lru_cache(maxsize=64)
-def _listed(loss: AtomicLoss) -> tuple[Direction, ...]:
-    return loss.directions()
+def _orders(loss: AtomicLoss) -> Orders:
+    return loss.orders()
 
 
-def _reach(direction: Direction) -> float:
-    inside = direction.loss[direction.p_above[1:] > TAIL]
+def _reach(order: Order) -> float:
+    inside = order.loss[order.p_above[1:] > TAIL]
     return max(0.0, float(inside[0])) if inside.size else 0.0
+
+
+def _both_ways(order: Order) -> Orders:
+    """Symmetric noise: one order says all."""
+    return {Direction.UP: (order,), Direction.DOWN: (order,)}
+
+
+@dataclass(frozen=True)
+class DirectedLoss(AtomicLoss):
+    """A loss whose two directions differ; without a direction the worse one is charged."""
+
+    direction: Direction | None = field(default=None, kw_only=True)
+
+    @property
+    def mirrored(self) -> Self:
+        return self if self.direction is None else replace(self, direction=self.direction.mirrored)
 
 
 @dataclass(frozen=True)
@@ -102,16 +132,14 @@ class DiscreteLaplaceLoss(AtomicLoss):
     def pure(self) -> Fraction:
         return Fraction(self.shift) / Fraction(self.scale)
 
-    def directions(self) -> tuple[Direction, ...]:
+    def orders(self) -> Orders:
         ratio = math.exp(-1 / self.scale)
         x = np.arange(self.shift + 1, dtype=np.float64)
         # -expm1(-1/b) = 1 - ratio; the two ends gather everything beyond them
         p = -math.expm1(-1 / self.scale) / (1 + ratio) * np.exp(-x / self.scale)
         p[0] = 1 / (1 + ratio)
         p[-1] = math.exp(-self.shift / self.scale) / (1 + ratio)
-        return (
-            Direction.of((self.shift - 2 * x) / self.scale, p, p[::-1], error=PMF_ERROR),
-        )  # symmetric: one direction
+        return _both_ways(Order.of((self.shift - 2 * x) / self.scale, p, p[::-1], error=PMF_ERROR))
 
 
 @dataclass(frozen=True)
@@ -128,24 +156,24 @@ class DiscreteGaussianLoss(AtomicLoss):
     def rho(self) -> Fraction:
         return Fraction(self.shift) ** 2 / (2 * Fraction(self.sigma) ** 2)
 
-    def directions(self) -> tuple[Direction, ...]:
+    def orders(self) -> Orders:
         half = math.ceil(HALF_WIDTH * self.sigma) + 1
         x = np.arange(-half, half + 1, dtype=np.float64)
         weight = np.exp(-((x / self.sigma) ** 2) / 2)
         p = weight / math.fsum(weight)
         loss = (self.shift**2 - 2 * self.shift * x) / (2 * self.sigma**2)
-        return (Direction.of(loss, p, p * np.exp(-loss), outside=TAIL, error=PMF_ERROR),)  # symmetric: one direction
+        return _both_ways(Order.of(loss, p, p * np.exp(-loss), outside=TAIL, error=PMF_ERROR))
 
 
 @dataclass(frozen=True)
-class BinomialLoss(AtomicLoss):
+class BinomialLoss(DirectedLoss):
     """Bin(n, p) moved by s. Not symmetric unless p = 1/2, and s outputs of each law are impossible under the other."""
 
     trials: int
     probability: float
     shift: int
 
-    def directions(self) -> tuple[Direction, ...]:
+    def orders(self) -> Orders:
         n, chance, s = self.trials, self.probability, self.shift
         spread = HALF_WIDTH * math.sqrt(n * chance * (1 - chance)) + 40
         low, high = max(0, math.floor(n * chance - spread)), min(n, math.ceil(n * chance + spread))
@@ -157,15 +185,15 @@ class BinomialLoss(AtomicLoss):
         with np.errstate(divide="ignore"):
             loss = np.log(p) - np.log(q)
         error = PMF_ERROR + PMF_ERROR_PER_TRIAL * n
-        return (
-            Direction.of(loss, p, q, outside=outside, error=error),
-            Direction.of(-loss, q, p, outside=outside, error=error),
-        )
+        return {
+            Direction.UP: (Order.of(loss, p, q, outside=outside, error=error),),
+            Direction.DOWN: (Order.of(-loss, q, p, outside=outside, error=error),),
+        }
 
 
 @dataclass(frozen=True)
-class LawsLoss(AtomicLoss):
-    """Laws that are written down; the floats are the probabilities."""
+class LawsLoss(DirectedLoss):
+    """Laws that are written down; the floats are the probabilities. UP is the first law against the second."""
 
     pairs: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
 
@@ -181,16 +209,17 @@ class LawsLoss(AtomicLoss):
             worst = max(worst, max_log_ratio(p, q), max_log_ratio(q, p))
         return math.inf if worst == math.inf else Fraction(worst)
 
-    def directions(self) -> tuple[Direction, ...]:
-        listed = []
+    def orders(self) -> Orders:
+        up, down = [], []
         for first, second in self.pairs:
             p, q = laws(first, second)
             kept = (p > 0) | (q > 0)
             p, q = p[kept], q[kept]
             with np.errstate(divide="ignore"):
                 loss = np.log(p) - np.log(q)
-            listed += [Direction.of(loss, p, q), Direction.of(-loss, q, p)]
-        return tuple(listed)
+            up.append(Order.of(loss, p, q))
+            down.append(Order.of(-loss, q, p))
+        return {Direction.UP: tuple(up), Direction.DOWN: tuple(down)}
 
 
 def listable(loss: Loss) -> bool:

@@ -37,6 +37,8 @@ def _rows(event: Event, relation: Relation) -> list[Row]:
             moves = _moves(value, relation)
         elif isinstance(event, FiniteLaws) and field.name == "pairs":
             words.append(f"{len(value)} pairs of laws on {max((len(p) for p, _ in value), default=0)} outputs")
+        elif field.name == "directed":
+            words += ["in one direction"] if value else []
         elif field.name not in ("what", "relation"):
             words.append(f"{field.name} = {_word(value)}")
     return [(type(event).__name__, event.what or "-", ", ".join(words) or "-", moves)]
@@ -50,7 +52,8 @@ def _moves(sensitivity: Sensitivity, relation: Relation) -> str:
 
 
 def _shift(shift: Shift) -> str:
-    return f"{shift.size:g}" if shift.count == 1 else f"{shift.count:,} coordinates by {shift.size:g}"
+    way = f" {shift.direction.value}" if shift.direction else ""
+    return f"{shift.size:g}{way}" if shift.count == 1 else f"{shift.count:,} coordinates{way} by {shift.size:g}"
 
 
 def _word(value: Any) -> str:

@@ -1,4 +1,14 @@
-"""Ledger -> losses: every event becomes losses of independent coordinates, under one relation."""
+"""Ledger -> losses: every event becomes losses of independent coordinates, under one relation.
+
+Both orders of a pair of neighbours must be covered: Pr[M(D) in E] <= e^eps Pr[M(D') in E] + delta and the same
+with D and D' exchanged. A ledger states its directions in one of the two orders. In that order a coordinate
+that goes UP compares X with X + s, one that goes DOWN compares X with X - s; exchanged, they compare X + s
+with X and X - s with X, which are the same comparisons the other way round (subtract what both are shifted
+by). So every ordered pair of neighbours meets the stated pattern or its mirror image, and there is no third
+possibility: the two are alternatives, and the worse one is charged. k coordinates up and k down of the same
+noise are their own mirror image. A move by less than stated, in the stated direction, is dominated by the
+full one (see `losses`). A coordinate without a direction has the worse of both in either alternative.
+"""
 
 import itertools
 import math
@@ -10,6 +20,7 @@ from functools import lru_cache
 from dpverify.accounting.atomic_losses import BinomialLoss, DiscreteGaussianLoss, DiscreteLaplaceLoss, LawsLoss
 from dpverify.accounting.ledger import (
     BinomialNoise,
+    Direction,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Disjoint,
@@ -22,6 +33,7 @@ from dpverify.accounting.ledger import (
     Ledger,
     PureStep,
     Sensitivity,
+    Shift,
 )
 from dpverify.accounting.losses import GaussianLoss, KaryLoss, LaplaceLoss, Loss, ResponseLoss, RevealedLoss
 from dpverify.base.errors import AccountingError
@@ -35,10 +47,16 @@ Losses = tuple[tuple[Loss, int], ...]  # (loss, how many coordinates have it), i
 def alternatives(ledger: Ledger, relation: Relation) -> tuple[Losses, ...]:
     """The compositions that a changed user may meet: one for each choice of a branch in every `Disjoint`.
 
-    Equal ones are listed once, all Gaussians of a composition are one Gaussian, and the order of events is
-    forgotten. AccountingError when more than 256 choices are left.
+    Each comes with its mirror image, where the two datasets change places. Equal ones are listed once, all
+    Gaussians of a composition are one Gaussian, and the order of events is forgotten. AccountingError when
+    more than 256 choices are left.
     """
-    return tuple(sorted({_gathered(choice) for choice in _choices(ledger, relation)}, key=repr))
+    choices = _choices(ledger, relation)
+    return tuple(sorted({each for choice in choices for each in (choice, _mirrored(choice))}, key=repr))
+
+
+def _mirrored(losses: Losses) -> Losses:
+    return _gathered([(loss.mirrored, count) for loss, count in losses])
 
 
 def _choices(ledger: Ledger, relation: Relation) -> set[tuple[tuple[Loss, int], ...]]:
@@ -90,8 +108,9 @@ def _losses(event: Event, relation: Relation) -> Iterator[tuple[Loss, int]]:
             for size, count in _moved(event.sensitivity, relation):
                 yield DiscreteGaussianLoss(float(event.sigma), int(size)), count
         case BinomialNoise():
-            for size, count in _moved(event.sensitivity, relation):
-                yield BinomialLoss(int(event.trials), float(event.probability), int(size)), count
+            for shift in event.sensitivity.under(relation):
+                if shift.size:
+                    yield _binomial(event, shift), int(shift.count)
         case KaryResponse():
             yield KaryLoss(eps=exact(event.eps), k=int(event.k)), _uses(event.reports, relation, "a report")
         case PureStep():
@@ -100,11 +119,17 @@ def _losses(event: Event, relation: Relation) -> Iterator[tuple[Loss, int]]:
             if event.relation is not relation:
                 raise AccountingError(f"the laws of {event.what!r} are stated under {event.relation}, not {relation}")
             if event.pairs:
-                yield LawsLoss(event.pairs), 1
+                yield LawsLoss(event.pairs, direction=Direction.UP if event.directed else None), 1
         case Exposed():
             yield RevealedLoss(), 1
         case _:
             raise AccountingError(f"no account of {type(event).__name__} is known")
+
+
+def _binomial(event: BinomialNoise, shift: Shift) -> BinomialLoss:
+    # fair bits are symmetric: one loss for all directions
+    direction = None if event.probability == 0.5 else shift.direction
+    return BinomialLoss(int(event.trials), float(event.probability), int(shift.size), direction=direction)
 
 
 def _moved(sensitivity: Sensitivity, relation: Relation) -> Iterator[tuple[Fraction, int]]:
@@ -116,8 +141,8 @@ def _moved(sensitivity: Sensitivity, relation: Relation) -> Iterator[tuple[Fract
 def _uses(sensitivity: Sensitivity, relation: Relation, what: str) -> int:
     shifts = [shift for shift in sensitivity.under(relation) if shift.size]
     for shift in shifts:
-        if shift.size != 1:
-            raise AccountingError(f"a shift of size {shift.size!r}: {what} is reached or not, its size must be 1")
+        if shift.size != 1 or shift.direction is not None:
+            raise AccountingError(f"{shift!r}: {what} is reached or not, its size must be 1 and it has no direction")
     return sum(int(shift.count) for shift in shifts)
 
 

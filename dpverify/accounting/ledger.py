@@ -7,26 +7,48 @@ new behaviour gets a new class.
 A `Shift(size, count)` reads: `count` independently noised coordinates move by at most `size` each. Several
 shifts in a tuple add up. `Sensitivity` gives the shifts for each relation; a relation it does not know is
 an error, never a guess.
+
+A shift may say in which direction its coordinates move. Neighbouring is symmetric, so a pair of datasets has
+two orders, and what goes up in one goes down in the other. The stated directions are those of one of the two
+orders, *the same order for the whole ledger*: two events that are UP rise together or fall together. State
+directions only where that holds for every pair of neighbours and whatever was released before; without one
+(the default) each coordinate is charged its worse direction. Directions cost nothing where noise is symmetric.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from dpverify.base import require
 from dpverify.base.errors import AccountingError, ParameterError
 from dpverify.claims.neighbours import Relation
 
 
+class Direction(Enum):
+    """Where a coordinate goes from the first dataset to the second, in one order for the whole ledger."""
+
+    UP = "up"
+    DOWN = "down"
+
+    @property
+    def mirrored(self) -> "Direction":
+        """The direction in the other order."""
+        return Direction.DOWN if self is Direction.UP else Direction.UP
+
+
 @dataclass(frozen=True)
 class Shift:
-    """`count` coordinates, each with noise of its own, move by at most `size` each."""
+    """`count` coordinates, each with noise of its own, move by at most `size` each; None = either way."""
 
     size: float
     count: int = 1
+    direction: Direction | None = None
 
     def __post_init__(self) -> None:
         require.non_negative(size=self.size)
         require.integer(at_least=0, count=self.count)
+        if self.direction is not None:
+            require.member(Direction, direction=self.direction)
 
 
 @dataclass(frozen=True, init=False)
@@ -34,7 +56,7 @@ class Sensitivity:
     """Worst-case movement of the noised coordinates, per relation; None = not stated.
 
     >>> Sensitivity(replace=Shift(1, 4), add_remove=Shift(1, 2)).under(Relation.REPLACE_ONE)
-    (Shift(size=1, count=4),)
+    (Shift(size=1, count=4, direction=None),)
     """
 
     replace: tuple[Shift, ...] | None
@@ -123,7 +145,10 @@ class DiscreteGaussianNoise(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class BinomialNoise(Event):
-    """Bin(trials, probability) added to an integer: the sum of shuffled noise bits."""
+    """Bin(trials, probability) added to an integer: the sum of shuffled noise bits.
+
+    Not symmetric unless the probability is 1/2: composed coordinates cost less when their directions are known.
+    """
 
     trials: int
     probability: float
@@ -156,11 +181,13 @@ class FiniteLaws(Event):
     """A mechanism with finitely many outputs, given by its law on each dataset of every neighbouring pair.
 
     `pairs` lists (p, q), two probability vectors over the same outputs, for every pair of neighbours under
-    `relation` (both orders are considered). They need not be few, but they must be all.
+    `relation` (both orders are considered). They need not be few, but they must be all. `directed` says that
+    the first laws all belong to one of the two datasets, in the order that is common to the whole ledger.
     """
 
     pairs: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
     relation: Relation
+    directed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

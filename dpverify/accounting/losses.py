@@ -1,16 +1,16 @@
 """What one noised coordinate costs: the dominating pair of each noise family.
 
-Each loss answers, for its worst neighbouring pair and for both directions at once:
+Each loss answers, for its worst neighbouring pair and for its direction (both at once where it has none):
 
     pure      largest log ratio, an exact fraction (inf where there is none)
     rho       its zCDP parameter, an exact fraction (inf where none is known)
     reach()   a loss beyond which `profile` is below TAIL
     profile() delta(eps) on a vector of real eps, negative ones included
 
-A profile is the maximum over pairs and directions. A maximum of convex functions of e^eps is convex, so it
-is itself the profile of a dominating pair, and dominating pairs compose under adaptivity (Zhu, Dong, Wang
-2022, Theorem 10 and Proposition 9). That is why what `pld` computes from these profiles is an upper bound,
-whatever the directions in which the coordinates of a composition move.
+A profile is the maximum over pairs and, without a direction, over directions. A maximum of convex functions
+of e^eps is convex, so it is itself the profile of a dominating pair, and dominating pairs compose under
+adaptivity (Zhu, Dong, Wang 2022, Theorem 10 and Proposition 9). That is why what `pld` computes from these
+profiles is an upper bound, whatever the directions in which coordinates without a stated one move.
 
 A smaller shift is dominated by the full one: every noise here is log-concave, so the likelihood ratio of a
 shift is monotone, the best tests are thresholds, and their power grows with the shift.
@@ -49,13 +49,18 @@ class Loss(ABC):
         pure = self.pure
         return pure_to_zcdp(pure) if isinstance(pure, Fraction) else math.inf
 
+    @property
+    def mirrored(self) -> "Loss":
+        """The loss of the same coordinate when the two datasets change places; itself unless it has a direction."""
+        return self
+
     @abstractmethod
     def reach(self) -> float:
-        """A loss beyond which `profile` is at most TAIL, or the largest loss there is."""
+        """A loss beyond which `profile` is at most TAIL, or the largest loss there is; that of the mirror, too."""
 
     @abstractmethod
     def profile(self, eps: Array) -> Array:
-        """delta(eps), shape of eps: the larger of the two directions."""
+        """delta(eps), shape of eps: of the stated direction, else the larger of the two."""
 
 
 @dataclass(frozen=True)

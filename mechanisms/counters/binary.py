@@ -17,7 +17,7 @@ Views       "outputs": the prefix counts B(t).  "nodes": the noisy nodes (white 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -191,7 +191,7 @@ def times(changed: Sensitivity, nodes: int) -> Sensitivity:
     """`changed` coordinates, each of them noised in `nodes` nodes."""
 
     def in_all(shifts: tuple[Shift, ...] | None) -> tuple[Shift, ...] | None:
-        return None if shifts is None else tuple(Shift(each.size, each.count * nodes) for each in shifts)
+        return None if shifts is None else tuple(replace(each, count=each.count * nodes) for each in shifts)
 
     return Sensitivity(replace=in_all(changed.replace), add_remove=in_all(changed.add_remove))
 

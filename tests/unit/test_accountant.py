@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpverify.accounting.accountant import account, delta_upper, eps_upper, meets, mu_upper, pure_eps, rho_upper
+from dpverify.accounting.describe import rows
 from dpverify.accounting.divergence import delta_at, eps_at
 from dpverify.accounting.ledger import (
     BinomialNoise,
+    Direction,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Disjoint,
@@ -204,6 +207,90 @@ def test_skew_binomials_bound_every_pattern_of_directions(trials, probability):
             p, q = product([up[way] for way in pattern]), product([up[1 - way] for way in pattern])
             worst = max(worst, delta_at(p / p.sum(), q / q.sum(), eps))
         assert worst - 1e-12 <= delta_upper(three, eps=eps, relation=R) <= 1.25 * worst
+
+
+PATTERNS = [("up",), ("up", "down"), ("up", "up", "up"), ("up", "down", "down")]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize(("trials", "probability"), [(25, 0.1), (30, 0.3), (12, 0.8)])
+def test_skew_binomials_with_directions_are_their_enumerated_laws(trials, probability, pattern):
+    """Both orders of the pair of datasets, and no more than the stated pattern of directions."""
+    k = np.arange(trials + 2)
+    low, high = stats.binom.pmf(k, trials, probability), stats.binom.pmf(k - 1, trials, probability)
+    p = product([low if way == "up" else high for way in pattern])
+    q = product([high if way == "up" else low for way in pattern])
+    events = [
+        BinomialNoise(
+            trials=trials, probability=probability, sensitivity=Sensitivity(replace=Shift(1, 1, Direction(way)))
+        )
+        for way in pattern
+    ]
+    assert_upper_and_within_one_percent(Ledger(*events), p, q, deltas=(0.01, 0.05, 0.3))
+    mirrored = [
+        BinomialNoise(
+            trials=trials,
+            probability=probability,
+            sensitivity=Sensitivity(replace=Shift(1, 1, Direction(way).mirrored)),
+        )
+        for way in pattern
+    ]
+    whole = BinomialNoise(
+        trials=trials,
+        probability=probability,
+        sensitivity=Sensitivity(
+            replace=[Shift(1, pattern.count(way.value), way) for way in Direction if way.value in pattern]
+        ),
+    )
+    unknown = Ledger(binomial(trials, probability, len(pattern)))
+    for delta in (0.01, 0.3):
+        stated = account(Ledger(*events), delta=delta)
+        assert stated == account(Ledger(*mirrored), delta=delta) == account(Ledger(whole), delta=delta)
+        assert stated <= account(unknown, delta=delta)
+
+
+def test_directions_are_common_to_the_ledger_and_inside_a_branch():
+    """Two events that are both UP are not one up and one down; a branch is mirrored with what it is composed with."""
+
+    def skew(way):
+        return BinomialNoise(trials=60, probability=0.1, sensitivity=Sensitivity(replace=Shift(1, 1, way)))
+
+    up, down = skew(Direction.UP), skew(Direction.DOWN)
+    same, opposed = account(Ledger(up, up), delta=0.01), account(Ledger(up, down), delta=0.01)
+    assert same > 1.05 * opposed
+    assert account(Ledger(up, Disjoint(branches=(Ledger(up), Ledger(down)))), delta=0.01) == same
+    assert account(Ledger(up, Disjoint(branches=(Ledger(down),))), delta=0.01) == opposed
+
+
+def test_directions_cost_nothing_where_noise_is_symmetric():
+    for event in (laplace, gaussian):
+        stated = replace(event(2.0), sensitivity=Sensitivity(replace=[Shift(1, 1, way) for way in Direction]))
+        assert account(Ledger(stated), delta=1e-3) == account(Ledger(event(2.0, 1, 2)), delta=1e-3)
+    fair = BinomialNoise(
+        trials=50, probability=0.5, sensitivity=Sensitivity(replace=[Shift(1, 1, way) for way in Direction])
+    )
+    assert account(Ledger(fair), delta=1e-3) == account(Ledger(binomial(50, 0.5, 2)), delta=1e-3)
+
+
+def test_directions_are_said_in_words():
+    noise = BinomialNoise(
+        trials=9,
+        probability=0.1,
+        sensitivity=Sensitivity(replace=[Shift(1, 3, Direction.DOWN), Shift(2, 1, Direction.UP)]),
+    )
+    law = FiniteLaws(pairs=(((0.5, 0.5), (0.4, 0.6)),), relation=R, directed=True)
+    first, second = rows(Ledger(noise, law), R)
+    assert first[-1] == "3 coordinates down by 1, 2 up"
+    assert second[3] == "1 pairs of laws on 2 outputs, in one direction"
+
+
+def test_laws_with_a_direction_are_enumerated():
+    """The same two laws three times, the first always those of the same dataset."""
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.5, 0.3])
+    law = FiniteLaws(pairs=((tuple(p), tuple(q)),), relation=R, directed=True)
+    assert_upper_and_within_one_percent(Ledger(law, law, law), product([p] * 3), product([q] * 3))
+    back = FiniteLaws(pairs=((tuple(q), tuple(p)),), relation=R, directed=True)
+    assert_upper_and_within_one_percent(Ledger(law, back, law), product([p, q, p]), product([q, p, q]))
 
 
 def test_two_steps_of_skew_laws_bound_an_adaptive_adversary():
@@ -464,6 +551,10 @@ def test_events_that_cannot_be_accounted():
         account(Ledger(Unknown()))
     with pytest.raises(AccountingError, match="size must be 1"):
         account(Ledger(PureStep(eps=1.0, uses=moved(2))))
+    with pytest.raises(AccountingError, match="no direction"):
+        account(Ledger(KaryResponse(k=2, eps=1.0, reports=Sensitivity(replace=Shift(1, 1, Direction.UP)))))
+    with pytest.raises(ParameterError, match="direction"):
+        Shift(1, 1, "up")
     with pytest.raises(ParameterError, match="tuples"):
         account(Ledger(FiniteLaws(pairs=(([0.5, 0.5], [0.4, 0.6]),), relation=R)))
     bad = FiniteLaws(pairs=(((0.5, 0.6), (0.5, 0.5)),), relation=R)

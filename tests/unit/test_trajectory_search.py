@@ -24,7 +24,7 @@ from mechanisms.central import Central
 from mechanisms.counts import CountLayout
 from mechanisms.local import Local
 from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
-from mechanisms.shuffle import changed_counters, Shuffle
+from mechanisms.shuffle import number_of_changed_counters, Shuffle
 from mechanisms.shuffled_bits import NoiseBits
 from mechanisms.trajectory_pairs import absence, constant, worst_replacement
 from mechanisms.trajectory_search import coarse_pairs, trajectory_move
@@ -87,7 +87,7 @@ def test_the_search_arrives_at_the_worst_replacement(name):
     found = found_by_search(name)
     assert found.verified
     assert found.first.differences(found.second) == Difference(replaced=1)
-    assert changed_cells(found, SMALL) == changed_cells(worst, SMALL) == changed_counters(SMALL)
+    assert changed_cells(found, SMALL) == changed_cells(worst, SMALL) == number_of_changed_counters(SMALL)
 
 
 @pytest.mark.parametrize("name", ["local", "laplace"])
@@ -209,10 +209,10 @@ def test_rewards_need_both_trajectories_to_move():
     # from rewards 0, replacing the second trajectory alone changes one reward cell a step; moving the first as well
     # reaches two, so the search space of the move is larger than the replacements of a constant dataset
     worst = worst_replacement(constant(REWARDED, 2), 0)
-    assert changed_cells(worst, REWARDED) == 10 < changed_counters(REWARDED) == 12
+    assert changed_cells(worst, REWARDED) == 10 < number_of_changed_counters(REWARDED) == 12
     rng, pair, best = np.random.default_rng(3), coarse(REWARDED, 2), -math.inf
     for _ in range(300):  # hill climbing on the exact number of cells
         moved = trajectory_move(pair, rng)
         if changed_cells(moved, REWARDED) >= best:
             pair, best = moved, changed_cells(moved, REWARDED)
-    assert best == changed_counters(REWARDED)
+    assert best == number_of_changed_counters(REWARDED)
