@@ -42,6 +42,7 @@ from mechanisms.shuffled_bits import (
     NoiseBits,
     noisy_sums,
     PAPER_CONSTANT,
+    Patterns,
     sum_log_ratio,
     threshold,
 )
@@ -49,6 +50,8 @@ from mechanisms.shuffled_integers import histogram_log_ratio, histograms, intege
 from mechanisms.trajectories import Trajectories
 
 Array = npt.NDArray[Any]
+
+_MOST_PATTERNS = 32
 
 
 class Messages(Enum):
@@ -58,22 +61,28 @@ class Messages(Enum):
     INTEGERS = "integers"
 
 
-def changed_counters(layout: CountLayout) -> tuple[Shift, ...]:
-    """How the counters move when a user is replaced; the mirror image of it is the same.
+def changed_counters(layout: CountLayout) -> Patterns:
+    """How the counters of a batch may move when a user is replaced: one of these patterns.
 
     In every step her old trajectory leaves one counter of each family (down by at most 1) and the new one
     enters one (up by at most 1). Where both are the same counter it moves in one direction, or not at all: two
-    different rewards. With a single tuple nothing but the H rewards can move, each in a direction of its own.
+    different rewards. With a single tuple nothing but the H rewards can move, any number of them up and the
+    others down; for more than 32 patterns each is charged its worse direction.
     """
+    H = layout.H
     if layout.S == 1 and layout.choices == 1:
-        return (Shift(1, layout.H),) if layout.rewards else ()
-    each_way = layout.H * (3 if layout.rewards else 2)
-    return Shift(1, each_way, Direction.DOWN), Shift(1, each_way, Direction.UP)
+        if not layout.rewards:
+            return ((),)
+        if H + 1 > _MOST_PATTERNS:
+            return ((Shift(1, H),),)
+        return tuple((Shift(1, H - up, Direction.DOWN), Shift(1, up, Direction.UP)) for up in range(H + 1))
+    each_way = H * (3 if layout.rewards else 2)
+    return ((Shift(1, each_way, Direction.DOWN), Shift(1, each_way, Direction.UP)),)
 
 
 def number_of_changed_counters(layout: CountLayout) -> int:
     """2H in each family; H rewards only, or nothing, if there is one tuple."""
-    return sum(shift.count for shift in changed_counters(layout))
+    return sum(shift.count for shift in changed_counters(layout)[0])
 
 
 @dataclass(frozen=True, kw_only=True)

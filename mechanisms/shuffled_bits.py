@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import BinomialNoise, Exposed, Ledger, Sensitivity, Shift
+from dpverify.accounting.ledger import BinomialNoise, Exposed, Ledger, OneOf, Sensitivity, Shift
 from dpverify.base import require
 from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.base.rounding import div_up
 from dpverify.claims.neighbours import Difference, Pair
 
 Array = npt.NDArray[Any]
+Patterns = tuple[tuple[Shift, ...], ...]  # which counters may move together, and in which direction
 
 PAPER_CONSTANT = 96.0  # c of tau = c ln(2/beta)/eps^2; the conference paper prints it, the journal hides it in O(.)
 
@@ -105,7 +106,7 @@ class ShuffledSum:
     @property
     def ledger(self) -> Ledger:
         """One binomial release; a replaced user moves it by 1, up or down."""
-        return counter_ledger(self.noise, self.users, (Shift(1),), "shuffled bits of one counter")
+        return counter_ledger(self.noise, self.users, ((Shift(1),),), "shuffled bits of one counter")
 
     def release(self, data: Bits, *, rng: np.random.Generator, size: int) -> Array:
         """Sums of `size` independent shuffles; no message is materialised."""
@@ -139,18 +140,17 @@ def sum_log_ratio(sums: Array, first: Any, second: Any, trials: int, probability
     return np.where(first == second, 0.0, np.where(first < second, smaller, -smaller))
 
 
-def counter_ledger(noise: NoiseBits, users: int, changed: tuple[Shift, ...], what: str) -> Ledger:
-    """`changed` counters, each with its own shuffle, move when a user is replaced; no noise is exposure."""
+def counter_ledger(noise: NoiseBits, users: int, patterns: Patterns, what: str) -> Ledger:
+    """Counters, each with its own shuffle, move in one of `patterns` when a user is replaced; no noise is exposure."""
     if not noise.per_user:
         return Ledger(Exposed(what=what))
-    return Ledger(
-        BinomialNoise(
-            trials=noise.total(users),
-            probability=noise.probability,
-            sensitivity=Sensitivity(replace=changed),
-            what=what,
-        )
-    )
+
+    def of(changed: tuple[Shift, ...]) -> Ledger:
+        moves = Sensitivity(replace=changed)
+        trials, probability = noise.total(users), noise.probability
+        return Ledger(BinomialNoise(trials=trials, probability=probability, sensitivity=moves, what=what))
+
+    return of(patterns[0]) if len(patterns) == 1 else Ledger(OneOf(branches=tuple(map(of, patterns))))
 
 
 def check_users(data: Bits, users: int) -> None:

@@ -56,7 +56,7 @@ class RewardsBothWays(Shuffle):
     def _stated(noise: NoiseBits, layout: CountLayout, users: int) -> Ledger:
         up = layout.H // 2
         wrong = Shift(1, up, Direction.UP), Shift(1, layout.H - up, Direction.DOWN)
-        return counter_ledger(noise, users, wrong, "shuffled rewards")
+        return counter_ledger(noise, users, (wrong,), "shuffled rewards")
 
 
 @dataclass(frozen=True)

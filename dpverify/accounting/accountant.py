@@ -1,7 +1,8 @@
 """Ledger -> parameters. Every number is an upper bound, and a proof given the ledger.
 
-A changed user meets one alternative (one branch of each `Disjoint`); the worst alternative is charged. For
-each alternative the smallest of several valid bounds on delta(eps) is taken:
+A changed user meets one alternative (one branch of each `OneOf`, in the stated directions or all of them
+mirrored); the worst alternative is charged. For each alternative the smallest of several valid bounds on
+delta(eps) is taken:
 
     one Laplace, response, k-ary, discrete or listed loss, or any number of Gaussians: its own profile
     sums of pure losses                          `profiles.response_delta` of the exact sum
@@ -35,7 +36,7 @@ MOST_RHO = 10**6  # beyond it zCDP proves nothing at any eps that is searched
 
 
 def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.REPLACE_ONE) -> float:
-    """Upper bound on eps at `delta`, of a ledger or of anything that has one as `.ledger`.
+    """Upper bound on eps at `delta`, of a ledger, of anything that has one as `.ledger`, or of a `Subject`.
 
     >>> from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
     >>> account(Ledger(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1.0))))
@@ -48,13 +49,15 @@ def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.R
 
 
 def ledger_of(subject: Any) -> Ledger:
-    """The ledger itself or the subject's `.ledger`."""
+    """The ledger itself or the subject's `.ledger`; where that is None, the one of its `.target`, as in an audit."""
     if isinstance(subject, Ledger):
         return subject
     kind = type(subject).__name__
     if isinstance(subject, type) or not hasattr(subject, "ledger"):
         raise UsageError(f"a {kind} cannot be accounted: it is no Ledger and has no attribute `ledger`")
     ledger = subject.ledger
+    if ledger is None:
+        ledger = getattr(getattr(subject, "target", None), "ledger", None)
     if ledger is None:
         raise AccountingError(f"this {kind} states no ledger (its `ledger` is None)")
     if not isinstance(ledger, Ledger):

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import fields
 from typing import Any
 
-from dpverify.accounting.ledger import Disjoint, Event, FiniteLaws, Ledger, Sensitivity, Shift
+from dpverify.accounting.ledger import Disjoint, Event, FiniteLaws, Ledger, OneOf, Sensitivity, Shift
 from dpverify.claims.neighbours import Relation
 
 COLUMNS = ("times", "event", "quantity", "parameters", "moves by")
@@ -24,11 +24,10 @@ def rows(ledger: Ledger, relation: Relation) -> tuple[Row, ...]:
 
 
 def _rows(event: Event, relation: Relation) -> list[Row]:
-    if isinstance(event, Disjoint):
+    if isinstance(event, OneOf):
         inner = [row[1:] for branch in event.branches for row in rows(branch, relation)]
-        return [
-            (f"{row[0]} (in one of {len(event.branches)} disjoint groups)", *row[1:]) for row in dict.fromkeys(inner)
-        ]
+        kind = "disjoint groups" if isinstance(event, Disjoint) else "patterns"
+        return [(f"{row[0]} (in one of {len(event.branches)} {kind})", *row[1:]) for row in dict.fromkeys(inner)]
     moves = "-"
     words = []
     for field in fields(event):
@@ -48,7 +47,7 @@ def _moves(sensitivity: Sensitivity, relation: Relation) -> str:
     shifts = sensitivity.replace if relation is Relation.REPLACE_ONE else sensitivity.add_remove
     if shifts is None:
         return f"not stated under {relation}"
-    return ", ".join(_shift(shift) for shift in shifts) or "nothing"
+    return ", ".join(_shift(shift) for shift in shifts if shift.count) or "nothing"
 
 
 def _shift(shift: Shift) -> str:

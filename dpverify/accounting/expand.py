@@ -23,7 +23,6 @@ from dpverify.accounting.ledger import (
     Direction,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
-    Disjoint,
     Event,
     Exposed,
     FiniteLaws,
@@ -31,6 +30,7 @@ from dpverify.accounting.ledger import (
     KaryResponse,
     LaplaceNoise,
     Ledger,
+    OneOf,
     PureStep,
     Sensitivity,
     Shift,
@@ -45,7 +45,7 @@ Losses = tuple[tuple[Loss, int], ...]  # (loss, how many coordinates have it), i
 
 @lru_cache(maxsize=1024)
 def alternatives(ledger: Ledger, relation: Relation) -> tuple[Losses, ...]:
-    """The compositions that a changed user may meet: one for each choice of a branch in every `Disjoint`.
+    """The compositions that a changed user may meet: one for each choice of a branch in every `OneOf`.
 
     Each comes with its mirror image, where the two datasets change places. Equal ones are listed once, all
     Gaussians of a composition are one Gaussian, and the order of events is forgotten. AccountingError when
@@ -63,7 +63,7 @@ def _choices(ledger: Ledger, relation: Relation) -> set[tuple[tuple[Loss, int], 
     options: list[set[tuple[tuple[Loss, int], ...]]] = []
     fixed: list[tuple[Loss, int]] = []
     for event in ledger.events:
-        if isinstance(event, Disjoint):
+        if isinstance(event, OneOf):
             options.append(set().union(*(_choices(branch, relation) for branch in event.branches)))
         else:
             fixed += event_losses(event, relation)
@@ -89,7 +89,7 @@ def _gathered(losses: "list[tuple[Loss, int]] | Losses") -> Losses:
 
 
 def event_losses(event: Event, relation: Relation) -> list[tuple[Loss, int]]:
-    """Losses of one event that is not a `Disjoint`; nothing for coordinates that do not move."""
+    """Losses of one event that is not a `OneOf`; nothing for coordinates that do not move."""
     return [(loss, count) for loss, count in _losses(event, relation) if count]
 
 

@@ -207,14 +207,19 @@ class Exposed(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disjoint(Event):
-    """Ledgers over disjoint sets of users: a changed user is in exactly one of them (parallel composition)."""
+class OneOf(Event):
+    """Every pair of neighbours meets one of these ledgers: which one depends on the pair, never on what is released."""
 
     branches: "tuple[Ledger, ...]"
 
     def __post_init__(self) -> None:
         if not self.branches:
             raise ParameterError("branches", self.branches, "at least one ledger")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disjoint(OneOf):
+    """Ledgers over disjoint sets of users: a changed user is in exactly one of them (parallel composition)."""
 
 
 @dataclass(frozen=True, init=False)

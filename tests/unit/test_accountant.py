@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpverify import Pair, Subject
 from dpverify.accounting.accountant import account, delta_upper, eps_upper, meets, mu_upper, pure_eps, rho_upper
 from dpverify.accounting.describe import rows
 from dpverify.accounting.divergence import delta_at, eps_at
@@ -541,6 +542,15 @@ def test_what_has_no_ledger_is_refused_in_one_line():
             account(subject)
         assert "\n" not in str(caught.value)
     assert account(SimpleNamespace(ledger=Ledger(laplace(2.0)))) == 0.5
+
+
+def test_the_ledger_of_a_subject_is_its_own_or_that_of_its_target():
+    target = SimpleNamespace(ledger=Ledger(laplace(2.0)), release=None)
+    subject = Subject(name="s", target=target, claim=PureDP(1.0), pairs=(Pair(0, 1),))
+    assert account(subject) == 0.5
+    assert account(replace(subject, ledger=Ledger(laplace(4.0)))) == 0.25
+    with pytest.raises(AccountingError, match="no ledger"):
+        account(replace(subject, target=print))
 
 
 def test_events_that_cannot_be_accounted():

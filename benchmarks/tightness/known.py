@@ -1,0 +1,197 @@
+"""Which subjects have a known law, and what it is; for the others the reason.
+
+The pair is that of the subject, or a worse one where that is easy to write down. The account is about all pairs of
+neighbours, so the exact eps of *some* pair that comes within 1 % of it shows that the account is tight.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from algorithms.apvi import DPAPVI, PolicyView
+from algorithms.batch_transcripts import BatchTranscript
+from algorithms.game_transcripts import GameActions, GameTranscript
+from algorithms.transcripts import Actions, Transcript
+from algorithms.vapvi_transcripts import StatisticsView
+from audits.planted.online import UnfedRewards
+from benchmarks.tightness import linear, selections, shuffles
+from benchmarks.tightness.laws import GaussianShift, Impossible, laplace, Law, listed
+from benchmarks.tightness.pairs import pairs_of
+from benchmarks.tightness.silent import ratio_at_the_truth
+from dpverify import Pair, Relation, Subject
+from dpverify.base.seeding import Stage, stream
+from mechanisms.central import Central
+from mechanisms.counters import BinaryCounter, BufferedCounter, HonakerCounter, SingleNoiseCounter, ToeplitzCounter
+from mechanisms.counters import noise as noises
+from mechanisms.discrete_gaussian import DiscreteGaussian
+from mechanisms.discrete_laplace import DiscreteLaplace
+from mechanisms.exponential import Exponential
+from mechanisms.gaussian import Gaussian
+from mechanisms.laplace import Laplace
+from mechanisms.local import Local
+from mechanisms.no_privacy import NoPrivacy
+from mechanisms.noisy_max import NoisyMax
+from mechanisms.offline_linear import OfflineLinear
+from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
+from mechanisms.processed import Processed
+from mechanisms.randomised_response import RandomisedResponse
+from mechanisms.shuffle import Shuffle
+from mechanisms.shuffled_bits import ShuffledSum
+from mechanisms.shuffled_integers import ShuffledIntegers
+from mechanisms.sparse_vector import SparseVector
+from mechanisms.trajectory_pairs import absence, constant, worst_replacement
+
+REPLACE = Relation.REPLACE_ONE
+NO_LEDGER = "no ledger"
+PLANTED = "planted: the ledger is that of the mechanism it pretends to be"
+FUNCTION = "a function of noisy counts: its own law is not listed, the account is that of the counts"
+
+
+def why_not(subject: Subject) -> str:
+    """Why no law is known; empty where one is."""
+    target = subject.target
+    if subject.ledger is None and getattr(target, "ledger", None) is None:
+        return NO_LEDGER
+    if subject.planted and any(type(each).__module__.startswith("audits.planted") for each in _with_inner(target)):
+        return PLANTED
+    return FUNCTION if isinstance(target, Processed | PolicyView | Actions | GameActions) else ""
+
+
+def laws_of(subject: Subject, relation: Relation | None = None) -> list[Law]:
+    """One law for each pair that is tried, under the claim's relation unless another is given; the worst is exact.
+
+    For subjects without a reason `why_not`. Empty where the other relation has no known law.
+    """
+    target, relation = subject.target, relation or subject.claim.relation
+    match target:
+        case OfflineLinear():
+            return linear.worst_laws(target, relation)
+        case StatisticsView():
+            return linear.worst_laws(target.statistics, relation)
+        case GameTranscript(privatizer=Local()):
+            # the claim is about one message and any two trajectories; in a run the players' coins fix the first action
+            message, one = replace(target.privatizer, users=1), constant(target.privatizer.layout, 1)
+            return [_additive(message, worst_replacement(one, 0) if relation is REPLACE else absence(one, 0))]
+    special = _other_laws(subject)
+    if special is not None:
+        return special if relation is subject.claim.relation else []
+    return [_additive(target, pair) for pair in pairs_of(subject, relation)]
+
+
+def _other_laws(subject: Subject) -> list[Law] | None:
+    """What is no additive symmetric noise, under the claim's relation."""
+    target = subject.target
+    match target:
+        case RandomisedResponse():
+            return [selections.response_law(target)]
+        case Exponential():
+            return [selections.exponential_law(target)]
+        case NoisyMax():
+            return [selections.noisy_max_law(target)]
+        case SparseVector():
+            return [selections.sparse_vector_law(target)]
+        case ShuffledSum():
+            return [shuffles.sums(target.noise, target.users, 1, 0)]
+        case ShuffledIntegers():
+            return [shuffles.integers(target.noise)]
+        case Shuffle():
+            return [shuffles.batch(target, pair) for pair in pairs_of(subject, subject.claim.relation)]
+        case BatchTranscript():
+            return shuffles.run(target)
+        case NoPrivacy() | SingleNoiseCounter() | Transcript(source=UnfedRewards()):
+            return [_share_of_certainty(subject)]
+    return None
+
+
+def _with_inner(target: Any) -> list[Any]:
+    return [target, *(getattr(target, name, None) for name in ("source", "privatizer", "batches"))]
+
+
+def _additive(target: Any, pair: Pair) -> Law:
+    """Independent symmetric noise on coordinates that all move by 1, or Gaussian noise on any."""
+    kind, scale = _noise(target)
+    if kind == "none":
+        return Impossible(1.0)
+    ratio = ratio_at_the_truth(target, pair, _quiet(target))
+    if kind == "gaussian":
+        return GaussianShift(2 * ratio)
+    squared = kind == "discrete gaussian"
+    size = int(np.max(np.abs(np.subtract(*pair)))) if isinstance(target, DiscreteGaussian | DiscreteLaplace) else 1
+    count = round(ratio * 2 * scale**2 / size**2) if squared else round(ratio * scale / size)
+    if not math.isclose(count * (size**2 / (2 * scale**2) if squared else size / scale), ratio, rel_tol=1e-9):
+        raise ValueError(f"{type(target).__name__}: a log ratio of {ratio} is not that of {count} moves by {size}")
+    if kind == "laplace":
+        return laplace(size / scale, count)
+    k = np.arange(-math.ceil(45 * scale), math.ceil(45 * scale) + size + 1)
+    p, q = (np.exp(-((x / scale) ** 2) / 2 if squared else -np.abs(x) / scale) for x in (k, k - size))
+    return listed((p / math.fsum(p), q / math.fsum(q), count))
+
+
+def _noise(target: Any) -> tuple[str, float]:
+    """Kind and scale (sigma) of the noise on every coordinate."""
+    match target:
+        case Transcript():
+            source = target.source
+            return _noise(source.counter) if hasattr(source, "counter") else ("laplace", source.scale)
+        case GameTranscript() | DPAPVI():
+            return _noise(target.privatizer)
+        case BinaryCounter() | HonakerCounter() | BufferedCounter() | ToeplitzCounter():
+            return _counter_noise(target.noise)
+        case Laplace():
+            return "laplace", target.scale
+        case DiscreteLaplace():
+            return "discrete laplace", target.scale
+        case DiscreteGaussian():
+            return "discrete gaussian", target.sigma
+        case Local() | Central() | OfflineTabularLaplace():
+            return ("discrete laplace" if target.discrete else "laplace"), target.scale
+        case OfflineTabularGaussian():
+            return ("discrete gaussian" if target.discrete else "gaussian"), target.sigma
+        case Gaussian():
+            return "gaussian", 1.0
+    raise TypeError(f"no law is known of {type(target).__name__}")
+
+
+def _counter_noise(noise: Any) -> tuple[str, float]:
+    match noise:
+        case noises.Laplace():
+            return "laplace", noise.scale
+        case noises.DiscreteLaplace():
+            return "discrete laplace", noise.scale
+        case noises.Gaussian():
+            return "gaussian", noise.sigma
+        case noises.DiscreteGaussian():
+            return "discrete gaussian", noise.sigma
+    return "none", 0.0
+
+
+def _quiet(target: Any) -> Any:
+    """What releases the exact answers: exact samplers of integer noise need real coins."""
+    match target:
+        case BinaryCounter() | HonakerCounter():
+            return replace(target, noise=noises.NoNoise())
+        case Local() | Central() | OfflineTabularLaplace() | OfflineTabularGaussian():
+            return replace(target, discrete=False)
+        case DiscreteLaplace() | DiscreteGaussian():
+            return _Exact()
+    return target
+
+
+class _Exact:
+    """Releases the data."""
+
+    def release(self, data: Any, *, rng: Any, size: int) -> Any:
+        return np.asarray(data)[None].repeat(size, axis=0)
+
+
+def _share_of_certainty(subject: Subject) -> Law:
+    """Outputs that are impossible under the other dataset, by trials: 200 of 200 or fewer."""
+    pair = subject.pairs[0]
+    if isinstance(subject.target, SingleNoiseCounter):  # the last item, which two outputs surround or end with
+        other = pair.first.values.copy()
+        other[-1] = 1 - other[-1]
+        pair = Pair(pair.first, replace(pair.first, values=other))
+    outputs = subject.target.release(pair.first, rng=stream(0, Stage.EXPERIMENT), size=200)
+    return Impossible(float(np.mean(subject.target.log_ratio(outputs, pair) == math.inf)))
