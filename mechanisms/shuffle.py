@@ -67,7 +67,7 @@ def changed_counters(layout: CountLayout) -> Patterns:
     In every step her old trajectory leaves one counter of each family (down by at most 1) and the new one
     enters one (up by at most 1). Where both are the same counter it moves in one direction, or not at all: two
     different rewards. With a single tuple nothing but the H rewards can move, any number of them up and the
-    others down; for more than 32 patterns each is charged its worse direction.
+    others down; more than 32 patterns are not listed, and each reward may go either way.
     """
     H = layout.H
     if layout.S == 1 and layout.choices == 1:

@@ -7,6 +7,8 @@ delta(eps) is taken:
     one Laplace, response, k-ary, discrete or listed loss, or any number of Gaussians: its own profile
     sums of pure losses                          `profiles.response_delta` of the exact sum
     sums of zCDP parameters                      `profiles.zcdp_delta`
+    one discrete or listed loss many times, its
+    direction left open                          the worst sequence of directions, `adaptive`
     everything                                   composed privacy-loss distributions, `pld`
 
 Closed forms are inflated by 1e-9 (relative), far more than their rounding errors. For bounds of composed
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.accounting import pld
+from dpverify.accounting import adaptive, pld
 from dpverify.accounting.atomic_losses import listable
 from dpverify.accounting.expand import alternatives, Losses
 from dpverify.accounting.ledger import Ledger
@@ -180,4 +182,6 @@ def _delta_of(losses: Losses, eps: float) -> float:
             bounds.append(INFLATE * float(losses[0][0].profile(np.array([eps]))[0]))
         else:
             bounds.append(pld.composed(losses).delta_at(eps))
+            if adaptive.applies(losses):
+                bounds.append(adaptive.worst_case(losses).delta_at(eps))
     return min(bounds)

@@ -80,8 +80,13 @@ class AtomicLoss(Loss):
     def orders(self) -> Orders:
         """Every pair in the order of each direction; the same list twice where noise is symmetric."""
 
+    @property
+    def chosen(self) -> list[Order]:
+        """The orders that its direction leaves open, without repetition."""
+        return _listed(self, self.direction)
+
     def profile(self, eps: Array) -> Array:
-        worst = np.max([each.delta(eps) for each in _listed(self, self.direction)], axis=0)
+        worst = np.max([each.delta(eps) for each in self.chosen], axis=0)
         return np.asarray(np.clip(worst, 0.0, 1.0), dtype=np.float64)
 
     def reach(self) -> float:
@@ -185,10 +190,10 @@ class BinomialLoss(DirectedLoss):
         with np.errstate(divide="ignore"):
             loss = np.log(p) - np.log(q)
         error = PMF_ERROR + PMF_ERROR_PER_TRIAL * n
-        return {
-            Direction.UP: (Order.of(loss, p, q, outside=outside, error=error),),
-            Direction.DOWN: (Order.of(-loss, q, p, outside=outside, error=error),),
-        }
+        up = Order.of(loss, p, q, outside=outside, error=error)
+        if chance == 0.5:
+            return _both_ways(up)
+        return {Direction.UP: (up,), Direction.DOWN: (Order.of(-loss, q, p, outside=outside, error=error),)}
 
 
 @dataclass(frozen=True)
