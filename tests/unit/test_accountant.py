@@ -30,6 +30,7 @@ from dpverify.accounting.ledger import (
     KaryResponse,
     LaplaceNoise,
     Ledger,
+    OneOf,
     PureStep,
     Sensitivity,
     Shift,
@@ -261,6 +262,22 @@ def test_directions_are_common_to_the_ledger_and_inside_a_branch():
     assert same > 1.05 * opposed
     assert account(Ledger(up, Disjoint(branches=(Ledger(up), Ledger(down)))), delta=0.01) == same
     assert account(Ledger(up, Disjoint(branches=(Ledger(down),))), delta=0.01) == opposed
+
+
+def test_neighbours_meet_one_of_several_patterns():
+    """The worst pattern, in either order; fewer words than the worse direction of each coordinate, and less."""
+
+    def skew(up):
+        shifts = Shift(1, up, Direction.UP), Shift(1, 3 - up, Direction.DOWN)
+        return Ledger(BinomialNoise(trials=60, probability=0.1, sensitivity=Sensitivity(replace=shifts)))
+
+    each = [account(skew(up), delta=0.01) for up in range(4)]
+    patterns = Ledger(OneOf(branches=tuple(skew(up) for up in range(4))))
+    assert account(patterns, delta=0.01) == max(each) == each[0] == each[3] > each[1] == each[2]
+    assert account(patterns, delta=0.01) <= account(Ledger(binomial(60, 0.1, 3)), delta=0.01)
+    assert [row[1] for row in rows(patterns, R)] == ["BinomialNoise (in one of 4 patterns)"] * 4
+    with pytest.raises(ParameterError, match="branches"):
+        OneOf(branches=())
 
 
 def test_directions_cost_nothing_where_noise_is_symmetric():
