@@ -13,6 +13,7 @@ Losses are moved to a grid such that p and q keep their masses: an atom between 
 which only helps to tell p from q (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). f is non-increasing and
 at most 1, which bounds it beyond the grid; between grid points it is convex in e^eps, so chords are above it.
 Steps map functions to functions without enlarging differences, so errors of arithmetic add up: see `floor`.
+One kind of loss only: composed with others it is charged the maximum of its profiles, as in `pld`.
 """
 
 import math

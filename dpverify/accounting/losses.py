@@ -10,7 +10,8 @@ Each loss answers, for its worst neighbouring pair and for its direction (both a
 A profile is the maximum over pairs and, without a direction, over directions. A maximum of convex functions
 of e^eps is convex, so it is itself the profile of a dominating pair, and dominating pairs compose under
 adaptivity (Zhu, Dong, Wang 2022, Theorem 10 and Proposition 9). That is why what `pld` computes from these
-profiles is an upper bound, whatever the directions in which coordinates without a stated one move.
+profiles is an upper bound, whatever the directions in which coordinates without a stated one move. Where
+it is a loose one, see `adaptive`.
 
 A smaller shift is dominated by the full one: every noise here is log-concave, so the likelihood ratio of a
 shift is monotone, the best tests are thresholds, and their power grows with the shift.
