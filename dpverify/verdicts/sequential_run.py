@@ -26,13 +26,15 @@ from dpverify.trials.collect import Experiment, Held, past_trials, select, Selec
 from dpverify.verdicts.finding import Finding
 
 FIRST_LOOK = 10  # trials
-LOOK = 1.08  # each look has this many times the trials of the one before
-FIRST_FIT = 40
+LOOK = 1.04  # each look has this many times the trials of the one before
+FIRST_FIT = 24
 REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
 MOST_FITTED_ITEMS = 1 << 23
 EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on top of the budget
 DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
+# Share of the capital that follows predictions; the exact score's are known, learned ones are not.
+FOLLOWING_EXACT, FOLLOWING_LEARNED = 0.8, 0.6
 FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
 
 
@@ -57,7 +59,8 @@ def wager(request: Request) -> Finding:
     claim, significance = request.claim, request.significance
     # every 5 %, and a point just above the claim, which decides
     grid = np.unique([0.0, claim.eps, claim.eps * (1 + 1e-6), *np.geomspace(0.01, 12.0, 146)])
-    process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, grid=grid)
+    following = FOLLOWING_EXACT if request.exact else FOLLOWING_LEARNED
+    process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=following, grid=grid)
     learner = _Learner(request)
     total, why = _nothing(), "budget spent"
     course: list[tuple[int, float]] = []
@@ -101,6 +104,8 @@ def wager(request: Request) -> Finding:
         test="betting",
         right=int(total.right.sum()),
         wrong=int(total.wrong.sum()),
+        p_value=process.p_value,
+        e_value=process.e_value,
     )
     shares = np.cumsum(total.wrong) / process.trials, np.cumsum(total.right) / process.trials
     return Finding(
