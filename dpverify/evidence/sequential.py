@@ -33,6 +33,7 @@ _NEAR, _NEAR_SHARE = 0.05, 0.75  # share of the fixed stakes' capital on the lar
 _WHOLE = 0.5  # share of the fixed stakes' capital on all levels together: most pure mechanisms say as much everywhere
 _CAUTION = 0.95  # share of the largest allowed stake that a prediction may use
 _LARGEST_LOG = 700.0
+_RUIN = -1e300  # log of nothing left: a number, so that no wrong guess costs nothing
 _PRIOR = 4.0  # guesses that a level is assumed to have seen at the claim's own accuracy
 
 
@@ -84,6 +85,10 @@ class EProcess:
         shares = np.full(levels, (1 - _WHOLE) / levels)
         shares[-1] += _WHOLE
         self._log_shares = np.log(shares)[:, None, None]
+        left = 1 - self._stakes * (np.exp(points)[:, None] + self._d)  # after a wrong guess; shape (grid, stakes)
+        with np.errstate(divide="ignore"):
+            self._log_left = np.maximum(np.log(np.maximum(left, 0.0)), _RUIN)
+        self._log_played = np.where(left >= 0, self._log_weights, -np.inf)
         self._log_wealth = np.zeros(points.size)
         self._log_highest = np.zeros(points.size)
 
@@ -177,15 +182,12 @@ class EProcess:
         the capital is given up against that eps, which keeps the wealth falling with eps.
         """
         right, wrong = np.cumsum(self._right)[:, None, None], np.cumsum(self._wrong)[:, None, None]
-        stake, rho = self._stakes, np.exp(self._grid)[:, None]
-        left = 1 - stake * (rho + self._d)  # after a wrong guess; shape (grid, stakes)
-        played = left >= 0
-        with np.errstate(divide="ignore"):
-            lost = special.xlogy(wrong, np.where(played, left, 1.0))
-        log = right * np.log1p(stake * (1 - self._d)) + lost
-        log = log + (self._trials - right - wrong) * np.log1p(-stake * self._d)
-        log = np.where(played, log + self._log_weights + self._log_shares, -np.inf)
-        return np.asarray(special.logsumexp(log, axis=(0, 2)), dtype=np.float64)
+        idle = self._trials - right - wrong
+        gained = right * np.log1p(self._stakes * (1 - self._d)) + idle * np.log1p(-self._stakes * self._d)
+        log = wrong * self._log_left + self._log_played + (gained + self._log_shares)
+        most = np.maximum(log.max(axis=(0, 2)), _RUIN)
+        with np.errstate(divide="ignore"):  # no stake is small enough for the largest eps
+            return np.asarray(most + np.log(np.exp(log - most[:, None]).sum(axis=(0, 2))), dtype=np.float64)
 
 
 def _fixed_stakes(rho: float, d: float) -> tuple[FloatArray, FloatArray]:

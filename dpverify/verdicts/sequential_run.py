@@ -22,19 +22,15 @@ from dpverify.evidence.scores.families import fit_score, Fitted
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.sequential import EProcess
 from dpverify.evidence.tally import Tally
+from dpverify.evidence.wager_power import FIRST_FIT, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
 from dpverify.trials.collect import Experiment, Held, past_trials, select, SelectionTrials, wagered_block
 from dpverify.verdicts.finding import Finding
 
-FIRST_LOOK = 10  # trials
-LOOK = 1.04  # each look has this many times the trials of the one before
-FIRST_FIT = 24
 REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
 MOST_FITTED_ITEMS = 1 << 23
 EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on top of the budget
 DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
-# Share of the capital that follows predictions; the exact score's are known, learned ones are not.
-FOLLOWING_EXACT, FOLLOWING_LEARNED = 0.8, 0.6
 FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
 
 
@@ -100,6 +96,7 @@ def wager(request: Request) -> Finding:
             delta=claim.delta,
             significance=significance,
             power=request.power,
+            exact=request.exact,
         ),
         test="betting",
         right=int(total.right.sum()),
