@@ -1,7 +1,7 @@
 """Suites of 50 audits, half of them true claims at their boundary: errors and power of the family procedures.
 
 Randomised response against a claimed eps = 1 at a family-wise error of 0.05; violations have a true eps of 1.2 and
-3000 trials an audit, where single shares of the error catch most but not all.
+2000 trials an audit, where single shares of the error catch most but not all.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ from dpverify.verdicts.suite import SuiteResult
 from dpverify.verdicts.verdict import Verdict
 from mechanisms.randomised_response import RandomisedResponse
 
-CLAIMS, TRUE, TRIALS, ALPHA = 50, 25, 3000, 0.05
+CLAIMS, TRUE, TRIALS, ALPHA = 50, 25, 2000, 0.05
 EPS = np.where(np.arange(CLAIMS) < TRUE, 1.0, 1.2)
 
 
@@ -68,8 +68,8 @@ def test_holm_holds_the_family_wise_error_and_catches_more(template):
     assert stats.binom.sf(35, runs, ALPHA) < 1e-3
     assert errors <= 35
     assert (holm >= plain).all()
-    # the last true violation is judged at 0.05/26 instead of 0.05/50: about 3 points of power, measured .79 to .82
-    assert holm[:, 1].sum() > 1.02 * plain[:, 1].sum()
+    # measured: error .033 and .023, power .82 and .77
+    assert holm[:, 1].sum() > 1.04 * plain[:, 1].sum()
 
 
 def test_e_bh_holds_the_false_discovery_rate_and_catches_more(template):
@@ -79,7 +79,7 @@ def test_e_bh_holds_the_false_discovery_rate_and_catches_more(template):
     share = bh[:, 0] / np.maximum(1, bh.sum(axis=1))
     print(f"false discoveries {share.mean()}, power {bh[:, 1].mean() / (CLAIMS - TRUE)} (e-BH)")
     print(f"power {plain[:, 1].mean() / (CLAIMS - TRUE)} (Bonferroni on wealth)")
-    # shares lie in [0, 1]; Hoeffding: a mean above 0.05 + 0.24 has probability below 1e-3. Seen: far below 0.05
+    # e-values are cautious: measured 0 false discoveries, power .60 against .32
     assert share.mean() <= ALPHA
     assert (bh >= plain).all()
     assert bh[:, 1].sum() > 1.2 * plain[:, 1].sum()

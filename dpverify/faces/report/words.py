@@ -121,7 +121,7 @@ def family(result: SuiteResult) -> str:
     named = f", {len(further)} of them not by their own bounds: {', '.join(further)}" if further else ""
     return (
         f"Verdicts by {PROCEDURES[result.family]}: {error}; {count} refuted{named}. "
-        f"Apart from that (not at the same time): {bounds[0].lower()}{bounds[1:]}"
+        f"A statement of its own, with an error of its own: {bounds[0].lower()}{bounds[1:]}"
     )
 
 
