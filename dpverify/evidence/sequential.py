@@ -7,7 +7,7 @@ Under H0 the events with stake above any t obey Pr[right] <= rho Pr[wrong] + d; 
 mean factor of at most 1, so long as stakes are settled before the trial. The wealth is then a
 nonnegative supermartingale, and Pr[it ever reaches 1/alpha] <= alpha (Ville 1939).
 
-Half of the capital is spread over fixed stakes on the most confident levels (robust), half follows
+Part of the capital is spread over fixed stakes on the most confident levels (robust), the rest follows
 predictions (fast). Wealth is read at the end of each block, which is one more way of stopping.
 
 How capital is shared out is settled before the first trial, so it moves power and never validity. Chosen on geometric

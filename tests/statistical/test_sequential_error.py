@@ -44,14 +44,15 @@ class Response:
         return np.choose(outputs, [1.0, -1.0, np.inf, -np.inf])
 
 
-def false_refutations(monkeypatch, target, delta, runs, trials, exact):
+def false_refutations(monkeypatch, target, delta, runs, trials, score):
     """Number of runs that refute, seeds 0, 1, ..."""
     monkeypatch.setattr(sequential_run, "FUTILE_FROM", 2.0)  # never given up
     claim = ApproxDP(1.0, delta) if delta else PureDP(1.0)
-    subject = target if exact else target.release
+    subject = target if score == "exact" else target.release
     refuted = 0
     for seed in range(runs):
-        record = audit(subject, claim=claim, pair=PAIR, trials=trials, significance=ALPHA, seed=seed, sequential=True)
+        asked = {"trials": trials, "significance": ALPHA, "seed": seed, "score": score}
+        record = audit(subject, claim=claim, pair=PAIR, sequential=True, **asked)
         refuted += record.verdict is Verdict.REFUTED
         assert record.trials == trials or record.verdict is Verdict.REFUTED
     return refuted
@@ -64,17 +65,18 @@ def most(runs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("target", "delta", "runs", "trials", "exact"),
+    ("target", "delta", "runs", "trials", "score"),
     [
-        (Geometric(), 0.0, 1000, 2000, True),
-        (Response(0.01), 0.01, 1000, 2000, True),
-        (Geometric(), 0.0, 1000, 600, False),
-        (Response(0.01), 0.01, 300, 600, False),
+        (Geometric(), 0.0, 1000, 2000, "exact"),
+        (Response(0.01), 0.01, 1000, 2000, "exact"),
+        (Geometric(), 0.0, 1000, 2000, "histogram"),
+        (Response(0.01), 0.01, 1000, 2000, "histogram"),
+        (Geometric(), 0.0, 200, 400, "auto"),  # classifiers take a second a run
     ],
-    ids=["exact", "exact, delta > 0", "learned", "learned, delta > 0"],
+    ids=["exact", "exact, delta > 0", "learned", "learned, delta > 0", "classifiers"],
 )
-def test_true_claims_fall_rarely_whatever_the_stopping(monkeypatch, target, delta, runs, trials, exact):
-    refuted = false_refutations(monkeypatch, target, delta, runs, trials, exact)
+def test_true_claims_fall_rarely_whatever_the_stopping(monkeypatch, target, delta, runs, trials, score):
+    refuted = false_refutations(monkeypatch, target, delta, runs, trials, score)
     print(f"{refuted} of {runs} runs of {trials} trials refuted a true claim ({refuted / runs:.3f})")
     assert refuted <= most(runs)
 
