@@ -1,25 +1,49 @@
-"""Dask and ray as places for `executors.ordered_map`: few tasks in flight, results in the order of the tasks.
+"""Pools of workers for `executors.ordered_map`: local processes, a dask and a ray cluster.
 
-Their own futures are used: joblib's ray backend cannot hand out results before all are there, and a run of
-10^9 trials must not queue all its blocks. A cluster that is already running is used; otherwise a local one is
-started at the first call and kept until the process ends, since starting takes seconds. That the package is
-installed is checked by `executors.check_backend`.
+Each pool takes one call at a time and says how many of them may be outstanding: a run of 10^9 trials must not
+queue all its blocks. The futures of the libraries themselves are used: joblib's generators dispatch as fast as
+workers finish, however slowly results are taken, and its ray backend cannot hand out results before all are there.
+A cluster that is already running is used; otherwise a local one is started at the first call and kept until the
+process ends, since starting takes seconds. That the package is installed is checked by `executors.check_backend`.
 """
 
 import atexit
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
-Task = TypeVar("Task")
-Result = TypeVar("Result")
+IN_FLIGHT = 3  # calls for each worker of a cluster that are outstanding; each carries its own copy of the work
+LOCAL = 32  # calls for each local worker: they share the work, and a suite's long audits must not hold up the others
+IDLE = 300  # seconds after which a local worker without work ends
+ONE_THREAD = {  # the workers are the parallelism
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")
+}
 
-IN_FLIGHT = 3  # tasks for each worker that are waiting or running
+
+@dataclass(frozen=True)
+class Pool:
+    """`submit(function, argument)` gives a handle, `result(handle)` waits, `cancel(handle)` gives up on it.
+
+    At most `window` handles are to be kept at a time.
+    """
+
+    submit: Callable[[Callable[[Any], Any], Any], Any]
+    result: Callable[[Any], Any]
+    cancel: Callable[[Any], Any]
+    window: int
 
 
-def over_dask(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> Iterator[Result]:
-    """On the active `distributed.Client`, or on `jobs` local processes."""
+def local_pool(jobs: int) -> Pool:
+    """`jobs` processes of this machine, kept for later calls."""
+    from joblib.externals.loky import get_reusable_executor
+
+    executor = get_reusable_executor(max_workers=jobs, timeout=IDLE, env=ONE_THREAD)
+    return Pool(executor.submit, lambda future: future.result(), lambda future: future.cancel(), LOCAL * jobs)
+
+
+def dask_pool(jobs: int) -> Pool:
+    """The active `distributed.Client`, or `jobs` local processes."""
     from distributed import get_client
 
     client: Any
@@ -28,15 +52,15 @@ def over_dask(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: i
     except ValueError:
         client = _local_dask(jobs)
 
-    def submit(task: Task) -> Any:
-        return client.submit(function, task, pure=False)
+    def submit(function: Callable[[Any], Any], argument: Any) -> Any:
+        return client.submit(function, argument, pure=False)
 
     workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-    yield from _in_order(submit, lambda future: future.result(), tasks, IN_FLIGHT * workers)
+    return Pool(submit, lambda future: future.result(), lambda future: future.cancel(), IN_FLIGHT * workers)
 
 
-def over_ray(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> Iterator[Result]:
-    """On the running ray cluster, or on a local one with `jobs` processors."""
+def ray_pool(jobs: int) -> Pool:
+    """The running ray cluster, or a local one with `jobs` processors."""
     import ray
 
     cluster: Any = ray  # partly typed library
@@ -44,25 +68,12 @@ def over_ray(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: in
         cluster.init(num_cpus=jobs, include_dashboard=False, log_to_driver=False, logging_level="error")
         atexit.register(cluster.shutdown)
     remote = cluster.remote(_call)
-    shared = cluster.put(function)  # sent once, not with every block
     workers = max(1, int(cluster.cluster_resources().get("CPU", 1)))
-    yield from _in_order(lambda task: remote.remote(shared, task), cluster.get, tasks, IN_FLIGHT * workers)
+    return Pool(remote.remote, cluster.get, cluster.cancel, IN_FLIGHT * workers)
 
 
-def _call(function: Callable[[Task], Result], task: Task) -> Result:
-    return function(task)
-
-
-def _in_order(
-    submit: Callable[[Task], Any], result: Callable[[Any], Result], tasks: Iterable[Task], most: int
-) -> Iterator[Result]:
-    waiting: deque[Any] = deque()
-    for task in tasks:
-        waiting.append(submit(task))
-        if len(waiting) >= most:
-            yield result(waiting.popleft())
-    while waiting:
-        yield result(waiting.popleft())
+def _call(function: Callable[[Any], Any], argument: Any) -> Any:
+    return function(argument)
 
 
 @cache

@@ -6,12 +6,13 @@ the executor, and tasks carry their own random streams, so a record cannot depen
 
 import pickle
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from dpverify.base import require
-from dpverify.base.clusters import over_dask, over_ray
+from dpverify.base.clusters import dask_pool, local_pool, Pool, ray_pool
 from dpverify.base.errors import ParameterError, UsageError
 
 Task = TypeVar("Task")
@@ -25,6 +26,8 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Lazily yields function(task) for every task, in order.
 
+    A task is drawn from `tasks` when there is room for it: at most `Pool.window` are waiting, running or not yet
+    asked for, however many there are in all.
     `jobs` = 1 runs here, without joblib. `backend` is "loky" (local processes), "dask" (the active
     `distributed.Client`, or a local one of `jobs` workers) or "ray" (the running cluster, or a local one).
     What cannot be sent to another process (objects of foreign libraries, often) runs here, in its turn.
@@ -32,15 +35,29 @@ def ordered_map(
     """
     require.integer(at_least=1, jobs=jobs)
     check_backend(backend)
-    if jobs == 1 and backend == "loky":
+    work = None if (jobs, backend) == (1, "loky") else _pickled(function)
+    if work is None:
         yield from map(function, tasks)
         return
-    work = _pickled(function)
-    listed = list(tasks)
-    sent = [None if work is None else _pickled(task) for task in listed]
-    results = _MAPS[backend](_elsewhere, [(sys.path, work, task) for task in sent if task is not None], jobs)
-    for task, parcel in zip(listed, sent, strict=True):
-        yield function(task) if parcel is None else next(results)
+    pool = _POOLS[backend](jobs)
+    waiting: deque[tuple[Task, Any]] = deque()
+
+    def next_result() -> Result:
+        task, handle = waiting.popleft()
+        return function(task) if handle is None else pool.result(handle)
+
+    try:
+        for task in tasks:
+            parcel = _pickled(task)
+            waiting.append((task, None if parcel is None else pool.submit(_elsewhere, (sys.path, work, parcel))))
+            if len(waiting) >= pool.window:
+                yield next_result()
+        while waiting:
+            yield next_result()
+    finally:  # the reader went away, or a task failed: what has not started need not
+        for _, handle in waiting:
+            if handle is not None:
+                pool.cancel(handle)
 
 
 def check_backend(backend: str) -> None:
@@ -69,17 +86,4 @@ def _elsewhere(call: tuple[list[str], bytes, bytes]) -> Any:
     return pickle.loads(function)(pickle.loads(task))
 
 
-def _over_processes(function: Callable[[Any], Any], calls: list[Any], jobs: int) -> Iterator[Any]:
-    from joblib import delayed, Parallel, parallel_config
-
-    if not calls:
-        return
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(call) for call in calls)
-
-
-_MAPS: dict[str, Callable[[Callable[[Any], Any], list[Any], int], Iterator[Any]]] = {
-    "loky": _over_processes,
-    "dask": over_dask,
-    "ray": over_ray,
-}
+_POOLS: dict[str, Callable[[int], Pool]] = {"loky": local_pool, "dask": dask_pool, "ray": ray_pool}

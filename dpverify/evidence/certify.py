@@ -17,7 +17,10 @@ from dpverify.evidence.tally import Tally
 
 @dataclass(frozen=True)
 class LowerBound:
-    """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; each at the significance."""
+    """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; each at the significance.
+
+    p_value is that of the claim itself. e_value has mean at most 1 under the claim; sequential runs only.
+    """
 
     eps_lower: float
     number_lower: float
@@ -25,6 +28,8 @@ class LowerBound:
     test: str
     right: int
     wrong: int
+    p_value: float
+    e_value: float | None = None
 
 
 def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
@@ -39,6 +44,7 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
         )
         eps_lower = curve.eps_lower(event, delta=claim.delta, significance=significance)
         number_lower, name = curve.number_lower(event, significance=significance), curve.name
+        p_value = curve.claim_p_value(event)
         number = curve_power.detectable_number(
             claim, trials=tally.trials, guess_fraction=fraction, significance=significance, power=wanted_power
         )
@@ -46,6 +52,7 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
     else:
         test = _test(attack, claim, significance)
         eps_lower = number_lower = test.eps_lower(tally, delta=claim.delta, significance=significance)
+        p_value = test.p_value(tally, eps=claim.eps, delta=claim.delta)
         name, detectable = test.name, math.inf
         if fraction > 0:
             detectable = power.detectable_eps(
@@ -58,7 +65,7 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
                 power=wanted_power,
                 one_sided=tally.one_sided,
             )
-    return LowerBound(eps_lower, number_lower, detectable, name, int(event.right[0]), int(event.wrong[0]))
+    return LowerBound(eps_lower, number_lower, detectable, name, int(event.right[0]), int(event.wrong[0]), p_value)
 
 
 def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:

@@ -11,33 +11,54 @@ from dpverify.base.errors import ParameterError
 BoolArray = npt.NDArray[np.bool_]
 
 
-def holm(p_values: Sequence[float] | npt.NDArray[np.float64], significance: float) -> BoolArray:
+def holm(
+    p_values: Sequence[float] | npt.NDArray[np.float64],
+    significance: float,
+    *,
+    weights: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    reserved: int = 0,
+) -> BoolArray:
     """Which hypotheses Holm's step-down rejects; shape of `p_values`, a vector.
 
     Pr[any true hypothesis is rejected] <= significance, whatever the dependence (Holm 1979).
-    The k-th smallest p-value is compared with significance/(count - k + 1) until one fails.
+    The smallest p/weight is compared with significance/(weight that is left) until one fails; a rejected one's
+    weight is passed on. `weights` are 1 by default. `reserved` is the weight of hypotheses that are decided
+    elsewhere, each at significance * weight/(total weight): they are part of the family, and never passed on.
     """
     require.open_unit(significance=significance)
+    require.integer(at_least=0, reserved=reserved)
     p = _vector("p_values", p_values, upper=1.0)
-    order = np.argsort(p, kind="stable")
-    # a product and not a quotient, so that equality is decided by the p-value's own rounding
-    fails = p[order] * np.arange(p.size, 0, -1) > significance
+    share = np.ones(p.size, np.int64) if weights is None else np.asarray(weights)
+    if share.shape != p.shape or not (share >= 1).all():
+        raise ParameterError("weights", weights, f"{p.size} whole numbers >= 1")
+    order = np.argsort(p / share, kind="stable")
+    left = reserved + np.cumsum(share[order][::-1])[::-1]
+    # products and no quotients, so that equality is decided by the p-value's own rounding
+    fails = p[order] * left > significance * share[order]
     rejected = np.zeros(p.size, dtype=bool)
     rejected[order[: int(np.argmax(fails)) if fails.any() else p.size]] = True
     return rejected
 
 
-def e_benjamini_hochberg(log_wealth: Sequence[float] | npt.NDArray[np.float64], rate: float) -> BoolArray:
+def e_benjamini_hochberg(
+    log_wealth: Sequence[float] | npt.NDArray[np.float64], rate: float, *, count: int | None = None
+) -> BoolArray:
     """Which hypotheses e-BH rejects, from log e-values; shape of `log_wealth`, a vector.
 
     E[share of true hypotheses among the rejected] <= rate, whatever the dependence (Wang, Ramdas 2022,
     Theorem 5.1): the largest k is rejected for which the k largest e-values are all >= count/(rate k).
+    `count` is the number of hypotheses by default. Their weighted form (ibid.): e-values may have means
+    other than 1 under their hypotheses, if these means add up to at most `count`.
     Take wealth at a stopping time, not its running maximum: the latter is no e-value.
     """
     require.open_unit(rate=rate)
     e = _vector("log_wealth", log_wealth, upper=np.inf)
     order = np.argsort(-e, kind="stable")
-    enough = e[order] >= np.log(e.size / rate) - np.log(np.arange(1, e.size + 1))
+    total = e.size if count is None else count
+    require.integer(at_least=e.size, count=total)
+    if e.size == 0:
+        return np.zeros(0, dtype=bool)
+    enough = e[order] >= np.log(total / rate) - np.log(np.arange(1, e.size + 1))
     rejected = np.zeros(e.size, dtype=bool)
     rejected[order[: int(np.flatnonzero(enough)[-1]) + 1 if enough.any() else 0]] = True
     return rejected

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
+from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.faces import plan_command
 from dpverify.faces.options import DEFAULT_JOBS, DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
 
@@ -40,6 +40,14 @@ def options(
     ] = False,
 ) -> None:
     """Checks differential-privacy claims instead of repeating them."""
+
+
+class Family(str, Enum):  # noqa: UP042
+    """What limits the error of a suite's verdicts."""
+
+    bonferroni = "bonferroni"
+    holm = "holm"
+    e_bh = "e-bh"
 
 
 class Backend(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
@@ -78,6 +86,7 @@ def audit(
     jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
     backend: Annotated[Backend, typer.Option(help=HELP["backend"])] = Backend.loky,
     sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
+    family: Annotated[Family, typer.Option(help=HELP["family"])] = Family.bonferroni,
     json: Json = None,
     html: Html = None,
     markdown: Markdown = None,
@@ -100,6 +109,7 @@ def audit(
     from dpverify.faces.cache import Cache
     from dpverify.faces.report import files
     from dpverify.verdicts.discovery import discover
+    from dpverify.verdicts.family import judged_together
     from dpverify.verdicts.suite import run_suite, Settings
 
     settings = Settings(
@@ -110,6 +120,8 @@ def audit(
         backend=backend.value,
         sequential=sequential,
     )
+    if family is Family.e_bh and not sequential:
+        raise UsageError("--family e-bh: needs --sequential, e-values come from betting")
     agenda = discover(paths, expression)
     if scorecard:
         agenda = agenda.of_papers()
@@ -125,6 +137,7 @@ def audit(
     if cache:
         cache.keep([*result.records, *result.promises])
         console.show_reused(len(known), quiet=quiet)
+    result = judged_together(result, family.value)
     (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
     files.write(result, outputs)
     if os.environ.get("GITHUB_ACTIONS") == "true":

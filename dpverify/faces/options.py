@@ -15,6 +15,7 @@ HELP = {
     "jobs": "Worker processes; default: one a core. Records do not depend on it.",
     "backend": "Where the workers are.",
     "sequential": "Stop each audit once decided.",
+    "family": "What limits the error of all verdicts: equal shares, Holm's step-down, or (sequential) e-BH.",
 }
 
 

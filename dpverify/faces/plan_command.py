@@ -44,7 +44,7 @@ def plan(
     said = f"claim eps = {eps:g}" + (f", delta = {delta:g}" if delta else "") + f"; level {level:.3g} an audit"
     print(f"{said}; power {power:g}; log ratio reached on {guesses:g} of the trials")
     print(f"{trials} certifying trials refute a true eps >= {_number(found)} ({test.name} test)")
-    print(f"{trials} trials at most, --sequential: about >= {_number(one_by_one)} (normal approximation)")
+    print(f"{trials} trials at most, --sequential, learned score: about >= {_number(one_by_one)} (approximation)")
     if violation is not None:
         needed = trials_needed(
             test,
@@ -61,8 +61,14 @@ def plan(
         expected = wager_power.expected_trials(
             true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level
         )
+        most = wager_power.trials_needed(
+            true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
+        )
         print(f"a true eps = {violation:g} takes {needed} certifying trials")
-        print(f"a true eps = {violation:g} takes about {expected:.0f} trials on average, --sequential")
+        print(
+            f"a true eps = {violation:g} takes about {expected:.0f} trials on average, --sequential, learned score; "
+            f"{most:.0f} with probability {power:g}"
+        )
 
 
 def _number(value: float) -> str:

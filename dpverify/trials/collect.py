@@ -74,10 +74,12 @@ class Experiment:
         """Zero trials of this form."""
         return release_outcomes(self.target, None, self.form, rng=stream(self.seed, Stage.SHAPE), size=0)
 
-    def blocks(self, trials: int) -> list[tuple[int, int]]:
-        """(index, size) of every block of a run of `trials`."""
+    def blocks(self, trials: int) -> Iterator[tuple[int, int]]:
+        """(index, size) of every block of a run of `trials`, one by one: there can be millions."""
         full, rest = divmod(trials, self.block)
-        return [(index, self.block) for index in range(full)] + ([(full, rest)] if rest else [])
+        yield from ((index, self.block) for index in range(full))
+        if rest:
+            yield full, rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +100,8 @@ def select(
     if stage is Stage.ESTIMATE:
         raise ParameterError("stage", stage, "a stage that does not certify")
     run = partial(_run, experiment, stage)
-    plan = experiment.blocks(trials)
-    blocks = list(ordered_map(run, plan, jobs=_workers(plan, jobs, backend), backend=backend))
+    workers = _workers(experiment, trials, jobs, backend)
+    blocks = list(ordered_map(run, experiment.blocks(trials), jobs=workers, backend=backend))
     if not blocks:
         return SelectionTrials(experiment.no_outcomes(), np.zeros(0, bool))
     return past_trials(blocks)
@@ -120,10 +122,9 @@ def estimate(
     `store` knows are not run again, and those that are run are put there.
     """
     work = partial(_summarise, experiment, summarise)
-    blocks = experiment.blocks(trials)
-    missing = blocks if store is None else [block for block in blocks if store.get(block) is None]
-    results = ordered_map(work, missing, jobs=_workers(missing, jobs, backend), backend=backend)
-    for block in blocks:
+    missing = (block for block in experiment.blocks(trials) if store is None or store.get(block) is None)
+    results = ordered_map(work, missing, jobs=_workers(experiment, trials, jobs, backend), backend=backend)
+    for block in experiment.blocks(trials):
         known = None if store is None else store.get(block)
         if known is None:
             known = next(results)
@@ -132,9 +133,9 @@ def estimate(
         yield block[1], known
 
 
-def _workers(blocks: list[tuple[int, int]], jobs: int, backend: str) -> int:
+def _workers(experiment: Experiment, trials: int, jobs: int, backend: str) -> int:
     """One for a handful of blocks: starting local processes takes longer than running them."""
-    return 1 if backend == "loky" and len(blocks) < FEWEST_BLOCKS else jobs
+    return 1 if backend == "loky" and trials <= (FEWEST_BLOCKS - 1) * experiment.block else jobs
 
 
 def _run(experiment: Experiment, stage: Stage, block: tuple[int, int]) -> tuple[Outcomes, Outcomes]:

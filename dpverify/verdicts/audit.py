@@ -138,6 +138,8 @@ def audit(
         course=finding.course,
         notes=(*finding.notes, *_notes(target, pair, finding.attack, account)),
         sequential=sequential,
+        p_value=bound.p_value,
+        e_value=bound.e_value,
         budget=trials,
         seconds=time.perf_counter() - started,
     )

@@ -19,6 +19,10 @@ class AuditRecord:
     number_upper    the ledger's bound in the claim's own unit; None without a ledger
     trials          all trials with a part in the evidence; `selection_trials` of them (or, with the exact
                     score, on top of them) chose the event and certify nothing
+    p_value         of the claim, all pairs of the subject together; at any time of stopping if sequential
+    e_value         sequential: mean wealth of the pairs at the moment of stopping, at most 1 on average if the
+                    claim holds; None otherwise
+    refuted_by      the family procedure that refutes the claim although its own bound does not (`verdicts.family`)
     seconds         wall time; the only field that differs between two runs with the same seed
     """
 
@@ -59,6 +63,9 @@ class AuditRecord:
     notes: tuple[str, ...] = ()
     sequential: bool = False  # bound and verdict hold at any time of stopping
     budget: int = 0  # the trials that were asked for; a sequential audit may stop before
+    p_value: float | None = None
+    e_value: float | None = None
+    refuted_by: str = ""
     seconds: float = 0.0
     # filled by a suite
     expected: str | None = None

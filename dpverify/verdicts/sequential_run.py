@@ -22,12 +22,10 @@ from dpverify.evidence.scores.families import fit_score, Fitted
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.sequential import EProcess
 from dpverify.evidence.tally import Tally
+from dpverify.evidence.wager_power import FIRST_FIT, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
 from dpverify.trials.collect import Experiment, Held, past_trials, select, SelectionTrials, wagered_block
 from dpverify.verdicts.finding import Finding
 
-FIRST_LOOK = 10  # trials
-LOOK = 1.08  # each look has this many times the trials of the one before
-FIRST_FIT = 40
 REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
 MOST_FITTED_ITEMS = 1 << 23
@@ -57,7 +55,8 @@ def wager(request: Request) -> Finding:
     claim, significance = request.claim, request.significance
     # every 5 %, and a point just above the claim, which decides
     grid = np.unique([0.0, claim.eps, claim.eps * (1 + 1e-6), *np.geomspace(0.01, 12.0, 146)])
-    process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, grid=grid)
+    following = FOLLOWING_EXACT if request.exact else FOLLOWING_LEARNED
+    process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=following, grid=grid)
     learner = _Learner(request)
     total, why = _nothing(), "budget spent"
     course: list[tuple[int, float]] = []
@@ -97,10 +96,13 @@ def wager(request: Request) -> Finding:
             delta=claim.delta,
             significance=significance,
             power=request.power,
+            exact=request.exact,
         ),
         test="betting",
         right=int(total.right.sum()),
         wrong=int(total.wrong.sum()),
+        p_value=process.p_value,
+        e_value=process.e_value,
     )
     shares = np.cumsum(total.wrong) / process.trials, np.cumsum(total.right) / process.trials
     return Finding(

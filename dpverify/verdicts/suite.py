@@ -44,6 +44,7 @@ class SuiteResult:
     family_wise_error: float
     environment: dict[str, str]
     promises: tuple[PromiseCheck, ...] = ()
+    family: str = "bonferroni"  # the procedure behind the verdicts: one of `verdicts.family.FAMILIES`
 
     @property
     def exit_code(self) -> int:
@@ -183,7 +184,7 @@ def _run(task: _Task) -> AuditRecord | Failure:
         ]
     except Exception as error:
         return Failure(subject.name, _told(error))
-    return _labelled(_most_telling(records), subject, seconds=sum(record.seconds for record in records))
+    return _labelled(_together(records), subject, seconds=sum(record.seconds for record in records))
 
 
 def _told(error: Exception) -> str:
@@ -194,9 +195,18 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
 
 
-def _most_telling(records: list[AuditRecord]) -> AuditRecord:
-    """The pair with the largest bound; all pairs' bounds hold at once, so this one holds too."""
-    return max(records, key=lambda record: (record.number_lower, -record.detectable_eps))
+def _together(records: list[AuditRecord]) -> AuditRecord:
+    """The pair with the largest bound, with the p- and e-value of all pairs; all bounds hold at once, so this does.
+
+    The claim is about every pair, so that the smallest p-value times their number is one of the claim, and the
+    mean of the e-values too.
+    """
+    telling = max(records, key=lambda record: (record.number_lower, -record.detectable_eps))
+    p_values = [record.p_value for record in records if record.p_value is not None]
+    e_values = [record.e_value for record in records if record.e_value is not None]
+    p_value = min(1.0, len(records) * min(p_values)) if p_values else None
+    e_value = sum(each / len(records) for each in e_values) if e_values else None
+    return replace(telling, p_value=p_value, e_value=e_value)
 
 
 def _labelled(record: AuditRecord, subject: Subject, seconds: float) -> AuditRecord:

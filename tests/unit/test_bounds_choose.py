@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.base.errors import ParameterError
-from dpverify.evidence.bounds import BinomialTest, choose_test, ThresholdTest
+from dpverify.evidence.bounds import BinomialTest, choose_test, ThresholdTest, WeightedTest
 
 
 def test_default_tests():
@@ -18,6 +18,19 @@ def test_levels_that_dilute_are_left_out():
     right, wrong = [300.0, 150.0], [10.0, 150.0]
     assert choose_test(trials=1000, delta=0.0, expected_right=right, expected_wrong=wrong).levels == 1
     assert choose_test(trials=1000, delta=1e-6, expected_right=right, expected_wrong=wrong).levels == 1
+
+
+def test_weights_are_tried_while_their_exact_law_is_short(monkeypatch):
+    levels = {"delta": 0.0, "expected_right": [16, 44, 58], "expected_wrong": [1, 3, 12]}
+    assert isinstance(choose_test(trials=1000, **levels), WeightedTest)
+
+    def never(*args, **kwargs):
+        raise AssertionError("the law of 10^8 trials and more takes memory that grows with their root")
+
+    monkeypatch.setattr(WeightedTest, "eps_lower", never)
+    assert choose_test(trials=10**8 + 1, **levels) == BinomialTest(2)
+    with pytest.raises(AssertionError):
+        choose_test(trials=10**8, **levels)
 
 
 def test_a_tie_keeps_every_level():

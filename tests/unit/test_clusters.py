@@ -2,14 +2,19 @@
 
 import json
 import os
+import threading
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from dpverify import Pair, PureDP
+from dpverify.base.clusters import LOCAL
 from dpverify.base.errors import ParameterError, UsageError
 from dpverify.base.executors import ordered_map
+from dpverify.evidence.tally import Tally
 from dpverify.trials.checkpoint import Checkpoint, digest
+from dpverify.trials.collect import estimate, Experiment
 from dpverify.verdicts.audit import audit
 from mechanisms.randomised_response import RandomisedResponse
 
@@ -47,6 +52,62 @@ def test_clusters_keep_the_order_and_make_the_same_record(backend, monkeypatch):
     here = record(target, score="histogram")
     assert record(target, score="histogram", jobs=2, backend=backend) == here
     assert here["verdict"] == "NOT_REFUTED"
+
+
+def sizes(count, drawn):
+    for size in range(count):
+        drawn.append(size)
+        yield size
+
+
+def test_few_tasks_are_drawn_ahead():
+    # with 10^9 trials there are tens of thousands of blocks: none may wait before there is room for it
+    drawn, ahead = [], []
+    for done, result in enumerate(ordered_map(abs, sizes(500, drawn), jobs=2)):
+        assert result == done
+        ahead.append(len(drawn) - done)
+    assert max(ahead) <= 2 * LOCAL
+    assert len(drawn) == 500
+
+
+def test_what_cannot_travel_runs_here_in_its_turn():
+    lock = threading.Lock()  # cannot be pickled
+    assert list(ordered_map(type, [1, lock, 2.0, lock], jobs=2)) == [int, type(lock), float, type(lock)]
+
+
+def test_a_failing_task_raises_and_leaves_the_workers_usable():
+    with pytest.raises(ZeroDivisionError):
+        list(ordered_map(_inverse, [1, 0, *range(1, 200)], jobs=2))
+    assert list(ordered_map(_inverse, [1, 2], jobs=2)) == [1.0, 0.5]
+
+
+def _inverse(x):
+    return 1 / x
+
+
+def test_memory_does_not_grow_with_the_budget():
+    # what is alive halfway through the certifying blocks and was allocated by dpverify or here, at 16 times the blocks
+    experiment = Experiment.of(SmallBlocks(), Pair(0, 1), 5)
+    ours = [tracemalloc.Filter(True, "*/dpverify/*"), tracemalloc.Filter(True, __file__)]
+
+    def alive(blocks):
+        tracemalloc.start()
+        total, trials = Tally.of(0, 0, 0), blocks * SmallBlocks.trials_per_block
+        for size, above in estimate(experiment, trials, _above):
+            total += Tally.of(above, size - above, size)
+            if total.trials == trials // 2:
+                found = tracemalloc.take_snapshot().filter_traces(ours)
+        tracemalloc.stop()
+        assert total.trials == trials
+        return sum(each.size for each in found.statistics("filename"))
+
+    alive(100)  # what is imported and cached at the first call
+    # a list of the blocks alone would add 140 kB, their outcomes 10 MB
+    assert alive(1600) < alive(100) + 20_000
+
+
+def _above(first, second):
+    return int((first.values > 0.5).sum() + (second.values > 0.5).sum())
 
 
 def test_a_missing_package_is_a_usage_error(monkeypatch):

@@ -63,6 +63,26 @@ def test_report_shows_the_same_and_keeps_the_exit_code(folder, capsys):
     assert Path("r.json").read_bytes() == Path("s.json").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "All certified lower bounds"),
+        (
+            ["--family", "holm"],
+            "Verdicts by Holm's step-down over the suite: any claim is refuted wrongly with probabil",
+        ),
+        (["--sequential", "--family", "e-bh"], "Verdicts by e-BH over the suite: of the refuted claims an expected"),
+    ],
+)
+def test_the_family_procedure_is_said_and_kept(folder, capsys, options, said):
+    folder("cli_family", GOOD.replace("SCALE", "0.25"))
+    code, out, _ = _says(capsys, "audit", "checks", "--json", "r.json", *options)
+    assert code == 1
+    assert said in out
+    assert "a second and worker" in out  # throughput
+    assert _says(capsys, "report", "r.json") == (1, out, "")
+
+
 def test_planted_bug_that_is_not_caught_is_one(folder, capsys):
     text = GOOD.replace("SCALE", "1.0") + "\n    from dpverify import planted\n"
     folder("cli_twin", text + "    subjects.append(planted(subjects[0], 'no-bug', noisy))\n")
@@ -130,6 +150,8 @@ def test_bad_input_is_one_line_and_no_verdict(folder, capsys, stem, text, code, 
         (["audit", "checks", "--json", "."], "--json .: is a folder"),
         (["audit", "checks", "-k", "cuont"], "did you mean 'count'?"),
         (["audit", "checks", "-k", "cli_usage/cout"], "did you mean 'cli_usage/count'?"),
+        (["audit", "checks", "--family", "e-bh"], "--family e-bh: needs --sequential"),
+        (["audit", "checks", "--family", "fdr"], "'bonferroni', 'holm', 'e-bh'"),
         (["report", "nowhere.json"], "nowhere.json: cannot be read"),
     ],
 )

@@ -33,6 +33,21 @@ def test_holm_gains_over_bonferroni_and_counts_equality():
 
 
 @settings(max_examples=100, deadline=None)
+@given(p=p_vectors, data=st.data())
+def test_weighted_holm_is_the_closure_of_weighted_bonferroni(p, data):
+    # with reserved weight: as many further hypotheses with p-value 1
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(p), max_size=len(p)))
+    reserved = data.draw(st.integers(0, 3))
+    expected = []
+    for i in range(len(p)):
+        sets = [s for size in range(1, len(p) + 1) for s in combinations(range(len(p)), size) if i in s]
+        totals = [sum(weights[j] for j in s) + reserved for s in sets]
+        pairs = zip(sets, totals, strict=True)
+        expected.append(all(any(p[j] * total <= 0.05 * weights[j] for j in s) for s, total in pairs))
+    assert holm(p, 0.05, weights=weights, reserved=reserved).tolist() == expected
+
+
+@settings(max_examples=100, deadline=None)
 @given(e=st.lists(st.floats(0, 200), min_size=1, max_size=6))
 def test_e_bh_is_the_largest_self_consistent_set(e):
     best = 0
@@ -64,6 +79,16 @@ def test_e_bh_error_rate_is_the_mean_of_e_values():
 def test_impossible_p_values_are_refused(bad):
     with pytest.raises(ParameterError):
         holm(bad, 0.05)
+
+
+def test_impossible_weights_are_refused():
+    for changes in ({"weights": [0]}, {"weights": [1, 1]}, {"reserved": -1}, {"reserved": 0.5}):
+        with pytest.raises(ParameterError):
+            holm([0.1], 0.05, **changes)
+    with pytest.raises(ParameterError):
+        e_benjamini_hochberg([1.0, 2.0], 0.05, count=1)
+    assert e_benjamini_hochberg([math.log(40), math.log(40)], 0.1, count=4).tolist() == [True, True]
+    assert e_benjamini_hochberg([math.log(41)], 0.1, count=5).tolist() == [False]
 
 
 def test_impossible_levels_and_wealth_are_refused():

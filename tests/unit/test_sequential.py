@@ -145,6 +145,28 @@ def test_confidence_sequence_is_close_to_the_truth():
     assert process.eps_lower(0.05) in eps_grid(1.0)
 
 
+def test_no_stake_is_small_enough_for_a_huge_eps():
+    process = EProcess(claim_eps=1.0, delta=0.0, grid=[1.0, 25.0], predictive=0.0)
+    process.update(tally([50], [0], 50))
+    assert process.refuted(0.05)
+    assert process.eps_lower(0.05) == 1.0
+    assert process._log_wealth[1] == -math.inf
+
+
+def test_p_and_e_values_are_the_largest_and_the_present_wealth():
+    process = EProcess(claim_eps=0.5, delta=0.0)
+    process.update(tally([100], [10], 110))
+    most = process.log_wealth
+    assert process.e_value == pytest.approx(math.exp(most))
+    process.update(tally([0], [30], 30))
+    assert process.e_value == pytest.approx(math.exp(process.log_wealth))
+    assert process.e_value < 0.9 * math.exp(most)
+    assert process.p_value == pytest.approx(math.exp(-most))
+    process.update(tally([10**5], [0], 10**5))
+    assert math.isfinite(process.e_value)
+    assert process.log_wealth > 1000  # more than a double could hold
+
+
 def test_nothing_is_refuted_before_the_first_trial():
     process = EProcess(claim_eps=1.0, delta=0.0)
     assert process.log_wealth == 0.0

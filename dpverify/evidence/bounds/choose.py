@@ -21,6 +21,7 @@ from dpverify.evidence.tally import Tally
 _FEW = 60  # guesses: below, the discreteness of the two-step test costs more than the search does
 _MANY = 5000  # wrong guesses: above, the two-step test is as good and a thousand times faster
 _LARGEST = 8  # weight: finer ones gain nothing
+_MOST = 10**8  # trials: above, the exact law of weighted sums (of length sqrt(trials)) takes more memory than they gain
 _WORTH_IT = 0.01  # relative gain in the predicted bound
 
 
@@ -43,7 +44,7 @@ def choose_test(
     delta > 0                                        `ThresholdTest`
     delta > 0 and at most 60 guesses, fewer than 1
       wrong one, or n d >= 1 (and not thousands)     `UnconditionalTest`
-    several levels and n d < 0.5                     `WeightedTest`, where it promises more
+    several levels, n d < 0.5 and n <= 10^8          `WeightedTest`, where it promises more
     On several levels the number of levels that are pooled is chosen as well.
     With `scenarios` (weights that sum to 1, and the counts under each) tests are compared by their mean
     promise: one lucky prediction of a tail then convinces nobody.
@@ -65,7 +66,7 @@ def choose_test(
     pools = [pool(levels) for levels in range(predicted.right.size, 0, -1)]  # a tie keeps more guesses
     best = max(pools, key=promise)
     revealed = trials * slack(predicted, delta)
-    if predicted.right.size > 1 and revealed < 0.5:
+    if predicted.right.size > 1 and revealed < 0.5 and trials <= _MOST:
         bound = promise(best)
 
         def rough(weights: tuple[int, ...]) -> float:

@@ -26,6 +26,7 @@ def render(result: SuiteResult) -> str:
         "schema": SCHEMA,
         "seed": result.seed,
         "family_wise_error": result.family_wise_error,
+        "family": result.family,
         "environment": result.environment,
         "records": [record.to_dict() for record in result.records],
         "promises": [check.to_dict() for check in result.promises],
@@ -83,6 +84,7 @@ def load(path: Path) -> SuiteResult:
             family_wise_error=document["family_wise_error"],
             environment=document["environment"],
             promises=tuple(PromiseCheck.from_dict(each) for each in document.get("promises", ())),
+            family=document.get("family", "bonferroni"),
         )
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error

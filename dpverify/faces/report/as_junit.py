@@ -32,7 +32,12 @@ def render(result: SuiteResult) -> str:
         time=f"{sum(record.seconds for record in result.records):.3f}",
     )
     properties = etree.SubElement(suite, "properties")
-    facts = {"seed": result.seed, "family_wise_error": result.family_wise_error, **result.environment}
+    facts = {
+        "seed": result.seed,
+        "family_wise_error": result.family_wise_error,
+        "family": result.family,
+        **result.environment,
+    }
     for name, value in facts.items():
         etree.SubElement(properties, "property", name=name, value=str(value))
     for record in result.records:

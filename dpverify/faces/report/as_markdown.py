@@ -44,7 +44,7 @@ def render(result: SuiteResult) -> str:
         ]
         lines.append("")
     lines += [
-        f"Seed {result.seed}. All lower bounds hold at once with probability >= {1 - result.family_wise_error:g}. "
+        f"Seed {result.seed}. {words.family(result)} "
         "*would catch*: the smallest true eps that the run refutes with 95 % power. "
         "A claim that is not refuted is not thereby proved; *accounted* is the proof, given the ledger.",
         "",

@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints, Union
 
 from dpverify.evidence.promises import PromiseCheck
 from dpverify.faces.report.as_json import SCHEMA
+from dpverify.verdicts.family import FAMILIES
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite import Failure
 from dpverify.verdicts.verdict import Verdict
@@ -25,6 +26,7 @@ def document() -> dict[str, Any]:
         "schema": {"const": SCHEMA},
         "seed": {"type": "integer", "minimum": 0},
         "family_wise_error": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "family": {"enum": list(FAMILIES)},
         "environment": {"type": "object", "additionalProperties": {"type": "string"}},
         "records": {"type": "array", "items": record},
         "promises": {"type": "array", "items": _object(PromiseCheck, as_expected=FLAGS)},
@@ -34,7 +36,7 @@ def document() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Results of dpverify audit",
         "type": "object",
-        "required": list(properties),
+        "required": [name for name in properties if name != "family"],  # files written before have none
         "properties": properties,
     }
 

@@ -3,10 +3,12 @@
 import math
 import shlex
 
+from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite import SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
+PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}
 SYMBOLS = {"pure": "eps", "approx": "eps", "zcdp": "rho", "gdp": "mu"}
 
 
@@ -51,6 +53,12 @@ def sentence(record: AuditRecord) -> str:
     sure = f"{100 * (1 - record.significance):.6g} %"
     lower = f"{symbol} >= {number(record.number_lower)}"
     claimed = f"{symbol} = {number(record.claimed)}"
+    if record.refuted_by:
+        evidence = f"p = {number(record.p_value)}" if record.refuted_by == HOLM else f"e = {number(record.e_value)}"
+        return (
+            f"The claim {claimed} is false: refuted by {PROCEDURES[record.refuted_by]} ({evidence}). Its own bound, at "
+            f"its share of the significance, is {lower} (confidence {sure}) and does not contradict the claim."
+        )
     if record.verdict is Verdict.REFUTED:
         return f"The claim {claimed} is false: the trials certify {lower} with confidence {sure}."
     catch = f"a true eps of {number(record.detectable_eps)} at delta = {record.delta:g}"
@@ -93,6 +101,35 @@ def command_for(record: AuditRecord, seed: int) -> str:
         f"dpverify audit {where} -k {shlex.quote(record.subject)} --seed {seed} "
         f"--trials {record.budget} --significance {share!r}" + (" --sequential" if record.sequential else "")
     )
+
+
+def family(result: SuiteResult) -> str:
+    """What limits the error of the suite's verdicts, in sentences that can stand alone."""
+    level = f"{result.family_wise_error:g}"
+    bounds = (
+        f"All certified lower bounds (eps, rho or mu, as claimed) hold at once with probability >= "
+        f"{1 - result.family_wise_error:g}."
+    )
+    if result.family == BONFERRONI:
+        return bounds
+    further = [record.subject for record in result.records if record.refuted_by]
+    error = {
+        HOLM: f"any claim is refuted wrongly with probability <= {level}",
+        E_BH: f"of the refuted claims an expected share <= {level} is refuted wrongly",
+    }[result.family]
+    count = sum(record.verdict is Verdict.REFUTED for record in result.records)
+    named = f", {len(further)} of them not by their own bounds: {', '.join(further)}" if further else ""
+    return (
+        f"Verdicts by {PROCEDURES[result.family]}: {error}; {count} refuted{named}. "
+        f"A statement of its own, with an error of its own: {bounds[0].lower()}{bounds[1:]}"
+    )
+
+
+def speed(record: AuditRecord) -> str:
+    """Trials a second, both datasets and all pairs together; empty where it is not known."""
+    if not record.seconds > 0 or (record.sequential and record.pairs > 1):  # pairs stop at different times
+        return ""
+    return f"{record.trials * record.pairs / record.seconds:,.0f} trials a second"
 
 
 def headline(result: SuiteResult) -> str:
