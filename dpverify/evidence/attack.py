@@ -1,8 +1,9 @@
 """The attack: score, event and test, all frozen before the first certifying trial.
 
 Guess "first" where the score is above the cut, "second" where it is below minus the cut, abstain between.
-The cut is chosen to maximise the *predicted certified bound* - neither the point estimate of the ratio, which
-favours rare lucky events, nor the accuracy, which favours guessing always.
+The cut is chosen by the *predicted certified bound* - neither the point estimate of the ratio, which favours
+rare lucky events, nor the accuracy, which favours guessing always - averaged over what the selection trials
+leave open.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.evidence.calibration import calibrate
+from dpverify.evidence.calibration import calibrate, CapPrior, KNOWN
 from dpverify.evidence.scores.families import Fitted
 from dpverify.evidence.scores.score import FloatArray, Score
 from dpverify.evidence.tally import IntArray, Tally
@@ -22,7 +23,7 @@ LEVELS = 24  # cuts at which guesses are counted, besides the event's
 CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
 ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
 FEWEST = 3  # selection trials beyond a candidate cut
-ONE_SIDE = 1.15  # times the two-sided promise, for a rule that gives up half of the guesses
+APART = 3.0  # standard errors by which the sides must differ before guesses of one of them are given up
 SCENARIOS = 5  # posterior curves under which tests are compared
 SAME = 1e-9  # scores closer than this (relatively) are one value: float rounding is not an event
 
@@ -109,68 +110,118 @@ class Attack:
 Gain = Callable[[FloatArray, FloatArray, int, Side], FloatArray]
 
 
-def choose(
-    fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain, sides: tuple[Side, ...] = (Side.BOTH,)
-) -> Attack:
-    """The attack with the largest predicted bound on `trials` certifying trials, among the given sides.
+@dataclass(frozen=True)
+class Aim:
+    """What an event is chosen for.
 
-    `gain(right, wrong, trials, side)` predicts the certified bound for arrays of expected counts.
+    gain          predicted certified bound, for arrays of expected right and wrong guesses, trials and a side
+    sides         rules worth trying, the default first
+    prior         of the caps of a learned score's calibration
+    least_regret  choose the event by its mean share of what the best event of each curve would certify; by the
+                  mean bound otherwise, where the most hopeful curves count most
     """
-    best = max((_best_side(each, first, trials, gain, sides) for each in (fitted, *fitted.rivals)), key=_promise)
-    return best[1]
+
+    gain: Gain
+    sides: tuple[Side, ...]
+    prior: CapPrior
+    least_regret: bool = False
+
+    def objective(self, gains: FloatArray, weights: FloatArray) -> FloatArray:
+        """Worth of each event from gains of shape (curves, events), larger is better."""
+        mean: FloatArray = weights @ gains
+        best = gains.max(axis=1)
+        if not self.least_regret or not (best > 0).any():
+            return mean
+        return np.asarray(weights[best > 0] @ (gains[best > 0] / best[best > 0, None]))
+
+
+def choose(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: Aim) -> Attack:
+    """The attack with the largest predicted bound on `trials` certifying trials, among the aim's sides."""
+    return max((_best_side(each, first, trials, aim) for each in (fitted, *fitted.rivals)), key=_promise)[1]
 
 
 def _promise(candidate: tuple[float, Attack]) -> float:
     return candidate[0]
 
 
-def _best_side(
-    fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, gain: Gain, sides: tuple[Side, ...]
-) -> tuple[float, Attack]:
+def _best_side(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: Aim) -> tuple[float, Attack]:
     """The best predicted bound, and its attack."""
+    # a learned score knows its sign: held-out values that point the other way are noise
     agreement = np.where(first, fitted.values, -fitted.values)
-    orientation = -1 if bounded(agreement).sum() < 0 else 1
+    orientation = -1 if fitted.known and bounded(agreement).sum() < 0 else 1
     values = orientation * fitted.values
     scale = values if fitted.scale is None else orientation * fitted.scale
+    prior = KNOWN if fitted.known else aim.prior
+    shown = _Shown(fitted.score, values, scale, first, orientation, prior)
     best: tuple[float, Attack] | None = None
-    for side in sides:
-        predicted, attack = _best_event(fitted.score, values, scale, first, trials, gain, side, orientation)
-        margin = ONE_SIDE if side in (Side.FIRST, Side.SECOND) else 1.0  # the luckier side promises too much
-        if best is None or predicted > margin * best[0]:
+    for side in aim.sides:
+        if side in (Side.FIRST, Side.SECOND) and not shown.sides_differ():
+            continue  # the luckier side would promise more than both, and keep half of the guesses
+        predicted, attack = _best_event(shown, trials, aim, side)
+        if best is None or predicted > best[0]:
             best = predicted, attack
     assert best is not None
     return best
 
 
-def _best_event(
-    score: Score,
-    values: FloatArray,
-    scale: FloatArray,
-    first: npt.NDArray[np.bool_],
-    trials: int,
-    gain: Gain,
-    side: Side,
-    orientation: int,
-) -> tuple[float, Attack]:
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What the selection trials show about a score: held-out values, the frozen score's own, and the bits."""
+
+    score: Score
+    values: FloatArray
+    scale: FloatArray
+    first: npt.NDArray[np.bool_]
+    orientation: int
+    prior: CapPrior
+
+    def guesses(self, side: Side) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """Confidence, decreasing, and whether the guess was right."""
+        used = usable(self.values, side)
+        confidence = np.abs(bounded(self.values[used]))
+        correct = (self.values[used] > 0) == self.first[used]
+        order = np.argsort(-confidence, kind="stable")
+        return confidence[order], correct[order]
+
+    def cuts(self, ends: npt.NDArray[np.int64], side: Side) -> FloatArray:
+        """Cuts of the frozen score beyond which `ends` of the selection trials lie."""
+        return carry(ends, -np.sort(-np.abs(bounded(self.scale[usable(self.scale, side)]))))
+
+    def sides_differ(self) -> bool:
+        """Whether guesses of one dataset are more often right than those of the other, at equal confidence."""
+        excess = []
+        confidence, correct = self.guesses(Side.BOTH)
+        if len(confidence) == 0:
+            return False
+        curves = calibrate(confidence, correct, self.prior)
+        for side in (Side.FIRST, Side.SECOND):
+            sure, hits = self.guesses(side)
+            if len(sure) == 0:
+                return True
+            expected = curves.weights @ curves.right(sure)
+            excess.append(((hits - expected).mean(), (expected * (1 - expected)).mean() / len(sure)))
+        (one, var_one), (other, var_other) = excess
+        return bool(abs(one - other) > APART * np.sqrt(var_one + var_other))
+
+
+def _best_event(shown: _Shown, trials: int, aim: Aim, side: Side) -> tuple[float, Attack]:
     one_sided = side in (Side.FIRST, Side.SECOND)
-    used = usable(values, side)
-    confidence = np.abs(bounded(values[used]))
-    correct = (values[used] > 0) == first[used]
-    order = np.argsort(-confidence, kind="stable")
-    confidence, correct = confidence[order], correct[order]
-    ends = _candidate_ends(confidence, len(values))
+    confidence, correct = shown.guesses(side)
+    total = len(shown.values)
+    ends = _candidate_ends(confidence, total)
     if side is Side.ALWAYS:
-        return _always(score, confidence, correct, len(values), trials, gain, orientation)
+        return _always(shown, confidence, correct, trials, aim)
     if len(ends) == 0:  # the score never says anything: guess nothing
-        return 0.0, Attack(score, np.array([np.inf]), 1, side, orientation, Tally.of(0, 0, trials, one_sided=one_sided))
-    curves = calibrate(confidence, correct)
+        nothing = Tally.of(0, 0, trials, one_sided=one_sided)
+        return 0.0, Attack(shown.score, np.array([np.inf]), 1, side, shown.orientation, nothing)
+    curves = calibrate(confidence, correct, shown.prior)
     mean_right = np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends  # (curves, candidates)
-    guesses = ends / len(values) * trials
-    predicted = curves.weights @ gain(mean_right * guesses, (1 - mean_right) * guesses, trials, side)
-    pick = int(np.argmax(predicted))
+    guesses = ends / total * trials
+    gains = aim.gain(mean_right * guesses, (1 - mean_right) * guesses, trials, side)
+    pick = int(np.argmax(aim.objective(gains, curves.weights)))
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
-    cuts = carry(ends[kept], -np.sort(-np.abs(bounded(scale[usable(scale, side)]))))
+    cuts = shown.cuts(ends[kept], side)
     event = int(np.searchsorted(kept, pick)) + 1
 
     def tally(share_right: FloatArray) -> Tally:
@@ -180,7 +231,8 @@ def _best_event(
     likely = np.argsort(-curves.weights)[:SCENARIOS]
     weights = curves.weights[likely] / curves.weights[likely].sum()
     scenarios = tuple((float(w), tally(mean_right[k, kept])) for w, k in zip(weights, likely, strict=True))
-    return float(predicted[pick]), Attack(score, cuts, event, side, orientation, expected, scenarios)
+    promise = float(curves.weights @ gains[:, pick])
+    return promise, Attack(shown.score, cuts, event, side, shown.orientation, expected, scenarios)
 
 
 def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -> Tally:
@@ -193,22 +245,16 @@ def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -
 
 
 def _always(
-    score: Score,
-    confidence: FloatArray,
-    correct: npt.NDArray[np.bool_],
-    total: int,
-    trials: int,
-    gain: Gain,
-    orientation: int,
+    shown: _Shown, confidence: FloatArray, correct: npt.NDArray[np.bool_], trials: int, aim: Aim
 ) -> tuple[float, Attack]:
     """The rule that guesses in every trial; outputs with score 0 are guessed right half of the time."""
-    curves = calibrate(confidence, correct)
-    undecided = (total - len(confidence)) / 2
-    share = (curves.right(confidence).sum(axis=1) + undecided) / total
-    predicted = float(curves.weights @ gain(share * trials, (1 - share) * trials, trials, Side.ALWAYS))
+    curves = calibrate(confidence, correct, shown.prior)
+    undecided = (len(shown.values) - len(confidence)) / 2
+    share = (curves.right(confidence).sum(axis=1) + undecided) / len(shown.values)
+    predicted = float(curves.weights @ aim.gain(share * trials, (1 - share) * trials, trials, Side.ALWAYS))
     right = int(float(curves.weights @ share) * trials)
     expected = Tally.of(right, trials - right, trials)
-    return predicted, Attack(score, np.zeros(1), 1, Side.ALWAYS, orientation, expected)
+    return predicted, Attack(shown.score, np.zeros(1), 1, Side.ALWAYS, shown.orientation, expected)
 
 
 def usable(values: FloatArray, side: Side) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.evidence.attack import Attack, bounded, carry, Side, usable
-from dpverify.evidence.calibration import calibrate
+from dpverify.evidence.calibration import calibrate, CapPrior
 from dpverify.evidence.scores.families import Fitted
 from dpverify.evidence.scores.histogram import HistogramScore
 from dpverify.evidence.scores.score import FloatArray
@@ -18,7 +18,9 @@ from dpverify.evidence.tally import Tally
 from dpverify.evidence.wager_power import growth
 
 LEVELS = 12
-UNCAPPED, FLAT = 1.0, 10.0  # prior odds: against a small wager, one accuracy for all guesses is learned first
+PRIOR = CapPrior(
+    uncapped=1.0, lowest=10.0
+)  # prior odds: against a small wager, one accuracy for all guesses is learned first
 SHARED = 0.2  # of all guesses learned from, at least, speak for each level: the calibration has two parameters
 
 
@@ -48,7 +50,7 @@ def rank_rule(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> Rank
     if total == 0:
         return no_guess(trials)
     ends = np.maximum(1, np.rint(total * 2.0 ** -np.arange(LEVELS - 1, -1, -1))).astype(np.int64)
-    curves = calibrate(confidence, correct, uncapped=UNCAPPED, flat=FLAT)
+    curves = calibrate(confidence, correct, PRIOR)
     right = np.r_[0.0, np.cumsum(curves.weights @ curves.right(confidence))]
     starts = np.minimum(np.r_[0, ends[:-1]], ends - 1)  # an empty level predicts what its last guess would
     predicted = (right[ends] - right[starts]) / (ends - starts)

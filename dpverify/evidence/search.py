@@ -21,7 +21,7 @@ from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import choose
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.threshold import ThresholdTest
-from dpverify.evidence.gains import gain_for, sides_for
+from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import fit_score
 from dpverify.trials.collect import Experiment, select, SelectionTrials
 from dpverify.trials.target import as_target
@@ -99,8 +99,7 @@ class _Valuer:
         if learn.first.all() or not learn.first.any():
             return 0.0
         fitted = fit_score(self._score, self._target, pair, learn)
-        gain = gain_for(self._claim, LOOSE)
-        attack = choose(fitted, learn.first, len(count), gain, sides_for(self._claim))
+        attack = choose(fitted, learn.first, len(count), aim_for(self._claim, LOOSE))
         tally = attack.tally(count.outcomes.take(count.first), count.outcomes.take(~count.first))
         test = ThresholdTest(attack.event) if self._claim.delta > 0 else BinomialTest(attack.event)
         return test.eps_lower(tally, delta=self._claim.delta, significance=LOOSE)

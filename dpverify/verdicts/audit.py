@@ -22,7 +22,7 @@ from dpverify.claims.claim import Claim, GaussianDP, ZCDP
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack, choose
 from dpverify.evidence.certify import certify_bound, course
-from dpverify.evidence.gains import gain_for, sides_for
+from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import fit_score, SCORES
 from dpverify.evidence.tally import Tally
 from dpverify.trials.checkpoint import Checkpoint, digest
@@ -86,7 +86,7 @@ def audit(
         budget = _split(trials, experiment, exact=exact)
         probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
         fitted = fit_score(score, target, pair, probe)
-        attack = choose(fitted, probe.first, budget.estimation, gain_for(claim, significance), sides_for(claim))
+        attack = choose(fitted, probe.first, budget.estimation, aim_for(claim, significance))
         store = _store(checkpoint, experiment, attack)
         tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress, store)
         finding = Finding(

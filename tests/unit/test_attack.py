@@ -7,7 +7,7 @@ from scipy import special
 from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.attack import Attack, choose, Side
 from dpverify.evidence.calibration import calibrate
-from dpverify.evidence.gains import gain_for, sides_for
+from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import Fitted
 from dpverify.evidence.tally import Tally
 from dpverify.trials.outcomes import Outcomes
@@ -29,7 +29,7 @@ def laplace_ratios(rng, n, eps=1.0):
 
 
 def chosen(scores, first, claim, trials=100_000):
-    return choose(Fitted(Identity(), scores), first, trials, gain_for(claim, 0.05), sides_for(claim))
+    return choose(Fitted(Identity(), scores, known=True), first, trials, aim_for(claim, 0.05))
 
 
 def generator(seed=0):
@@ -102,10 +102,10 @@ def test_infinite_scores_are_the_most_confident_ones():
 
 
 def test_sides_that_are_tried_follow_from_the_claim():
-    assert sides_for(PureDP(1.0)) == (Side.BOTH,)
-    assert Side.FIRST in sides_for(ApproxDP(1.0, 1e-5))
-    assert Side.ALWAYS in sides_for(GaussianDP(1.0))
-    assert Side.ALWAYS in sides_for(ZCDP(0.5))
+    assert aim_for(PureDP(1.0), 0.05).sides == (Side.BOTH,)
+    assert Side.FIRST in aim_for(ApproxDP(1.0, 1e-5), 0.05).sides
+    assert Side.ALWAYS in aim_for(GaussianDP(1.0), 0.05).sides
+    assert Side.ALWAYS in aim_for(ZCDP(0.5), 0.05).sides
 
 
 @pytest.mark.parametrize(("slope", "cap"), [(1.0, math.inf), (0.5, math.inf), (1.0, 1.5)])

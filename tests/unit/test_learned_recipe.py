@@ -7,7 +7,7 @@ from scipy import special
 from dpverify import ApproxDP, Pair, PureDP
 from dpverify.evidence.attack import carry
 from dpverify.evidence.bounds import choose_test, WeightedTest
-from dpverify.evidence.calibration import calibrate
+from dpverify.evidence.calibration import calibrate, CapPrior
 from dpverify.evidence.tally import Tally
 from dpverify.verdicts.audit import audit
 
@@ -94,7 +94,7 @@ def test_prior_odds_of_a_calibration():
     steep = rng.random(4000) < special.expit(confidence)
     tail = np.array([4.0])
     for correct, truth in ((flat, special.expit(1.0)), (steep, special.expit(4.0))):
-        curves = calibrate(confidence, correct, uncapped=1.0, flat=10.0)
+        curves = calibrate(confidence, correct, CapPrior(uncapped=1.0, lowest=10.0))
         assert float(curves.weights @ curves.right(tail)[:, 0]) == pytest.approx(truth, abs=0.04)
     assert calibrate(confidence, flat).weights.sum() == pytest.approx(1.0)
 

@@ -37,13 +37,15 @@ class Fitted:
 
     `scale` holds the frozen score's own values on the same trials: a score fitted on all of them is more
     decided than its cross-fits, so cuts are carried over as shares of trials, not as numbers. None where
-    the score fits its own trials too closely for that. `rivals` are further scores to choose events from.
+    the score fits its own trials too closely for that. `known` is a score that is not learned but said to be the
+    likelihood ratio. `rivals` are further scores to choose events from.
     """
 
     score: Score
     values: FloatArray
     scale: FloatArray | None = None
     rivals: tuple["Fitted", ...] = ()
+    known: bool = False
 
 
 def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) -> Fitted:
@@ -55,7 +57,7 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
             raise ParameterError("score", kind, "another score: the target has no log_ratio")
         score = LikelihoodFamily(target, pair).fit(trials)
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
-        return Fitted(score, exact, exact)
+        return Fitted(score, exact, exact, known=True)
     candidates = _candidates(kind, trials)
     compared = _sample(trials)
     best = 0
