@@ -12,9 +12,10 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
-from dpverify.evidence.calibration import calibrate, CapPrior, KNOWN
-from dpverify.evidence.scores.families import Fitted
+from dpverify.evidence.calibration import calibrate, Calibration, CapPrior, KNOWN
+from dpverify.evidence.scores.families import Fitted, Trust
 from dpverify.evidence.scores.score import FloatArray, Score
 from dpverify.evidence.tally import IntArray, Tally
 from dpverify.trials.outcomes import Outcomes
@@ -25,6 +26,7 @@ ATOM = 0.01  # a value held by this share of the selection trials is a candidate
 FEWEST = 3  # selection trials beyond a candidate cut
 APART = 3.0  # standard errors by which the sides must differ before guesses of one of them are given up
 SCENARIOS = 5  # posterior curves under which tests are compared
+COUNTED_QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of the Beta(1/2, 1/2) posterior of a few counts
 SAME = 1e-9  # scores closer than this (relatively) are one value: float rounding is not an event
 
 
@@ -148,11 +150,10 @@ def _best_side(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: A
     """The best predicted bound, and its attack."""
     # a learned score knows its sign: held-out values that point the other way are noise
     agreement = np.where(first, fitted.values, -fitted.values)
-    orientation = -1 if fitted.known and bounded(agreement).sum() < 0 else 1
+    orientation = -1 if fitted.trust is Trust.KNOWN and bounded(agreement).sum() < 0 else 1
     values = orientation * fitted.values
     scale = values if fitted.scale is None else orientation * fitted.scale
-    prior = KNOWN if fitted.known else aim.prior
-    shown = _Shown(fitted.score, values, scale, first, orientation, prior)
+    shown = _Shown(fitted.score, values, scale, first, orientation, fitted.trust, aim.prior)
     best: tuple[float, Attack] | None = None
     for side in aim.sides:
         if side in (Side.FIRST, Side.SECOND) and not shown.sides_differ():
@@ -173,7 +174,23 @@ class _Shown:
     scale: FloatArray
     first: npt.NDArray[np.bool_]
     orientation: int
+    trust: Trust
     prior: CapPrior
+
+    def calibration(self, confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibration:
+        """How often guesses are right, given their confidence."""
+        return calibrate(confidence, correct, KNOWN if self.trust is Trust.KNOWN else self.prior)
+
+    def accuracy(
+        self, confidence: FloatArray, correct: npt.NDArray[np.bool_], ends: npt.NDArray[np.int64]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean Pr[right] of the most confident `ends` guesses, shape (curves, ends), and the weights of the curves."""
+        if self.trust is Trust.COUNTED:
+            hits = np.cumsum(correct)[ends - 1]
+            shares = special.betaincinv(hits + 0.5, ends - hits + 0.5, COUNTED_QUANTILES[:, None])
+            return np.asarray(shares, float), np.full(len(COUNTED_QUANTILES), 1 / len(COUNTED_QUANTILES))
+        curves = self.calibration(confidence, correct)
+        return np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends, curves.weights
 
     def guesses(self, side: Side) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Confidence, decreasing, and whether the guess was right."""
@@ -193,7 +210,7 @@ class _Shown:
         confidence, correct = self.guesses(Side.BOTH)
         if len(confidence) == 0:
             return False
-        curves = calibrate(confidence, correct, self.prior)
+        curves = self.calibration(confidence, correct)
         for side in (Side.FIRST, Side.SECOND):
             sure, hits = self.guesses(side)
             if len(sure) == 0:
@@ -214,11 +231,10 @@ def _best_event(shown: _Shown, trials: int, aim: Aim, side: Side) -> tuple[float
     if len(ends) == 0:  # the score never says anything: guess nothing
         nothing = Tally.of(0, 0, trials, one_sided=one_sided)
         return 0.0, Attack(shown.score, np.array([np.inf]), 1, side, shown.orientation, nothing)
-    curves = calibrate(confidence, correct, shown.prior)
-    mean_right = np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends  # (curves, candidates)
+    mean_right, weights = shown.accuracy(confidence, correct, ends)
     guesses = ends / total * trials
     gains = aim.gain(mean_right * guesses, (1 - mean_right) * guesses, trials, side)
-    pick = int(np.argmax(aim.objective(gains, curves.weights)))
+    pick = int(np.argmax(aim.objective(gains, weights)))
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
     cuts = shown.cuts(ends[kept], side)
@@ -227,11 +243,11 @@ def _best_event(shown: _Shown, trials: int, aim: Aim, side: Side) -> tuple[float
     def tally(share_right: FloatArray) -> Tally:
         return _whole(share_right * guesses[kept], (1 - share_right) * guesses[kept], trials, one_sided)
 
-    expected = tally(curves.weights @ mean_right[:, kept])
-    likely = np.argsort(-curves.weights)[:SCENARIOS]
-    weights = curves.weights[likely] / curves.weights[likely].sum()
-    scenarios = tuple((float(w), tally(mean_right[k, kept])) for w, k in zip(weights, likely, strict=True))
-    promise = float(curves.weights @ gains[:, pick])
+    expected = tally(weights @ mean_right[:, kept])
+    likely = np.argsort(-weights)[:SCENARIOS]
+    shares = weights[likely] / weights[likely].sum()
+    scenarios = tuple((float(w), tally(mean_right[k, kept])) for w, k in zip(shares, likely, strict=True))
+    promise = float(weights @ gains[:, pick])
     return promise, Attack(shown.score, cuts, event, side, shown.orientation, expected, scenarios)
 
 
@@ -248,7 +264,7 @@ def _always(
     shown: _Shown, confidence: FloatArray, correct: npt.NDArray[np.bool_], trials: int, aim: Aim
 ) -> tuple[float, Attack]:
     """The rule that guesses in every trial; outputs with score 0 are guessed right half of the time."""
-    curves = calibrate(confidence, correct, shown.prior)
+    curves = shown.calibration(confidence, correct)
     undecided = (len(shown.values) - len(confidence)) / 2
     share = (curves.right(confidence).sum(axis=1) + undecided) / len(shown.values)
     predicted = float(curves.weights @ aim.gain(share * trials, (1 - share) * trials, trials, Side.ALWAYS))

@@ -8,7 +8,7 @@ from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.attack import Attack, choose, Side
 from dpverify.evidence.calibration import calibrate
 from dpverify.evidence.gains import aim_for
-from dpverify.evidence.scores.families import Fitted
+from dpverify.evidence.scores.families import Fitted, Trust
 from dpverify.evidence.tally import Tally
 from dpverify.trials.outcomes import Outcomes
 
@@ -29,7 +29,7 @@ def laplace_ratios(rng, n, eps=1.0):
 
 
 def chosen(scores, first, claim, trials=100_000):
-    return choose(Fitted(Identity(), scores, known=True), first, trials, aim_for(claim, 0.05))
+    return choose(Fitted(Identity(), scores, trust=Trust.KNOWN), first, trials, aim_for(claim, 0.05))
 
 
 def generator(seed=0):

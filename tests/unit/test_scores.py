@@ -7,7 +7,7 @@ from dpverify import Pair
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.evidence.scores.families import cross_fit, fit_score, log_loss
 from dpverify.evidence.scores.features import FeatureMap
-from dpverify.evidence.scores.histogram import HistogramFamily, row_keys
+from dpverify.evidence.scores.histogram import HistogramFamily, row_keys, shrunk
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
 from dpverify.evidence.scores.score import symbols
@@ -59,12 +59,27 @@ def test_a_failed_trial_has_the_key_of_its_exception():
     assert keys[1] == keys[2] != keys[0]
 
 
-def test_histogram_scores_are_smoothed_log_odds_and_zero_for_the_unseen():
-    outcomes = Outcomes(np.array([1, 1, 1, 2, 2, 3]))
-    first = np.array([True, True, False, False, False, True])
+def test_histogram_scores_are_log_odds_where_much_was_seen_and_zero_where_nothing():
+    outcomes = Outcomes(np.repeat([1, 2, 3], [4000, 4000, 4]))
+    first = np.r_[np.arange(4000) < 3000, np.arange(4000) < 1000, np.full(4, True)]
     score = HistogramFamily().fit(SelectionTrials(outcomes, first))
-    odds = [np.log(2.5 / 1.5), np.log(0.5 / 2.5), np.log(3), 0]
-    assert score(Outcomes(np.array([1, 2, 3, 9]))) == pytest.approx(odds)
+    often, less_often, rare, unseen = score(Outcomes(np.array([1, 2, 3, 9])))
+    assert [often, less_often] == pytest.approx([np.log(3), -np.log(3)], rel=0.01)
+    assert 0 < rare < often  # seen four times, always on the first: odds of nine, but by luck rather than not
+    assert unseen == 0
+
+
+def test_shrinking_comes_near_the_best_estimates_of_effects():
+    """Mean squared error against the posterior mean that knows the prior, 400 effects of each size."""
+    rng = np.random.default_rng(5)
+    for spread in (0.2, 1.0):
+        truth = spread * rng.standard_normal(400)
+        variances = rng.choice([0.01, 0.5, 2.0], 400)
+        estimates = truth + np.sqrt(variances) * rng.standard_normal(400)
+        best = spread**2 / (spread**2 + variances) * estimates
+        error, least, raw = (np.mean((each - truth) ** 2) for each in (shrunk(estimates, variances), best, estimates))
+        assert error < 1.4 * least
+        assert error < 0.6 * raw
 
 
 def test_exact_scores_are_the_targets_own_and_symbols_are_counted():

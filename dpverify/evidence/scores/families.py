@@ -5,6 +5,7 @@ cross-validated log loss, simplest first, and a more complex one has to win by a
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -31,21 +32,28 @@ BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linea
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
 
+class Trust(Enum):
+    """What the size of a score means."""
+
+    KNOWN = "known"  # said to be the log-likelihood ratio: not learned, only its sign may be mistaken
+    LEARNED = "learned"  # an estimate of it, more decided than it should be
+    COUNTED = "counted"  # odds from a few counts: only those counts say how often its guesses are right
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """A frozen score and its cross-fitted values on the selection trials, from which the event is chosen.
 
     `scale` holds the frozen score's own values on the same trials: a score fitted on all of them is more
     decided than its cross-fits, so cuts are carried over as shares of trials, not as numbers. None where
-    the score fits its own trials too closely for that. `known` is a score that is not learned but said to be the
-    likelihood ratio. `rivals` are further scores to choose events from.
+    the score fits its own trials too closely for that. `rivals` are further scores to choose events from.
     """
 
     score: Score
     values: FloatArray
     scale: FloatArray | None = None
     rivals: tuple["Fitted", ...] = ()
-    known: bool = False
+    trust: Trust = Trust.LEARNED
 
 
 def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) -> Fitted:
@@ -57,7 +65,7 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
             raise ParameterError("score", kind, "another score: the target has no log_ratio")
         score = LikelihoodFamily(target, pair).fit(trials)
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
-        return Fitted(score, exact, exact, known=True)
+        return Fitted(score, exact, exact, trust=Trust.KNOWN)
     candidates = _candidates(kind, trials)
     compared = _sample(trials)
     best = 0
@@ -77,7 +85,7 @@ def _apart(kind: str, chosen: Family, trials: SelectionTrials) -> tuple[Fitted, 
     if len(family.keys) == 0:
         return ()
     frozen = family.fit(trials)
-    return (Fitted(frozen, cross_fit(family, trials), frozen(trials.outcomes)),)
+    return (Fitted(frozen, family.held_out(trials), frozen(trials.outcomes), trust=Trust.COUNTED),)
 
 
 def _sample(trials: SelectionTrials) -> SelectionTrials:
