@@ -24,7 +24,7 @@ LEVELS = 24  # cuts at which guesses are counted, besides the event's
 CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
 ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
 FEWEST = 3  # selection trials beyond a candidate cut
-APART = 3.0  # standard errors by which the sides must differ before guesses of one of them are given up
+APART = 3.0  # standard errors by which the sides must differ to be calibrated apart
 SCENARIOS = 5  # posterior curves under which tests are compared
 COUNTED_QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of the Beta(1/2, 1/2) posterior of a few counts
 SAME = 1e-9  # scores closer than this (relatively) are one value: float rounding is not an event
@@ -156,8 +156,6 @@ def _best_side(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: A
     shown = _Shown(fitted.score, values, scale, first, orientation, fitted.trust, aim.prior)
     best: tuple[float, Attack] | None = None
     for side in aim.sides:
-        if side in (Side.FIRST, Side.SECOND) and not shown.sides_differ():
-            continue  # the luckier side would promise more than both, and keep half of the guesses
         predicted, attack = _best_event(shown, trials, aim, side)
         if best is None or predicted > best[0]:
             best = predicted, attack
@@ -177,19 +175,28 @@ class _Shown:
     trust: Trust
     prior: CapPrior
 
-    def calibration(self, confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibration:
-        """How often guesses are right, given their confidence."""
+    def calibration(self, side: Side) -> Calibration:
+        """How often guesses are right, given their confidence.
+
+        One calibration for both sides, unless they differ: of two that are alike, the luckier one would
+        promise more than both together.
+        """
+        confidence, correct = self.guesses(Side.BOTH)
+        pooled = self._calibrate(confidence, correct)
+        one_sided = side in (Side.FIRST, Side.SECOND)
+        return self._calibrate(*self.guesses(side)) if one_sided and self._sides_differ(pooled) else pooled
+
+    def _calibrate(self, confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibration:
         return calibrate(confidence, correct, KNOWN if self.trust is Trust.KNOWN else self.prior)
 
-    def accuracy(
-        self, confidence: FloatArray, correct: npt.NDArray[np.bool_], ends: npt.NDArray[np.int64]
-    ) -> tuple[FloatArray, FloatArray]:
+    def accuracy(self, side: Side, ends: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """Mean Pr[right] of the most confident `ends` guesses, shape (curves, ends), and the weights of the curves."""
+        confidence, correct = self.guesses(side)
         if self.trust is Trust.COUNTED:
             hits = np.cumsum(correct)[ends - 1]
             shares = special.betaincinv(hits + 0.5, ends - hits + 0.5, COUNTED_QUANTILES[:, None])
             return np.asarray(shares, float), np.full(len(COUNTED_QUANTILES), 1 / len(COUNTED_QUANTILES))
-        curves = self.calibration(confidence, correct)
+        curves = self.calibration(side)
         return np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends, curves.weights
 
     def guesses(self, side: Side) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
@@ -204,34 +211,30 @@ class _Shown:
         """Cuts of the frozen score beyond which `ends` of the selection trials lie."""
         return carry(ends, -np.sort(-np.abs(bounded(self.scale[usable(self.scale, side)]))))
 
-    def sides_differ(self) -> bool:
+    def _sides_differ(self, pooled: Calibration) -> bool:
         """Whether guesses of one dataset are more often right than those of the other, at equal confidence."""
-        excess = []
-        confidence, correct = self.guesses(Side.BOTH)
-        if len(confidence) == 0:
-            return False
-        curves = self.calibration(confidence, correct)
+        excess, variance = [], []
         for side in (Side.FIRST, Side.SECOND):
-            sure, hits = self.guesses(side)
-            if len(sure) == 0:
-                return True
-            expected = curves.weights @ curves.right(sure)
-            excess.append(((hits - expected).mean(), (expected * (1 - expected)).mean() / len(sure)))
-        (one, var_one), (other, var_other) = excess
-        return bool(abs(one - other) > APART * np.sqrt(var_one + var_other))
+            confidence, correct = self.guesses(side)
+            if len(confidence) == 0:
+                return False
+            expected = pooled.weights @ pooled.right(confidence)
+            excess.append((correct - expected).mean())
+            variance.append((expected * (1 - expected)).mean() / len(confidence))
+        return bool(abs(excess[0] - excess[1]) > APART * np.sqrt(sum(variance)))
 
 
 def _best_event(shown: _Shown, trials: int, aim: Aim, side: Side) -> tuple[float, Attack]:
     one_sided = side in (Side.FIRST, Side.SECOND)
-    confidence, correct = shown.guesses(side)
+    if side is Side.ALWAYS:
+        return _always(shown, trials, aim)
+    confidence, _ = shown.guesses(side)
     total = len(shown.values)
     ends = _candidate_ends(confidence, total)
-    if side is Side.ALWAYS:
-        return _always(shown, confidence, correct, trials, aim)
     if len(ends) == 0:  # the score never says anything: guess nothing
         nothing = Tally.of(0, 0, trials, one_sided=one_sided)
         return 0.0, Attack(shown.score, np.array([np.inf]), 1, side, shown.orientation, nothing)
-    mean_right, weights = shown.accuracy(confidence, correct, ends)
+    mean_right, weights = shown.accuracy(side, ends)
     guesses = ends / total * trials
     gains = aim.gain(mean_right * guesses, (1 - mean_right) * guesses, trials, side)
     pick = int(np.argmax(aim.objective(gains, weights)))
@@ -260,11 +263,10 @@ def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -
     return Tally(trials, down.astype(np.int64), up.astype(np.int64), one_sided)
 
 
-def _always(
-    shown: _Shown, confidence: FloatArray, correct: npt.NDArray[np.bool_], trials: int, aim: Aim
-) -> tuple[float, Attack]:
+def _always(shown: _Shown, trials: int, aim: Aim) -> tuple[float, Attack]:
     """The rule that guesses in every trial; outputs with score 0 are guessed right half of the time."""
-    curves = shown.calibration(confidence, correct)
+    confidence, _ = shown.guesses(Side.BOTH)
+    curves = shown.calibration(Side.BOTH)
     undecided = (len(shown.values) - len(confidence)) / 2
     share = (curves.right(confidence).sum(axis=1) + undecided) / len(shown.values)
     predicted = float(curves.weights @ aim.gain(share * trials, (1 - share) * trials, trials, Side.ALWAYS))

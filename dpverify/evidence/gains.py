@@ -29,11 +29,12 @@ def is_curve(claim: Claim) -> bool:
 NORMAL = ((-np.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (np.sqrt(3.0), 1 / 6))
 
 
-def aim_for(claim: Claim, significance: float) -> Aim:
+def aim_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Aim:
     """What an event is chosen for: eps at the claim's delta, or rho or mu for claims about a whole profile.
 
-    A pure claim is violated by a bounded ratio that is too large, as a rule; there the event is the one that
-    loses least in comparison with the best of every possible curve, which guards against hoping for a tail.
+    A pure claim is violated by a bounded ratio that is too large, as a rule, unless an output has several
+    coordinates over which it may be spread. There the event is the one that loses least in comparison with the
+    best of every possible curve, which guards against hoping for a tail.
     """
     if is_curve(claim):
         number = _mu if isinstance(claim, GaussianDP) else profiles.zcdp_number
@@ -42,7 +43,7 @@ def aim_for(claim: Claim, significance: float) -> Aim:
     gain = partial(_averaged, gain=partial(_eps_gain, delta=claim.delta, significance=significance))
     if claim.delta > 0:
         return Aim(gain, (Side.BOTH, Side.FIRST, Side.SECOND), UNBOUNDED)
-    return Aim(gain, (Side.BOTH,), BOUNDED, least_regret=True)
+    return Aim(gain, (Side.BOTH,), BOUNDED if coordinates == 1 else UNBOUNDED, least_regret=True)
 
 
 def _averaged(right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, gain: Gain) -> FloatArray:

@@ -99,7 +99,7 @@ class _Valuer:
         if learn.first.all() or not learn.first.any():
             return 0.0
         fitted = fit_score(self._score, self._target, pair, learn)
-        attack = choose(fitted, learn.first, len(count), aim_for(self._claim, LOOSE))
+        attack = choose(fitted, learn.first, len(count), aim_for(self._claim, LOOSE, coordinates=experiment.form.items))
         tally = attack.tally(count.outcomes.take(count.first), count.outcomes.take(~count.first))
         test = ThresholdTest(attack.event) if self._claim.delta > 0 else BinomialTest(attack.event)
         return test.eps_lower(tally, delta=self._claim.delta, significance=LOOSE)

@@ -86,7 +86,8 @@ def audit(
         budget = _split(trials, experiment, exact=exact)
         probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
         fitted = fit_score(score, target, pair, probe)
-        attack = choose(fitted, probe.first, budget.estimation, aim_for(claim, significance))
+        aim = aim_for(claim, significance, coordinates=experiment.form.items)
+        attack = choose(fitted, probe.first, budget.estimation, aim)
         store = _store(checkpoint, experiment, attack)
         tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress, store)
         finding = Finding(

@@ -6,7 +6,7 @@ from scipy import special
 
 from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.attack import Attack, choose, Side
-from dpverify.evidence.calibration import calibrate
+from dpverify.evidence.calibration import calibrate, CapPrior
 from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import Fitted, Trust
 from dpverify.evidence.tally import Tally
@@ -30,6 +30,10 @@ def laplace_ratios(rng, n, eps=1.0):
 
 def chosen(scores, first, claim, trials=100_000):
     return choose(Fitted(Identity(), scores, trust=Trust.KNOWN), first, trials, aim_for(claim, 0.05))
+
+
+def learned(scores, first, claim, trials=100_000, coordinates=1):
+    return choose(Fitted(Identity(), scores), first, trials, aim_for(claim, 0.05, coordinates=coordinates))
 
 
 def generator(seed=0):
@@ -146,3 +150,55 @@ def test_tallies_add_and_refuse_impossible_counts():
         Tally(10, np.array([1, 2]), np.array([1]))
     with pytest.raises(ValueError, match="two different rules"):
         a + Tally(10, np.array([1, 2]), np.array([0, 3]), one_sided=True)
+
+
+def test_the_lowest_cap_believes_the_sign_and_keeps_the_information():
+    """The size of these scores means nothing; their sign is right with probability .55: log odds of 0.2."""
+    rng = generator(6)
+    first = rng.random(4000) < 0.5
+    right = rng.random(4000) < 0.55
+    scores = np.where(first == right, 1.0, -1.0) * 0.4 * rng.random(4000)
+    curves = calibrate(np.abs(scores), right, CapPrior(uncapped=0.01, lowest=1000.0))
+    assert float(curves.weights @ curves.right(np.array([0.2]))[:, 0]) == pytest.approx(right.mean(), abs=0.01)
+    assert learned(scores, first, PureDP(0.1), trials=10_000).event_fraction > 0.8  # a cut would only lose trials
+
+
+def test_small_samples_hope_for_tails_where_a_claim_or_a_vector_allows_them():
+    rng = generator(7)
+    first = rng.random(400) < 0.5
+    scores = 0.5 * rng.standard_normal(400) + np.where(first, 0.125, -0.125)  # a ratio of standard deviation 1/2
+    pure, vector, approximate = (
+        learned(scores, first, claim, coordinates=items).event_fraction
+        for claim, items in ((PureDP(1.0), 1), (PureDP(1.0), 24), (ApproxDP(1.0, 1e-5), 1))
+    )
+    assert pure > 1.3 * max(vector, approximate)
+
+
+def test_a_learned_score_keeps_its_sign_and_an_exact_one_may_have_it_wrong():
+    scores, first = laplace_ratios(generator(8), 2000)
+    assert learned(-scores, first, PureDP(1.0)).orientation == 1
+    assert chosen(-scores, first, PureDP(1.0)).orientation == -1
+
+
+@pytest.mark.parametrize("one_leaks", [False, True])
+def test_guesses_of_one_dataset_are_given_up_only_where_the_sides_differ(one_leaks):
+    rng = generator(9)
+    first = rng.random(40_000) < 0.5
+    leak = rng.random(40_000) < 0.02
+    scores = np.where(
+        leak & first, 5.0, np.where(leak & ~first & (not one_leaks), -5.0, 0.2 * rng.standard_normal(40_000))
+    )
+    # at delta = 0.01 the slack of a second side costs half of the bound, and that side has no event
+    assert learned(scores, first, ApproxDP(1.0, 0.009)).one_sided == one_leaks
+
+
+def test_counted_scores_promise_what_their_few_counts_allow():
+    """Three values of the first dataset alone: more is to be expected of them than of weak guesses, not infinity."""
+    first = np.arange(2000) % 2 == 0
+    rare = np.where(np.isin(np.arange(2000), [0, 2, 4]), 2.0, 0.0)  # three in 2000, 27 in 18000
+    weak = np.where(first, 0.1, -0.1) * np.where(generator(10).random(2000) < 0.53, 1, -1)
+    rivals = (Fitted(Identity(), rare, trust=Trust.COUNTED),)
+    attack = choose(Fitted(Identity(), weak, rivals=rivals), first, 18_000, aim_for(PureDP(0.1), 0.05))
+    right, wrong = int(attack.expected.right.sum()), int(attack.expected.wrong.sum())
+    assert 26 <= right + wrong <= 27
+    assert wrong >= 3  # Beta(3.5, 0.5) does not say never

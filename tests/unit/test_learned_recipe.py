@@ -8,7 +8,10 @@ from dpverify import ApproxDP, Pair, PureDP
 from dpverify.evidence.attack import carry
 from dpverify.evidence.bounds import choose_test, WeightedTest
 from dpverify.evidence.calibration import calibrate, CapPrior
+from dpverify.evidence.scores.atoms import AtomFamily
 from dpverify.evidence.tally import Tally
+from dpverify.trials.collect import SelectionTrials
+from dpverify.trials.outcomes import Outcomes
 from dpverify.verdicts.audit import audit
 
 PAIR = Pair(0, 1)
@@ -104,3 +107,14 @@ def test_delta_claims_are_audited_on_both_sides_unless_one_pays():
         return 0.5 * data + rng.standard_normal(size)
 
     assert not run(gaussian, claim=ApproxDP(1.0, 1e-5)).one_sided
+
+
+def test_a_rare_value_is_scored_by_all_other_trials():
+    values = np.r_[np.full(3, 7.0), np.arange(5.0)]
+    first = np.array([True, True, False, True, False, True, False, True])
+    trials = SelectionTrials(Outcomes(values), first)
+    family = AtomFamily.of(trials)
+    held_out = family.held_out(trials)
+    assert held_out[:3] == pytest.approx([0.0, 0.0, np.log(2.5 / 0.5)])  # (1, 1), (1, 1) and (2, 0) others
+    assert (held_out[3:] == 0).all()
+    assert family.fit(trials)(trials.outcomes)[:3] == pytest.approx([np.log(2.5 / 1.5)] * 3)
