@@ -33,13 +33,21 @@ class CapPrior:
     lowest: float
 
 
-# Tuned on scalar subjects at 1e3 and 1e4 trials, seeds 1000 to 1040. A claim with delta = 0 says that the ratio is
-# bounded, so a violation of it is typically a bounded ratio that is too large: Laplace(0.1) at n = 1e4 reaches .76
-# of the exact score's bound with BOUNDED, .52 with UNBOUNDED. The noise behind a claim with delta > 0 has an
-# unbounded one: Gaussian (1, 1e-5) .85 with BOUNDED, .91 with UNBOUNDED.
-BOUNDED = CapPrior(uncapped=3.0, lowest=20.0)
+# Tuned on scalar subjects at 1e3 and 1e4 trials, seeds from 1000. The noise behind a claim with delta > 0 has an
+# unbounded ratio: Gaussian (1, 1e-5) at n = 1e4 reaches .91 of the exact score's bound with UNBOUNDED, .85 with
+# lowest = 20.
 UNBOUNDED = CapPrior(uncapped=30.0, lowest=0.01)
 KNOWN = CapPrior(uncapped=1000.0, lowest=1.0)  # of a score that is said to be the exact log-likelihood ratio
+
+
+def bounded_by(eps: float) -> CapPrior:
+    """A claim with delta = 0 says that the ratio is bounded; a violation is typically a bound that is too large.
+
+    The ratio of additive noise is then flat but for a stretch as wide as the shift, a share of about eps/2 of the
+    outputs: the smaller eps, the likelier that the sign says it all. Laplace(0.1) at n = 1e4 reaches .78 of the
+    exact score's bound with lowest = 100, .66 with 10; Laplace(1) at n = 1e3 .91 and .93.
+    """
+    return CapPrior(uncapped=1.0, lowest=float(np.clip(10.0 / max(eps, 1e-9), 1.0, 100.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +63,7 @@ class Calibration:
         return special.expit(self.slopes[:, None] * np.minimum(confidence, self.caps[:, None]))
 
 
-def calibrate(confidence: FloatArray, correct: npt.NDArray[np.bool_], prior: CapPrior = BOUNDED) -> Calibration:
+def calibrate(confidence: FloatArray, correct: npt.NDArray[np.bool_], prior: CapPrior) -> Calibration:
     """Posterior curves from guesses with their confidence a >= 0 and whether they were right."""
     level, size, hits = _grouped(confidence, correct.astype(float))
     if len(level) == 0:

@@ -14,7 +14,7 @@ from dpverify.claims import profiles
 from dpverify.claims.claim import Claim, GaussianDP, ZCDP
 from dpverify.evidence.attack import Aim, Gain, Side
 from dpverify.evidence.bounds.threshold import RATE_SHARE
-from dpverify.evidence.calibration import BOUNDED, UNBOUNDED
+from dpverify.evidence.calibration import bounded_by, UNBOUNDED
 from dpverify.evidence.scores.score import FloatArray
 
 Number = Callable[[FloatArray, FloatArray], FloatArray]
@@ -43,7 +43,7 @@ def aim_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Aim:
     gain = partial(_averaged, gain=partial(_eps_gain, delta=claim.delta, significance=significance))
     if claim.delta > 0:
         return Aim(gain, (Side.BOTH, Side.FIRST, Side.SECOND), UNBOUNDED)
-    return Aim(gain, (Side.BOTH,), BOUNDED if coordinates == 1 else UNBOUNDED, least_regret=True)
+    return Aim(gain, (Side.BOTH,), bounded_by(claim.eps) if coordinates == 1 else UNBOUNDED, least_regret=True)
 
 
 def _averaged(right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, gain: Gain) -> FloatArray:

@@ -6,7 +6,7 @@ from scipy import special
 
 from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.attack import Attack, choose, Side
-from dpverify.evidence.calibration import calibrate, CapPrior
+from dpverify.evidence.calibration import bounded_by, calibrate, CapPrior
 from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import Fitted, Trust
 from dpverify.evidence.tally import Tally
@@ -119,7 +119,7 @@ def test_calibration_recovers_slope_and_cap(slope, cap):
     confidence = rng.exponential(1.0, 50_000)
     truth = special.expit(slope * np.minimum(confidence, cap))
     correct = rng.random(50_000) < truth
-    curves = calibrate(confidence, correct)
+    curves = calibrate(confidence, correct, bounded_by(1.0))
     assert curves.weights.sum() == pytest.approx(1.0)
     for share in (1.0, 0.3, 0.05, 0.01):
         tail = confidence >= np.quantile(confidence, 1 - share)
@@ -134,7 +134,7 @@ def test_calibration_does_not_believe_a_lucky_tail():
     confidence = np.sort(rng.exponential(1.0, 4000))
     correct = rng.random(4000) < 0.5
     correct[-8:] = True
-    curves = calibrate(confidence, correct)
+    curves = calibrate(confidence, correct, bounded_by(1.0))
     assert curves.weights @ curves.right(confidence[-8:]).mean(axis=1) < 0.75
 
 
