@@ -13,6 +13,7 @@ from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.scores.atoms import AtomFamily
 from dpverify.evidence.scores.bits import BitFamily
+from dpverify.evidence.scores.folds import cross_fit, Trained
 from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
@@ -21,12 +22,10 @@ from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.target import ExactTarget, Target
 
 SCORES = ("auto", "exact", "histogram", "classifier", "bits")
-FOLDS = 3
 COMPARED = 30_000  # selection trials on which families are compared
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
-BENDS, MORE_BENDS, MANY = 7, 15, 5000  # of a piecewise score, below and from so many selection trials
 BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
@@ -56,15 +55,35 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         score = LikelihoodFamily(target, pair).fit(trials)
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
         return Fitted(score, exact, exact)
+    family = _chosen(kind, trials)
+    trained = _trained(family, trials)
+    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trials))
+
+
+def _chosen(kind: str, trials: SelectionTrials) -> Family:
+    """The family that held-out log loss recommends; trees are built on the best of the additive scores."""
     candidates = _candidates(kind, trials)
+    if len(candidates) == 1:
+        return candidates[0]
     compared = _sample(trials)
-    best = 0
-    if len(candidates) > 1:
-        best = _simplest_near_best([cross_fit(family, compared) for family in candidates], compared)
-    values = cross_fit(candidates[best], trials)
-    frozen = candidates[best].fit(trials)
-    scale = None if isinstance(candidates[best], BoostedFamily) else frozen(trials.outcomes)
-    return Fitted(frozen, values, scale, _apart(kind, candidates[best], trials))
+    values = [_trained(family, compared).values for family in candidates]
+    additive = [place for place, family in enumerate(candidates) if isinstance(family, LogisticFamily)]
+    best = additive[_simplest_near_best([values[place] for place in additive], compared)]
+    coordinates = int(np.prod(trials.outcomes.values.shape[1:], dtype=int))
+    if coordinates <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
+        base = candidates[best]
+        assert isinstance(base, LogisticFamily)
+        candidates.insert(len(additive), BoostedFamily(base=base))
+        values.insert(len(additive), cross_fit(candidates[len(additive)], compared))
+    return candidates[_simplest_near_best(values, compared)]
+
+
+def _trained(family: Family, trials: SelectionTrials) -> Trained:
+    if isinstance(family, LogisticFamily):
+        return family.train(trials)
+    score = family.fit(trials)
+    own = None if isinstance(family, BoostedFamily) else score(trials.outcomes)
+    return Trained(score, cross_fit(family, trials), own)
 
 
 def _apart(kind: str, chosen: Family, trials: SelectionTrials) -> tuple[Fitted, ...]:
@@ -84,19 +103,6 @@ def _sample(trials: SelectionTrials) -> SelectionTrials:
         return trials
     rows = np.sort(np.random.Generator(np.random.PCG64(1)).permutation(len(trials))[:COMPARED])
     return SelectionTrials(trials.outcomes.take(rows), trials.first[rows])
-
-
-def cross_fit(family: Family, trials: SelectionTrials) -> FloatArray:
-    """Scores of the trials, each by a fit that has not seen it."""
-    fold = np.random.Generator(np.random.PCG64(0)).permutation(len(trials)) % FOLDS
-    scores = np.zeros(len(trials))
-    for held_out in range(FOLDS):
-        train = fold != held_out
-        part = SelectionTrials(trials.outcomes.take(train), trials.first[train])
-        if part.first.all() or not part.first.any():  # one arm only: too few trials to learn from
-            continue
-        scores[~train] = family.fit(part)(trials.outcomes.take(~train))
-    return scores
 
 
 def log_loss(scores: FloatArray, first: Any) -> FloatArray:
@@ -124,13 +130,8 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
         return histogram
     learned: list[Family] = [LogisticFamily()]
     if coordinates > 1:
-        learned.append(LogisticFamily(name="shared logistic", shared_only=True))
         learned.append(LogisticFamily(name="logistic of increments", increments=True))
-        learned.append(LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
-    bends = BENDS if len(trials) < MANY else MORE_BENDS
-    learned.append(LogisticFamily(name="piecewise logistic", bends=bends, penalty=3.0))
-    if coordinates <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
-        learned.append(BoostedFamily())
+    learned.append(LogisticFamily(name="piecewise logistic", bends=True))
     if kind == "auto" and share <= DISCRETE:
         return learned + histogram
     return learned

@@ -9,81 +9,143 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dpverify.evidence.scores import ridge
+from dpverify.evidence.scores.design import Design
 from dpverify.evidence.scores.features import FeatureMap
-from dpverify.evidence.scores.score import FloatArray, log_odds, SymbolTable
+from dpverify.evidence.scores.folds import FOLDS, folds_of, Trained
+from dpverify.evidence.scores.score import FloatArray, log_odds, Score, SymbolTable
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedScore:
-    """Log odds of a fitted scikit-learn classifier on `features`; failed trials are scored as symbols."""
+class AdditiveScore:
+    """A sum of functions of the coordinates: for each a table over its codes, and a slope of its clipped value."""
 
     name: str
     features: FeatureMap
-    model: Any
-    luck: float  # log odds of the two arms in the selection trials
-    table: SymbolTable
+    tables: tuple[FloatArray, ...]
+    slopes: FloatArray
+    intercept: float
+    symbols: SymbolTable  # of failed trials
 
     def __call__(self, outcomes: Outcomes) -> FloatArray:
-        failed = outcomes.failed
-        if not failed.any():
-            return self._odds(outcomes)
-        scores = np.empty(len(outcomes))
-        scores[failed] = self.table(outcomes.take(failed))
-        if not failed.all():
-            scores[~failed] = self._odds(outcomes.take(~failed))
-        return scores
+        return _read(outcomes, self.odds, self.symbols)
+
+    def odds(self, outcomes: Outcomes) -> FloatArray:
+        """Log odds of trials that have a value."""
+        codes, clipped = self.features.read(outcomes)
+        return self.of_codes(codes, clipped)
+
+    def of_codes(self, codes: npt.NDArray[np.int32], clipped: npt.NDArray[np.float32]) -> FloatArray:
+        """The same from what the feature map read."""
+        odds = np.full(codes.shape[1], self.intercept)
+        for place, (table, slope) in enumerate(zip(self.tables, self.slopes, strict=True)):
+            odds += table[codes[place]]
+            if slope:
+                odds += slope * clipped[place]
+        return odds
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedScore:
+    """Trees on the ranks of the coordinates and on an additive score."""
+
+    name: str
+    base: AdditiveScore
+    model: Any
+    luck: float
+
+    def __call__(self, outcomes: Outcomes) -> FloatArray:
+        return _read(outcomes, self._odds, self.base.symbols)
 
     def _odds(self, outcomes: Outcomes) -> FloatArray:
-        with one_thread():
-            odds = np.asarray(self.model.decision_function(self.features(outcomes)), dtype=float)
-        return odds - self.luck
+        return _trees(self.model, self.base.features.ranks(outcomes), self.base.odds(outcomes)) - self.luck
 
 
 @dataclass(frozen=True)
 class LogisticFamily:
-    """Ridge logistic regression on `FeatureMap`; `bends` > 0 makes it piecewise linear in every rank."""
+    """Logistic regression on `Design` with learned penalties; `bends` makes it piecewise linear in every tail."""
 
     name: str = "logistic"
-    penalty: float = 1.0  # inverse of the regularisation strength C
-    bends: int = 0
-    shared_only: bool = False
+    bends: bool = False
     increments: bool = False
 
-    def fit(self, trials: SelectionTrials) -> LearnedScore:
+    def fit(self, trials: SelectionTrials) -> AdditiveScore:
         """Fits features without the bits, then weights with them."""
-        from sklearn.linear_model import LogisticRegression
+        return self.train(trials).score
 
-        bends = np.linspace(-0.5, 0.5, self.bends + 2)[1:-1] if self.bends else None
-        model = LogisticRegression(C=1 / self.penalty, max_iter=200)
-        return _fit(self.name, model, trials, shared_only=self.shared_only, bends=bends, increments=self.increments)
+    def train(self, trials: SelectionTrials) -> "TrainedAdditive":
+        """The score of all trials, and on each fold the values of a score of the others."""
+        failed = trials.outcomes.failed
+        read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
+        first, fold = trials.first[~failed], folds_of(len(trials))
+        features = FeatureMap.fit(read, increments=self.increments)
+        design = Design.of(features, len(first), bends=self.bends)
+        codes, clipped = features.read(read)
+        with one_thread():
+            weights, others = ridge.fit(design, ridge.Trials(codes, clipped, first, fold[~failed]), FOLDS)
+
+        def score(w: FloatArray, seen: npt.NDArray[np.bool_]) -> AdditiveScore:
+            tables, slopes = design.compiled(w)
+            known = SelectionTrials(trials.outcomes.take(seen), trials.first[seen])
+            symbols = SymbolTable.fit(known, known.outcomes.failed)
+            # the luck of all: that one dataset fails more often is evidence, and stays in the intercept
+            return AdditiveScore(self.name, features, tables, slopes, float(w[-1] - _luck(known.first)), symbols)
+
+        def values(of: AdditiveScore, rows: npt.NDArray[np.bool_]) -> FloatArray:
+            kept = rows[~failed]
+            odds = np.zeros(len(trials))
+            odds[rows & ~failed] = of.of_codes(codes[:, kept], clipped[:, kept])
+            if (rows & failed).any():
+                odds[rows & failed] = of.symbols(trials.outcomes.take(rows & failed))
+            return odds[rows]
+
+        held_out = np.zeros(len(trials))
+        for k, apart in enumerate(others):
+            rows = fold == k
+            held_out[rows] = values(score(apart, ~rows), rows)
+        everything = np.ones(len(trials), bool)
+        whole = score(weights, everything)
+        return TrainedAdditive(whole, held_out, values(whole, everything))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedAdditive(Trained):
+    """With the type of its score."""
+
+    score: AdditiveScore
 
 
 @dataclass(frozen=True)
 class BoostedFamily:
-    """Histogram gradient boosting on `FeatureMap`: for scores that are not additive in the coordinates."""
+    """Histogram gradient boosting: for scores that are not additive in the coordinates."""
 
     name: str = "boosted"
     depth: int = 3
+    base: LogisticFamily = LogisticFamily()
 
-    def fit(self, trials: SelectionTrials) -> LearnedScore:
-        """100 trees of the given depth; early stopping is off, so a fit is a function of the trials."""
+    def fit(self, trials: SelectionTrials) -> BoostedScore:
+        """100 trees of the given depth; early stopping is off, so a fit is a function of the trials.
+
+        The additive score that the trees see while they are fitted is the held-out one: on trials that it was
+        fitted to it looks better than it is.
+        """
         from sklearn.ensemble import HistGradientBoostingClassifier
 
+        failed = trials.outcomes.failed
+        trained = self.base.train(trials)
+        read, first = trials.outcomes.take(~failed), trials.first[~failed]
         model = HistGradientBoostingClassifier(max_depth=self.depth, early_stopping=False, random_state=0)
-        return _fit(self.name, model, trials)
-
-
-@dataclass(frozen=True)
-class _Constant:
-    """Stands in for a classifier where only one dataset had values to learn from."""
-
-    odds: float
-
-    def decision_function(self, features: FloatArray) -> FloatArray:
-        return np.full(len(features), self.odds)
+        if first.all() or not first.any():
+            model = None
+        else:
+            ranks = trained.score.features.ranks(read)
+            with one_thread():
+                model.fit(np.column_stack([ranks, trained.values[~failed]]), first)
+        return BoostedScore(self.name, trained.score, model, _luck(trials.first))
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -94,25 +156,24 @@ def one_thread() -> AbstractContextManager[Any]:
     return limits
 
 
-def _fit(
-    name: str,
-    model: Any,
-    trials: SelectionTrials,
-    *,
-    shared_only: bool = False,
-    bends: FloatArray | None = None,
-    increments: bool = False,
-) -> LearnedScore:
-    failed = trials.outcomes.failed
-    table = SymbolTable.fit(trials, failed)
-    read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
-    first = trials.first[~failed]
-    features = FeatureMap.fit(read, shared_only=shared_only, bends=bends, increments=increments)
-    if first.all() or not first.any():
-        model = _Constant(float(log_odds(first.sum(), (~first).sum())))
-    else:
-        with one_thread():
-            model.fit(features(read), first)
-    # of all trials: that one dataset fails more often is evidence, and stays in the intercept
-    luck = float(log_odds(trials.first.sum(), (~trials.first).sum()))
-    return LearnedScore(name, features, model, luck, table)
+def _trees(model: Any, ranks: FloatArray, odds: FloatArray) -> FloatArray:
+    if model is None:  # only one dataset had values to learn from
+        return odds
+    with one_thread():
+        return np.asarray(model.decision_function(np.column_stack([ranks, odds])), dtype=float)
+
+
+def _luck(first: npt.NDArray[np.bool_]) -> float:
+    return float(log_odds(first.sum(), (~first).sum()))
+
+
+def _read(outcomes: Outcomes, odds: Any, symbols: Score) -> FloatArray:
+    """Log odds of the trials that have a value; failures are scored as symbols."""
+    failed = outcomes.failed
+    if not failed.any():
+        return np.asarray(odds(outcomes))
+    scores = np.empty(len(outcomes))
+    scores[failed] = symbols(outcomes.take(failed))
+    if not failed.all():
+        scores[~failed] = odds(outcomes.take(~failed))
+    return scores
