@@ -86,9 +86,7 @@ def animals() -> list[Animal]:
     )  # fmt: skip
     six = partial(_binary, 11, 1.0, 1 / h, 1 / h)
     ratio = PatternRatio(Noise(1.0, 1 / h, 1 / h), ONES, HALVES)
-    found.append(
-        Animal("sparse vector 6", six, ONES, HALVES, pure(EPS), _truth(ratio, False), lyu + "6", ratio=ratio)
-    )
+    found.append(Animal("sparse vector 6", six, ONES, HALVES, pure(EPS), _truth(ratio, False), lyu + "6", ratio=ratio))
     third = EPS / 3
     numerical = partial(_values, 2, 1.0, 1 / third, 4 / third, 2 / third)
     found.append(

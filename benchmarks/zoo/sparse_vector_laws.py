@@ -116,4 +116,3 @@ class ReleasedRatio:
             below *= 1 - self.noise.above(answer, x)
         log[never] = np.log(below.sum())
         return log
-

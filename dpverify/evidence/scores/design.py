@@ -5,7 +5,7 @@ of each value for one of few. Shared columns are sums over coordinates: noise is
 exchangeable coordinates, and a few shared weights are learned from far fewer trials than a few a coordinate.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,31 @@ FINE_TO, MEDIUM_TO, COARSE_TO = 3, 12, 48  # coordinates
 FEWEST_BEYOND = 50  # selection trials beyond the last bend
 SINGLES = 256  # beyond so many coordinates each has its rank only
 
+CHUNK = 8192  # rows of the matrix in memory
+
 Float32 = npt.NDArray[np.float32]
+Read = tuple[npt.NDArray[np.int32], Float32]  # codes and clipped values, each (coordinates, size)
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A fitted linear model as tables over codes, slopes and a quadratic form of the clipped values."""
+
+    tables: tuple[FloatArray, ...]
+    slopes: FloatArray
+    form: FloatArray | None
+    intercept: float
+
+    def __call__(self, codes: npt.NDArray[np.int32], clipped: "Float32") -> FloatArray:
+        """Log odds from codes and clipped values, each (coordinates, size)."""
+        odds = np.full(codes.shape[1], self.intercept)
+        for place, (table, slope) in enumerate(zip(self.tables, self.slopes, strict=True)):
+            odds += table[codes[place]]
+            if slope:
+                odds += slope * clipped[place]
+        if self.form is not None:
+            odds += ((self.form @ clipped) * clipped).sum(axis=0)
+        return odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +61,29 @@ class Design:
     own: tuple[Float32, ...]
     shared: tuple[Float32, ...]
     sloped: IntArray
+    pairs: IntArray  # (products, 2): coordinates whose clipped values are multiplied
     groups: IntArray
+    centre: Float32  # (width,), taken off: nearly constant columns would drown in single precision
+    scale: FloatArray  # (width,), standard deviations; 0 for the intercept and for what never varies
 
     @classmethod
-    def of(cls, features: FeatureMap, trials: int, *, bends: bool) -> "Design":
-        """Columns for these coordinates; `bends` adds hinges as far out as `trials` can tell."""
+    def of(cls, features: FeatureMap, read: "Read", *, bends: bool, products: bool = False) -> "Design":
+        """Columns for these coordinates, centred on the trials that were read."""
+        raw = cls._raw(features, read[0].shape[1], bends=bends, products=products)
+        total, squares = np.zeros(raw.width), np.zeros(raw.width)
+        count = read[0].shape[1]
+        for start in range(0, count, CHUNK):
+            matrix = raw.columns(*(each[:, start : start + CHUNK] for each in read)).astype(float)
+            total, squares = total + matrix.sum(axis=0), squares + (matrix * matrix).sum(axis=0)
+        mean = total / max(1, count)
+        variance = squares / max(1, count) - mean * mean
+        variance[variance < 1e-9] = 0.0
+        mean[-1] = 0.0
+        return replace(raw, centre=mean.astype(np.float32), scale=np.sqrt(variance))
+
+    @classmethod
+    def _raw(cls, features: FeatureMap, trials: int, *, bends: bool, products: bool) -> "Design":
+        """`bends` adds hinges as far out as `trials` can tell."""
         coordinates = features.coordinates
         several = len(coordinates) > 1
         hinges = _hinges(len(coordinates), trials) if bends else ()
@@ -54,13 +96,20 @@ class Design:
             shared.append(_curves(each, hinges) / np.sqrt(len(coordinates)) if several else np.zeros((len(table), 0)))
         numeric = [place for place, each in enumerate(coordinates) if not (each.categorical or plain)]
         groups += [2 * place + 2 for place in numeric]
+        pairs = np.array(
+            [(i, j) for i in range(len(own)) for j in range(i + 1)] if products else np.zeros((0, 2)), np.int64
+        )
+        groups += [-1 if i == j else -2 for i, j in pairs]
         if several:
             groups += [0, 0] + [1] * (shared[0].shape[1] - 2) + [0]  # rank, sign, hinges; clipped sum
         return cls(
             tuple(table.astype(np.float32) for table in own),
             tuple(table.astype(np.float32) for table in shared),
             np.array(numeric, np.int64),
+            pairs,
             np.unique(groups, return_inverse=True)[1].astype(np.int64) if groups else np.zeros(0, np.int64),
+            np.zeros(len(groups) + 1, np.float32),
+            np.zeros(len(groups) + 1),
         )
 
     @cached_property
@@ -77,19 +126,26 @@ class Design:
             at += table.shape[1]
         matrix[:, at : at + len(self.sloped)] = clipped[self.sloped].T
         at += len(self.sloped)
+        matrix[:, at : at + len(self.pairs)] = (clipped[self.pairs[:, 0]] * clipped[self.pairs[:, 1]]).T
+        at += len(self.pairs)
         if len(self.own) > 1:
             sums = sum(table[code] for table, code in zip(self.shared, codes, strict=True))
             matrix[:, at:-2] = sums
             matrix[:, -2] = clipped.sum(axis=0) / np.sqrt(len(self.own))
         matrix[:, -1] = 1.0
+        matrix -= self.centre
         return matrix
 
-    def compiled(self, weights: FloatArray) -> tuple[tuple[FloatArray, ...], FloatArray]:
-        """For each coordinate the contribution of every code, and the slope of its clipped value."""
+    def compiled(self, weights: FloatArray) -> "Compiled":
+        """The same linear model as tables."""
         ends = np.cumsum([0] + [table.shape[1] for table in self.own])
         slopes = np.zeros(len(self.own))
         at = int(ends[-1]) + len(self.sloped)
         slopes[self.sloped] = weights[ends[-1] : at]
+        form = np.zeros((len(self.own), len(self.own))) if len(self.pairs) else None
+        if form is not None:
+            form[self.pairs[:, 0], self.pairs[:, 1]] = weights[at : at + len(self.pairs)]
+            at += len(self.pairs)
         several = len(self.own) > 1
         common = weights[at:-2] if several else np.zeros(0)
         if several:
@@ -98,7 +154,7 @@ class Design:
             own.astype(float) @ weights[start:stop] + shared.astype(float) @ common
             for own, shared, start, stop in zip(self.own, self.shared, ends[:-1], ends[1:], strict=True)
         )
-        return tables, slopes
+        return Compiled(tables, slopes, form, float(weights[-1] - weights @ self.centre.astype(float)))
 
 
 def _hinges(coordinates: int, trials: int) -> tuple[float, ...]:
@@ -117,9 +173,7 @@ def _curves(coordinate: Coordinate, hinges: tuple[float, ...]) -> FloatArray:
     return np.stack([rank, np.sign(rank), *above, *under], axis=1)
 
 
-def _own(
-    coordinate: Coordinate, hinges: tuple[float, ...], plain: bool
-) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def _own(coordinate: Coordinate, hinges: tuple[float, ...], plain: bool) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Columns of one coordinate, and which of them are hinges."""
     codes = len(coordinate.ranks)
     if coordinate.constant:

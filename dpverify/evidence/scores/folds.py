@@ -1,4 +1,4 @@
-"""Scores of selection trials by fits that have not seen them: an event is chosen from these, never from the fit's own."""
+"""Scores of selection trials by fits that have not seen them: events are chosen from these, not from the fit's own."""
 
 from dataclasses import dataclass
 

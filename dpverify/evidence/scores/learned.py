@@ -12,23 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.evidence.scores import ridge
-from dpverify.evidence.scores.design import Design
+from dpverify.evidence.scores.design import Compiled, Design
 from dpverify.evidence.scores.features import FeatureMap
 from dpverify.evidence.scores.folds import FOLDS, folds_of, Trained
 from dpverify.evidence.scores.score import FloatArray, log_odds, Score, SymbolTable
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
+LEAVES = 200  # a leaf of a tree holds at least this share of the trials
+
 
 @dataclass(frozen=True, eq=False)
-class AdditiveScore:
-    """A sum of functions of the coordinates: for each a table over its codes, and a slope of its clipped value."""
+class LogisticScore:
+    """A fitted linear model, read from tables: a sum of functions of the coordinates, perhaps of their products."""
 
     name: str
     features: FeatureMap
-    tables: tuple[FloatArray, ...]
-    slopes: FloatArray
-    intercept: float
+    model: Compiled
+    luck: float
     symbols: SymbolTable  # of failed trials
 
     def __call__(self, outcomes: Outcomes) -> FloatArray:
@@ -36,17 +37,7 @@ class AdditiveScore:
 
     def odds(self, outcomes: Outcomes) -> FloatArray:
         """Log odds of trials that have a value."""
-        codes, clipped = self.features.read(outcomes)
-        return self.of_codes(codes, clipped)
-
-    def of_codes(self, codes: npt.NDArray[np.int32], clipped: npt.NDArray[np.float32]) -> FloatArray:
-        """The same from what the feature map read."""
-        odds = np.full(codes.shape[1], self.intercept)
-        for place, (table, slope) in enumerate(zip(self.tables, self.slopes, strict=True)):
-            odds += table[codes[place]]
-            if slope:
-                odds += slope * clipped[place]
-        return odds
+        return self.model(*self.features.read(outcomes)) - self.luck
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +45,7 @@ class BoostedScore:
     """Trees on the ranks of the coordinates and on an additive score."""
 
     name: str
-    base: AdditiveScore
+    base: LogisticScore
     model: Any
     luck: float
 
@@ -67,38 +58,41 @@ class BoostedScore:
 
 @dataclass(frozen=True)
 class LogisticFamily:
-    """Logistic regression on `Design` with learned penalties; `bends` makes it piecewise linear in every tail."""
+    """Logistic regression on `Design` with learned penalties.
+
+    `bends` makes it piecewise linear out to the tails of every coordinate, `products` quadratic.
+    """
 
     name: str = "logistic"
     bends: bool = False
     increments: bool = False
+    products: bool = False
 
-    def fit(self, trials: SelectionTrials) -> AdditiveScore:
+    def fit(self, trials: SelectionTrials) -> LogisticScore:
         """Fits features without the bits, then weights with them."""
         return self.train(trials).score
 
-    def train(self, trials: SelectionTrials) -> "TrainedAdditive":
+    def train(self, trials: SelectionTrials) -> "TrainedLogistic":
         """The score of all trials, and on each fold the values of a score of the others."""
         failed = trials.outcomes.failed
         read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
         first, fold = trials.first[~failed], folds_of(len(trials))
         features = FeatureMap.fit(read, increments=self.increments)
-        design = Design.of(features, len(first), bends=self.bends)
         codes, clipped = features.read(read)
+        design = Design.of(features, (codes, clipped), bends=self.bends, products=self.products)
         with one_thread():
             weights, others = ridge.fit(design, ridge.Trials(codes, clipped, first, fold[~failed]), FOLDS)
 
-        def score(w: FloatArray, seen: npt.NDArray[np.bool_]) -> AdditiveScore:
-            tables, slopes = design.compiled(w)
+        def score(w: FloatArray, seen: npt.NDArray[np.bool_]) -> LogisticScore:
             known = SelectionTrials(trials.outcomes.take(seen), trials.first[seen])
             symbols = SymbolTable.fit(known, known.outcomes.failed)
             # the luck of all: that one dataset fails more often is evidence, and stays in the intercept
-            return AdditiveScore(self.name, features, tables, slopes, float(w[-1] - _luck(known.first)), symbols)
+            return LogisticScore(self.name, features, design.compiled(w), _luck(known.first), symbols)
 
-        def values(of: AdditiveScore, rows: npt.NDArray[np.bool_]) -> FloatArray:
+        def values(of: LogisticScore, rows: npt.NDArray[np.bool_]) -> FloatArray:
             kept = rows[~failed]
             odds = np.zeros(len(trials))
-            odds[rows & ~failed] = of.of_codes(codes[:, kept], clipped[:, kept])
+            odds[rows & ~failed] = of.model(codes[:, kept], clipped[:, kept]) - of.luck
             if (rows & failed).any():
                 odds[rows & failed] = of.symbols(trials.outcomes.take(rows & failed))
             return odds[rows]
@@ -109,14 +103,14 @@ class LogisticFamily:
             held_out[rows] = values(score(apart, ~rows), rows)
         everything = np.ones(len(trials), bool)
         whole = score(weights, everything)
-        return TrainedAdditive(whole, held_out, values(whole, everything))
+        return TrainedLogistic(whole, held_out, values(whole, everything))
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedAdditive(Trained):
+class TrainedLogistic(Trained):
     """With the type of its score."""
 
-    score: AdditiveScore
+    score: LogisticScore
 
 
 @dataclass(frozen=True)
@@ -138,7 +132,9 @@ class BoostedFamily:
         failed = trials.outcomes.failed
         trained = self.base.train(trials)
         read, first = trials.outcomes.take(~failed), trials.first[~failed]
-        model = HistGradientBoostingClassifier(max_depth=self.depth, early_stopping=False, random_state=0)
+        model = HistGradientBoostingClassifier(
+            max_depth=self.depth, min_samples_leaf=max(20, len(first) // LEAVES), early_stopping=False, random_state=0
+        )
         if first.all() or not first.any():
             model = None
         else:

@@ -13,15 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, special
 
-from dpverify.evidence.scores.design import Design, Float32
+from dpverify.evidence.scores.design import CHUNK, Design, Float32
 from dpverify.evidence.scores.features import IntArray
 from dpverify.evidence.scores.score import FloatArray, log_odds
 
-CHUNK = 8192  # rows of the design matrix in memory
 STEPS = 12  # Newton steps at most
 CLOSE = 1e-3  # root mean square change of the log odds at which they stop
 EVIDENCE_STEPS = 15
-LEAST, MOST = 1.0, 1e8  # precision of a weight per standard deviation of its column
+LEAST, MOST = 0.01, 1e8  # learned precision of a weight per standard deviation of its column
+SPARSE = 1.0  # prior weights of zero in each group: three weights of pure noise stay unless their chi-square is above 9
+RIDGE = 1.0  # precision of a weight in any case: a value seen three times shows at most so much
 FOLD_STEPS = 2
 EVIDENCE_WIDTH = 640  # with more columns the precisions stay at LEAST
 
@@ -56,14 +57,10 @@ class Quadratic:
     hessian: FloatArray
 
     def __add__(self, other: "Quadratic") -> "Quadratic":
-        return Quadratic(
-            self.loss + other.loss, self.gradient + other.gradient, self.hessian + other.hessian
-        )
+        return Quadratic(self.loss + other.loss, self.gradient + other.gradient, self.hessian + other.hessian)
 
     def __sub__(self, other: "Quadratic") -> "Quadratic":
-        return Quadratic(
-            self.loss - other.loss, self.gradient - other.gradient, self.hessian - other.hessian
-        )
+        return Quadratic(self.loss - other.loss, self.gradient - other.gradient, self.hessian - other.hessian)
 
 
 def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[FloatArray]]:
@@ -72,7 +69,7 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
         nothing = np.zeros(design.width)
         nothing[-1] = float(log_odds(trials.first.sum(), (~trials.first).sum()))
         return nothing, [nothing] * folds
-    variance = _variance(design, trials)
+    variance = design.scale**2
     weights = np.zeros(design.width)
     precision = np.full(design.width, LEAST)
     parts = _passes(design, trials, folds, weights)
@@ -80,7 +77,7 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
         total = _sum(parts)
         new, precision = _step(total, weights, precision, variance, design.groups)
         change = np.sqrt(max(0.0, (new - weights) @ total.hessian @ (new - weights)) / max(1, len(trials.first)))
-        parts, weights = _descend(design, trials, folds, total, weights, new, precision * variance)
+        parts, weights = _descend(design, trials, folds, total, weights, new, _penalty(precision, variance))
         if change < CLOSE:
             break
     total = _sum(parts)
@@ -93,7 +90,8 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
             for other in range(folds):
                 if other != fold:
                     gradient += _gradient(design, trials, other, apart)
-            apart = apart - _solve(rest.hessian, own * variance, gradient + own * variance * apart)
+            penalty = _penalty(own, variance)
+            apart = apart - _solve(rest.hessian, penalty, gradient + penalty * apart)
         others.append(apart)
     return weights, others
 
@@ -130,18 +128,25 @@ def _step(
 ) -> tuple[FloatArray, FloatArray]:
     """Newton's step with the precisions that the evidence of the quadratic approximation prefers."""
     pull = at.hessian @ weights - at.gradient
-    new = _solve(at.hessian, precision * variance, pull)
+    new = _solve(at.hessian, _penalty(precision, variance), pull)
     if len(precision) > EVIDENCE_WIDTH or len(groups) == 0:
         return new, precision
     for _ in range(EVIDENCE_STEPS):
-        spread = np.diag(_inverse(at.hessian, precision * variance))[:-1]
+        spread = np.diag(_inverse(at.hessian, _penalty(precision, variance)))[:-1]
         unsure = np.bincount(groups, precision[:-1] * variance[:-1] * spread)
-        gamma = np.bincount(groups) - unsure
+        gamma = np.bincount(groups, variance[:-1] > 0) - unsure
         size = np.bincount(groups, variance[:-1] * new[:-1] ** 2)
-        each = np.clip(np.maximum(gamma, 1e-6) / np.maximum(size, 1e-12), LEAST, MOST)
+        each = np.clip((np.maximum(gamma, 0.0) + SPARSE) / np.maximum(size, 1e-12), LEAST, MOST)
         precision = np.r_[each[groups], LEAST]
-        new = _solve(at.hessian, precision * variance, pull)
+        new = _solve(at.hessian, _penalty(precision, variance), pull)
     return new, precision
+
+
+def _penalty(precision: FloatArray, variance: FloatArray) -> FloatArray:
+    """Of every weight; the intercept's is next to nothing."""
+    penalty = precision * variance + RIDGE
+    penalty[-1] = 1e-6
+    return penalty
 
 
 def _solve(hessian: FloatArray, penalty: FloatArray, right: FloatArray) -> FloatArray:
@@ -151,16 +156,6 @@ def _solve(hessian: FloatArray, penalty: FloatArray, right: FloatArray) -> Float
 
 def _inverse(hessian: FloatArray, penalty: FloatArray) -> FloatArray:
     return _solve(hessian, penalty, np.eye(len(penalty)))
-
-
-def _variance(design: Design, trials: Trials) -> FloatArray:
-    """Variance of every column; the intercept's stands for next to no penalty."""
-    rows = slice(0, None, max(1, len(trials.first) // CHUNK))
-    matrix = design.columns(trials.codes[:, rows], trials.clipped[:, rows])
-    variance = matrix.var(axis=0).astype(float)
-    variance[:-1] = np.maximum(variance[:-1], 1e-6)
-    variance[-1] = 1e-6
-    return variance
 
 
 def _passes(design: Design, trials: Trials, folds: int, weights: FloatArray) -> list[Quadratic]:
