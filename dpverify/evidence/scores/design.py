@@ -1,12 +1,13 @@
 """The linear model over codes: columns of every coordinate, and columns shared by all of them.
 
-Columns of one coordinate: rank, sign, clipped value and hinges for a coordinate of many values, an indicator
+Columns of one coordinate: rank, sign, clipped value and ramps for a coordinate of many values, an indicator
 of each value for one of few. Shared columns are sums over coordinates: noise is often shared out over
 exchangeable coordinates, and a few shared weights are learned from far fewer trials than a few a coordinate.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,8 @@ FINE = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0,
 MEDIUM = (0.0, 0.5, 1.0, 1.75, 2.5, 3.5, 5.0, 6.5)
 COARSE = (0.0, 1.0, 2.5)
 FINE_TO, MEDIUM_TO, COARSE_TO = 3, 12, 48  # coordinates
-FEWEST_BEYOND = 50  # selection trials beyond the last bend
+FEWEST_BEYOND = 20  # selection trials beyond the last bend
+EDGE = 1e-6  # keeps the log odds of the extreme ranks finite
 SINGLES = 256  # beyond so many coordinates each has its rank only
 
 CHUNK = 8192  # rows of the matrix in memory
@@ -83,17 +85,18 @@ class Design:
 
     @classmethod
     def _raw(cls, features: FeatureMap, trials: int, *, bends: bool, products: bool) -> "Design":
-        """`bends` adds hinges as far out as `trials` can tell."""
+        """`bends` adds ramps as far out as `trials` can tell."""
         coordinates = features.coordinates
         several = len(coordinates) > 1
-        hinges = _hinges(len(coordinates), trials) if bends else ()
+        stretches = _bends(len(coordinates), trials) if bends else ()
         plain = len(coordinates) > SINGLES
         own, shared, groups = [], [], []
         for place, each in enumerate(coordinates):
-            table, bent = _own(each, hinges if len(coordinates) <= COARSE_TO else (), plain)
+            table, bent = _own(each, stretches if len(coordinates) <= COARSE_TO else (), plain)
             own.append(table)
             groups += list(np.where(bent, 2 * place + 3, 2 * place + 2))
-            shared.append(_curves(each, hinges) / np.sqrt(len(coordinates)) if several else np.zeros((len(table), 0)))
+            curves = _curves(each, stretches) if several else np.zeros((len(table), 0))
+            shared.append(curves / np.sqrt(len(coordinates)))
         numeric = [place for place, each in enumerate(coordinates) if not (each.categorical or plain)]
         groups += [2 * place + 2 for place in numeric]
         pairs = np.array(
@@ -101,7 +104,7 @@ class Design:
         )
         groups += [-1 if i == j else -2 for i, j in pairs]
         if several:
-            groups += [0, 0] + [1] * (shared[0].shape[1] - 2) + [0]  # rank, sign, hinges; clipped sum
+            groups += [0, 0] + [1] * (shared[0].shape[1] - 2) + [0]  # rank, sign, ramps; clipped sum
         return cls(
             tuple(table.astype(np.float32) for table in own),
             tuple(table.astype(np.float32) for table in shared),
@@ -157,24 +160,26 @@ class Design:
         return Compiled(tables, slopes, form, float(weights[-1] - weights @ self.centre.astype(float)))
 
 
-def _hinges(coordinates: int, trials: int) -> tuple[float, ...]:
+def _bends(coordinates: int, trials: int) -> tuple[float, ...]:
+    """Where ramps begin and end; the last one ends where hardly any selection trial is left to say more."""
     wanted = FINE if coordinates <= FINE_TO else MEDIUM if coordinates <= MEDIUM_TO else COARSE
-    farthest = np.log(max(2.0, trials / FEWEST_BEYOND))
-    return tuple(bend for bend in wanted if bend <= farthest)
+    last = np.log(max(2.0, trials / FEWEST_BEYOND))
+    return (*(bend for bend in wanted if bend <= last - 0.2), float(last))
 
 
-def _curves(coordinate: Coordinate, hinges: tuple[float, ...]) -> FloatArray:
-    """Functions of the rank for every code: rank, sign, hinges in its log odds on both sides."""
+def _curves(coordinate: Coordinate, bends: tuple[float, ...]) -> FloatArray:
+    """Functions of the rank for every code: rank, sign, ramps in its log odds on both sides.
+
+    Ramps and not hinges: what is learned of one stretch says nothing about the next, so an unknown tail is flat.
+    """
     rank = coordinate.ranks
-    tail = 1e-6 + 1.0
-    odds = np.log((tail / 2 + rank) / (tail / 2 - rank))
-    above = [np.maximum(odds - bend, 0.0) for bend in hinges]
-    under = [np.maximum(-odds - bend, 0.0) for bend in hinges]
-    return np.stack([rank, np.sign(rank), *above, *under], axis=1)
+    odds = np.log((0.5 + EDGE + rank) / (0.5 + EDGE - rank))
+    ramps = [np.clip(side, low, high) - low for side in (odds, -odds) for low, high in pairwise(bends)]
+    return np.stack([rank, np.sign(rank), *ramps], axis=1)
 
 
-def _own(coordinate: Coordinate, hinges: tuple[float, ...], plain: bool) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Columns of one coordinate, and which of them are hinges."""
+def _own(coordinate: Coordinate, bends: tuple[float, ...], plain: bool) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Columns of one coordinate, and which of them are ramps."""
     codes = len(coordinate.ranks)
     if coordinate.constant:
         return np.zeros((codes, 0)), np.zeros(0, bool)
@@ -185,7 +190,7 @@ def _own(coordinate: Coordinate, hinges: tuple[float, ...], plain: bool) -> tupl
     if coordinate.categorical:
         table = np.eye(codes)[:, seen[1:]]
         return table, np.zeros(table.shape[1], bool)
-    curves = _curves(coordinate, hinges)
+    curves = _curves(coordinate, bends)
     table = np.concatenate([curves, np.eye(codes)[:, symbols]], axis=1)
     bent = np.zeros(table.shape[1], bool)
     bent[2 : curves.shape[1]] = True

@@ -1,6 +1,6 @@
 """How the numbers of an output are read: every coordinate as a code among the selection trials' quantiles.
 
-Everything a linear score uses of a coordinate is a function of its code - rank, sign, hinges in the log odds
+Everything a linear score uses of a coordinate is a function of its code - rank, sign, ramps in the log odds
 of the rank, which of a few values it is, whether it is NaN or infinite - but for one clipped standardised
 value. So features are short tables, fitted once without the bits, and a fitted score is a table again.
 """
