@@ -23,6 +23,7 @@ FINE_TO, MEDIUM_TO, COARSE_TO = 3, 12, 48  # coordinates
 FEWEST_BEYOND = 20  # selection trials beyond the last bend
 EDGE = 1e-6  # keeps the log odds of the extreme ranks finite
 SINGLES = 256  # beyond so many coordinates each has its rank only
+WIDEST = 1024  # and beyond so many, neighbours share a weight
 
 CHUNK = 8192  # rows of the matrix in memory
 
@@ -56,11 +57,13 @@ class Design:
     """Tables that turn codes into columns. `groups` holds for every column the set whose weights share a prior.
 
     own       for each coordinate (codes, columns of its own)
+    starts    the first column of each; many coordinates share columns with their neighbours
     shared    for each coordinate (codes, shared columns), to be added up; shape (codes, 0) for one coordinate
     sloped    coordinates whose clipped value is a column
     """
 
     own: tuple[Float32, ...]
+    starts: IntArray
     shared: tuple[Float32, ...]
     sloped: IntArray
     pairs: IntArray  # (products, 2): coordinates whose clipped values are multiplied
@@ -69,13 +72,16 @@ class Design:
     scale: FloatArray  # (width,), standard deviations; 0 for the intercept and for what never varies
 
     @classmethod
-    def of(cls, features: FeatureMap, read: "Read", *, bends: bool, products: bool = False) -> "Design":
+    def of(
+        cls, features: FeatureMap, read: "Read", *, bends: bool, products: bool = False, shared_only: bool = False
+    ) -> "Design":
         """Columns for these coordinates, centred on the trials that were read."""
-        raw = cls._raw(features, read[0].shape[1], bends=bends, products=products)
+        raw = cls._raw(features, read[0].shape[1], bends=bends, products=products, shared_only=shared_only)
         total, squares = np.zeros(raw.width), np.zeros(raw.width)
         count = read[0].shape[1]
         for start in range(0, count, CHUNK):
-            matrix = raw.columns(*(each[:, start : start + CHUNK] for each in read)).astype(float)
+            rows = slice(start, start + CHUNK)
+            matrix = raw.columns(read[0][:, rows], read[1][:, rows]).astype(float)
             total, squares = total + matrix.sum(axis=0), squares + (matrix * matrix).sum(axis=0)
         mean = total / max(1, count)
         variance = squares / max(1, count) - mean * mean
@@ -84,20 +90,28 @@ class Design:
         return replace(raw, centre=mean.astype(np.float32), scale=np.sqrt(variance))
 
     @classmethod
-    def _raw(cls, features: FeatureMap, trials: int, *, bends: bool, products: bool) -> "Design":
+    def _raw(cls, features: FeatureMap, trials: int, *, bends: bool, products: bool, shared_only: bool) -> "Design":
         """`bends` adds ramps as far out as `trials` can tell."""
         coordinates = features.coordinates
         several = len(coordinates) > 1
         stretches = _bends(len(coordinates), trials) if bends else ()
         plain = len(coordinates) > SINGLES
-        own, shared, groups = [], [], []
+        own, shared, starts = [], [], []
+        groups: list[int] = []
         for place, each in enumerate(coordinates):
             table, bent = _own(each, stretches if len(coordinates) <= COARSE_TO else (), plain)
+            if shared_only and several:
+                table, bent = table[:, :0], bent[:0]
             own.append(table)
-            groups += list(np.where(bent, 2 * place + 3, 2 * place + 2))
+            blocks = len(coordinates) > WIDEST and not shared_only
+            starts.append(place * WIDEST // len(coordinates) if blocks else len(groups))
+            if len(groups) == starts[-1]:
+                groups += np.where(bent, 2 * place + 3, 2 * place + 2).tolist()
             curves = _curves(each, stretches) if several else np.zeros((len(table), 0))
             shared.append(curves / np.sqrt(len(coordinates)))
         numeric = [place for place, each in enumerate(coordinates) if not (each.categorical or plain)]
+        if shared_only and several:
+            numeric = []
         groups += [2 * place + 2 for place in numeric]
         pairs = np.array(
             [(i, j) for i in range(len(own)) for j in range(i + 1)] if products else np.zeros((0, 2)), np.int64
@@ -107,6 +121,7 @@ class Design:
             groups += [0, 0] + [1] * (shared[0].shape[1] - 2) + [0]  # rank, sign, ramps; clipped sum
         return cls(
             tuple(table.astype(np.float32) for table in own),
+            np.array(starts, np.int64),
             tuple(table.astype(np.float32) for table in shared),
             np.array(numeric, np.int64),
             pairs,
@@ -116,6 +131,11 @@ class Design:
         )
 
     @cached_property
+    def _own_width(self) -> int:
+        shared = self.shared[0].shape[1] + 1 if len(self.own) > 1 else 0
+        return self.width - 1 - shared - len(self.sloped) - len(self.pairs)
+
+    @cached_property
     def width(self) -> int:
         """Columns, the intercept's included (the last one)."""
         return len(self.groups) + 1
@@ -123,10 +143,11 @@ class Design:
     def columns(self, codes: npt.NDArray[np.int32], clipped: Float32) -> Float32:
         """The design matrix (size, width) of some trials."""
         matrix = np.empty((codes.shape[1], self.width), np.float32)
-        at = 0
-        for table, code in zip(self.own, codes, strict=True):
-            matrix[:, at : at + table.shape[1]] = table[code]
-            at += table.shape[1]
+        at = self._own_width
+        matrix[:, :at] = 0.0
+        for table, start, code in zip(self.own, self.starts, codes, strict=True):
+            if table.shape[1]:
+                matrix[:, start : start + table.shape[1]] += table[code]
         matrix[:, at : at + len(self.sloped)] = clipped[self.sloped].T
         at += len(self.sloped)
         matrix[:, at : at + len(self.pairs)] = (clipped[self.pairs[:, 0]] * clipped[self.pairs[:, 1]]).T
@@ -141,10 +162,9 @@ class Design:
 
     def compiled(self, weights: FloatArray) -> "Compiled":
         """The same linear model as tables."""
-        ends = np.cumsum([0] + [table.shape[1] for table in self.own])
         slopes = np.zeros(len(self.own))
-        at = int(ends[-1]) + len(self.sloped)
-        slopes[self.sloped] = weights[ends[-1] : at]
+        at = self._own_width + len(self.sloped)
+        slopes[self.sloped] = weights[self._own_width : at]
         form = np.zeros((len(self.own), len(self.own))) if len(self.pairs) else None
         if form is not None:
             form[self.pairs[:, 0], self.pairs[:, 1]] = weights[at : at + len(self.pairs)]
@@ -154,8 +174,8 @@ class Design:
         if several:
             slopes += weights[-2] / np.sqrt(len(self.own))
         tables = tuple(
-            own.astype(float) @ weights[start:stop] + shared.astype(float) @ common
-            for own, shared, start, stop in zip(self.own, self.shared, ends[:-1], ends[1:], strict=True)
+            own.astype(float) @ weights[start : start + own.shape[1]] + shared.astype(float) @ common
+            for own, shared, start in zip(self.own, self.shared, self.starts, strict=True)
         )
         return Compiled(tables, slopes, form, float(weights[-1] - weights @ self.centre.astype(float)))
 
@@ -181,12 +201,12 @@ def _curves(coordinate: Coordinate, bends: tuple[float, ...]) -> FloatArray:
 def _own(coordinate: Coordinate, bends: tuple[float, ...], plain: bool) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Columns of one coordinate, and which of them are ramps."""
     codes = len(coordinate.ranks)
+    if plain:
+        return coordinate.ranks[:, None], np.zeros(1, bool)
     if coordinate.constant:
         return np.zeros((codes, 0)), np.zeros(0, bool)
     seen = np.nonzero(coordinate.common)[0]
     symbols = seen[seen >= codes - len(SYMBOLS)]
-    if plain:
-        return coordinate.ranks[:, None], np.zeros(1, bool)
     if coordinate.categorical:
         table = np.eye(codes)[:, seen[1:]]
         return table, np.zeros(table.shape[1], bool)

@@ -27,6 +27,7 @@ COMPARED_NUMBERS = 600_000  # and as many as give these coordinates in all
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
+MANY_COORDINATES = 48  # beyond, what they share is a candidate of its own
 QUADRATIC_COORDINATES = 12  # beyond, products of coordinates are too many
 BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 TAIL_TRIALS = 5000  # from here on a far tail may be learned
@@ -158,6 +159,9 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     ):
         return histogram
     learned: list[Family] = [LogisticFamily()]
+    if coordinates > MANY_COORDINATES:
+        learned.insert(0, LogisticFamily(name="shared logistic", shared_only=True))
+        learned.insert(1, LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
     if coordinates > 1:
         learned.append(LogisticFamily(name="logistic of increments", increments=True))
     learned.append(LogisticFamily(name="piecewise logistic", bends=True))

@@ -5,6 +5,7 @@ of the rank, which of a few values it is, whether it is NaN or infinite - but fo
 value. So features are short tables, fitted once without the bits, and a fitted score is a table again.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,11 @@ REACH = 4  # selection trials beyond the last quantile
 FEW = 16  # a coordinate of at most so many values is a category
 CLIP = 0.005  # share of selection trials beyond the clipped bulk on each side, where there are few
 CLIPPED = 20  # about so many trials lie beyond it where there are many: rare events live in the tails
-SYMBOLS = (np.isnan, np.isposinf, np.isneginf)  # their codes follow those of the numbers, in this order
+SYMBOLS: tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], ...] = (
+    np.isnan,
+    np.isposinf,
+    np.isneginf,
+)  # coded in this order
 
 IntArray = npt.NDArray[np.int64]
 

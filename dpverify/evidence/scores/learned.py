@@ -4,6 +4,7 @@ With fair coins the log odds of a calibrated classifier are the log-likelihood r
 fair, so unequal arms in the selection trials are luck and are taken out of the intercept.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from dpverify.evidence.scores import ridge
 from dpverify.evidence.scores.design import Compiled, Design
 from dpverify.evidence.scores.features import FeatureMap
 from dpverify.evidence.scores.folds import FOLDS, folds_of, Trained
-from dpverify.evidence.scores.score import FloatArray, log_odds, Score, SymbolTable
+from dpverify.evidence.scores.score import FloatArray, log_odds, SymbolTable
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
@@ -60,13 +61,15 @@ class BoostedScore:
 class LogisticFamily:
     """Logistic regression on `Design` with learned penalties.
 
-    `bends` makes it piecewise linear out to the tails of every coordinate, `products` quadratic.
+    `bends` makes it piecewise linear out to the tails of every coordinate, `products` quadratic;
+    `shared_only` leaves only what all coordinates have in common.
     """
 
     name: str = "logistic"
     bends: bool = False
     increments: bool = False
     products: bool = False
+    shared_only: bool = False
 
     def fit(self, trials: SelectionTrials) -> LogisticScore:
         """Fits features without the bits, then weights with them."""
@@ -79,7 +82,9 @@ class LogisticFamily:
         first, fold = trials.first[~failed], folds_of(len(trials))
         features = FeatureMap.fit(read, increments=self.increments)
         codes, clipped = features.read(read)
-        design = Design.of(features, (codes, clipped), bends=self.bends, products=self.products)
+        design = Design.of(
+            features, (codes, clipped), bends=self.bends, products=self.products, shared_only=self.shared_only
+        )
         with one_thread():
             weights, others = ridge.fit(design, ridge.Trials(codes, clipped, first, fold[~failed]), FOLDS)
 
@@ -163,11 +168,11 @@ def _luck(first: npt.NDArray[np.bool_]) -> float:
     return float(log_odds(first.sum(), (~first).sum()))
 
 
-def _read(outcomes: Outcomes, odds: Any, symbols: Score) -> FloatArray:
+def _read(outcomes: Outcomes, odds: Callable[[Outcomes], FloatArray], symbols: SymbolTable) -> FloatArray:
     """Log odds of the trials that have a value; failures are scored as symbols."""
     failed = outcomes.failed
     if not failed.any():
-        return np.asarray(odds(outcomes))
+        return odds(outcomes)
     scores = np.empty(len(outcomes))
     scores[failed] = symbols(outcomes.take(failed))
     if not failed.all():

@@ -76,7 +76,8 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
     for _ in range(STEPS):
         total = _sum(parts)
         new, precision = _step(total, weights, precision, variance, design.groups)
-        change = np.sqrt(max(0.0, (new - weights) @ total.hessian @ (new - weights)) / max(1, len(trials.first)))
+        moved = new - weights
+        change = np.sqrt(max(0.0, float(moved @ total.hessian @ moved)) / max(1, len(trials.first)))
         parts, weights = _descend(design, trials, folds, total, weights, new, _penalty(precision, variance))
         if change < CLOSE:
             break
