@@ -61,6 +61,12 @@ def _subsampled(rate: float, eps: float, data: Array, rng: np.random.Generator, 
     return kept * data + rng.laplace(0.0, 1 / eps, size)
 
 
+def _subsampled_ratio(rate: float, eps: float, o: Array) -> Array:
+    """From data 0, where the record adds nothing, to data 1."""
+    shifted = eps * np.clip(2 * o - 1, -1, 1)  # log of f(o - 1)/f(o)
+    return np.asarray(-np.log1p(rate * np.expm1(shifted)))
+
+
 def _gaussian_eps(sigma: float, delta: float) -> float:
     """Exact eps(delta) of a shift by 1 (Balle, Wang 2018, Theorem 8)."""
 
@@ -120,6 +126,7 @@ def animals() -> list[Animal]:
         Animal(
             "subsampled laplace (eps q)", partial(_subsampled, 0.2, 2.0), 0, 1, pure(0.4),
             float(np.log1p(0.2 * np.expm1(2.0))), "Li et al. 2012: log(1 + q(e^eps - 1))",
+            ratio=partial(_subsampled_ratio, 0.2, 2.0),
         ),
     ]  # fmt: skip
     return found

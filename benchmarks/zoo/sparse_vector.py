@@ -7,8 +7,8 @@ for "below" and -inf for "not asked any more". Ten queries, threshold `t`, at mo
 from functools import partial
 
 import numpy as np
-from scipy import stats
 
+from benchmarks.zoo.sparse_vector_laws import FreshRatio, Noise, PatternRatio, ReleasedRatio
 from benchmarks.zoo.subject import Animal, Array, pure
 
 EPS = 0.1
@@ -42,24 +42,14 @@ def _values(
     return np.where(_stopped(c, above), -np.inf, np.where(above, noisy, np.nan))
 
 
-def _truth(t: float, rho: float, nu: float, stops: bool, first: Array, second: Array) -> float:
-    """max |log ratio| over outputs with c = 1, or over all 2^10 without a stop, by quadrature over rho."""
-    edges = np.unique(np.r_[-t, 0.0, 1 - t, 2 - t, np.linspace(-60 * rho, 60 * rho, 4001)])
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    half = np.diff(edges)[:, None] / 2
-    x, w = (edges[:-1, None] + half + half * nodes).ravel(), (half * weights).ravel()
-    w = w * stats.laplace.pdf(x, scale=rho)
-
-    def law(data: Array) -> Array:
-        top = np.array([stats.laplace.sf(t + x - each, scale=nu) for each in data])
-        if stops:
-            stays = np.cumprod(np.vstack([np.ones_like(x), 1 - top]), axis=0)
-            return np.r_[(stays[:-1] * top) @ w, stays[-1] @ w]
-        powers = np.arange(6)[:, None]  # both pairs are constant on each half: only the counts matter
-        halves = [row[0] ** powers * (1 - row[0]) ** (5 - powers) for row in (top[:5], top[5:])]
-        return np.array([(a * b) @ w for a in halves[0] for b in halves[1]])
-
-    return float(np.abs(np.log(law(first) / law(second))).max())
+def _truth(ratio: PatternRatio, stops: bool) -> float:
+    """max |log ratio| over outputs with c = 1, or over all 2^10 without a stop."""
+    if stops:
+        rows = np.where(np.arange(10) < np.arange(11)[:, None], 0, -1)
+        rows[np.arange(10), np.arange(10)] = 1
+    else:
+        rows = (np.arange(2**10)[:, None] >> np.arange(10)) & 1
+    return float(np.abs(ratio(rows)).max())
 
 
 def animals() -> list[Animal]:
@@ -72,21 +62,37 @@ def animals() -> list[Animal]:
         (2, 1.0, 1 / h, 2 / h, EPS),
         (4, 1.0, 4 / EPS, 4 / (3 * EPS), EPS),
     ):
-        truth = _truth(t, rho, nu, True, ONES, HALVES)
+        ratio = PatternRatio(Noise(t, rho, nu), ONES, HALVES)
         draw = partial(_binary, 1, t, rho, nu)
-        found.append(Animal(f"sparse vector {number}", draw, ONES, HALVES, pure(claimed), truth, lyu + str(number)))
+        found.append(
+            Animal(
+                f"sparse vector {number}", draw, ONES, HALVES, pure(claimed), _truth(ratio, True), lyu + str(number),
+                ratio=ratio,
+            )
+        )  # fmt: skip
     three = partial(_values, 1, 1.0, 1 / h, 1 / h, 0.0)
     found.append(
-        Animal("sparse vector 3", three, ONES, HALVES, pure(EPS), np.inf, lyu + "3 (inf as queries grow)", False)
-    )
+        Animal(
+            "sparse vector 3", three, ONES, HALVES, pure(EPS), np.inf, lyu + "3 (inf as queries grow)", False,
+            ratio=ReleasedRatio(Noise(1.0, 1 / h, 1 / h), ONES, HALVES),
+        )
+    )  # fmt: skip
     five = partial(_binary, 11, 1.0, 1 / h, 0.0)
-    found.append(Animal("sparse vector 5", five, HALVES, ONES, pure(EPS), np.inf, lyu + "5 (no noise on answers)"))
+    found.append(
+        Animal(
+            "sparse vector 5", five, HALVES, ONES, pure(EPS), np.inf, lyu + "5 (no noise on answers)",
+            ratio=PatternRatio(Noise(1.0, 1 / h, 0.0), HALVES, ONES),
+        )
+    )  # fmt: skip
     six = partial(_binary, 11, 1.0, 1 / h, 1 / h)
-    truth = _truth(1.0, 1 / h, 1 / h, False, ONES, HALVES)
-    found.append(Animal("sparse vector 6", six, ONES, HALVES, pure(EPS), truth, lyu + "6"))
+    ratio = PatternRatio(Noise(1.0, 1 / h, 1 / h), ONES, HALVES)
+    found.append(Animal("sparse vector 6", six, ONES, HALVES, pure(EPS), _truth(ratio, False), lyu + "6", ratio=ratio))
     third = EPS / 3
     numerical = partial(_values, 2, 1.0, 1 / third, 4 / third, 2 / third)
     found.append(
-        Animal("numerical sparse vector", numerical, ONES, np.zeros(10), pure(EPS), EPS, "Dwork, Roth 2014, 3.4", False)
-    )
+        Animal(
+            "numerical sparse vector", numerical, ONES, np.zeros(10), pure(EPS), EPS, "Dwork, Roth 2014, 3.4", False,
+            ratio=FreshRatio(Noise(1.0, 1 / third, 4 / third), 2 / third, ONES, np.zeros(10)),
+        )
+    )  # fmt: skip
     return found

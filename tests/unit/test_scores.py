@@ -5,8 +5,9 @@ import pytest
 
 from dpverify import Pair
 from dpverify.base.errors import ParameterError, TargetError
-from dpverify.evidence.scores.families import cross_fit, fit_score, log_loss
+from dpverify.evidence.scores.families import fit_score, log_loss
 from dpverify.evidence.scores.features import FeatureMap
+from dpverify.evidence.scores.folds import cross_fit
 from dpverify.evidence.scores.histogram import HistogramFamily, row_keys, shrunk
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
@@ -111,7 +112,9 @@ def test_symbols_name_the_failure_or_the_pattern():
     assert symbols(outcomes).tolist() == ["?.", ".+", "-.", "OSError"]
 
 
-@pytest.mark.parametrize("family", [LogisticFamily(), LogisticFamily(bends=7), BoostedFamily()], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "family", [LogisticFamily(), LogisticFamily(name="piecewise", bends=True), BoostedFamily()], ids=lambda f: f.name
+)
 def test_learned_scores_approach_the_likelihood_ratio(family):
     """Mean excess log loss over the true log ratio of N(0,1) against N(1,1): below 0.02 nats a trial."""
     trials = trials_of(normal, 8000)
@@ -151,7 +154,10 @@ def test_non_finite_numbers_are_features():
 
 def test_constant_and_empty_coordinates_carry_nothing():
     features = FeatureMap.fit(Outcomes(np.full((50, 2), 3.0)))
-    assert np.isfinite(features(Outcomes(np.array([[3.0, np.nan]])))).all()
+    assert all(coordinate.constant for coordinate in features.coordinates)
+    constant = trials_of(lambda data, *, rng, size: np.full((size, 2), 3.0))
+    score = LogisticFamily(bends=True).fit(constant)
+    assert score(Outcomes(np.array([[3.0, np.nan], [3.0, 3.0], [9.0, np.inf]]))) == pytest.approx([0, 0, 0], abs=1e-3)
     empty = trials_of(lambda data, *, rng, size: np.zeros((size, 0)))
     assert np.ptp(fit_score("auto", as_target(normal), Pair(0, 1), empty).values) < 1e-3
 

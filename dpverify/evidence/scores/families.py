@@ -14,6 +14,7 @@ from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.scores.atoms import AtomFamily
 from dpverify.evidence.scores.bits import BitFamily
+from dpverify.evidence.scores.folds import cross_fit, Trained
 from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
@@ -22,13 +23,16 @@ from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.target import ExactTarget, Target
 
 SCORES = ("auto", "exact", "histogram", "classifier", "bits")
-FOLDS = 3
-COMPARED = 30_000  # selection trials on which families are compared
+COMPARED = 30_000  # selection trials on which families are compared, at least where there are so many
+COMPARED_NUMBERS = 600_000  # and as many as give these coordinates in all
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
-BENDS, MORE_BENDS, MANY = 7, 15, 5000  # of a piecewise score, below and from so many selection trials
+MANY_COORDINATES = 48  # beyond, what they share is a candidate of its own
+QUADRATIC_COORDINATES = 12  # beyond, products of coordinates are too many
 BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
+TAIL_TRIALS = 5000  # from here on a far tail may be learned
+TAILS, TAIL_ERRORS = (0.1, 0.03, 0.01, 0.003), 1.0  # where, and by how many standard errors, it has to be better
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
 
@@ -66,47 +70,76 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         score = LikelihoodFamily(target, pair).fit(trials)
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
         return Fitted(score, exact, exact, trust=Trust.KNOWN)
+    family, trained = _chosen(kind, trials)
+    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trained, trials))
+
+
+def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
+    """The family that held-out log loss recommends, trained; trees are built on the best of the additive scores."""
     candidates = _candidates(kind, trials)
+    if len(candidates) == 1:
+        return candidates[0], _trained(candidates[0], trials)
     compared = _sample(trials)
-    best = 0
-    if len(candidates) > 1:
-        best = _simplest_near_best([cross_fit(family, compared) for family in candidates], compared)
-    values = cross_fit(candidates[best], trials)
-    frozen = candidates[best].fit(trials)
-    scale = None if isinstance(candidates[best], BoostedFamily) else frozen(trials.outcomes)
-    return Fitted(frozen, values, scale, _apart(kind, candidates[best], trials))
+    found = [_trained(family, compared) for family in candidates]
+    linear = [place for place, family in enumerate(candidates) if isinstance(family, LogisticFamily)]
+    base = candidates[linear[_simplest_near_best([found[place].values for place in linear], compared)]]
+    if _coordinates(trials) <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
+        assert isinstance(base, LogisticFamily)
+        candidates.insert(len(linear), BoostedFamily(base=base))
+        found.insert(len(linear), _trained(candidates[len(linear)], compared))
+    best = _simplest_near_best([each.values for each in found], compared)
+    family = candidates[best]
+    return family, found[best] if compared is trials else _trained(family, trials)
 
 
-def _apart(kind: str, chosen: Family, trials: SelectionTrials) -> tuple[Fitted, ...]:
-    """A score of repeated values alone, to compete by its promise: log loss does not see rare events."""
-    if kind != "auto" or isinstance(chosen, HistogramFamily) or distinct_fraction(trials.outcomes) <= DISCRETE:
-        return ()  # where everything repeats, the histogram was among the candidates
-    family = AtomFamily.of(trials)
-    if len(family.keys) == 0:
+def _trained(family: Family, trials: SelectionTrials) -> Trained:
+    if isinstance(family, LogisticFamily):
+        return family.train(trials)
+    score = family.fit(trials)
+    own = None if isinstance(family, BoostedFamily) else score(trials.outcomes)
+    return Trained(score, cross_fit(family, trials), own)
+
+
+def _apart(kind: str, chosen: Family, trained: Trained, trials: SelectionTrials) -> tuple[Fitted, ...]:
+    """Scores that compete by their promise: log loss sees neither rare values nor far tails."""
+    if kind not in ("auto", "classifier") or isinstance(chosen, HistogramFamily):
         return ()
-    frozen = family.fit(trials)
-    return (Fitted(frozen, family.held_out(trials), frozen(trials.outcomes), trust=Trust.COUNTED),)
+    rivals = []
+    if len(trials) >= TAIL_TRIALS and not (isinstance(chosen, LogisticFamily) and chosen.bends):
+        increments = isinstance(chosen, LogisticFamily) and chosen.increments
+        tails = LogisticFamily(name="piecewise logistic", bends=True, increments=increments).train(trials)
+        if _better_in_the_tail(tails.values, trained.values, trials):
+            rivals.append(Fitted(tails.score, tails.values, tails.own))
+    if kind == "auto" and distinct_fraction(trials.outcomes) > DISCRETE:
+        family = AtomFamily.of(trials)  # where everything repeats, the histogram was among the candidates
+        if len(family.keys):
+            frozen = family.fit(trials)
+            rivals.append(Fitted(frozen, family.held_out(trials), frozen(trials.outcomes), trust=Trust.COUNTED))
+    return tuple(rivals)
+
+
+def _better_in_the_tail(rival: FloatArray, chosen: FloatArray, trials: SelectionTrials) -> bool:
+    """Whether the rival is better where it is most decided, at some share of trials."""
+    gain = _gain(rival, chosen, trials)[np.argsort(-np.abs(rival), kind="stable")]
+    return any(_better(gain[: int(share * len(trials))], TAIL_ERRORS) for share in TAILS)
+
+
+def _gain(rival: FloatArray, chosen: FloatArray, trials: SelectionTrials) -> FloatArray:
+    """By how much the rival's loss is lower, per trial."""
+    return log_loss(chosen, trials.first) - log_loss(rival, trials.first)
+
+
+def _better(gain: FloatArray, errors: float) -> bool:
+    return len(gain) > 1 and bool(gain.mean() > errors * gain.std() / np.sqrt(len(gain)))
 
 
 def _sample(trials: SelectionTrials) -> SelectionTrials:
     """Enough trials to tell families apart, drawn without their bits; fitting all on all would take minutes."""
-    if len(trials) <= COMPARED:
+    enough = max(COMPARED, COMPARED_NUMBERS // max(1, _coordinates(trials)))
+    if len(trials) <= enough:
         return trials
-    rows = np.sort(np.random.Generator(np.random.PCG64(1)).permutation(len(trials))[:COMPARED])
+    rows = np.sort(np.random.Generator(np.random.PCG64(1)).permutation(len(trials))[:enough])
     return SelectionTrials(trials.outcomes.take(rows), trials.first[rows])
-
-
-def cross_fit(family: Family, trials: SelectionTrials) -> FloatArray:
-    """Scores of the trials, each by a fit that has not seen it."""
-    fold = np.random.Generator(np.random.PCG64(0)).permutation(len(trials)) % FOLDS
-    scores = np.zeros(len(trials))
-    for held_out in range(FOLDS):
-        train = fold != held_out
-        part = SelectionTrials(trials.outcomes.take(train), trials.first[train])
-        if part.first.all() or not part.first.any():  # one arm only: too few trials to learn from
-            continue
-        scores[~train] = family.fit(part)(trials.outcomes.take(~train))
-    return scores
 
 
 def log_loss(scores: FloatArray, first: Any) -> FloatArray:
@@ -122,7 +155,7 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     values = trials.outcomes.values
     text = values.dtype.kind == "U"
     histogram: list[Family] = [HistogramFamily()]
-    coordinates = int(np.prod(values.shape[1:], dtype=int))
+    coordinates = _coordinates(trials)
     share = distinct_fraction(trials.outcomes)
     if (
         kind == "histogram"
@@ -133,17 +166,21 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     ):
         return histogram
     learned: list[Family] = [LogisticFamily()]
+    if coordinates > MANY_COORDINATES:
+        learned.insert(0, LogisticFamily(name="shared logistic", shared_only=True))
+        learned.insert(1, LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
     if coordinates > 1:
-        learned.append(LogisticFamily(name="shared logistic", shared_only=True))
         learned.append(LogisticFamily(name="logistic of increments", increments=True))
-        learned.append(LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
-    bends = BENDS if len(trials) < MANY else MORE_BENDS
-    learned.append(LogisticFamily(name="piecewise logistic", bends=bends, penalty=3.0))
-    if coordinates <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
-        learned.append(BoostedFamily())
+    learned.append(LogisticFamily(name="piecewise logistic", bends=True))
+    if 1 < coordinates <= QUADRATIC_COORDINATES:
+        learned.append(LogisticFamily(name="quadratic logistic", products=True))
     if kind == "auto" and share <= DISCRETE:
         return learned + histogram
     return learned
+
+
+def _coordinates(trials: SelectionTrials) -> int:
+    return int(np.prod(trials.outcomes.values.shape[1:], dtype=int))
 
 
 def _simplest_near_best(values: list[FloatArray], trials: SelectionTrials) -> int:

@@ -1,12 +1,13 @@
-"""Features of numeric outputs for a linear score: what a log-likelihood ratio is usually made of.
+"""How the numbers of an output are read: every coordinate as a code among the selection trials' quantiles.
 
-For every coordinate: its rank among the selection trials (bounded, insensitive to the scale of the noise),
-its standardised value clipped to the bulk, and markers for NaN, +inf and -inf. For vectors also the sums
-over coordinates of rank, sign and clipped value: noise is often shared out over exchangeable coordinates,
-and three shared weights are learned from far fewer trials than three weights a coordinate.
+Everything a linear score uses of a coordinate is a function of its code - rank, sign, ramps in the log odds
+of the rank, which of a few values it is, whether it is NaN or infinite - but for one clipped standardised
+value. So features are short tables, fitted once without the bits, and a fitted score is a table again.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,74 +15,142 @@ import numpy.typing as npt
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.trials.outcomes import Outcomes
 
-KNOTS = 1024  # resolution of the empirical distribution function
+UNIFORM, TAIL = 512, 1.08  # quantiles of the bulk; ratio of the tail probabilities of neighbouring quantiles beyond
+REACH = 4  # selection trials beyond the last quantile
+FEW = 16  # a coordinate of at most so many values is a category
 CLIP = 0.005  # share of selection trials beyond the clipped bulk on each side, where there are few
 CLIPPED = 20  # about so many trials lie beyond it where there are many: rare events live in the tails
+SYMBOLS: tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], ...] = (
+    np.isnan,
+    np.isposinf,
+    np.isneginf,
+)  # coded in this order
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinate:
+    """One coordinate: its codes, and the rank in [-1/2, 1/2] of each; what is not finite has rank 0."""
+
+    knots: FloatArray  # sorted, distinct
+    atomic: bool  # values repeat: meeting a knot exactly has a code of its own
+    ranks: FloatArray  # (codes,)
+    common: npt.NDArray[np.bool_]  # (codes,): seen among the selection trials
+    centre: float
+    spread: float
+    low: float
+    high: float
+    categorical: bool
+
+    @classmethod
+    def fit(cls, column: FloatArray) -> "Coordinate":
+        """Quantiles of the finite values, dense in both tails."""
+        marks = [mark(column) for mark in SYMBOLS]
+        finite = np.sort(column[~(marks[0] | marks[1] | marks[2])])
+        seen = np.array([mark.any() for mark in marks])
+        if len(finite) == 0:
+            finite = np.zeros(1)
+        values = finite[np.r_[True, finite[1:] != finite[:-1]]]
+        categorical = len(values) <= FEW
+        knots = values if categorical else np.unique(finite[_places(len(finite))])
+        left, right = (np.searchsorted(finite, knots, side) for side in ("left", "right"))
+        atomic = categorical or bool((right - left > 1).any())
+        below = np.r_[left, len(finite)].astype(float)
+        between = np.r_[0.0, (right[:-1] + left[1:]) / 2, len(finite)] if len(knots) > 1 else np.array([0.0, right[-1]])
+        if atomic:
+            codes = np.empty(2 * len(knots) + 1)
+            codes[0::2], codes[1::2] = between, (left + right) / 2
+            common = np.zeros(len(codes), bool)
+            common[1::2] = True
+        else:
+            codes, common = np.r_[below[:1] / 2, (below[1:] + below[:-1]) / 2], np.ones(len(below), bool)
+        clip = CLIP if len(column) < 10_000 else max(CLIPPED / len(column), 1e-4)
+        low, centre, high = np.quantile(finite, [clip, 0.5, 1 - clip])
+        return cls(
+            knots,
+            atomic,
+            np.r_[codes / len(finite) - 0.5, 0.0, 0.0, 0.0],
+            np.r_[common, seen],
+            float(centre),
+            float((high - low) / 2 if high > low else 1.0),
+            float(low),
+            float(high),
+            categorical,
+        )
+
+    def codes(self, column: FloatArray) -> IntArray:
+        """The code of every value, shape of `column`."""
+        place = np.searchsorted(self.knots, column)  # NaN comes last
+        if self.atomic:
+            met = self.knots[np.minimum(place, len(self.knots) - 1)] == column
+            place = 2 * place + met
+        if not np.isfinite(column.sum()):
+            for code, mark in enumerate(SYMBOLS, start=len(self.ranks) - len(SYMBOLS)):
+                place[mark(column)] = code
+        return place
+
+    def clipped(self, column: FloatArray) -> FloatArray:
+        """The standardised value, clipped to the bulk; 0 for what is not finite."""
+        value: FloatArray = (np.minimum(np.maximum(column, self.low), self.high) - self.centre) / self.spread
+        if not np.isfinite(column.sum()):
+            value[~np.isfinite(column)] = 0.0
+        return value
+
+    @property
+    def constant(self) -> bool:
+        """True where all selection trials had one value."""
+        return int(self.common.sum()) <= 1
+
+
+def _places(count: int) -> IntArray:
+    """Places of the quantiles among `count` sorted values: evenly spaced, and geometric towards both ends."""
+    tail = np.unique(np.geomspace(REACH, max(REACH, count / 2), int(np.log(max(2, count)) / np.log(TAIL))).astype(int))
+    even = np.linspace(0, count - 1, UNIFORM).astype(int)
+    places = np.r_[np.minimum(tail, count - 1), np.maximum(count - 1 - tail, 0), even[1:-1]]
+    found: IntArray = np.unique(places).astype(np.int64)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """Frozen transformation (size, ...) -> (size, features), fitted on selection trials without their bits."""
+    """The coordinates of an output, of its values or of their increments along the first axis."""
 
-    knots: FloatArray  # (coordinates, knots), sorted
-    centre: FloatArray  # (coordinates,)
-    spread: FloatArray
-    low: FloatArray
-    high: FloatArray
-    marked: bool = False  # some selection trial was NaN or infinite
-    shared_only: bool = False
-    bends: FloatArray | None = None  # ranks at which a piecewise linear score may bend
-    increments: bool = False  # differences along the first axis of an output instead of its values
+    coordinates: tuple[Coordinate, ...]
+    increments: bool = False
 
     @classmethod
-    def fit(
-        cls,
-        outcomes: Outcomes,
-        *,
-        shared_only: bool = False,
-        bends: FloatArray | None = None,
-        increments: bool = False,
-    ) -> "FeatureMap":
-        """Quantiles, centre and spread of every coordinate; coordinates without variation map to 0."""
-        flat = _numbers(outcomes, increments)
-        finite = np.where(np.isfinite(flat), flat, np.nan)
-        empty = np.isnan(finite).all(axis=0)
-        finite[:, empty] = 0.0
-        levels = np.linspace(0, 1, min(KNOTS, max(2, len(flat))))
-        knots = np.nanquantile(finite, levels, axis=0).T
-        clip = CLIP if len(flat) < 10_000 else max(CLIPPED / len(flat), 1e-4)
-        low, centre, high = np.nanquantile(finite, [clip, 0.5, 1 - clip], axis=0)
-        spread = np.where(high > low, (high - low) / 2, 1.0)
-        marked = not bool(np.isfinite(flat).all())
-        return cls(knots, centre, spread, low, high, marked, shared_only, bends, increments)
+    def fit(cls, outcomes: Outcomes, *, increments: bool = False) -> "FeatureMap":
+        """Reads the selection trials, without their bits."""
+        columns = numbers(outcomes, increments).T
+        return cls(tuple(Coordinate.fit(np.ascontiguousarray(column)) for column in columns), increments)
 
-    def __call__(self, outcomes: Outcomes) -> FloatArray:
-        flat = _numbers(outcomes, self.increments)
-        value = np.where(np.isfinite(flat), flat, self.centre)
-        rank = np.stack([_rank(knots, column) for knots, column in zip(self.knots, value.T, strict=True)], axis=1)
-        clipped = (np.clip(value, self.low, self.high) - self.centre) / self.spread
-        parts = [] if self.shared_only else [rank, clipped]
-        if self.marked:
-            parts += [mark(flat).astype(float) for mark in (np.isnan, np.isposinf, np.isneginf)]
-        if self.bends is not None:
-            parts += [np.maximum(rank - bend, 0.0) for bend in self.bends]
-        if flat.shape[1] > 1:
-            sums = [part.sum(axis=1, keepdims=True) for part in (rank, np.sign(rank), clipped)]
-            parts += [total / np.sqrt(flat.shape[1]) for total in sums]
-        return np.concatenate(parts, axis=1)
+    def read(self, outcomes: Outcomes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Codes and clipped values, each of shape (coordinates, size)."""
+        columns = numbers(outcomes, self.increments).T
+        codes = np.empty(columns.shape, np.int32)
+        clipped = np.empty(columns.shape, np.float32)
+        for place, (coordinate, column) in enumerate(zip(self.coordinates, columns, strict=True)):
+            straight = np.ascontiguousarray(column)
+            codes[place], clipped[place] = coordinate.codes(straight), coordinate.clipped(straight)
+        return codes, clipped
+
+    def ranks(self, outcomes: Outcomes) -> FloatArray:
+        """Ranks of shape (size, coordinates), NaN where a number is NaN, beyond +-1/2 where it is infinite."""
+        columns = numbers(outcomes, self.increments).T
+        ranks = np.empty(columns.shape)
+        for place, (coordinate, column) in enumerate(zip(self.coordinates, columns, strict=True)):
+            table = coordinate.ranks.copy()
+            table[-len(SYMBOLS) :] = np.nan, 1.0, -1.0
+            ranks[place] = table[coordinate.codes(np.ascontiguousarray(column))]
+        return ranks.T
 
 
-def _rank(knots: FloatArray, column: FloatArray) -> FloatArray:
-    """Middle of the empirical distribution function at each value, in [-1/2, 1/2]."""
-    left = np.searchsorted(knots, column, side="left")
-    right = np.searchsorted(knots, column, side="right")
-    return (left + right) / (2 * len(knots)) - 0.5
-
-
-def _numbers(outcomes: Outcomes, increments: bool) -> FloatArray:
-    values = outcomes.values.astype(float)
+def numbers(outcomes: Outcomes, increments: bool) -> FloatArray:
+    """Outputs as rows of numbers, (size, coordinates)."""
+    values: npt.NDArray[Any] = outcomes.values.astype(float)
     if increments and values.ndim > 1:  # running sums hide fresh noise in every later value
         with np.errstate(invalid="ignore"):  # inf - inf is a NaN, which is a symbol
             values = np.diff(values, axis=1, prepend=0.0)
-    flat: npt.NDArray[np.float64] = values.reshape(len(outcomes), -1)
+    flat: FloatArray = values.reshape(len(outcomes), -1)
     return flat

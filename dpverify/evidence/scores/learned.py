@@ -4,86 +4,149 @@ With fair coins the log odds of a calibrated classifier are the log-likelihood r
 fair, so unequal arms in the selection trials are luck and are taken out of the intercept.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dpverify.evidence.scores import ridge
+from dpverify.evidence.scores.design import Compiled, Design
 from dpverify.evidence.scores.features import FeatureMap
+from dpverify.evidence.scores.folds import FOLDS, folds_of, Trained
 from dpverify.evidence.scores.score import FloatArray, log_odds, SymbolTable
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
+LEAVES = 200  # a leaf of a tree holds at least this share of the trials
+
 
 @dataclass(frozen=True, eq=False)
-class LearnedScore:
-    """Log odds of a fitted scikit-learn classifier on `features`; failed trials are scored as symbols."""
+class LogisticScore:
+    """A fitted linear model, read from tables: a sum of functions of the coordinates, perhaps of their products."""
 
     name: str
     features: FeatureMap
-    model: Any
-    luck: float  # log odds of the two arms in the selection trials
-    table: SymbolTable
+    model: Compiled
+    luck: float
+    symbols: SymbolTable  # of failed trials
 
     def __call__(self, outcomes: Outcomes) -> FloatArray:
-        failed = outcomes.failed
-        if not failed.any():
-            return self._odds(outcomes)
-        scores = np.empty(len(outcomes))
-        scores[failed] = self.table(outcomes.take(failed))
-        if not failed.all():
-            scores[~failed] = self._odds(outcomes.take(~failed))
-        return scores
+        return _read(outcomes, self.odds, self.symbols)
+
+    def odds(self, outcomes: Outcomes) -> FloatArray:
+        """Log odds of trials that have a value."""
+        return self.model(*self.features.read(outcomes)) - self.luck
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedScore:
+    """Trees on the ranks of the coordinates and on an additive score."""
+
+    name: str
+    base: LogisticScore
+    model: Any
+    luck: float
+
+    def __call__(self, outcomes: Outcomes) -> FloatArray:
+        return _read(outcomes, self._odds, self.base.symbols)
 
     def _odds(self, outcomes: Outcomes) -> FloatArray:
-        with one_thread():
-            odds = np.asarray(self.model.decision_function(self.features(outcomes)), dtype=float)
-        return odds - self.luck
+        return _trees(self.model, self.base.features.ranks(outcomes), self.base.odds(outcomes)) - self.luck
 
 
 @dataclass(frozen=True)
 class LogisticFamily:
-    """Ridge logistic regression on `FeatureMap`; `bends` > 0 makes it piecewise linear in every rank."""
+    """Logistic regression on `Design` with learned penalties.
+
+    `bends` makes it piecewise linear out to the tails of every coordinate, `products` quadratic;
+    `shared_only` leaves only what all coordinates have in common.
+    """
 
     name: str = "logistic"
-    penalty: float = 1.0  # inverse of the regularisation strength C
-    bends: int = 0
-    shared_only: bool = False
+    bends: bool = False
     increments: bool = False
+    products: bool = False
+    shared_only: bool = False
 
-    def fit(self, trials: SelectionTrials) -> LearnedScore:
+    def fit(self, trials: SelectionTrials) -> LogisticScore:
         """Fits features without the bits, then weights with them."""
-        from sklearn.linear_model import LogisticRegression
+        return self.train(trials).score
 
-        bends = np.linspace(-0.5, 0.5, self.bends + 2)[1:-1] if self.bends else None
-        model = LogisticRegression(C=1 / self.penalty, max_iter=200)
-        return _fit(self.name, model, trials, shared_only=self.shared_only, bends=bends, increments=self.increments)
+    def train(self, trials: SelectionTrials) -> "TrainedLogistic":
+        """The score of all trials, and on each fold the values of a score of the others."""
+        failed = trials.outcomes.failed
+        read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
+        first, fold = trials.first[~failed], folds_of(len(trials))
+        features = FeatureMap.fit(read, increments=self.increments)
+        codes, clipped = features.read(read)
+        design = Design.of(
+            features, (codes, clipped), bends=self.bends, products=self.products, shared_only=self.shared_only
+        )
+        with one_thread():
+            weights, others = ridge.fit(design, ridge.Trials(codes, clipped, first, fold[~failed]), FOLDS)
+
+        def score(w: FloatArray, seen: npt.NDArray[np.bool_]) -> LogisticScore:
+            known = SelectionTrials(trials.outcomes.take(seen), trials.first[seen])
+            symbols = SymbolTable.fit(known, known.outcomes.failed)
+            # the luck of all: that one dataset fails more often is evidence, and stays in the intercept
+            return LogisticScore(self.name, features, design.compiled(w), _luck(known.first), symbols)
+
+        def values(of: LogisticScore, rows: npt.NDArray[np.bool_]) -> FloatArray:
+            kept = rows[~failed]
+            odds = np.zeros(len(trials))
+            odds[rows & ~failed] = of.model(codes[:, kept], clipped[:, kept]) - of.luck
+            if (rows & failed).any():
+                odds[rows & failed] = of.symbols(trials.outcomes.take(rows & failed))
+            return odds[rows]
+
+        held_out = np.zeros(len(trials))
+        for k, apart in enumerate(others):
+            rows = fold == k
+            held_out[rows] = values(score(apart, ~rows), rows)
+        everything = np.ones(len(trials), bool)
+        whole = score(weights, everything)
+        return TrainedLogistic(whole, held_out, values(whole, everything))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedLogistic(Trained):
+    """With the type of its score."""
+
+    score: LogisticScore
 
 
 @dataclass(frozen=True)
 class BoostedFamily:
-    """Histogram gradient boosting on `FeatureMap`: for scores that are not additive in the coordinates."""
+    """Histogram gradient boosting: for scores that are not additive in the coordinates."""
 
     name: str = "boosted"
     depth: int = 3
+    base: LogisticFamily = LogisticFamily()
 
-    def fit(self, trials: SelectionTrials) -> LearnedScore:
-        """100 trees of the given depth; early stopping is off, so a fit is a function of the trials."""
+    def fit(self, trials: SelectionTrials) -> BoostedScore:
+        """100 trees of the given depth; early stopping is off, so a fit is a function of the trials.
+
+        The additive score that the trees see while they are fitted is the held-out one: on trials that it was
+        fitted to it looks better than it is.
+        """
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        model = HistGradientBoostingClassifier(max_depth=self.depth, early_stopping=False, random_state=0)
-        return _fit(self.name, model, trials)
-
-
-@dataclass(frozen=True)
-class _Constant:
-    """Stands in for a classifier where only one dataset had values to learn from."""
-
-    odds: float
-
-    def decision_function(self, features: FloatArray) -> FloatArray:
-        return np.full(len(features), self.odds)
+        failed = trials.outcomes.failed
+        trained = self.base.train(trials)
+        read, first = trials.outcomes.take(~failed), trials.first[~failed]
+        model = HistGradientBoostingClassifier(
+            max_depth=self.depth, min_samples_leaf=max(20, len(first) // LEAVES), early_stopping=False, random_state=0
+        )
+        if first.all() or not first.any():
+            model = None
+        else:
+            ranks = trained.score.features.ranks(read)
+            with one_thread():
+                model.fit(np.column_stack([ranks, trained.values[~failed]]), first)
+        return BoostedScore(self.name, trained.score, model, _luck(trials.first))
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -94,25 +157,24 @@ def one_thread() -> AbstractContextManager[Any]:
     return limits
 
 
-def _fit(
-    name: str,
-    model: Any,
-    trials: SelectionTrials,
-    *,
-    shared_only: bool = False,
-    bends: FloatArray | None = None,
-    increments: bool = False,
-) -> LearnedScore:
-    failed = trials.outcomes.failed
-    table = SymbolTable.fit(trials, failed)
-    read = trials.outcomes.take(~failed) if failed.any() else trials.outcomes
-    first = trials.first[~failed]
-    features = FeatureMap.fit(read, shared_only=shared_only, bends=bends, increments=increments)
-    if first.all() or not first.any():
-        model = _Constant(float(log_odds(first.sum(), (~first).sum())))
-    else:
-        with one_thread():
-            model.fit(features(read), first)
-    # of all trials: that one dataset fails more often is evidence, and stays in the intercept
-    luck = float(log_odds(trials.first.sum(), (~trials.first).sum()))
-    return LearnedScore(name, features, model, luck, table)
+def _trees(model: Any, ranks: FloatArray, odds: FloatArray) -> FloatArray:
+    if model is None:  # only one dataset had values to learn from
+        return odds
+    with one_thread():
+        return np.asarray(model.decision_function(np.column_stack([ranks, odds])), dtype=float)
+
+
+def _luck(first: npt.NDArray[np.bool_]) -> float:
+    return float(log_odds(first.sum(), (~first).sum()))
+
+
+def _read(outcomes: Outcomes, odds: Callable[[Outcomes], FloatArray], symbols: SymbolTable) -> FloatArray:
+    """Log odds of the trials that have a value; failures are scored as symbols."""
+    failed = outcomes.failed
+    if not failed.any():
+        return odds(outcomes)
+    scores = np.empty(len(outcomes))
+    scores[failed] = symbols(outcomes.take(failed))
+    if not failed.all():
+        scores[~failed] = odds(outcomes.take(~failed))
+    return scores
