@@ -135,10 +135,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1, help="seeds that run side by side")
     parser.add_argument("--most-trials", type=float, default=1e6, help="leave out rows on which we spend more")
+    parser.add_argument("--least-trials", type=float, default=0, help="leave out rows on which we spend less")
     parser.add_argument("--only", default="", help="part of the peer's or the subject's name")
     parser.add_argument("--rows", action="store_true", help="list the rows and stop")
     options = parser.parse_args()
-    asked = [row for row in rows() if row.trials <= options.most_trials and options.only in f"{row.peer} {row.subject}"]
+    asked = [
+        row
+        for row in rows()
+        if options.least_trials <= row.trials <= options.most_trials and options.only in f"{row.peer} {row.subject}"
+    ]
     if options.rows:
         for row in asked:
             print(row)
