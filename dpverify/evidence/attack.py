@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.evidence.calibration import calibrate, Calibration, CapPrior, KNOWN
+from dpverify.evidence.calibration import calibrate, Calibration, CapPrior, KNOWN, SHRUNK
 from dpverify.evidence.scores.families import Fitted, Trust
 from dpverify.evidence.scores.score import FloatArray, Score
 from dpverify.evidence.tally import IntArray, Tally
@@ -187,7 +187,8 @@ class _Shown:
         return self._calibrate(*self.guesses(side)) if one_sided and self._sides_differ(pooled) else pooled
 
     def _calibrate(self, confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibration:
-        return calibrate(confidence, correct, KNOWN if self.trust is Trust.KNOWN else self.prior)
+        prior = {Trust.KNOWN: KNOWN, Trust.SHRUNK: SHRUNK}.get(self.trust, self.prior)
+        return calibrate(confidence, correct, prior)
 
     def accuracy(self, side: Side, ends: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """Mean Pr[right] of the most confident `ends` guesses, shape (curves, ends), and the weights of the curves."""
@@ -259,6 +260,7 @@ def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -
 
     Rounding level by level would lose the rare wrong guesses, and with them the price of every level.
     """
+    right, wrong = np.maximum.accumulate(right), np.maximum.accumulate(wrong)  # each judged by its own counts
     down, up = np.diff(np.floor(right), prepend=0.0), np.diff(np.rint(wrong), prepend=0.0)
     return Tally(trials, down.astype(np.int64), up.astype(np.int64), one_sided)
 

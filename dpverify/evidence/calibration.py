@@ -37,6 +37,7 @@ class CapPrior:
 # unbounded ratio: Gaussian (1, 1e-5) at n = 1e4 reaches .91 of the exact score's bound with UNBOUNDED, .85 with
 # lowest = 20.
 UNBOUNDED = CapPrior(uncapped=30.0, lowest=0.01)
+SHRUNK = CapPrior(uncapped=3.0, lowest=3.0)  # of posterior means, which say themselves where little is known
 KNOWN = CapPrior(uncapped=1000.0, lowest=1.0)  # of a score that is said to be the exact log-likelihood ratio
 
 

@@ -41,6 +41,7 @@ class Trust(Enum):
 
     KNOWN = "known"  # said to be the log-likelihood ratio: not learned, only its sign may be mistaken
     LEARNED = "learned"  # an estimate of it, more decided than it should be
+    SHRUNK = "shrunk"  # posterior means of it: large only where much was seen
     COUNTED = "counted"  # odds from a few counts: only those counts say how often its guesses are right
 
 
@@ -71,7 +72,8 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
         return Fitted(score, exact, exact, trust=Trust.KNOWN)
     family, trained = _chosen(kind, trials)
-    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trained, trials))
+    trust = Trust.SHRUNK if isinstance(family, HistogramFamily) else Trust.LEARNED
+    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trained, trials), trust)
 
 
 def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
