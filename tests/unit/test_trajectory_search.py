@@ -3,7 +3,7 @@
 What is shown: for these privatizers, sizes and budgets the local search arrives, with most seeds, at a pair that loses
 as much as `worst_replacement`, and as much as the sensitivity allows. Not shown: that it does for every seed, size or
 eps. Of seeds 0 to 19 it arrived with 18 for local, laplace and shuffle, 17 for central, 16 for gaussian, and stopped at
-6 of 8 cells with the others. The seeds below are the first four of them.
+6 of 8 cells with the others. The seeds below are the first six of them.
 """
 
 import math
@@ -86,8 +86,8 @@ def test_the_search_arrives_at_the_worst_replacement(name):
     assert found.verified
     assert found.first.differences(found.second) == Difference(replaced=1)
     assert changed_cells(found, SMALL) == changed_cells(worst, SMALL) == number_of_changed_counters(SMALL)
-    arrived = [changed_cells(found_by_search(name, seed), SMALL) == 8 for seed in range(4)]
-    assert sum(arrived) >= 3  # a search that arrives with every second seed gets here in 31 % of all cases
+    arrived = [changed_cells(found_by_search(name, seed), SMALL) == 8 for seed in range(6)]
+    assert sum(arrived) >= 4  # a search that arrives with every second seed gets here in 34 % of all cases
 
 
 @pytest.mark.parametrize("name", ["local", "laplace"])

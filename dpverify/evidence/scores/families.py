@@ -29,6 +29,7 @@ DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
 MANY_COORDINATES = 48  # beyond, what they share is a candidate of its own
+EACH = 100  # selection trials for each coordinate, below which it may have to share its weights
 QUADRATIC_COORDINATES = 12  # beyond, products of coordinates are too many
 BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 TAIL_TRIALS = 5000  # from here on a far tail may be learned
@@ -168,7 +169,7 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     ):
         return histogram
     learned: list[Family] = [LogisticFamily()]
-    if coordinates > MANY_COORDINATES:
+    if coordinates > MANY_COORDINATES or 1 < coordinates * EACH > len(trials):
         learned.insert(0, LogisticFamily(name="shared logistic", shared_only=True))
         learned.insert(1, LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
     if coordinates > 1:

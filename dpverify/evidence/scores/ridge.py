@@ -19,7 +19,8 @@ from dpverify.evidence.scores.score import FloatArray, log_odds
 
 STEPS = 12  # Newton steps at most
 CLOSE = 1e-3  # root mean square change of the log odds at which they stop
-EVIDENCE_STEPS = 15
+EVIDENCE_STEPS = 40  # at most, or until no precision changes by more than SETTLED of itself
+SETTLED = 0.01
 LEAST, MOST = 0.01, 1e8  # learned precision of a weight per standard deviation of its column
 MAIN_MOST = 100.0  # of the main group: a violation is looked for, so log odds of 0.1 are never ruled out beforehand
 SPARSE = 1.0  # prior weights of zero in each group: three weights of pure noise stay unless their chi-square is above 9
@@ -86,7 +87,8 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
     others = []
     for fold in range(folds):
         rest = total - parts[fold]
-        apart, own = _step(rest, weights, precision, variance, design)
+        # from the start again: the precisions of all trials know the bits of this fold
+        apart, own = _step(rest, weights, np.full(design.width, LEAST), variance, design)
         for _ in range(FOLD_STEPS):
             gradient = np.zeros(design.width)
             for other in range(folds):
@@ -141,8 +143,10 @@ def _step(
         size = np.bincount(groups, variance[:-1] * new[:-1] ** 2)
         each = np.clip((np.maximum(gamma, 0.0) + SPARSE) / np.maximum(size, 1e-12), LEAST, MOST)
         each[main] = np.minimum(each[main], MAIN_MOST)
-        precision = np.r_[each[groups], LEAST]
+        old, precision = precision, np.r_[each[groups], LEAST]
         new = _solve(at.hessian, _penalty(precision, variance), pull)
+        if np.abs(np.log(precision / old)).max() < SETTLED:
+            break
     return new, precision
 
 
