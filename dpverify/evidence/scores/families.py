@@ -27,7 +27,7 @@ COMPARED = 30_000  # selection trials on which families are compared, at least w
 COMPARED_NUMBERS = 600_000  # and as many as give these coordinates in all
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
-COUNTABLE = 0.003  # at most this many: every output is seen so often that nothing beats counting
+COUNTABLE = 8  # at most so many distinct outputs: nothing beats counting them
 MANY_COORDINATES = 48  # beyond, what they share is a candidate of its own
 EACH = 100  # selection trials for each coordinate, below which it may have to share its weights
 QUADRATIC_COORDINATES = 12  # beyond, products of coordinates are too many
@@ -165,7 +165,7 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
         or text
         or coordinates == 0
         or len(trials) < FEWEST
-        or (kind == "auto" and share <= COUNTABLE)
+        or (kind == "auto" and share * len(trials) <= COUNTABLE)
     ):
         return histogram
     learned: list[Family] = [LogisticFamily()]
