@@ -1,15 +1,12 @@
 """Discrete Laplace (two-sided geometric) mechanism: integer query + integer noise, sampled exactly."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 
 from dpverify import Pair, PureDP, Relation
 from dpverify.accounting.ledger import DiscreteLaplaceNoise, Ledger, Sensitivity
-from dpverify.base import require
-from dpverify.base.rounding import float_up
 from mechanisms import queries, sampling
 from mechanisms.queries import FloatArray, IntArray
 
@@ -41,15 +38,12 @@ class DiscreteLaplace:
     @classmethod
     def for_claim(cls, eps: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:
         """The least noise whose exact account is at most eps: scale = s/eps, rounded up."""
-        require.positive(eps=eps)
-        queries.checked_sensitivity(sensitivity, relation)
-        scale = float_up(queries.l1(sensitivity, relation) / Fraction(eps))
-        return cls(scale=scale, sensitivity=sensitivity, relation=relation)
+        return cls(scale=queries.laplace_scale(eps, sensitivity, relation), sensitivity=sensitivity, relation=relation)
 
     @property
     def claim(self) -> PureDP:
         """(s/b)-DP."""
-        eps = float_up(queries.l1(self.sensitivity, self.relation) / Fraction(self.scale))
+        eps = queries.laplace_eps(self.scale, self.sensitivity, self.relation)
         return PureDP(eps, relation=self.relation, source="Ghosh, Roughgarden, Sundararajan 2012")
 
     @property

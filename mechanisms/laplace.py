@@ -1,7 +1,6 @@
 """Laplace mechanism: query + Laplace noise."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +8,6 @@ import numpy as np
 from dpverify import Pair, PureDP, Relation
 from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
 from dpverify.base import require
-from dpverify.base.rounding import float_up
 from mechanisms import queries, sampling
 from mechanisms.queries import FloatArray
 
@@ -42,15 +40,12 @@ class Laplace:
     @classmethod
     def for_claim(cls, eps: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:
         """The least noise whose exact account is at most eps: scale = s/eps, rounded up."""
-        require.positive(eps=eps)
-        queries.checked_sensitivity(sensitivity, relation)
-        scale = float_up(queries.l1(sensitivity, relation) / Fraction(eps))
-        return cls(scale=scale, sensitivity=sensitivity, relation=relation)
+        return cls(scale=queries.laplace_scale(eps, sensitivity, relation), sensitivity=sensitivity, relation=relation)
 
     @property
     def claim(self) -> PureDP:
         """(s/b)-DP."""
-        eps = float_up(queries.l1(self.sensitivity, self.relation) / Fraction(self.scale))
+        eps = queries.laplace_eps(self.scale, self.sensitivity, self.relation)
         return PureDP(
             eps, relation=self.relation, assumptions=(queries.IDEAL_REALS,), source="Dwork, Roth 2014, Theorem 3.6"
         )

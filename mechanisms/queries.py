@@ -16,6 +16,7 @@ from dpverify import Pair, Relation
 from dpverify.accounting.ledger import Sensitivity
 from dpverify.base import require
 from dpverify.base.errors import ParameterError, TargetError
+from dpverify.base.rounding import float_up
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -60,6 +61,18 @@ def whole_side_by_side(outputs: Any, pair: Pair) -> tuple[IntArray, IntArray, In
 def l1(sensitivity: Sensitivity, relation: Relation) -> Fraction:
     """Largest l1 distance between the values of neighbours, exactly."""
     return sum((Fraction(shift.size) * shift.count for shift in sensitivity.under(relation)), Fraction(0))
+
+
+def laplace_scale(eps: float, sensitivity: Sensitivity, relation: Relation) -> float:
+    """The least scale b of (discrete) Laplace noise with s/b <= eps, s the l1 distance; rounded up."""
+    require.positive(eps=eps)
+    checked_sensitivity(sensitivity, relation)
+    return float_up(l1(sensitivity, relation) / Fraction(eps))
+
+
+def laplace_eps(scale: float, sensitivity: Sensitivity, relation: Relation) -> float:
+    """s/b for (discrete) Laplace noise of scale b, s the l1 distance; rounded up."""
+    return float_up(l1(sensitivity, relation) / Fraction(scale))
 
 
 def l2_squared(sensitivity: Sensitivity, relation: Relation) -> Fraction:

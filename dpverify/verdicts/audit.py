@@ -23,10 +23,11 @@ from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack, choose
 from dpverify.evidence.certify import certify_bound, course
 from dpverify.evidence.gains import aim_for
-from dpverify.evidence.scores.families import fit_score, SCORES
+from dpverify.evidence.scores.families import SCORES
+from dpverify.evidence.selection import learn
 from dpverify.evidence.tally import Tally
 from dpverify.trials.checkpoint import Checkpoint, digest
-from dpverify.trials.collect import estimate, Experiment, select
+from dpverify.trials.collect import estimate, Experiment
 from dpverify.trials.target import as_target, ExactTarget, name_of, Target
 from dpverify.verdicts.finding import Finding
 from dpverify.verdicts.record import AuditRecord
@@ -83,9 +84,7 @@ def audit(
     if sequential:
         finding = wager(Request(experiment, claim, trials, significance, POWER, score, exact, jobs, backend, progress))
     else:
-        budget = _split(trials, experiment, exact=exact)
-        probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
-        fitted = fit_score(score, target, pair, probe)
+        budget, probe, fitted = learn(experiment, trials, score, exact=exact, jobs=jobs, backend=backend)
         aim = aim_for(claim, significance, coordinates=experiment.form.items)
         attack = choose(fitted, probe.first, budget.estimation, aim)
         store = _store(checkpoint, experiment, attack)
@@ -144,35 +143,6 @@ def audit(
         budget=trials,
         seconds=time.perf_counter() - started,
     )
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How many trials choose and how many certify."""
-
-    selection: int
-    estimation: int
-
-
-EXACT_SELECTION = 1 << 16  # with the exact score these come on top: they only place the cut
-MOST_SELECTION = 1 << 18
-MOST_SELECTION_ITEMS = 1 << 24
-
-
-def _split(trials: int, experiment: Experiment, *, exact: bool) -> Budget:
-    """Selection and certifying trials.
-
-    With the exact score nothing is learned about the target, so all trials certify, and as many draws
-    (at most 2^16) more place the cut. Learned scores take 30 % of small budgets, 20 % up to 10^4 and for
-    more than five coordinates, 10 % of larger ones (measured: the loss by selecting less outweighs the gain
-    in certifying trials below, and the other way round above).
-    """
-    most = max(64, MOST_SELECTION_ITEMS // max(1, experiment.form.items))
-    if exact:
-        return Budget(min(trials, EXACT_SELECTION, most), trials)
-    share = 0.3 if trials <= 2_000 else 0.2 if trials <= 10_000 or experiment.form.items > 5 else 0.1
-    selection = min(int(share * trials), MOST_SELECTION, most)
-    return Budget(selection, trials - selection)
 
 
 def _tallies(

@@ -75,13 +75,34 @@ def _absolute_gap(observed: Array, first: Array, second: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Laplace:
-    """Density exp(-|x|/scale)/(2 scale)."""
+class _ByScale:
+    """Log probabilities -|x|/scale but for a constant: on the reals and on the integers alike."""
 
     scale: float
 
     def __post_init__(self) -> None:
         require.positive(scale=self.scale)
+
+    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
+        return _over_trials(_absolute_gap(observed, first, second)) / self.scale
+
+
+@dataclass(frozen=True)
+class _BySigma:
+    """Log probabilities -x^2/(2 sigma^2) but for a constant: on the reals and on the integers alike."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        require.positive(sigma=self.sigma)
+
+    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
+        return _over_trials((first - second) * (observed - (first + second) / 2)) / self.sigma**2
+
+
+@dataclass(frozen=True)
+class Laplace(_ByScale):
+    """Density exp(-|x|/scale)/(2 scale)."""
 
     @property
     def variance(self) -> float:
@@ -91,21 +112,13 @@ class Laplace:
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return self.scale * _stepwise(lambda: sampling.laplace(rng, shape), steps)
 
-    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
-        return _over_trials(_absolute_gap(observed, first, second)) / self.scale
-
     def event(self, what: str, changed: Sensitivity) -> Event:
         return LaplaceNoise(what=what, scale=self.scale, sensitivity=changed)
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(_ByScale):
     """Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale) on the integers, sampled exactly."""
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        require.positive(scale=self.scale)
 
     @property
     def variance(self) -> float:
@@ -115,21 +128,13 @@ class DiscreteLaplace:
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return _stepwise(lambda: sampling.discrete_laplace(rng, math.prod(shape), self.scale).reshape(shape), steps)
 
-    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
-        return _over_trials(_absolute_gap(observed, first, second)) / self.scale
-
     def event(self, what: str, changed: Sensitivity) -> Event:
         return DiscreteLaplaceNoise(what=what, scale=self.scale, sensitivity=changed)
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(_BySigma):
     """N(0, sigma^2)."""
-
-    sigma: float
-
-    def __post_init__(self) -> None:
-        require.positive(sigma=self.sigma)
 
     @property
     def variance(self) -> float:
@@ -139,21 +144,13 @@ class Gaussian:
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return self.sigma * rng.standard_normal((steps, *shape))
 
-    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
-        return _over_trials((first - second) * (observed - (first + second) / 2)) / self.sigma**2
-
     def event(self, what: str, changed: Sensitivity) -> Event:
         return GaussianNoise(what=what, sigma=self.sigma, sensitivity=changed)
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(_BySigma):
     """Pr[k] proportional to exp(-k^2/(2 sigma^2)) on the integers, sampled exactly."""
-
-    sigma: float
-
-    def __post_init__(self) -> None:
-        require.positive(sigma=self.sigma)
 
     @property
     def variance(self) -> float:
@@ -162,9 +159,6 @@ class DiscreteGaussian:
 
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return _stepwise(lambda: sampling.discrete_gaussian(rng, math.prod(shape), self.sigma).reshape(shape), steps)
-
-    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
-        return _over_trials((first - second) * (observed - (first + second) / 2)) / self.sigma**2
 
     def event(self, what: str, changed: Sensitivity) -> Event:
         return DiscreteGaussianNoise(what=what, sigma=self.sigma, sensitivity=changed)

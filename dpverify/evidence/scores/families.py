@@ -33,6 +33,7 @@ EACH = 100  # selection trials for each coordinate, below which it may have to s
 QUADRATIC_COORDINATES = 12  # beyond, products of coordinates are too many
 BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 TAIL_TRIALS = 5000  # from here on a far tail may be learned
+ATOM_ERRORS = 2.0  # by so many standard errors repeated values are better: most repeats are chance
 TAILS, TAIL_ERRORS = (0.1, 0.03, 0.01, 0.003), 1.0  # where, and by how many standard errors, it has to be better
 BOOSTED_COORDINATES = 64  # beyond, boosting costs more than the trials
 
@@ -116,8 +117,10 @@ def _apart(kind: str, chosen: Family, trained: Trained, trials: SelectionTrials)
     if kind == "auto" and distinct_fraction(trials.outcomes) > DISCRETE:
         family = AtomFamily.of(trials)  # where everything repeats, the histogram was among the candidates
         if len(family.keys):
-            frozen = family.fit(trials)
-            rivals.append(Fitted(frozen, family.held_out(trials), frozen(trials.outcomes), trust=Trust.COUNTED))
+            values = family.held_out(trials)
+            if _better(_gain(values, trained.values, trials)[values != 0], ATOM_ERRORS):
+                frozen = family.fit(trials)
+                rivals.append(Fitted(frozen, values, frozen(trials.outcomes), trust=Trust.COUNTED))
     return tuple(rivals)
 
 

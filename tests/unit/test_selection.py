@@ -1,0 +1,42 @@
+"""How trials are split between learning and certifying."""
+
+import numpy as np
+
+from dpverify import Pair
+from dpverify.evidence.selection import learn
+from dpverify.trials.collect import Experiment
+from dpverify.trials.target import as_target
+
+
+def shifted(by, coordinates=None):
+    def release(data, *, rng, size):
+        return by * data + rng.standard_normal(size if coordinates is None else (size, coordinates))
+
+    return Experiment.of(as_target(release), Pair(0.0, 1.0), 3)
+
+
+def test_strong_violations_are_learned_from_a_tenth():
+    budget, probe, fitted = learn(shifted(1.0), 40_000, "auto", exact=False)
+    assert (budget.selection, budget.estimation) == (4000, 36_000)
+    assert len(probe) == len(fitted.values) == 4000
+
+
+def test_weak_violations_are_learned_from_more():
+    budget, probe, fitted = learn(shifted(0.01), 40_000, "auto", exact=False)
+    assert (budget.selection, budget.estimation) == (10_000, 30_000)
+    assert len(probe) == len(fitted.values) == 10_000
+
+
+def test_small_budgets_and_many_coordinates_learn_from_more_at_once():
+    for trials, coordinates, share in ((1000, None, 0.3), (10_000, None, 0.2), (40_000, 8, 0.2)):
+        budget, _, _ = learn(shifted(0.01, coordinates), trials, "auto", exact=False)
+        assert budget.selection == share * trials
+        assert budget.selection + budget.estimation == trials
+
+
+def test_more_selection_trials_begin_with_the_first_ones():
+    """The second look is at a longer prefix of the same trials: nothing is thrown away, nothing counted twice."""
+    few, many = (learn(shifted(by), 800_000, "histogram", exact=False)[1] for by in (1.0, 0.0))
+    assert len(few) < len(many) <= 150_000
+    ordinary = 65_536  # whole blocks are the same, the last one is not
+    assert np.array_equal(few.first[:ordinary], many.first[:ordinary])
