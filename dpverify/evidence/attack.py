@@ -9,6 +9,7 @@ leave open.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -181,10 +182,12 @@ class _Shown:
         One calibration for both sides, unless they differ: of two that are alike, the luckier one would
         promise more than both together.
         """
-        confidence, correct = self.guesses(Side.BOTH)
-        pooled = self._calibrate(confidence, correct)
         one_sided = side in (Side.FIRST, Side.SECOND)
-        return self._calibrate(*self.guesses(side)) if one_sided and self._sides_differ(pooled) else pooled
+        return self._calibrate(*self.guesses(side)) if one_sided and self._sides_differ else self._pooled
+
+    @cached_property
+    def _pooled(self) -> Calibration:
+        return self._calibrate(*self.guesses(Side.BOTH))
 
     def _calibrate(self, confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibration:
         prior = {Trust.KNOWN: KNOWN, Trust.SHRUNK: SHRUNK}.get(self.trust, self.prior)
@@ -212,14 +215,15 @@ class _Shown:
         """Cuts of the frozen score beyond which `ends` of the selection trials lie."""
         return carry(ends, -np.sort(-np.abs(bounded(self.scale[usable(self.scale, side)]))))
 
-    def _sides_differ(self, pooled: Calibration) -> bool:
+    @cached_property
+    def _sides_differ(self) -> bool:
         """Whether guesses of one dataset are more often right than those of the other, at equal confidence."""
         excess, variance = [], []
         for side in (Side.FIRST, Side.SECOND):
             confidence, correct = self.guesses(side)
             if len(confidence) == 0:
                 return False
-            expected = pooled.weights @ pooled.right(confidence)
+            expected = self._pooled.weights @ self._pooled.right(confidence)
             excess.append((correct - expected).mean())
             variance.append((expected * (1 - expected)).mean() / len(confidence))
         return bool(abs(excess[0] - excess[1]) > APART * np.sqrt(sum(variance)))

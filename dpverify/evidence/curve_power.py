@@ -7,6 +7,7 @@ from scipy import stats
 
 from dpverify.claims.claim import Claim
 from dpverify.evidence.bounds import clopper_pearson
+from dpverify.evidence.bounds.solve import least_reached
 
 LARGEST = 2.0**20  # times the claimed number
 
@@ -34,15 +35,7 @@ def detectable_number(claim: Claim, *, trials: int, guess_fraction: float, signi
         w = clopper_pearson.upper(u, trials, significance / 2)
         return c > claim.accuracy_limit(w) and w < 1 - c
 
-    low, high = claim.number, 2 * claim.number
-    while not caught(high):
-        low, high = high, 2 * high
-        if high > LARGEST * claim.number:
-            return math.inf
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if caught(middle) else (middle, high)
-    return high
+    return least_reached(caught, claim.number, 2 * claim.number, most=LARGEST * claim.number)
 
 
 def _low_count(trials: int, rate: float, miss: float) -> int:

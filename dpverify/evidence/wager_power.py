@@ -17,6 +17,7 @@ import numpy as np
 from scipy import special
 
 from dpverify.evidence.bounds import clopper_pearson
+from dpverify.evidence.bounds.solve import least_reached
 from dpverify.evidence.tally import Tally
 
 # How `verdicts.sequential_run` plays.
@@ -65,15 +66,7 @@ def detectable_eps(
         moments = growth(_accuracy(eps, guess_fraction, delta), guess_fraction, claim_eps, delta)
         return _passed(trials, *moments, significance, exact) >= power
 
-    low, high = claim_eps, 2 * claim_eps + 0.1
-    while not caught(high):
-        if high >= LARGEST_EPS:
-            return math.inf
-        low, high = high, 2 * high
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if caught(middle) else (middle, high)
-    return high
+    return least_reached(caught, claim_eps, 2 * claim_eps + 0.1, most=LARGEST_EPS)
 
 
 def trials_needed(
@@ -90,13 +83,11 @@ def trials_needed(
     mean, variance = growth(_accuracy(true_eps, guess_fraction, delta), guess_fraction, claim_eps, delta)
     if not mean > 0:
         return math.inf
-    low, high = 0.0, 1.0
-    while _passed(high, mean, variance, significance, exact) < power:
-        low, high = high, 2 * high
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _passed(middle, mean, variance, significance, exact) >= power else (middle, high)
-    return math.ceil(high)
+
+    def caught(trials: float) -> bool:
+        return _passed(trials, mean, variance, significance, exact) >= power
+
+    return math.ceil(least_reached(caught, 0.0, 1.0))
 
 
 def expected_trials(

@@ -11,6 +11,7 @@ from dpverify.claims.claim import ZCDP
 from dpverify.claims.profiles import zcdp_accuracy_limit
 from dpverify.evidence import curve_power
 from dpverify.evidence.bounds import BinomialTest, ThresholdTest, UnconditionalTest
+from dpverify.evidence.bounds.solve import least_reached
 from dpverify.evidence.power import detectable_eps, trials_needed
 from dpverify.evidence.tally import Tally
 
@@ -115,3 +116,8 @@ def test_claims_too_weak_to_be_refuted_end_in_infinity():
     options = {"trials": 1000, "guess_fraction": 1.0, "significance": 0.05, "power": 0.95}
     assert curve_power.detectable_number(ZCDP(20.0), **options) == math.inf
     assert zcdp_accuracy_limit(100.0, 1e-17) == 1.0
+
+
+def test_least_reached_is_evaluated_from_above_and_gives_up():
+    assert 2.0**0.5 <= least_reached(lambda x: x * x >= 2, 0.0, 0.1) <= 2.0**0.5 * (1 + 1e-4)
+    assert least_reached(lambda x: False, 0.0, 1.0, most=64.0) == math.inf

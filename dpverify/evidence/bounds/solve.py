@@ -1,5 +1,6 @@
-"""sup{eps : p(eps) <= alpha} for an increasing p, returned on the side that is certified."""
+"""Where something monotone changes: sup{eps : p(eps) <= alpha} on the side that is certified, and plans."""
 
+import math
 from collections.abc import Callable
 from functools import cache
 
@@ -40,3 +41,18 @@ def step_down(p_value: Callable[[float], float], significance: float, eps: float
         eps -= step
         step *= 2
     return eps if eps > 0 else 0.0
+
+
+def least_reached(reached: Callable[[float], bool], low: float, high: float, *, most: float = math.inf) -> float:
+    """Smallest x > low from which on `reached` is true, from above to 1e-4 of itself; inf when not up to `most`.
+
+    `high` > 0 is a guess, doubled while it is too small. For plans: the point returned has been evaluated itself.
+    """
+    while not reached(high):
+        if high >= most:
+            return math.inf
+        low, high = high, 2 * high
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
