@@ -27,28 +27,34 @@ NEGLIGIBLE = 1e-3
 
 @dataclass(frozen=True)
 class CapPrior:
-    """Prior odds against each single cap: of no cap, and of the lowest one (only the sign counts)."""
+    """Prior odds against each single cap: of no cap, and of one beyond which the share `decided` of all guesses lies.
+
+    decided = 1: only the sign counts, and nowhere is it undecided.
+    """
 
     uncapped: float
-    lowest: float
+    flat: float
+    decided: float = 1.0
 
 
 # Tuned on scalar subjects at 1e3 and 1e4 trials, seeds from 1000. The noise behind a claim with delta > 0 has an
 # unbounded ratio: Gaussian (1, 1e-5) at n = 1e4 reaches .91 of the exact score's bound with UNBOUNDED, .85 with
-# lowest = 20.
-UNBOUNDED = CapPrior(uncapped=30.0, lowest=0.01)
-SHRUNK = CapPrior(uncapped=3.0, lowest=3.0)  # of posterior means, which say themselves where little is known
-KNOWN = CapPrior(uncapped=1000.0, lowest=1.0)  # of a score that is said to be the exact log-likelihood ratio
+# flat = 20.
+UNBOUNDED = CapPrior(uncapped=30.0, flat=0.01)
+SHRUNK = CapPrior(uncapped=3.0, flat=3.0)  # of posterior means, which say themselves where little is known
+KNOWN = CapPrior(uncapped=1000.0, flat=1.0)  # of a score that is said to be the exact log-likelihood ratio
 
 
 def bounded_by(eps: float) -> CapPrior:
     """A claim with delta = 0 says that the ratio is bounded; a violation is typically a bound that is too large.
 
-    The ratio of additive noise is then flat but for a stretch as wide as the shift, a share of about eps/2 of the
-    outputs: the smaller eps, the likelier that the sign says it all. Laplace(0.1) at n = 1e4 reaches .78 of the
-    exact score's bound with lowest = 100, .66 with 10; Laplace(1) at n = 1e3 .91 and .93.
+    The ratio of additive noise is then flat but for a stretch as wide as the shift, a share 1 - exp(-eps/2) of the
+    outputs of the Laplace mechanism: the smaller eps, the likelier that the sign says nearly all. A guess there is
+    worth nothing and costs as much as any other (Laplace(0.1), n = 1e5: guessing everywhere certifies 0.084,
+    abstaining there 0.087). Laplace(0.1) at n = 1e4 reaches .78 of the
+    exact score's bound with flat = 100, .66 with 10; Laplace(1) at n = 1e3 .91 and .93.
     """
-    return CapPrior(uncapped=1.0, lowest=float(np.clip(10.0 / max(eps, 1e-9), 1.0, 100.0)))
+    return CapPrior(1.0, flat=float(np.clip(10.0 / max(eps, 1e-9), 1.0, 100.0)), decided=float(np.exp(-eps / 2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +76,13 @@ def calibrate(confidence: FloatArray, correct: npt.NDArray[np.bool_], prior: Cap
     if len(level) == 0:
         return Calibration(np.zeros(1), np.zeros(1), np.ones(1))
     tails = np.cumsum(size[::-1])[::-1] / size.sum()  # share of guesses at least this confident
-    caps = np.unique([np.inf, level[0], *(level[np.searchsorted(-tails, -share, side="right") - 1] for share in CAPS)])
+    levels = [float(level[np.searchsorted(-tails, -share, side="right") - 1]) for share in (prior.decided, *CAPS)]
+    caps = np.unique([np.inf, level[0], *levels])
     slopes, caps_out, log_weights = [], [], []
     for cap in caps:
         x = np.minimum(level, cap)
         scale = np.sqrt((size @ level**2) / max(size @ x**2, 1e-300))
-        odds = prior.uncapped if np.isinf(cap) else prior.lowest if cap == level[0] else 1.0
+        odds = prior.uncapped if np.isinf(cap) else prior.flat if cap == levels[0] else 1.0
         beta, spread, fit = _slope(scale * x, size, hits)
         for step, weight in SPREAD:
             slopes.append(scale * (beta + step * spread))
