@@ -18,6 +18,7 @@ from dpverify.evidence.scores.folds import cross_fit, Trained
 from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
+from dpverify.evidence.scores.radial import RadialFamily
 from dpverify.evidence.scores.score import Family, FloatArray, Score
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.target import ExactTarget, Target
@@ -28,9 +29,11 @@ COMPARED_NUMBERS = 600_000  # and as many as give these coordinates in all
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 8  # at most so many distinct outputs: nothing beats counting them
+OFTEN = 5000  # times that each was seen, on average: then nothing beats counting more of them
 MANY_COORDINATES = 48  # beyond, what they share is a candidate of its own
 EACH = 100  # selection trials for each coordinate, below which it may have to share its weights
 QUADRATIC_COORDINATES = 12  # beyond, products of coordinates are too many
+RADIAL_COORDINATES = 64  # beyond, two centres are too far off for the distance to tell
 BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 TAIL_TRIALS = 5000  # from here on a far tail may be learned
 ATOM_ERRORS = 2.0  # by so many standard errors repeated values are better: most repeats are chance
@@ -86,12 +89,13 @@ def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
     compared = _sample(trials)
     found = [_trained(family, compared) for family in candidates]
     linear = [place for place, family in enumerate(candidates) if isinstance(family, LogisticFamily)]
-    base = candidates[linear[_simplest_near_best([found[place].values for place in linear], compared)]]
+    additive = [candidates[place] for place in linear]
+    base = additive[_simplest_near_best(additive, [found[place].values for place in linear], compared)]
     if _coordinates(trials) <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
         assert isinstance(base, LogisticFamily)
-        candidates.insert(len(linear), BoostedFamily(base=base))
-        found.insert(len(linear), _trained(candidates[len(linear)], compared))
-    best = _simplest_near_best([each.values for each in found], compared)
+        candidates.insert(linear[-1] + 1, BoostedFamily(base=base))
+        found.insert(linear[-1] + 1, _trained(candidates[linear[-1] + 1], compared))
+    best = _simplest_near_best(candidates, [each.values for each in found], compared)
     family = candidates[best]
     return family, found[best] if compared is trials else _trained(family, trials)
 
@@ -168,13 +172,15 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
         or text
         or coordinates == 0
         or len(trials) < FEWEST
-        or (kind == "auto" and share * len(trials) <= COUNTABLE)
+        or (kind == "auto" and share * len(trials) <= max(COUNTABLE, len(trials) / OFTEN))
     ):
         return histogram
     learned: list[Family] = [LogisticFamily()]
     if coordinates > MANY_COORDINATES or 1 < coordinates * EACH > len(trials):
         learned.insert(0, LogisticFamily(name="shared logistic", shared_only=True))
         learned.insert(1, LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
+    if 1 < coordinates <= RADIAL_COORDINATES and share > DISCRETE and values.dtype.kind == "f":
+        learned.append(RadialFamily())
     if coordinates > 1:
         learned.append(LogisticFamily(name="logistic of increments", increments=True))
     learned.append(LogisticFamily(name="piecewise logistic", bends=True))
@@ -189,12 +195,16 @@ def _coordinates(trials: SelectionTrials) -> int:
     return int(np.prod(trials.outcomes.values.shape[1:], dtype=int))
 
 
-def _simplest_near_best(values: list[FloatArray], trials: SelectionTrials) -> int:
-    if len(values) == 1:
-        return 0
+def _simplest_near_best(candidates: list[Family], values: list[FloatArray], trials: SelectionTrials) -> int:
+    """The first candidate that is not a standard error worse than the best one; of two as simple, the better."""
     losses = [log_loss(scores, trials.first) for scores in values]
-    best = int(np.argmin([loss.mean() for loss in losses]))
-    for index in range(best):
+    means = np.array([loss.mean() for loss in losses])
+    best = int(np.argmin(means))
+    # a radial score has no more to learn than the additive one before it
+    alike = np.cumsum([not isinstance(family, RadialFamily) for family in candidates])
+    for tier in np.unique(alike):
+        members = np.nonzero(alike == tier)[0]
+        index = int(members[np.argmin(means[members])])
         excess = losses[index] - losses[best]
         if excess.mean() <= excess.std() / np.sqrt(len(excess)):
             return index

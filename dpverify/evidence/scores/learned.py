@@ -4,8 +4,6 @@ With fair coins the log odds of a calibrated classifier are the log-likelihood r
 fair, so unequal arms in the selection trials are luck and are taken out of the intercept.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,8 @@ from dpverify.evidence.scores import ridge
 from dpverify.evidence.scores.design import Compiled, Design
 from dpverify.evidence.scores.features import FeatureMap
 from dpverify.evidence.scores.folds import FOLDS, folds_of, Trained
-from dpverify.evidence.scores.score import FloatArray, log_odds, SymbolTable
+from dpverify.evidence.scores.score import FloatArray, log_odds, SymbolTable, with_symbols
+from dpverify.evidence.scores.threads import one_thread
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
@@ -34,7 +33,7 @@ class LogisticScore:
     symbols: SymbolTable  # of failed trials
 
     def __call__(self, outcomes: Outcomes) -> FloatArray:
-        return _read(outcomes, self.odds, self.symbols)
+        return with_symbols(outcomes, self.odds, self.symbols)
 
     def odds(self, outcomes: Outcomes) -> FloatArray:
         """Log odds of trials that have a value."""
@@ -51,7 +50,7 @@ class BoostedScore:
     luck: float
 
     def __call__(self, outcomes: Outcomes) -> FloatArray:
-        return _read(outcomes, self._odds, self.base.symbols)
+        return with_symbols(outcomes, self._odds, self.base.symbols)
 
     def _odds(self, outcomes: Outcomes) -> FloatArray:
         return _trees(self.model, self.base.features.ranks(outcomes), self.base.odds(outcomes)) - self.luck
@@ -149,14 +148,6 @@ class BoostedFamily:
         return BoostedScore(self.name, trained.score, model, _luck(trials.first))
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Numerical libraries on one thread: sums in one order whatever the machine, and no fight with the workers."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
-    return limits
-
-
 def _trees(model: Any, ranks: FloatArray, odds: FloatArray) -> FloatArray:
     if model is None:  # only one dataset had values to learn from
         return odds
@@ -166,15 +157,3 @@ def _trees(model: Any, ranks: FloatArray, odds: FloatArray) -> FloatArray:
 
 def _luck(first: npt.NDArray[np.bool_]) -> float:
     return float(log_odds(first.sum(), (~first).sum()))
-
-
-def _read(outcomes: Outcomes, odds: Callable[[Outcomes], FloatArray], symbols: SymbolTable) -> FloatArray:
-    """Log odds of the trials that have a value; failures are scored as symbols."""
-    failed = outcomes.failed
-    if not failed.any():
-        return odds(outcomes)
-    scores = np.empty(len(outcomes))
-    scores[failed] = symbols(outcomes.take(failed))
-    if not failed.all():
-        scores[~failed] = odds(outcomes.take(~failed))
-    return scores

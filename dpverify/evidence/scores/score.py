@@ -5,7 +5,7 @@ they are frozen before the certifying trials. Outputs that no formula reads (exc
 and symbols are scored by how often each dataset produced them in the selection trials.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -76,3 +76,15 @@ def symbols(outcomes: Outcomes) -> npt.NDArray[np.str_]:
     patterns, index = np.unique(marks, axis=0, return_inverse=True)
     names = np.array(["".join(row) for row in patterns])[index.reshape(-1)]
     return names if outcomes.failures is None else np.where(outcomes.failed, outcomes.failures, names)
+
+
+def with_symbols(outcomes: Outcomes, odds: Callable[[Outcomes], FloatArray], symbols: SymbolTable) -> FloatArray:
+    """Log odds of the trials that have a value; failures are scored as symbols."""
+    failed = outcomes.failed
+    if not failed.any():
+        return odds(outcomes)
+    scores = np.empty(len(outcomes))
+    scores[failed] = symbols(outcomes.take(failed))
+    if not failed.all():
+        scores[~failed] = odds(outcomes.take(~failed))
+    return scores
