@@ -97,9 +97,9 @@ def test_prior_odds_of_a_calibration():
     steep = rng.random(4000) < special.expit(confidence)
     tail = np.array([4.0])
     for correct, truth in ((flat, special.expit(1.0)), (steep, special.expit(4.0))):
-        curves = calibrate(confidence, correct, CapPrior(uncapped=1.0, lowest=10.0))
+        curves = calibrate(confidence, correct, CapPrior(uncapped=1.0, flat=10.0))
         assert float(curves.weights @ curves.right(tail)[:, 0]) == pytest.approx(truth, abs=0.04)
-    assert calibrate(confidence, flat, CapPrior(uncapped=1.0, lowest=1.0)).weights.sum() == pytest.approx(1.0)
+    assert calibrate(confidence, flat, CapPrior(uncapped=1.0, flat=1.0)).weights.sum() == pytest.approx(1.0)
 
 
 def test_delta_claims_are_audited_on_both_sides_unless_one_pays():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import linalg, special
 
 from dpverify import Pair
 from dpverify.evidence.scores import ridge
@@ -126,3 +126,23 @@ def test_a_tail_that_log_loss_does_not_see_is_offered_as_a_rival():
 def test_trials_of_one_dataset_only_are_scored_alike():
     score = LogisticFamily(bends=True).fit(trials_of(np.random.default_rng(0).standard_normal((50, 2)), np.ones(50)))
     assert np.ptp(score(Outcomes(np.array([[0.0, 1.0], [5.0, -3.0]])))) < 1e-9
+
+
+def test_a_hessian_that_rounding_made_indefinite_is_solved():
+    """Collinear columns in single precision: eigenvalues of -3e-7 of the largest, below the penalty's 1."""
+    rng = np.random.default_rng(4)
+    columns = rng.standard_normal((50, 4))
+    hessian = 1e6 * columns @ columns.T / 50
+    hessian -= 3.0 * np.eye(50)
+    penalty = np.ones(50)
+    right = hessian @ np.ones(50)
+    with pytest.raises(linalg.LinAlgError):
+        linalg.cho_factor(hessian + np.diag(penalty))
+    found = ridge._solve(hessian, penalty, right)
+    along = columns.T @ found  # what the trials know: the rest is the penalty's
+    assert along == pytest.approx(columns.T @ np.ones(50), rel=1e-3)
+
+
+def test_what_no_rounding_explains_is_not_solved():
+    with pytest.raises(FloatingPointError, match="not positive"):
+        ridge._solve(-np.eye(3), np.full(3, 1e-3), np.ones(3))

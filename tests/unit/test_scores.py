@@ -5,6 +5,7 @@ import pytest
 
 from dpverify import Pair
 from dpverify.base.errors import ParameterError, TargetError
+from dpverify.evidence.scores import families
 from dpverify.evidence.scores.families import fit_score, log_loss
 from dpverify.evidence.scores.features import FeatureMap
 from dpverify.evidence.scores.folds import cross_fit
@@ -176,6 +177,17 @@ def test_auto_takes_the_exact_score_then_counts_what_repeats_then_learns():
     assert kinds["likelihood"] == "likelihood"
     assert kinds["histogram"] == kinds["text"] == "histogram"
     assert "logistic" in kinds["learned"]
+
+
+def few_values(data, *, rng, size):
+    """Twelve outputs, equally likely."""
+    return rng.integers(0, 12, size)
+
+
+@pytest.mark.parametrize(("trials", "counted"), [(60_000, True), (20_000, False)])
+def test_values_that_are_seen_often_are_counted_and_nothing_else_is_tried(trials, counted):
+    seen = trials_of(few_values, trials)
+    assert ([type(each) for each in families._candidates("auto", seen)] == [HistogramFamily]) == counted
 
 
 def test_scores_that_do_not_exist_are_refused():

@@ -28,10 +28,15 @@ def test_weak_violations_are_learned_from_more():
 
 
 def test_small_budgets_and_many_coordinates_learn_from_more_at_once():
-    for trials, coordinates, share in ((1000, None, 0.3), (10_000, None, 0.2), (40_000, 8, 0.2)):
-        budget, _, _ = learn(shifted(0.01, coordinates), trials, "auto", exact=False)
+    for trials, by, coordinates, share in ((1000, 0.01, None, 0.3), (10_000, 0.01, None, 0.2), (40_000, 1.0, 8, 0.2)):
+        budget, _, _ = learn(shifted(by, coordinates), trials, "auto", exact=False)
         assert budget.selection == share * trials
         assert budget.selection + budget.estimation == trials
+
+
+def test_weak_violations_of_many_coordinates_are_learned_from_more_still():
+    budget, _, _ = learn(shifted(0.01, 8), 40_000, "auto", exact=False)
+    assert (budget.selection, budget.estimation) == (16_000, 24_000)
 
 
 class InBlocks:

@@ -74,4 +74,4 @@ def differences(x: FloatArray, centres: FloatArray, scale: FloatArray) -> FloatA
 
 def _numbers(outcomes: Outcomes) -> FloatArray:
     values: npt.NDArray[np.float64] = outcomes.values.astype(float)
-    return values.reshape(len(outcomes), -1)
+    return values.reshape(len(outcomes), int(np.prod(values.shape[1:])))  # -1 is not known where there is no row
