@@ -5,6 +5,7 @@ An exception raised on one dataset and not on the other is a leak like any other
 at a time and every exception becomes the outcome of its trial.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,12 @@ class Outcomes:
         """True where every coordinate is an ordinary number (or a category), shape (size,)."""
         if self.values.dtype.kind not in "fc":
             return ~self.failed
-        return np.isfinite(self.values).reshape(len(self), -1).all(axis=1) & ~self.failed
+        return np.isfinite(self.rows).all(axis=1) & ~self.failed
+
+    @property
+    def rows(self) -> Array:
+        """`values` with one row for each trial, shape (size, coordinates); also where there is no trial."""
+        return self.values.reshape(len(self), math.prod(self.values.shape[1:]))
 
     def take(self, rows: Any) -> "Outcomes":
         """The selected trials."""

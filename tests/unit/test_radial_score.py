@@ -90,3 +90,17 @@ def test_a_point_on_a_centre_is_far_from_the_other_and_finite():
     assert np.isfinite(at).all()
     assert (at[0] < 0).all()
     assert (at[1] > 0).all()
+
+
+def test_numbers_whose_squares_are_none_are_neither_learned_from_nor_an_error():
+    rng = np.random.default_rng(5)
+    first = np.arange(600) < 300
+    x = rng.laplace(size=(600, 3)) + np.where(first, 0.0, 2.0)[:, None]
+    without = RadialFamily().fit(SelectionTrials(Outcomes(x[:590]), first[:590]))
+    x[590:, 0] = 1e200
+    score = RadialFamily().fit(SelectionTrials(Outcomes(x), first))
+    assert (score(Outcomes(x[590:])) == 0).all()
+    assert np.corrcoef(score(Outcomes(x[:590])), without(Outcomes(x[:590])))[0, 1] > 0.99
+    few = np.arange(600) >= 550  # of the second dataset nothing is left to learn from
+    x[few] = 1e200
+    assert (RadialFamily().fit(SelectionTrials(Outcomes(x), ~few))(Outcomes(x)) == 0).all()

@@ -135,3 +135,10 @@ def test_finite_rows_are_those_with_ordinary_numbers_only():
     values = np.array([[1.0, 2.0], [np.nan, 0.0], [np.inf, 0.0], [0.0, 0.0]])
     outcomes = Outcomes(values, np.array(["", "", "", "ValueError"]))
     assert outcomes.finite.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (0, 2, 3), (4,), (4, 2, 3), (4, 0)])
+def test_rows_know_their_coordinates_whatever_the_number_of_trials(shape):
+    outcomes = Outcomes(np.zeros(shape))
+    assert outcomes.rows.shape == (shape[0], int(np.prod(shape[1:])))
+    assert outcomes.finite.shape == (shape[0],)

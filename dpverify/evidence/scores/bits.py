@@ -57,7 +57,7 @@ class BitFamily:
 
 def grid_symbols(outcomes: Outcomes) -> npt.NDArray[np.int64]:
     """A symbol for every coordinate, shape (size, coordinates), in [0, SYMBOLS)."""
-    flat = np.ascontiguousarray(outcomes.values.reshape(len(outcomes), -1).astype(np.float64))
+    flat = np.ascontiguousarray(outcomes.rows.astype(np.float64))
     word = flat.view(np.int64)
     biased = (word >> 52) & 0x7FF
     mantissa = (word & ((1 << 52) - 1)) | np.where(biased > 0, 1 << 52, 0)

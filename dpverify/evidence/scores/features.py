@@ -152,5 +152,5 @@ def numbers(outcomes: Outcomes, increments: bool) -> FloatArray:
     if increments and values.ndim > 1:  # running sums hide fresh noise in every later value
         with np.errstate(invalid="ignore"):  # inf - inf is a NaN, which is a symbol
             values = np.diff(values, axis=1, prepend=0.0)
-    flat: FloatArray = values.reshape(len(outcomes), -1)
+    flat: FloatArray = values.reshape(outcomes.rows.shape)
     return flat

@@ -77,8 +77,7 @@ def row_keys(outcomes: Outcomes) -> npt.NDArray[np.uint64]:
 
     Two different outputs share a key with probability about 2^-64; that would only blur the score.
     """
-    width = int(np.prod(outcomes.values.shape[1:], dtype=int))
-    keys = _hash_rows(_words(outcomes.values.reshape(len(outcomes), width)))
+    keys = _hash_rows(_words(outcomes.rows))
     if outcomes.failures is not None:
         names = _hash_rows(_words(outcomes.failures.reshape(-1, 1))) ^ _mix(np.array([1], np.uint64))
         keys = np.where(outcomes.failed, names, keys)

@@ -67,7 +67,7 @@ def symbols(outcomes: Outcomes) -> npt.NDArray[np.str_]:
     """Names of outcomes that are not ordinary values: the exception's, or which coordinates are not finite."""
     if len(outcomes) == 0:
         return np.array([], dtype="U1")
-    flat = outcomes.values.reshape(len(outcomes), -1)  # not empty: the size of a row follows
+    flat = outcomes.rows
     if flat.dtype.kind == "f":
         # one character a coordinate: number, NaN, +inf, -inf
         marks = np.select([np.isnan(flat), np.isposinf(flat), np.isneginf(flat)], ["?", "+", "-"], ".")
