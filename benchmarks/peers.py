@@ -15,7 +15,7 @@ Ours: error 0.1 as theirs, black box. "fewer": the peer's samples over ours, 1x 
 import argparse
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
@@ -104,18 +104,17 @@ def rows() -> Iterator[Row]:
                 yield Row("Delta-Siege", name, samples, theirs, trials)
 
 
-def certified(asked: tuple[Row, int]) -> float:
-    """Our bound on a row's subject with one seed."""
-    row, seed = asked
-    if row.peer == "DP-Sniper":
-        animal = _animals()[row.subject]
+def certified(seed: int, peer: str, name: str, trials: int) -> float:
+    """Our bound on a peer's subject with one seed."""
+    if peer == "DP-Sniper":
+        animal = _animals()[name]
         target, claim, pair, score = animal.black_box, animal.claimed, animal.pair, "auto"
         return audit(
-            target, claim=claim, pair=pair, trials=row.trials, seed=seed, score=score, significance=ERROR
+            target, claim=claim, pair=pair, trials=trials, seed=seed, score=score, significance=ERROR
         ).eps_lower
-    subject, claim, score = next((s, c, k) for name, s, c, k, _ in SIEGE if name == row.subject)
+    subject, claim, score = next((s, c, k) for each, s, c, k, _ in SIEGE if each == name)
     return audit(
-        BlackBox(subject), claim=claim, pair=subject.pair, trials=row.trials, seed=seed, score=score, significance=ERROR
+        BlackBox(subject), claim=claim, pair=subject.pair, trials=trials, seed=seed, score=score, significance=ERROR
     ).eps_lower
 
 
@@ -125,7 +124,7 @@ def _animals() -> dict[str, Animal]:
 
 def compare(row: Row, seeds: int, jobs: int) -> str:
     """A line of the table: did the mean over seeds reach the peer's figure, and did every seed?"""
-    found, seconds = _measured(replace(row, samples=0, theirs=0.0), seeds, jobs)
+    found, seconds = _measured(row.peer, row.subject, row.trials, seeds, jobs)
     said = "yes" if found.mean() >= row.theirs else "no"
     every = "yes" if found.min() >= row.theirs else "no"
     return (
@@ -135,10 +134,13 @@ def compare(row: Row, seeds: int, jobs: int) -> str:
 
 
 @cache
-def _measured(row: Row, seeds: int, jobs: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], float]:
+def _measured(
+    peer: str, subject: str, trials: int, seeds: int, jobs: int
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], float]:
     """Our bounds and the seconds of one; several rows may ask for the same run."""
     started = time.perf_counter()
-    found = list(ordered_map(certified, [(row, seed) for seed in range(seeds)], jobs=jobs, backend="loky"))
+    run = partial(certified, peer=peer, name=subject, trials=trials)
+    found = list(ordered_map(run, range(seeds), jobs=jobs, backend="loky"))
     return np.array(found), (time.perf_counter() - started) / seeds
 
 

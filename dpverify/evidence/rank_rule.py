@@ -18,9 +18,7 @@ from dpverify.evidence.tally import Tally
 from dpverify.evidence.wager_power import growth
 
 LEVELS = 12
-PRIOR = CapPrior(
-    uncapped=1.0, flat=10.0
-)  # prior odds: against a small wager, one accuracy for all guesses is learned first
+PRIOR = CapPrior(uncapped=1.0, flat=10.0)  # against a small wager, one accuracy for all guesses is learned first
 SHARED = 0.2  # of all guesses learned from, at least, speak for each level: the calibration has two parameters
 
 

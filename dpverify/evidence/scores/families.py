@@ -93,8 +93,9 @@ def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
     base = additive[_simplest_near_best(additive, [found[place].values for place in linear], compared)]
     if _coordinates(trials) <= BOOSTED_COORDINATES and len(trials) >= BOOSTED_TRIALS:
         assert isinstance(base, LogisticFamily)
-        candidates.insert(linear[-1] + 1, BoostedFamily(base=base))
-        found.insert(linear[-1] + 1, _trained(candidates[linear[-1] + 1], compared))
+        boosted, after = BoostedFamily(base=base), linear[-1] + 1
+        candidates.insert(after, boosted)
+        found.insert(after, _trained(boosted, compared))
     best = _simplest_near_best(candidates, [each.values for each in found], compared)
     family = candidates[best]
     return family, found[best] if compared is trials else _trained(family, trials)
