@@ -41,7 +41,6 @@ class CapPrior:
 # unbounded ratio: Gaussian (1, 1e-5) at n = 1e4 reaches .91 of the exact score's bound with UNBOUNDED, .85 with
 # flat = 20.
 UNBOUNDED = CapPrior(uncapped=30.0, flat=0.01)
-SHRUNK = CapPrior(uncapped=3.0, flat=3.0)  # of posterior means, which say themselves where little is known
 KNOWN = CapPrior(uncapped=1000.0, flat=1.0)  # of a score that is said to be the exact log-likelihood ratio
 FLAT = 4.0  # report noisy max 3 certifies .076, .072, .062 with 1, 4, 10; Laplace(1) at n = 1e3 .818, .827, .828
 

@@ -10,6 +10,7 @@ from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.choose import choose_test
 from dpverify.evidence.bounds.curve import CurveTest
 from dpverify.evidence.bounds.protocol import BoundTest
+from dpverify.evidence.bounds.shared import SharedTest
 from dpverify.evidence.bounds.threshold import ThresholdTest
 from dpverify.evidence.gains import is_curve
 from dpverify.evidence.tally import Tally
@@ -78,6 +79,8 @@ def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: flo
 
 
 def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
+    if len(attack.insurance) > 1 and claim.delta == 0:
+        return SharedTest(attack.insurance)
     return choose_test(
         trials=attack.expected.trials,
         delta=claim.delta,

@@ -1,10 +1,11 @@
-"""What an event would certify, predicted from expected counts: the objective of `attack.choose`.
+"""What an event would certify, predicted from expected counts: the objective of `events.choose`.
 
 Plans, not bounds: vectorised over candidates, with real-valued counts. The certificate itself is computed by
 `bounds` from the certifying trials.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,9 +13,9 @@ from scipy import special
 
 from dpverify.claims import profiles
 from dpverify.claims.claim import Claim, GaussianDP, ZCDP
-from dpverify.evidence.attack import Aim, Gain, Side
+from dpverify.evidence.attack import Side
 from dpverify.evidence.bounds.threshold import RATE_SHARE
-from dpverify.evidence.calibration import bounded_by, UNBOUNDED
+from dpverify.evidence.calibration import bounded_by, CapPrior, UNBOUNDED
 from dpverify.evidence.scores.score import FloatArray
 
 Number = Callable[[FloatArray, FloatArray], FloatArray]
@@ -28,6 +29,48 @@ def is_curve(claim: Claim) -> bool:
 # Three-point rule for a standard normal variable: exact for polynomials up to the fifth degree.
 NORMAL = ((-np.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (np.sqrt(3.0), 1 / 6))
 
+Bound = Callable[[FloatArray, FloatArray, int, Side, float], FloatArray]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What an event is chosen for.
+
+    bound         about what is certified from arrays of right and wrong guesses, trials, a side and a significance
+    significance  of the whole certificate
+    sides         rules worth trying, the default first
+    prior         of the caps of a learned score's calibration
+    least_regret  choose the event by its mean share of what the best event of each curve would certify; by the
+                  mean bound otherwise, where the most hopeful curves count most
+    insures       whether several events may share the significance
+    """
+
+    bound: Bound
+    significance: float
+    sides: tuple[Side, ...]
+    prior: CapPrior
+    least_regret: bool = False
+    insures: bool = False
+
+    def gain(self, right: FloatArray, wrong: FloatArray, trials: int, side: Side) -> FloatArray:
+        """Mean bound over the binomial noise of the certifying counts, for their expected values: what is hoped for
+        where little is expected.
+        """
+        spread = np.sqrt(right * wrong / np.maximum(right + wrong, 1e-9))
+        mean = np.zeros_like(right)
+        for z, weight in NORMAL:
+            more = np.clip(z * spread, -right, wrong)
+            mean += weight * self.bound(right + more, wrong - more, trials, side, self.significance)
+        return mean
+
+    def objective(self, gains: FloatArray, weights: FloatArray) -> FloatArray:
+        """Worth of each event from gains of shape (curves, events), larger is better."""
+        mean: FloatArray = weights @ gains
+        best = gains.max(axis=1)
+        if not self.least_regret or not (best > 0).any():
+            return mean
+        return np.asarray(weights[best > 0] @ (gains[best > 0] / best[best > 0, None]))
+
 
 def aim_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Aim:
     """What an event is chosen for: eps at the claim's delta, or rho or mu for claims about a whole profile.
@@ -38,26 +81,16 @@ def aim_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Aim:
     """
     if is_curve(claim):
         number = _mu if isinstance(claim, GaussianDP) else profiles.zcdp_number
-        gain: Gain = partial(_profile_gain, significance=significance, number=number)
-        return Aim(partial(_averaged, gain=gain), (Side.BOTH, Side.ALWAYS), UNBOUNDED)
-    gain = partial(_averaged, gain=partial(_eps_gain, delta=claim.delta, significance=significance))
+        return Aim(partial(_profile_bound, number=number), significance, (Side.BOTH, Side.ALWAYS), UNBOUNDED)
+    bound = partial(_eps_bound, delta=claim.delta)
     if claim.delta > 0:
-        return Aim(gain, (Side.BOTH, Side.FIRST, Side.SECOND), UNBOUNDED)
-    return Aim(gain, (Side.BOTH,), bounded_by(claim.eps) if coordinates == 1 else UNBOUNDED, least_regret=True)
+        return Aim(bound, significance, (Side.BOTH, Side.FIRST, Side.SECOND), UNBOUNDED)
+    prior = bounded_by(claim.eps) if coordinates == 1 else UNBOUNDED
+    return Aim(bound, significance, (Side.BOTH,), prior, least_regret=True, insures=True)
 
 
-def _averaged(right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, gain: Gain) -> FloatArray:
-    """Mean gain over the binomial noise of the certifying counts: what is hoped for where little is expected."""
-    spread = np.sqrt(right * wrong / np.maximum(right + wrong, 1e-9))
-    mean = np.zeros_like(right)
-    for z, weight in NORMAL:
-        more = np.clip(z * spread, -right, wrong)
-        mean += weight * gain(right + more, wrong - more, trials, side)
-    return mean
-
-
-def _eps_gain(
-    right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, delta: float, significance: float
+def _eps_bound(
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: float, *, delta: float
 ) -> FloatArray:
     """log((1 - kappa - u)/u) with u the upper limit of the share of wrong guesses, kappa = d/tau_L."""
     rate_level = RATE_SHARE * significance if delta else 0.0
@@ -71,8 +104,8 @@ def _eps_gain(
     return np.log(np.where(odds > 1, odds, 1.0))
 
 
-def _profile_gain(
-    right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, significance: float, number: Number
+def _profile_bound(
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: float, *, number: Number
 ) -> FloatArray:
     """The claimed number at the corner (lower limit of c, upper limit of w) of a Clopper-Pearson rectangle."""
     level = significance if side is Side.ALWAYS else significance / 2

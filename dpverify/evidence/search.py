@@ -18,9 +18,9 @@ from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
-from dpverify.evidence.attack import choose
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.events import choose
 from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import fit_score
 from dpverify.trials.collect import Experiment, select, SelectionTrials

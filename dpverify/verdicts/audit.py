@@ -20,8 +20,9 @@ from dpverify.base.rounding import float_up
 from dpverify.base.seeding import fresh_seed
 from dpverify.claims.claim import Claim, GaussianDP, ZCDP
 from dpverify.claims.neighbours import Pair
-from dpverify.evidence.attack import Attack, choose
+from dpverify.evidence.attack import Attack
 from dpverify.evidence.certify import certify_bound, course
+from dpverify.evidence.events import choose
 from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import SCORES
 from dpverify.evidence.selection import learn

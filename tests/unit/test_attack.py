@@ -5,8 +5,9 @@ import pytest
 from scipy import special
 
 from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
-from dpverify.evidence.attack import Attack, choose, Side
+from dpverify.evidence.attack import Attack, Side
 from dpverify.evidence.calibration import bounded_by, calibrate, CapPrior
+from dpverify.evidence.events import choose
 from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import Fitted, Trust
 from dpverify.evidence.tally import Tally

@@ -6,10 +6,11 @@ import pytest
 from dpverify import Pair
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.evidence.scores import families
+from dpverify.evidence.scores.cells import Belief
 from dpverify.evidence.scores.families import fit_score, log_loss
 from dpverify.evidence.scores.features import FeatureMap
 from dpverify.evidence.scores.folds import cross_fit
-from dpverify.evidence.scores.histogram import HistogramFamily, row_keys, shrunk
+from dpverify.evidence.scores.histogram import HistogramFamily, row_keys
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
 from dpverify.evidence.scores.score import symbols
@@ -79,7 +80,9 @@ def test_shrinking_comes_near_the_best_estimates_of_effects():
         variances = rng.choice([0.01, 0.5, 2.0], 400)
         estimates = truth + np.sqrt(variances) * rng.standard_normal(400)
         best = spread**2 / (spread**2 + variances) * estimates
-        error, least, raw = (np.mean((each - truth) ** 2) for each in (shrunk(estimates, variances), best, estimates))
+        error, least, raw = (
+            np.mean((each - truth) ** 2) for each in (Belief.of(estimates, variances).mean, best, estimates)
+        )
         assert error < 1.4 * least
         assert error < 0.6 * raw
 

@@ -12,6 +12,7 @@ from dpverify.evidence.bounds.choose import choose_test
 from dpverify.evidence.bounds.convolution import ConvolutionTest
 from dpverify.evidence.bounds.curve import CurveTest
 from dpverify.evidence.bounds.protocol import BoundTest
+from dpverify.evidence.bounds.shared import SharedTest
 from dpverify.evidence.bounds.threshold import ThresholdTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
@@ -21,6 +22,7 @@ __all__ = [
     "BoundTest",
     "ConvolutionTest",
     "CurveTest",
+    "SharedTest",
     "ThresholdTest",
     "UnconditionalTest",
     "WeightedTest",

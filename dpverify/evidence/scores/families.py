@@ -14,6 +14,7 @@ from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.scores.atoms import AtomFamily
 from dpverify.evidence.scores.bits import BitFamily
+from dpverify.evidence.scores.cells import Cells
 from dpverify.evidence.scores.folds import cross_fit, Trained
 from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
@@ -46,7 +47,7 @@ class Trust(Enum):
 
     KNOWN = "known"  # said to be the log-likelihood ratio: not learned, only its sign may be mistaken
     LEARNED = "learned"  # an estimate of it, more decided than it should be
-    SHRUNK = "shrunk"  # posterior means of it: large only where much was seen
+    CELLS = "cells"  # posterior means of it: the posterior of every output says how often its guesses are right
     COUNTED = "counted"  # odds from a few counts: only those counts say how often its guesses are right
 
 
@@ -56,7 +57,8 @@ class Fitted:
 
     `scale` holds the frozen score's own values on the same trials: a score fitted on all of them is more
     decided than its cross-fits, so cuts are carried over as shares of trials, not as numbers. None where
-    the score fits its own trials too closely for that. `rivals` are further scores to choose events from.
+    the score fits its own trials too closely for that. `rivals` are further scores to choose events from. `cells` is
+    what is known of a histogram's outputs; its events are chosen from that and from `scale`.
     """
 
     score: Score
@@ -64,6 +66,7 @@ class Fitted:
     scale: FloatArray | None = None
     rivals: tuple["Fitted", ...] = ()
     trust: Trust = Trust.LEARNED
+    cells: Cells | None = None
 
 
 def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) -> Fitted:
@@ -77,8 +80,10 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
         return Fitted(score, exact, exact, trust=Trust.KNOWN)
     family, trained = _chosen(kind, trials)
-    trust = Trust.SHRUNK if isinstance(family, HistogramFamily) else Trust.LEARNED
-    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trained, trials), trust)
+    if isinstance(family, HistogramFamily):
+        counted, cells = family.believe(trials)
+        return Fitted(counted, trained.values, counted(trials.outcomes), trust=Trust.CELLS, cells=cells)
+    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trained, trials))
 
 
 def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
@@ -111,7 +116,7 @@ def _trained(family: Family, trials: SelectionTrials) -> Trained:
 
 def _apart(kind: str, chosen: Family, trained: Trained, trials: SelectionTrials) -> tuple[Fitted, ...]:
     """Scores that compete by their promise: log loss sees neither rare values nor far tails."""
-    if kind not in ("auto", "classifier") or isinstance(chosen, HistogramFamily):
+    if kind not in ("auto", "classifier"):
         return ()
     rivals = []
     if len(trials) >= TAIL_TRIALS and not (isinstance(chosen, LogisticFamily) and chosen.bends):

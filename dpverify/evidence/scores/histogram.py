@@ -1,17 +1,13 @@
-"""The discrete score: log odds of every distinct output seen in the selection trials, shrunk by what they show.
-
-Rare outputs have the largest observed odds by luck alone, and a cut at the largest odds would pick them. So the
-odds are posterior means under a prior that all outputs together estimate (empirical Bayes).
-"""
+"""The discrete score: log odds of every distinct output seen in the selection trials, shrunk by what they show."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from dpverify.evidence.scores.score import FloatArray, log_odds
+from dpverify.evidence.scores.cells import Cells
+from dpverify.evidence.scores.score import FloatArray
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 
@@ -39,37 +35,15 @@ class HistogramFamily:
     """Makes histogram scores; for outputs that repeat."""
 
     def fit(self, trials: SelectionTrials) -> HistogramScore:
-        """Counts every distinct output on both datasets, centred for unequal arms, and shrinks the log odds."""
+        """The posterior mean of the log odds of every distinct output."""
+        return self.believe(trials)[0]
+
+    def believe(self, trials: SelectionTrials) -> tuple[HistogramScore, Cells]:
+        """The score, and what the trials leave open about it."""
         keys, index = np.unique(row_keys(trials.outcomes), return_inverse=True)
-        first = np.bincount(index, weights=trials.first, minlength=len(keys))
-        second = np.bincount(index, weights=~trials.first, minlength=len(keys))
-        # the coin is fair: unequal arm sizes in this sample are luck, not evidence
-        luck = np.log((first.sum() + 1) / (second.sum() + 1))
-        return HistogramScore(keys, shrunk(log_odds(first, second) - luck, 1 / (first + 0.5) + 1 / (second + 0.5)))
-
-
-WIDE, OUTLIERS = 3.0, 0.05  # outputs that are unlike the others: prior standard deviation and share of them
-SCALES = np.geomspace(0.03, 10.0, 40)  # equally likely beforehand
-
-
-def shrunk(estimates: FloatArray, variances: FloatArray) -> FloatArray:
-    """Posterior means of effects from normal estimates of them with known variances, shape (cells,).
-
-    Prior: N(0, tau^2) but for a share OUTLIERS with N(0, WIDE^2); tau is averaged over SCALES by how well it
-    explains all estimates together.
-    """
-    wide = OUTLIERS * _density(estimates, WIDE**2 + variances)
-    usual = [(1 - OUTLIERS) * _density(estimates, tau**2 + variances) for tau in SCALES]
-    weights = special.softmax([np.log(each + wide).sum() for each in usual])
-    factor = np.zeros_like(estimates)
-    for tau, each, weight in zip(SCALES, usual, weights, strict=True):
-        odd = wide / (each + wide)
-        factor += weight * ((1 - odd) * tau**2 / (tau**2 + variances) + odd * WIDE**2 / (WIDE**2 + variances))
-    return np.asarray(factor * estimates)
-
-
-def _density(x: FloatArray, variance: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(-0.5 * np.minimum(x * x / variance, 1400.0)) / np.sqrt(variance))
+        first, second = (np.bincount(index[arm], minlength=len(keys)) for arm in (trials.first, ~trials.first))
+        cells = Cells.of(first.astype(float), second.astype(float))
+        return HistogramScore(keys, cells.odds), cells
 
 
 def row_keys(outcomes: Outcomes) -> npt.NDArray[np.uint64]:

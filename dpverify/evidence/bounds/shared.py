@@ -1,0 +1,42 @@
+"""Several events with one significance: delta = 0.
+
+Each event has a share of the significance; refuted is what one of them refutes at its share (Bonferroni). Events and
+shares are fixed in advance, so a wrong choice of one event is insured against, for a share of its significance.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.evidence.bounds.binomial import BinomialTest
+from dpverify.evidence.tally import Tally
+
+
+@dataclass(frozen=True)
+class SharedTest:
+    """p(eps) = min_k p_k(eps)/share_k, at most 1, with p_k the binomial test of the first levels_k levels.
+
+    `events` holds (levels, share): whole numbers >= 1, shares > 0 with a sum of at most 1 (ParameterError otherwise).
+    Only for delta = 0. Valid for events that overlap, whatever their dependence.
+    """
+
+    events: tuple[tuple[int, float], ...]
+    name: ClassVar[str] = "shared binomial"
+
+    def __post_init__(self) -> None:
+        for levels, share in self.events:
+            require.integer(at_least=1, levels=levels)
+            if not 0 < share <= 1:
+                raise ParameterError("share", share, "in (0, 1]")
+        if not (self.events and math.fsum(share for _, share in self.events) <= 1 + 1e-12):
+            raise ParameterError("events", self.events, "at least one, with shares of at most 1 in all")
+
+    def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        return min(1.0, *(BinomialTest(k).p_value(tally, eps=eps, delta=delta) / share for k, share in self.events))
+
+    def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
+        return max(
+            BinomialTest(k).eps_lower(tally, delta=delta, significance=share * significance) for k, share in self.events
+        )

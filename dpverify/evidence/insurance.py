@@ -1,0 +1,54 @@
+"""Several events with one significance: against having chosen the wrong one.
+
+Every event gets a share of the significance and the largest of their bounds counts (Bonferroni). A share that is given
+away costs the first event little, since bounds move with the square root of its logarithm; where the selection trials
+leave open which event is best, the others promise more than that.
+"""
+
+import numpy as np
+
+from dpverify.evidence.attack import Side
+from dpverify.evidence.gains import Aim
+from dpverify.evidence.scores.score import FloatArray
+
+PARTS = 10  # the significance is shared in tenths
+WORTH_IT = 0.01  # relative gain in the mean of the largest bound
+
+
+def insured(right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim: Aim, main: int) -> FloatArray:
+    """Shares of the significance, shape (events,): all for `main`, unless more is promised with some for others.
+
+    right     expected right guesses under equally likely beliefs, shape (beliefs, events); events are nested, the
+              smallest first
+    guesses   right and wrong ones, shape (events,)
+    Tenths are moved from `main` to others one by one, each to where the mean of the largest bound gains most.
+    """
+    counts = _noisy(right, guesses)
+    bounds = np.zeros((*counts.shape, PARTS + 1))
+    for part in range(1, PARTS + 1):
+        bounds[..., part] = aim.bound(counts, guesses - counts, trials, side, aim.significance * part / PARTS)
+    events = np.arange(len(guesses))
+
+    def worth(parts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
+        return float(bounds[:, events, parts].max(axis=1).mean())
+
+    parts = np.zeros(len(guesses), np.int64)
+    parts[main] = PARTS
+    best, most = parts, (1 + WORTH_IT) * worth(parts)
+    for _ in range(PARTS - 1):
+        moves = [parts + (events == other) - (events == main) for other in events if other != main]
+        if not moves:
+            break
+        parts = max(moves, key=worth)
+        if worth(parts) > most:
+            best, most = parts, worth(parts)
+    return best / PARTS
+
+
+def _noisy(right: FloatArray, guesses: FloatArray) -> FloatArray:
+    """Right guesses as certifying trials may show them: events share the noise of what they have in common."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    level, size = np.diff(right, prepend=0.0), np.diff(guesses, prepend=0.0)
+    spread = np.sqrt(np.maximum(level * (size - level), 0.0) / np.maximum(size, 1e-9))
+    found = np.cumsum(np.clip(level + spread * rng.standard_normal(level.shape), 0.0, size), axis=1)
+    return np.asarray(found)
