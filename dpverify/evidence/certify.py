@@ -62,7 +62,7 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
                 guess_fraction=fraction,
                 claim_eps=claim.eps,
                 delta=claim.delta,
-                significance=significance,
+                significance=significance * (test.share(attack.event) if isinstance(test, SharedTest) else 1.0),
                 power=wanted_power,
                 one_sided=tally.one_sided,
             )

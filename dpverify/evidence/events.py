@@ -5,29 +5,22 @@ rare lucky events, nor the accuracy, which favours guessing always - averaged ov
 leave open.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from dpverify.evidence.attack import Attack, bounded, carry, different, Side, usable
-from dpverify.evidence.calibration import calibrate, Calibration, CapPrior, KNOWN
+from dpverify.evidence.attack import Attack, bounded, different, Side
 from dpverify.evidence.gains import Aim
 from dpverify.evidence.insurance import insured
-from dpverify.evidence.scores.cells import Cells
 from dpverify.evidence.scores.families import Fitted, Trust
-from dpverify.evidence.scores.score import FloatArray, Score
+from dpverify.evidence.scores.score import FloatArray
+from dpverify.evidence.shown import Shown
 from dpverify.evidence.tally import Tally
 
 LEVELS = 24  # cuts at which guesses are counted, besides the event's
 CUTS = 96  # candidate cuts, geometric in the share of trials beyond them
 ATOM = 0.01  # a value held by this share of the selection trials is a candidate cut of its own
 FEWEST = 3  # selection trials beyond a candidate cut
-APART = 3.0  # standard errors by which the sides must differ to be calibrated apart
 SCENARIOS, DRAWN_SCENARIOS = 5, 20  # posterior curves, or equally likely draws, under which tests are compared
-COUNTED_QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of the Beta(1/2, 1/2) posterior of a few counts
 
 
 def choose(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: Aim) -> Attack:
@@ -48,7 +41,7 @@ def _best_side(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: A
     scale = values if fitted.scale is None else orientation * fitted.scale
     if fitted.cells is not None:  # the posterior knows what is luck: no need to hold trials out
         values = scale
-    shown = _Shown(fitted.score, values, scale, first, orientation, fitted.trust, aim.prior, fitted.cells)
+    shown = Shown(fitted.score, values, scale, first, orientation, fitted.trust, aim.prior, fitted.cells)
     best: tuple[float, Attack] | None = None
     for side in aim.sides:
         predicted, attack = _best_event(shown, trials, aim, side)
@@ -58,75 +51,7 @@ def _best_side(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: A
     return best
 
 
-@dataclass(frozen=True, eq=False)
-class _Shown:
-    """What the selection trials show about a score: held-out values, the frozen score's own, and the bits."""
-
-    score: Score
-    values: FloatArray
-    scale: FloatArray
-    first: npt.NDArray[np.bool_]
-    orientation: int
-    trust: Trust
-    prior: CapPrior
-    cells: Cells | None = None
-
-    def calibration(self, side: Side) -> Calibration:
-        """How often guesses are right, given their confidence.
-
-        One calibration for both sides, unless they differ: of two that are alike, the luckier one would
-        promise more than both together.
-        """
-        one_sided = side in (Side.FIRST, Side.SECOND)
-        return self._calibrate(*self.guesses(side)) if one_sided and self._sides_differ else self._pooled
-
-    @cached_property
-    def _pooled(self) -> Calibration:
-        return self._calibrate(*self.guesses(Side.BOTH))
-
-    def _calibrate(self, confidence: FloatArray, correct: npt.NDArray[np.bool_]) -> Calibration:
-        return calibrate(confidence, correct, KNOWN if self.trust is Trust.KNOWN else self.prior)
-
-    def accuracy(self, side: Side, ends: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """Mean Pr[right] of the most confident `ends` guesses, shape (curves, ends), and the weights of the curves."""
-        if self.cells is not None:
-            drawn = self.cells.accuracy(usable(self.cells.odds, side), ends)
-            return drawn, np.full(len(drawn), 1 / len(drawn))
-        confidence, correct = self.guesses(side)
-        if self.trust is Trust.COUNTED:
-            hits = np.cumsum(correct)[ends - 1]
-            shares = special.betaincinv(hits + 0.5, ends - hits + 0.5, COUNTED_QUANTILES[:, None])
-            return np.asarray(shares, float), np.full(len(COUNTED_QUANTILES), 1 / len(COUNTED_QUANTILES))
-        curves = self.calibration(side)
-        return np.cumsum(curves.right(confidence), axis=1)[:, ends - 1] / ends, curves.weights
-
-    def guesses(self, side: Side) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Confidence, decreasing, and whether the guess was right."""
-        used = usable(self.values, side)
-        confidence = np.abs(bounded(self.values[used]))
-        correct = (self.values[used] > 0) == self.first[used]
-        order = np.argsort(-confidence, kind="stable")
-        return confidence[order], correct[order]
-
-    def cuts(self, ends: npt.NDArray[np.int64], side: Side) -> FloatArray:
-        """Cuts of the frozen score beyond which `ends` of the selection trials lie."""
-        return carry(ends, -np.sort(-np.abs(bounded(self.scale[usable(self.scale, side)]))))
-
-    @cached_property
-    def _sides_differ(self) -> bool:
-        """Whether guesses of one dataset are more often right than those of the other, at equal confidence."""
-        excess, variance = [], []
-        for side in (Side.FIRST, Side.SECOND):
-            confidence, correct = self.guesses(side)
-            if len(confidence) == 0:
-                return False
-            expected = self._pooled.weights @ self._pooled.right(confidence)
-            excess.append((correct - expected).mean())
-            variance.append((expected * (1 - expected)).mean() / len(confidence))
-        return bool(abs(excess[0] - excess[1]) > APART * np.sqrt(sum(variance)))
-
-
-def _best_event(shown: _Shown, trials: int, aim: Aim, side: Side) -> tuple[float, Attack]:
+def _best_event(shown: Shown, trials: int, aim: Aim, side: Side) -> tuple[float, Attack]:
     one_sided = side in (Side.FIRST, Side.SECOND)
     if side is Side.ALWAYS:
         return _always(shown, trials, aim)
@@ -155,8 +80,10 @@ def _best_event(shown: _Shown, trials: int, aim: Aim, side: Side) -> tuple[float
     scenarios = tuple((float(w), tally(mean_right[k, kept])) for w, k in zip(shares, likely, strict=True))
     promise = float(weights @ gains[:, pick])
     insurance: tuple[tuple[int, float], ...] = ()
-    if shown.cells is not None and aim.insures:
-        parts = insured(mean_right[:, kept] * guesses[kept], guesses[kept], trials, side, aim, event - 1)
+    if aim.insures and shown.insurable:
+        beliefs = shown.beliefs(side, ends[kept], mean_right[:, kept], weights) * trials / total
+        relative = aim.least_regret and shown.cells is None
+        parts = insured(beliefs, guesses[kept], trials, side, aim, event - 1, relative=relative)
         insurance = tuple((level + 1, float(share)) for level, share in enumerate(parts) if share > 0)
     return promise, Attack(shown.score, cuts, event, side, shown.orientation, expected, scenarios, insurance)
 
@@ -171,7 +98,7 @@ def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -
     return Tally(trials, down.astype(np.int64), up.astype(np.int64), one_sided)
 
 
-def _always(shown: _Shown, trials: int, aim: Aim) -> tuple[float, Attack]:
+def _always(shown: Shown, trials: int, aim: Aim) -> tuple[float, Attack]:
     """The rule that guesses in every trial; outputs with score 0 are guessed right half of the time."""
     confidence, _ = shown.guesses(Side.BOTH)
     share, weights = np.full(1, 0.5), np.ones(1)

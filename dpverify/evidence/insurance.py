@@ -12,15 +12,18 @@ from dpverify.evidence.gains import Aim
 from dpverify.evidence.scores.score import FloatArray
 
 PARTS = 10  # the significance is shared in tenths
-WORTH_IT = 0.01  # relative gain in the mean of the largest bound
+WORTH_IT = 0.03  # relative gain in the mean of the largest bound
 
 
-def insured(right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim: Aim, main: int) -> FloatArray:
+def insured(
+    right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim: Aim, main: int, *, relative: bool
+) -> FloatArray:
     """Shares of the significance, shape (events,): all for `main`, unless more is promised with some for others.
 
     right     expected right guesses under equally likely beliefs, shape (beliefs, events); events are nested, the
               smallest first
     guesses   right and wrong ones, shape (events,)
+    relative  bounds count as a share of the best one under the same belief; else the most hopeful beliefs count most
     Tenths are moved from `main` to others one by one, each to where the mean of the largest bound gains most.
     """
     counts = _noisy(right, guesses)
@@ -28,20 +31,23 @@ def insured(right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim
     for part in range(1, PARTS + 1):
         bounds[..., part] = aim.bound(counts, guesses - counts, trials, side, aim.significance * part / PARTS)
     events = np.arange(len(guesses))
+    most = bounds[..., PARTS].max(axis=1)
+    if relative and (most > 0).any():
+        bounds = bounds[most > 0] / most[most > 0, None, None]
 
     def worth(parts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
         return float(bounds[:, events, parts].max(axis=1).mean())
 
     parts = np.zeros(len(guesses), np.int64)
     parts[main] = PARTS
-    best, most = parts, (1 + WORTH_IT) * worth(parts)
+    best, reached = parts, (1 + WORTH_IT) * worth(parts)
     for _ in range(PARTS - 1):
         moves = [parts + (events == other) - (events == main) for other in events if other != main]
         if not moves:
             break
         parts = max(moves, key=worth)
-        if worth(parts) > most:
-            best, most = parts, worth(parts)
+        if worth(parts) > reached:
+            best, reached = parts, worth(parts)
     return best / PARTS
 
 

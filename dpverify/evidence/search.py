@@ -8,7 +8,7 @@ bound that these counts certify at a loose level, so it is neither the luck of a
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,8 @@ class _Valuer:
         if learn.first.all() or not learn.first.any():
             return 0.0
         fitted = fit_score(self._score, self._target, pair, learn)
-        attack = choose(fitted, learn.first, len(count), aim_for(self._claim, LOOSE, coordinates=experiment.form.items))
+        aim = aim_for(self._claim, LOOSE, coordinates=experiment.form.items)
+        attack = choose(fitted, learn.first, len(count), replace(aim, insures=False))  # one event is enough to compare
         tally = attack.tally(count.outcomes.take(count.first), count.outcomes.take(~count.first))
         test = ThresholdTest(attack.event) if self._claim.delta > 0 else BinomialTest(attack.event)
         return test.eps_lower(tally, delta=self._claim.delta, significance=LOOSE)

@@ -187,7 +187,7 @@ def few_values(data, *, rng, size):
     return rng.integers(0, 12, size)
 
 
-@pytest.mark.parametrize(("trials", "counted"), [(60_000, True), (20_000, False)])
+@pytest.mark.parametrize(("trials", "counted"), [(12_000, True), (8_000, False)])
 def test_values_that_are_seen_often_are_counted_and_nothing_else_is_tried(trials, counted):
     seen = trials_of(few_values, trials)
     assert ([type(each) for each in families._candidates("auto", seen)] == [HistogramFamily]) == counted

@@ -33,6 +33,10 @@ class SharedTest:
         if not (self.events and math.fsum(share for _, share in self.events) <= 1 + 1e-12):
             raise ParameterError("events", self.events, "at least one, with shares of at most 1 in all")
 
+    def share(self, levels: int) -> float:
+        """Share of the significance that the event of the first `levels` levels has."""
+        return math.fsum(share for k, share in self.events if k == levels)
+
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         return min(1.0, *(BinomialTest(k).p_value(tally, eps=eps, delta=delta) / share for k, share in self.events))
 

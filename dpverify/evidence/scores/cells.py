@@ -15,9 +15,11 @@ from scipy import special
 from dpverify.evidence.scores.score import FloatArray, log_odds
 
 WIDE, OUTLIERS = 3.0, 0.05  # outputs that are unlike the others: prior standard deviation and share of them
-SCALES = np.geomspace(0.03, 10.0, 40)  # equally likely beforehand
+NORMAL_SCALES, FLAT_SCALES = np.geomspace(0.03, 10.0, 40), np.geomspace(0.03, 10.0, 120)
+SCALES = np.r_[NORMAL_SCALES, FLAT_SCALES]
+PRIOR = np.repeat([0.5 / len(NORMAL_SCALES), 0.5 / len(FLAT_SCALES)], [len(NORMAL_SCALES), len(FLAT_SCALES)])
 ZERO = 0.2  # of a flat ratio: share of outputs at its zero
-ALIKE = 0.08  # of a flat ratio: relative standard deviation, half the distance of two scales
+ALIKE = 0.025  # of a flat ratio: relative standard deviation, half the distance of two scales
 DRAWS, FEWEST_DRAWS, NUMBERS = 200, 20, 4_000_000  # draws, and the most numbers in them
 
 
@@ -60,28 +62,29 @@ class Belief:
     """Posterior of effects of which normal estimates with known variances are given, shape (cells,) each.
 
     Prior: but for a share OUTLIERS with N(0, WIDE^2), all effects are N(0, s^2), or all are about +s, about -s and (a
-    share ZERO) 0, as where noise has a flat log ratio. Both shapes and all SCALES s are equally likely beforehand.
+    share ZERO) 0, as where noise has a flat log ratio. Both shapes, and the scales s of each, are equally likely
+    beforehand.
     """
 
     estimates: FloatArray
     variances: FloatArray
-    weights: FloatArray  # of the scales of the normal shape, then of the flat one
+    weights: FloatArray  # of SCALES: those of the normal shape, then those of the flat one
 
     @classmethod
     def of(cls, estimates: FloatArray, variances: FloatArray) -> "Belief":
         """Weighs scales and shapes by how well they explain all estimates together."""
         bare = cls(estimates, variances, np.zeros(0))
-        fits = [np.log(bare._normal(s) + bare._odd).sum() for s in SCALES]
-        fits += [np.log(bare._flat(s).sum(axis=0) + bare._odd).sum() for s in SCALES]
-        return cls(estimates, variances, special.softmax(fits))
+        fits = [np.log(bare._normal(s) + bare._odd).sum() for s in NORMAL_SCALES]
+        fits += [np.log(bare._flat(s).sum(axis=0) + bare._odd).sum() for s in FLAT_SCALES]
+        return cls(estimates, variances, special.softmax(fits + np.log(PRIOR)))
 
     @property
     def mean(self) -> FloatArray:
         """Posterior means."""
         total = np.zeros(len(self.estimates))
         for place in self._likely:
-            s = SCALES[place % len(SCALES)]
-            if place < len(SCALES):
+            s = SCALES[place]
+            if place < len(NORMAL_SCALES):
                 odd = self._odd / (self._odd + self._normal(s))
                 usual = (1 - odd) * s**2 / (s**2 + self.variances) * self.estimates
             else:
@@ -97,8 +100,8 @@ class Belief:
         rng = np.random.Generator(np.random.PCG64(0))
         found = np.empty((count, len(self.estimates)))
         for row, place in enumerate(rng.choice(len(self.weights), count, p=self.weights)):
-            s, u = SCALES[place % len(SCALES)], rng.random(len(self.estimates))
-            if place < len(SCALES):
+            s, u = SCALES[place], rng.random(len(self.estimates))
+            if place < len(NORMAL_SCALES):
                 usual = self._around(s, rng)
                 odd = u < self._odd / (self._odd + self._normal(s))
             else:
