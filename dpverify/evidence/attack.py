@@ -82,17 +82,13 @@ class Attack:
         """Predicted share of trials in which the event's rule guesses."""
         return self.expected.pooled(self.event).guesses / self.expected.trials
 
-    @property
-    def cut(self) -> float:
-        """The cut that bounds the event."""
-        return float(self.cuts[self.event - 1])
-
-    def witness(self, first: str = "the first dataset", second: str = "the second dataset") -> str:
-        """The event in words."""
+    def witness(self, levels: int | None = None) -> str:
+        """The event of the first `levels` levels in words; None for the event that was chosen first."""
+        cut, first, second = self.cuts[(levels or self.event) - 1], "the first dataset", "the second dataset"
         said = {
-            Side.BOTH: f"score >= {self.cut:.6g}: {first}; score <= {-self.cut:.6g}: {second}",
-            Side.FIRST: f"score >= {self.cut:.6g}: {first}",
-            Side.SECOND: f"score <= {-self.cut:.6g}: {second}",
+            Side.BOTH: f"score >= {cut:.6g}: {first}; score <= {-cut:.6g}: {second}",
+            Side.FIRST: f"score >= {cut:.6g}: {first}",
+            Side.SECOND: f"score <= {-cut:.6g}: {second}",
             Side.ALWAYS: f"score >= 0: {first}; otherwise {second}",
         }[self.side]
         return f"{self.score.name} {said}" + ("" if self.side is Side.ALWAYS else "; otherwise no guess")

@@ -21,6 +21,7 @@ class LowerBound:
     """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; each at the significance.
 
     p_value is that of the claim itself. e_value has mean at most 1 under the claim; sequential runs only.
+    right and wrong are the guesses on the attack's first `levels` levels, None for its event: those behind the bound.
     """
 
     eps_lower: float
@@ -31,11 +32,12 @@ class LowerBound:
     wrong: int
     p_value: float
     e_value: float | None = None
+    levels: int | None = None
 
 
 def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
-    event, fraction = tally.pooled(attack.event), attack.event_fraction
+    event, fraction, levels = tally.pooled(attack.event), attack.event_fraction, attack.event
     if is_curve(claim):
         curve = CurveTest(
             claim,
@@ -55,6 +57,9 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
         eps_lower = number_lower = test.eps_lower(tally, delta=claim.delta, significance=significance)
         p_value = test.p_value(tally, eps=claim.eps, delta=claim.delta)
         name, detectable = test.name, math.inf
+        if isinstance(test, SharedTest):
+            levels = test.deciding(tally, significance=significance)
+            event = tally.pooled(levels)
         if fraction > 0:
             detectable = power.detectable_eps(
                 test,
@@ -66,7 +71,8 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
                 power=wanted_power,
                 one_sided=tally.one_sided,
             )
-    return LowerBound(eps_lower, number_lower, detectable, name, int(event.right[0]), int(event.wrong[0]), p_value)
+    right, wrong = int(event.right[0]), int(event.wrong[0])
+    return LowerBound(eps_lower, number_lower, detectable, name, right, wrong, p_value, levels=levels)
 
 
 def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:

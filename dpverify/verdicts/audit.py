@@ -133,7 +133,7 @@ def audit(
         right=bound.right,
         wrong=bound.wrong,
         one_sided=finding.attack.one_sided,
-        witness=finding.attack.witness(),
+        witness=finding.attack.witness(bound.levels),
         ledger=account.rows,
         curve=finding.curve,
         course=finding.course,
@@ -222,6 +222,9 @@ def _notes(target: Target, pair: Pair, attack: Attack, account: Account) -> tupl
         notes.append("the pair is taken as neighbouring on the caller's word: its type cannot be compared")
     if attack.orientation < 0 and attack.score.name == "likelihood":
         notes.append("log_ratio points from second to first in the selection trials; its sign was turned")
+    if len(attack.insurance) > 1:
+        count = len(attack.insurance)
+        notes.append(f"{count} events share the significance; the witness is the one that certifies most")
     if account.note:
         notes.append(account.note)
     return tuple(notes)

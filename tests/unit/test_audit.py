@@ -19,6 +19,8 @@ from dpverify import (
 )
 from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
 from dpverify.base.errors import NeighbourError, ParameterError, TargetError
+from dpverify.evidence.bounds import BinomialTest
+from dpverify.evidence.tally import Tally
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.verdict import judge, Verdict
 
@@ -242,3 +244,19 @@ def test_the_public_names_resolve():
     assert account(Exact(), delta=0.0) == 1.0
     with pytest.raises(AttributeError, match="no attribute"):
         dpverify.nothing  # noqa: B018
+
+
+def noisy_maximum(data, *, rng, size):
+    """Which of three noisy counts is largest; the first one is larger by 0.3 on the second dataset."""
+    return (rng.laplace(size=(size, 3)) + np.array([0.3 * data, 0.0, 0.0])).argmax(axis=1)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_a_record_of_shared_significance_shows_the_event_that_certified(seed):
+    record = run(noisy_maximum, PureDP(0.1), trials=20_000, seed=seed)
+    assert record.test == "shared binomial"
+    assert any("events share the significance" in note for note in record.notes)
+    counts = Tally.of(record.right, record.wrong, record.trials)
+    tenths = [BinomialTest().eps_lower(counts, delta=0.0, significance=0.05 * part / 10) for part in range(1, 11)]
+    assert min(abs(record.eps_lower - each) for each in tenths) < 1e-9
+    assert record.detectable_eps > 0.1

@@ -37,6 +37,15 @@ class SharedTest:
         """Share of the significance that the event of the first `levels` levels has."""
         return math.fsum(share for k, share in self.events if k == levels)
 
+    def deciding(self, tally: Tally, *, significance: float) -> int:
+        """Levels of the event with the largest bound at its share; of equal ones, the one with the largest share."""
+
+        def lower(event: tuple[int, float]) -> tuple[float, float]:
+            levels, share = event
+            return BinomialTest(levels).eps_lower(tally, delta=0.0, significance=share * significance), share
+
+        return max(self.events, key=lower)[0]
+
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         return min(1.0, *(BinomialTest(k).p_value(tally, eps=eps, delta=delta) / share for k, share in self.events))
 
