@@ -18,7 +18,7 @@ class Budget:
 
 WIDE = 5  # coordinates: more have more to learn
 EXACT_SELECTION = 1 << 16  # with the exact score these come on top: they only place the cut
-MOST_SELECTION = 1 << 18
+MOST_SELECTION = 1 << 19
 MOST_SELECTION_ITEMS = 1 << 24
 
 
