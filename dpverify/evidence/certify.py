@@ -12,6 +12,7 @@ from dpverify.evidence.bounds.curve import CurveTest
 from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.shared import SharedTest
 from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.gains import is_curve
 from dpverify.evidence.tally import Tally
 
@@ -22,6 +23,7 @@ class LowerBound:
 
     p_value is that of the claim itself. e_value has mean at most 1 under the claim; sequential runs only.
     right and wrong are the guesses on the attack's first `levels` levels, None for its event: those behind the bound.
+    `events` share the significance.
     """
 
     eps_lower: float
@@ -33,11 +35,13 @@ class LowerBound:
     p_value: float
     e_value: float | None = None
     levels: int | None = None
+    events: int = 1
 
 
 def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
-    event, fraction, levels = tally.pooled(attack.event), attack.event_fraction, attack.event
+    event, fraction = tally.pooled(attack.event), attack.event_fraction
+    levels, events = attack.event, 1
     if is_curve(claim):
         curve = CurveTest(
             claim,
@@ -59,7 +63,7 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
         name, detectable = test.name, math.inf
         if isinstance(test, SharedTest):
             levels = test.deciding(tally, significance=significance)
-            event = tally.pooled(levels)
+            event, events = tally.pooled(levels), len(test.events)
         if fraction > 0:
             detectable = power.detectable_eps(
                 test,
@@ -72,7 +76,7 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
                 one_sided=tally.one_sided,
             )
     right, wrong = int(event.right[0]), int(event.wrong[0])
-    return LowerBound(eps_lower, number_lower, detectable, name, right, wrong, p_value, levels=levels)
+    return LowerBound(eps_lower, number_lower, detectable, name, right, wrong, p_value, levels=levels, events=events)
 
 
 def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:
@@ -85,9 +89,7 @@ def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: flo
 
 
 def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
-    if len(attack.insurance) > 1 and claim.delta == 0:
-        return SharedTest(attack.insurance)
-    return choose_test(
+    chosen = choose_test(
         trials=attack.expected.trials,
         delta=claim.delta,
         expected_right=attack.expected.right.astype(float),
@@ -96,3 +98,6 @@ def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
         significance=significance,
         scenarios=attack.scenarios,
     )
+    # weights lean on several levels already
+    shares = len(attack.insurance) > 1 and claim.delta == 0 and not isinstance(chosen, WeightedTest)
+    return SharedTest(attack.insurance) if shares else chosen

@@ -137,7 +137,7 @@ def audit(
         ledger=account.rows,
         curve=finding.curve,
         course=finding.course,
-        notes=(*finding.notes, *_notes(target, pair, finding.attack, account)),
+        notes=(*finding.notes, *_notes(target, pair, finding.attack, bound.events, account)),
         sequential=sequential,
         p_value=bound.p_value,
         e_value=bound.e_value,
@@ -216,15 +216,14 @@ def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
     return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
 
 
-def _notes(target: Target, pair: Pair, attack: Attack, account: Account) -> tuple[str, ...]:
+def _notes(target: Target, pair: Pair, attack: Attack, events: int, account: Account) -> tuple[str, ...]:
     notes = [str(note) for note in getattr(target, "notes", ())]
     if not pair.verified:
         notes.append("the pair is taken as neighbouring on the caller's word: its type cannot be compared")
     if attack.orientation < 0 and attack.score.name == "likelihood":
         notes.append("log_ratio points from second to first in the selection trials; its sign was turned")
-    if len(attack.insurance) > 1:
-        count = len(attack.insurance)
-        notes.append(f"{count} events share the significance; the witness is the one that certifies most")
+    if events > 1:
+        notes.append(f"{events} events share the significance; the witness is the one that certifies most")
     if account.note:
         notes.append(account.note)
     return tuple(notes)
