@@ -74,3 +74,15 @@ def test_power_is_planned_with_the_share_of_the_event():
         for level in (ALPHA / 2, ALPHA)
     )
     assert found.detectable_eps == half > whole
+
+
+def test_the_bound_names_its_event_and_weights_come_before_shares():
+    predicted, seen = tally([3000, 3000], [2000, 2000], 20_000), tally([300, 4000], [200, 2000], 20_000)
+    attack = Attack(None, np.array([2.0, 1.0]), 1, Side.BOTH, 1, predicted, insurance=((1, 0.5), (2, 0.5)))
+    found = certify_bound(attack, seen, PureDP(0.3), ALPHA, 0.95)
+    assert (found.test, found.levels, found.events) == ("shared binomial", 2, 2)
+    assert (found.right, found.wrong) == (4300, 2200)
+    uneven = tally([16, 44, 58], [1, 3, 12], 1000)
+    attack = Attack(None, np.array([3.0, 2.0, 1.0]), 1, Side.BOTH, 1, uneven, insurance=((1, 0.5), (2, 0.5)))
+    found = certify_bound(attack, uneven, PureDP(0.3), ALPHA, 0.95)
+    assert (found.test, found.events) == ("weighted", 1)
