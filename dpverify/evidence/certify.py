@@ -22,8 +22,8 @@ class LowerBound:
     """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; each at the significance.
 
     p_value is that of the claim itself. e_value has mean at most 1 under the claim; sequential runs only.
-    right and wrong are the guesses on the attack's first `levels` levels, None for its event: those behind the bound.
-    `events` share the significance.
+    The significance is shared by `events` events. The witness is that of the attack's first `levels` levels, None for
+    its event; right and wrong are its guesses, and all guesses in sequential runs.
     """
 
     eps_lower: float
@@ -82,9 +82,14 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
 def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:
     """(trials, eps_lower) after each prefix of the certifying trials: for plots; one look is the certificate.
 
-    Drawn with the plain test of the event, which can be a little below the certificate's own test.
+    Drawn with the plain test of the event, or of all that may share the significance, which can be a little below the
+    certificate's own test.
     """
-    test = ThresholdTest(attack.event) if is_curve(claim) or claim.delta > 0 else BinomialTest(attack.event)
+    test: BoundTest = BinomialTest(attack.event)
+    if is_curve(claim) or claim.delta > 0:
+        test = ThresholdTest(attack.event)
+    elif attack.insurance:
+        test = SharedTest(attack.insurance)
     return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
 
 

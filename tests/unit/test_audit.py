@@ -259,3 +259,4 @@ def test_a_record_of_shared_significance_shows_the_event_that_certified():
     tenths = [BinomialTest().eps_lower(counts, delta=0.0, significance=0.05 * part / 10) for part in range(1, 11)]
     assert min(abs(record.eps_lower - each) for each in tenths) < 1e-9
     assert record.detectable_eps > 0.1
+    assert record.course[-1] == (15_000, record.eps_lower)  # no prefix is drawn with significance that was given away
