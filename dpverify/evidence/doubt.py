@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.evidence.scores.score import FloatArray
+from dpverify.evidence.scores.score import FloatArray, log_odds, log_odds_variance
 
 TAUS = np.geomspace(0.01, 1.0, 9)  # equally likely beforehand
 DRAWS = 200
@@ -26,20 +26,21 @@ def doubtful(ends: npt.NDArray[np.int64], hits: npt.NDArray[np.int64], right: Fl
     """
     sizes, seen = np.diff(ends, prepend=0).astype(float), np.diff(hits, prepend=0).astype(float)
     expected = np.clip(np.diff(right, prepend=0.0) / sizes, 1e-6, 1 - 1e-6)
-    estimates = np.log((seen + 0.5) / (sizes - seen + 0.5)) - special.logit(expected)
-    variances = 1 / (seen + 0.5) + 1 / (sizes - seen + 0.5)
+    estimates = log_odds(seen, sizes - seen) - special.logit(expected)
+    variances = log_odds_variance(seen, sizes - seen)
 
     steps = np.maximum(np.diff(np.log(ends)), LEAST_STEP)
     walked = np.cumsum(np.r_[1.0, steps[::-1]])[::-1]  # from the least confident level
     walk = np.minimum.outer(walked, walked)
     means, roots, fits = [], [], []
     for tau in TAUS:
-        factor = np.linalg.cholesky(tau**2 * walk + np.diag(variances))
-        whitened = np.linalg.solve(factor, np.column_stack([estimates, tau**2 * walk]))
+        prior = tau**2 * walk
+        factor = np.linalg.cholesky(prior + np.diag(variances))
+        whitened = np.linalg.solve(factor, np.column_stack([estimates, prior]))
         fits.append(-0.5 * whitened[:, 0] @ whitened[:, 0] - np.log(np.diag(factor)).sum())
         means.append(whitened[:, 1:].T @ whitened[:, 0])
-        sizes_of, axes = np.linalg.eigh(tau**2 * walk - whitened[:, 1:].T @ whitened[:, 1:])
-        roots.append(axes * np.sqrt(np.maximum(sizes_of, 0.0)))
+        spread, axes = np.linalg.eigh(prior - whitened[:, 1:].T @ whitened[:, 1:])
+        roots.append(axes * np.sqrt(np.maximum(spread, 0.0)))
 
     rng = np.random.Generator(np.random.PCG64(0))
     drawn = np.empty((DRAWS, len(ends)))

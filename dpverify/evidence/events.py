@@ -5,6 +5,8 @@ rare lucky events, nor the accuracy, which favours guessing always - averaged ov
 leave open.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -39,8 +41,10 @@ def _best_side(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int, aim: A
     orientation = -1 if fitted.trust is Trust.KNOWN and bounded(agreement).sum() < 0 else 1
     values = orientation * fitted.values
     scale = values if fitted.scale is None else orientation * fitted.scale
-    if fitted.cells is not None:  # the posterior knows what is luck: no need to hold trials out
-        values = scale
+    if fitted.cells is not None:
+        values = scale  # the posterior knows what is luck: no need to hold trials out
+        # its draws differ by far more than curves, and the worst of them are insured against
+        aim = replace(aim, least_regret=False)
     shown = Shown(fitted.score, values, scale, first, orientation, fitted.trust, aim.prior, fitted.cells)
     best: tuple[float, Attack] | None = None
     for side in aim.sides:
@@ -64,8 +68,7 @@ def _best_event(shown: Shown, trials: int, aim: Aim, side: Side) -> tuple[float,
     mean_right, weights = shown.accuracy(side, ends)
     guesses = ends / total * trials
     gains = aim.gain(mean_right * guesses, (1 - mean_right) * guesses, trials, side)
-    # draws differ by far more than curves, and the worst of them are insured against
-    pick = int(np.argmax(aim.objective(gains, weights) if shown.cells is None else weights @ gains))
+    pick = int(np.argmax(aim.objective(gains, weights)))
 
     kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [pick])
     cuts = shown.cuts(ends[kept], side)
@@ -82,8 +85,7 @@ def _best_event(shown: Shown, trials: int, aim: Aim, side: Side) -> tuple[float,
     insurance: tuple[tuple[int, float], ...] = ()
     if aim.insures and shown.insurable:
         beliefs = shown.beliefs(side, ends[kept], mean_right[:, kept], weights) * trials / total
-        relative = aim.least_regret and shown.cells is None
-        parts = insured(beliefs, guesses[kept], trials, side, aim, event - 1, relative=relative)
+        parts = insured(beliefs, guesses[kept], trials, side, aim, event - 1)
         insurance = tuple((level + 1, float(share)) for level, share in enumerate(parts) if share > 0)
     return promise, Attack(shown.score, cuts, event, side, shown.orientation, expected, scenarios, insurance)
 

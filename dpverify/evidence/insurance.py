@@ -15,16 +15,14 @@ PARTS = 10  # the significance is shared in tenths
 WORTH_IT = 0.03  # relative gain in the mean of the largest bound
 
 
-def insured(
-    right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim: Aim, main: int, *, relative: bool
-) -> FloatArray:
+def insured(right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim: Aim, main: int) -> FloatArray:
     """Shares of the significance, shape (events,): all for `main`, unless more is promised with some for others.
 
     right     expected right guesses under equally likely beliefs, shape (beliefs, events); events are nested, the
               smallest first
     guesses   right and wrong ones, shape (events,)
-    relative  bounds count as a share of the best one under the same belief; else the most hopeful beliefs count most
-    Tenths are moved from `main` to others one by one, each to where the mean of the largest bound gains most.
+    Tenths are moved from `main` to others one by one, each to where the mean of the largest bound gains most; for
+    least regret bounds count as shares of the best one under the same belief.
     """
     counts = _noisy(right, guesses)
     bounds = np.zeros((*counts.shape, PARTS + 1))
@@ -32,7 +30,7 @@ def insured(
         bounds[..., part] = aim.bound(counts, guesses - counts, trials, side, aim.significance * part / PARTS)
     events = np.arange(len(guesses))
     most = bounds[..., PARTS].max(axis=1)
-    if relative and (most > 0).any():
+    if aim.least_regret and (most > 0).any():
         bounds = bounds[most > 0] / most[most > 0, None, None]
 
     def worth(parts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:

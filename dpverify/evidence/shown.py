@@ -63,7 +63,7 @@ class Shown:
     @property
     def insurable(self) -> bool:
         """Whether it is open how often guesses are right."""
-        return self.trust in (Trust.LEARNED, Trust.CELLS)
+        return self.trust is Trust.LEARNED
 
     def beliefs(self, side: Side, ends: npt.NDArray[np.int64], accuracy: FloatArray, weights: FloatArray) -> FloatArray:
         """Equally likely numbers of right ones among the most confident `ends` guesses, shape (beliefs, ends)."""

@@ -6,6 +6,7 @@ shares are fixed in advance, so a wrong choice of one event is insured against, 
 
 import math
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import ClassVar
 
 from dpverify.base import require
@@ -39,17 +40,17 @@ class SharedTest:
 
     def deciding(self, tally: Tally, *, significance: float) -> int:
         """Levels of the event with the largest bound at its share; of equal ones, the one with the largest share."""
-
-        def lower(event: tuple[int, float]) -> tuple[float, float]:
-            levels, share = event
-            return BinomialTest(levels).eps_lower(tally, delta=0.0, significance=share * significance), share
-
-        return max(self.events, key=lower)[0]
+        return max(self._bounds(tally, 0.0, significance), key=itemgetter(0, 2))[1]
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         return min(1.0, *(BinomialTest(k).p_value(tally, eps=eps, delta=delta) / share for k, share in self.events))
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
-        return max(
-            BinomialTest(k).eps_lower(tally, delta=delta, significance=share * significance) for k, share in self.events
-        )
+        return max(bound for bound, *_ in self._bounds(tally, delta, significance))
+
+    def _bounds(self, tally: Tally, delta: float, significance: float) -> list[tuple[float, int, float]]:
+        """Bound, levels and share of every event."""
+        return [
+            (BinomialTest(k).eps_lower(tally, delta=delta, significance=share * significance), k, share)
+            for k, share in self.events
+        ]

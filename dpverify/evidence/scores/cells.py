@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.evidence.scores.score import FloatArray, log_odds
+from dpverify.evidence.scores.score import FloatArray, log_odds, log_odds_variance
 
 WIDE, OUTLIERS = 3.0, 0.05  # outputs that are unlike the others: prior standard deviation and share of them
 NORMAL_SCALES, FLAT_SCALES = np.geomspace(0.03, 10.0, 40), np.geomspace(0.03, 10.0, 120)
@@ -36,7 +36,7 @@ class Cells:
         """From how often each dataset produced each output, shape (cells,) each."""
         # the coin is fair: unequal arm sizes in this sample are luck, not evidence
         luck = np.log((first.sum() + 1) / (second.sum() + 1))
-        belief = Belief.of(log_odds(first, second) - luck, 1 / (first + 0.5) + 1 / (second + 0.5))
+        belief = Belief.of(log_odds(first, second) - luck, log_odds_variance(first, second))
         return cls((first + second).astype(np.int64), belief.mean, belief)
 
     @cached_property
@@ -86,7 +86,7 @@ class Belief:
             s = SCALES[place]
             if place < len(NORMAL_SCALES):
                 odd = self._odd / (self._odd + self._normal(s))
-                usual = (1 - odd) * s**2 / (s**2 + self.variances) * self.estimates
+                usual = (1 - odd) * self._keep(s) * self.estimates
             else:
                 flat = self._flat(s)
                 odd = self._odd / (self._odd + flat.sum(axis=0))
@@ -105,7 +105,8 @@ class Belief:
                 usual = self._around(s, rng)
                 odd = u < self._odd / (self._odd + self._normal(s))
             else:
-                shares = np.cumsum(self._flat(s) / (self._odd + self._flat(s).sum(axis=0)), axis=0)
+                flat = self._flat(s)
+                shares = np.cumsum(flat / (self._odd + flat.sum(axis=0)), axis=0)
                 noise = np.sqrt(self._keep(ALIKE * s) * self.variances) * rng.standard_normal(len(u))
                 up, down = self._about(s) + noise, self._about(-s) + noise
                 usual, odd = np.where(u < shares[0], up, np.where(u < shares[1], down, 0.0)), u >= shares[2]
@@ -128,7 +129,7 @@ class Belief:
     def _likely(self) -> npt.NDArray[np.intp]:
         return np.nonzero(self.weights > 1e-6)[0]
 
-    @property
+    @cached_property
     def _odd(self) -> FloatArray:
         return OUTLIERS * _density(self.estimates, WIDE**2 + self.variances)
 

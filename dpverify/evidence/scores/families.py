@@ -16,7 +16,7 @@ from dpverify.evidence.scores.atoms import AtomFamily
 from dpverify.evidence.scores.bits import BitFamily
 from dpverify.evidence.scores.cells import Cells
 from dpverify.evidence.scores.folds import cross_fit, Trained
-from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily
+from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily, TrainedHistogram
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
 from dpverify.evidence.scores.radial import RadialFamily
@@ -46,8 +46,7 @@ class Trust(Enum):
     """What the size of a score means."""
 
     KNOWN = "known"  # said to be the log-likelihood ratio: not learned, only its sign may be mistaken
-    LEARNED = "learned"  # an estimate of it, more decided than it should be
-    CELLS = "cells"  # posterior means of it: the posterior of every output says how often its guesses are right
+    LEARNED = "learned"  # an estimate of it, more decided than it should be but for posterior means
     COUNTED = "counted"  # odds from a few counts: only those counts say how often its guesses are right
 
 
@@ -58,7 +57,7 @@ class Fitted:
     `scale` holds the frozen score's own values on the same trials: a score fitted on all of them is more
     decided than its cross-fits, so cuts are carried over as shares of trials, not as numbers. None where
     the score fits its own trials too closely for that. `rivals` are further scores to choose events from. `cells` is
-    what is known of a histogram's outputs; its events are chosen from that and from `scale`.
+    the posterior of a histogram's outputs; its events are chosen from that and from `scale`.
     """
 
     score: Score
@@ -80,9 +79,8 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
         return Fitted(score, exact, exact, trust=Trust.KNOWN)
     family, trained = _chosen(kind, trials)
-    if isinstance(family, HistogramFamily):
-        counted, cells = family.believe(trials)
-        return Fitted(counted, trained.values, counted(trials.outcomes), trust=Trust.CELLS, cells=cells)
+    if isinstance(trained, TrainedHistogram):
+        return Fitted(trained.score, trained.values, trained.own, cells=trained.cells)
     return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trained, trials))
 
 
@@ -107,7 +105,7 @@ def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
 
 
 def _trained(family: Family, trials: SelectionTrials) -> Trained:
-    if isinstance(family, LogisticFamily):
+    if isinstance(family, LogisticFamily | HistogramFamily):
         return family.train(trials)
     score = family.fit(trials)
     own = None if isinstance(family, BoostedFamily) else score(trials.outcomes)

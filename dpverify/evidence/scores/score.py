@@ -43,6 +43,11 @@ def log_odds(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
     return np.log((np.asarray(first, float) + 0.5) / (np.asarray(second, float) + 0.5))
 
 
+def log_odds_variance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """About the variance of `log_odds` for independent counts: 1/(a + 1/2) + 1/(b + 1/2)."""
+    return np.asarray(1 / (first + 0.5) + 1 / (second + 0.5))
+
+
 @dataclass(frozen=True, eq=False)
 class SymbolTable:
     """Scores of outcomes that are not numbers: {symbol: log odds}; a symbol never seen before scores 0."""
