@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from dpverify.evidence.scores.families import fit_score, Fitted, log_loss
+from dpverify.evidence.scores.families import fit_score, Fitted, information, WEAK
 from dpverify.trials.collect import Experiment, select, SelectionTrials
 
 
@@ -43,7 +41,6 @@ def _most_selection(experiment: Experiment) -> int:
     return max(64, MOST_SELECTION_ITEMS // max(1, experiment.form.items))
 
 
-WEAK = 30.0  # nats that held-out values of a score say about which dataset it was: below, more trials learn
 WEAK_SHARE, WEAK_WIDE_SHARE = 0.25, 0.4  # of all trials; for outputs of more than WIDE coordinates
 MOST_WEAK_SELECTION = 150_000  # more learn for too long
 WORTHWHILE = 1.5  # times the first selection trials, at least, for learning a second time
@@ -65,12 +62,7 @@ def learn(
     fitted = fit_score(score, experiment.target, experiment.pair, probe)
     share = WEAK_WIDE_SHARE if experiment.form.items > WIDE else WEAK_SHARE
     more = min(int(share * trials), MOST_WEAK_SELECTION, _most_selection(experiment))
-    if exact or more < WORTHWHILE * budget.selection or _information(fitted, probe) >= WEAK:
+    if exact or more < WORTHWHILE * budget.selection or information(fitted.values, probe.first) >= WEAK:
         return budget, probe, fitted
     probe = select(experiment, more, jobs=jobs, backend=backend)
     return Budget(more, trials - more), probe, fit_score(score, experiment.target, experiment.pair, probe)
-
-
-def _information(fitted: Fitted, probe: SelectionTrials) -> float:
-    """log 2 less the held-out loss, in nats over all selection trials."""
-    return float((np.log(2) - log_loss(fitted.values, probe.first)).sum())

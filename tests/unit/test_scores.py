@@ -13,6 +13,7 @@ from dpverify.evidence.scores.folds import cross_fit
 from dpverify.evidence.scores.histogram import HistogramFamily, row_keys
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.likelihood import LikelihoodFamily
+from dpverify.evidence.scores.radial import RadialFamily
 from dpverify.evidence.scores.score import symbols
 from dpverify.trials.collect import Experiment, select, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
@@ -191,6 +192,39 @@ def few_values(data, *, rng, size):
 def test_values_that_are_seen_often_are_counted_and_nothing_else_is_tried(trials, counted):
     seen = trials_of(few_values, trials)
     assert ([type(each) for each in families._candidates("auto", seen)] == [HistogramFamily]) == counted
+
+
+def rarely_wide(data, *, rng, size):
+    """Normal noise in both; the second dataset's is a little wider, which no straight line sees."""
+    return rng.normal(0.0, 1.0 + 0.15 * data, size)
+
+
+def test_families_are_compared_on_all_trials_where_a_sample_says_little(monkeypatch):
+    seen = trials_of(rarely_wide, 20_000)
+    monkeypatch.setattr(families, "COMPARED", 300)
+    monkeypatch.setattr(families, "COMPARED_NUMBERS", 300)
+    chosen = fit_score("auto", as_target(rarely_wide), Pair(0, 1), seen)
+    assert chosen.score.name == "piecewise logistic"
+    assert families.information(chosen.values, seen.first) > families.WEAK
+    monkeypatch.setattr(families, "WEAK", -np.inf)  # without a second look the simplest wins, and knows nothing
+    blind = fit_score("auto", as_target(rarely_wide), Pair(0, 1), seen)
+    assert families.information(blind.values, seen.first) < 1.0
+
+
+def test_distances_are_no_candidate_where_outputs_are_not_numbers():
+    def holes(data, *, rng, size):
+        found = rng.normal(data, 1.0, (size, 3))
+        found[rng.random(size) < 0.9, 0] = np.nan
+        return found
+
+    def whole(data, *, rng, size):
+        return rng.normal(data, 1.0, (size, 3))
+
+    def radial(function):
+        return any(isinstance(each, RadialFamily) for each in families._candidates("auto", trials_of(function)))
+
+    assert radial(whole)
+    assert not radial(holes)
 
 
 def test_scores_that_do_not_exist_are_refused():

@@ -27,6 +27,8 @@ from dpverify.trials.target import ExactTarget, Target
 SCORES = ("auto", "exact", "histogram", "classifier", "bits")
 COMPARED = 30_000  # selection trials on which families are compared, at least where there are so many
 COMPARED_NUMBERS = 600_000  # and as many as give these coordinates in all
+WEAK = 30.0  # nats that held-out values of a score say about which dataset it was: below, more trials have to learn
+CLEARLY_WORSE = 2.0  # standard errors
 DISCRETE = 0.1  # at most this many distinct outputs per trial: counting them is worth a try
 FEWEST = 10  # selection trials below which nothing is learned
 COUNTABLE = 8  # at most so many distinct outputs: nothing beats counting them
@@ -34,6 +36,7 @@ OFTEN = 1000  # times that each was seen, on average: then nothing beats countin
 MANY_COORDINATES = 48  # beyond, what they share is a candidate of its own
 EACH = 100  # selection trials for each coordinate, below which it may have to share its weights
 QUADRATIC_COORDINATES = 12  # beyond, products of coordinates are too many
+READABLE = 0.5  # share of outputs without NaN or infinity: fewer, and a distance says nothing about most
 RADIAL_COORDINATES = 64  # beyond, two centres are too far off for the distance to tell
 BOOSTED_TRIALS = 1000  # from here on trees have something to say that the linear scores do not
 TAIL_TRIALS = 5000  # from here on a far tail may be learned
@@ -85,7 +88,10 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
 
 
 def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
-    """The family that held-out log loss recommends, trained; trees are built on the best of the additive scores."""
+    """The family that held-out log loss recommends, trained; trees are built on the best of the additive scores.
+
+    Families are compared on a sample, and where that says little about any of them, those that are left on all trials.
+    """
     candidates = _candidates(kind, trials)
     if len(candidates) == 1:
         return candidates[0], _trained(candidates[0], trials)
@@ -99,9 +105,19 @@ def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
         boosted, after = BoostedFamily(base=base), linear[-1] + 1
         candidates.insert(after, boosted)
         found.insert(after, _trained(boosted, compared))
+    if compared is not trials and max(information(each.values, compared.first) for each in found) < WEAK:
+        candidates = _not_clearly_worse(candidates, found, compared)
+        compared, found = trials, [_trained(family, trials) for family in candidates]
     best = _simplest_near_best(candidates, [each.values for each in found], compared)
     family = candidates[best]
     return family, found[best] if compared is trials else _trained(family, trials)
+
+
+def _not_clearly_worse(candidates: list[Family], found: list[Trained], trials: SelectionTrials) -> list[Family]:
+    losses = [log_loss(each.values, trials.first) for each in found]
+    least = min(losses, key=np.mean)
+    pairs = zip(candidates, losses, strict=True)
+    return [family for family, loss in pairs if not _better(loss - least, CLEARLY_WORSE)]
 
 
 def _trained(family: Family, trials: SelectionTrials) -> Trained:
@@ -156,6 +172,11 @@ def _sample(trials: SelectionTrials) -> SelectionTrials:
     return SelectionTrials(trials.outcomes.take(rows), trials.first[rows])
 
 
+def information(scores: FloatArray, first: Any) -> float:
+    """log 2 less the loss, in nats over all trials."""
+    return float((np.log(2) - log_loss(scores, first)).sum())
+
+
 def log_loss(scores: FloatArray, first: Any) -> FloatArray:
     """-log of the probability that the score gave to the truth, per trial."""
     return np.logaddexp(0.0, np.where(first, -scores, scores))
@@ -183,7 +204,8 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
     if coordinates > MANY_COORDINATES or 1 < coordinates * EACH > len(trials):
         learned.insert(0, LogisticFamily(name="shared logistic", shared_only=True))
         learned.insert(1, LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
-    if 1 < coordinates <= RADIAL_COORDINATES and share > DISCRETE and values.dtype.kind == "f":
+    distances = values.dtype.kind == "f" and trials.outcomes.finite.mean() >= READABLE
+    if 1 < coordinates <= RADIAL_COORDINATES and share > DISCRETE and distances:
         learned.append(RadialFamily())
     if coordinates > 1:
         learned.append(LogisticFamily(name="logistic of increments", increments=True))
