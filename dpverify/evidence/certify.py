@@ -12,6 +12,7 @@ from dpverify.evidence.bounds.curve import CurveTest
 from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.shared import SharedTest
 from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.gains import is_curve
 from dpverify.evidence.tally import Tally
@@ -22,8 +23,9 @@ class LowerBound:
     """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; each at the significance.
 
     p_value is that of the claim itself. e_value has mean at most 1 under the claim; sequential runs only.
-    The significance is shared by `events` events. The witness is that of the attack's first `levels` levels, None for
-    its event; right and wrong are its guesses, and all guesses in sequential runs.
+    The significance is shared by `events` events. The witness is that of the attack's first `levels` levels, those that
+    the test pools or the one of several events that decided (None: of the attack's event); right and wrong are its
+    guesses, and all guesses in sequential runs.
     """
 
     eps_lower: float
@@ -62,8 +64,10 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
         p_value = test.p_value(tally, eps=claim.eps, delta=claim.delta)
         name, detectable = test.name, math.inf
         if isinstance(test, SharedTest):
-            levels = test.deciding(tally, significance=significance)
-            event, events = tally.pooled(levels), len(test.events)
+            levels, events = test.deciding(tally, significance=significance), len(test.events)
+        elif isinstance(test, BinomialTest | ThresholdTest | UnconditionalTest) and test.levels is not None:
+            levels = test.levels
+        event = tally.pooled(levels)
         if fraction > 0:
             detectable = power.detectable_eps(
                 test,
@@ -79,16 +83,18 @@ def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: floa
     return LowerBound(eps_lower, number_lower, detectable, name, right, wrong, p_value, levels=levels, events=events)
 
 
-def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:
+def course(
+    tallies: list[Tally], attack: Attack, claim: Claim, significance: float, levels: int | None
+) -> list[tuple[int, float]]:
     """(trials, eps_lower) after each prefix of the certifying trials: for plots; one look is the certificate.
 
-    Drawn with the plain test of the event, or of all that may share the significance, which can be a little below the
-    certificate's own test.
+    Drawn with the plain test of the first `levels` levels, those of the certificate, or of all events that may share
+    the significance, which can be a little below the certificate's own test.
     """
-    test: BoundTest = BinomialTest(attack.event)
+    test: BoundTest = BinomialTest(levels)
     if is_curve(claim) or claim.delta > 0:
-        test = ThresholdTest(attack.event)
-    elif attack.insurance:
+        test = ThresholdTest(levels)
+    elif len(attack.insurance) > 1:
         test = SharedTest(attack.insurance)
     return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
 
