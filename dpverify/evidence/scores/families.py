@@ -81,20 +81,23 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
         score = LikelihoodFamily(target, pair).fit(trials)
         exact = score(trials.outcomes)  # not learned from these trials: nothing to cross-fit
         return Fitted(score, exact, exact, trust=Trust.KNOWN)
-    family, trained = _chosen(kind, trials)
+    family, known = _chosen(kind, trials)
+    trained = known[family]
     if isinstance(trained, TrainedHistogram):
         return Fitted(trained.score, trained.values, trained.own, cells=trained.cells)
-    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, trained, trials))
+    return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, known, trials))
 
 
-def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
-    """The family that held-out log loss recommends, trained; trees are built on the best of the additive scores.
+def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, dict[Family, Trained]]:
+    """The family that held-out log loss recommends, and what was trained on all trials, that family among it.
+
+    Trees are built on the best of the additive scores.
 
     Families are compared on a sample, and where that says little about any of them, those that are left on all trials.
     """
     candidates = _candidates(kind, trials)
     if len(candidates) == 1:
-        return candidates[0], _trained(candidates[0], trials)
+        return candidates[0], {candidates[0]: _trained(candidates[0], trials)}
     compared = _sample(trials)
     found = [_trained(family, compared) for family in candidates]
     linear = [place for place, family in enumerate(candidates) if isinstance(family, LogisticFamily)]
@@ -110,7 +113,9 @@ def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, Trained]:
         compared, found = trials, [_trained(family, trials) for family in candidates]
     best = _simplest_near_best(candidates, [each.values for each in found], compared)
     family = candidates[best]
-    return family, found[best] if compared is trials else _trained(family, trials)
+    return family, dict(zip(candidates, found, strict=True)) if compared is trials else {
+        family: _trained(family, trials)
+    }
 
 
 def _not_clearly_worse(candidates: list[Family], found: list[Trained], trials: SelectionTrials) -> list[Family]:
@@ -128,14 +133,15 @@ def _trained(family: Family, trials: SelectionTrials) -> Trained:
     return Trained(score, cross_fit(family, trials), own)
 
 
-def _apart(kind: str, chosen: Family, trained: Trained, trials: SelectionTrials) -> tuple[Fitted, ...]:
+def _apart(kind: str, chosen: Family, known: dict[Family, Trained], trials: SelectionTrials) -> tuple[Fitted, ...]:
     """Scores that compete by their promise: log loss sees neither rare values nor far tails."""
     if kind not in ("auto", "classifier"):
         return ()
-    rivals = []
+    trained, rivals = known[chosen], []
     if len(trials) >= TAIL_TRIALS and not (isinstance(chosen, LogisticFamily) and chosen.bends):
         increments = isinstance(chosen, LogisticFamily) and chosen.increments
-        tails = LogisticFamily(name="piecewise logistic", bends=True, increments=increments).train(trials)
+        bent = LogisticFamily(name="piecewise logistic", bends=True, increments=increments)
+        tails = known[bent] if bent in known else _trained(bent, trials)
         if _better_in_the_tail(tails.values, trained.values, trials):
             rivals.append(Fitted(tails.score, tails.values, tails.own))
     if kind == "auto" and distinct_fraction(trials.outcomes) > DISCRETE:
