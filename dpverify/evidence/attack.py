@@ -77,10 +77,9 @@ class Attack:
         """True where the rule guesses only one dataset."""
         return self.side in (Side.FIRST, Side.SECOND)
 
-    @property
-    def event_fraction(self) -> float:
-        """Predicted share of trials in which the event's rule guesses."""
-        return self.expected.pooled(self.event).guesses / self.expected.trials
+    def guess_fraction(self, levels: int | None = None) -> float:
+        """Predicted share of trials with a guess on the first `levels` levels; None for the event's."""
+        return self.expected.pooled(levels or self.event).guesses / self.expected.trials
 
     def witness(self, levels: int | None = None) -> str:
         """The event of the first `levels` levels in words; None for the event that was chosen first."""

@@ -42,45 +42,69 @@ class LowerBound:
 
 def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
-    event, fraction = tally.pooled(attack.event), attack.event_fraction
-    levels, events = attack.event, 1
-    if is_curve(claim):
-        curve = CurveTest(
-            claim,
-            abstains=attack.side is not Side.ALWAYS,
-            nuisance_level=significance / 50,
-            order_level=significance,
+    bound = _on_the_curve if is_curve(claim) else _on_events
+    return bound(attack, tally, claim, significance, wanted_power)
+
+
+def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
+    """One event against all (eps, delta) of the claim's curve."""
+    event = tally.pooled(attack.event)
+    test = CurveTest(
+        claim, abstains=attack.side is not Side.ALWAYS, nuisance_level=significance / 50, order_level=significance
+    )
+    number = curve_power.detectable_number(
+        claim,
+        trials=tally.trials,
+        guess_fraction=attack.guess_fraction(),
+        significance=significance,
+        power=wanted_power,
+    )
+    return LowerBound(
+        eps_lower=test.eps_lower(event, delta=claim.delta, significance=significance),
+        number_lower=test.number_lower(event, significance=significance),
+        detectable_eps=claim.with_number(number).eps if number < math.inf else math.inf,
+        test=test.name,
+        right=int(event.right[0]),
+        wrong=int(event.wrong[0]),
+        p_value=test.claim_p_value(event),
+        levels=attack.event,
+    )
+
+
+def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
+    """One event, or several that share the significance, against the claimed eps at its delta."""
+    test = _test(attack, claim, significance)
+    planned, share, events = attack.event, 1.0, 1
+    if isinstance(test, BinomialTest | ThresholdTest | UnconditionalTest) and test.levels is not None:
+        planned = test.levels
+    deciding = planned
+    if isinstance(test, SharedTest):
+        deciding = test.deciding(tally, significance=significance)
+        share, events = test.share(planned), len(test.events)
+    fraction, detectable = attack.guess_fraction(planned), math.inf
+    if fraction > 0:
+        detectable = power.detectable_eps(
+            test,
+            trials=tally.trials,
+            guess_fraction=fraction,
+            claim_eps=claim.eps,
+            delta=claim.delta,
+            significance=significance * share,
+            power=wanted_power,
+            one_sided=tally.one_sided,
         )
-        eps_lower = curve.eps_lower(event, delta=claim.delta, significance=significance)
-        number_lower, name = curve.number_lower(event, significance=significance), curve.name
-        p_value = curve.claim_p_value(event)
-        number = curve_power.detectable_number(
-            claim, trials=tally.trials, guess_fraction=fraction, significance=significance, power=wanted_power
-        )
-        detectable = claim.with_number(number).eps if number < math.inf else math.inf
-    else:
-        test = _test(attack, claim, significance)
-        eps_lower = number_lower = test.eps_lower(tally, delta=claim.delta, significance=significance)
-        p_value = test.p_value(tally, eps=claim.eps, delta=claim.delta)
-        name, detectable = test.name, math.inf
-        if isinstance(test, SharedTest):
-            levels, events = test.deciding(tally, significance=significance), len(test.events)
-        elif isinstance(test, BinomialTest | ThresholdTest | UnconditionalTest) and test.levels is not None:
-            levels = test.levels
-        event = tally.pooled(levels)
-        if fraction > 0:
-            detectable = power.detectable_eps(
-                test,
-                trials=tally.trials,
-                guess_fraction=fraction,
-                claim_eps=claim.eps,
-                delta=claim.delta,
-                significance=significance * (test.share(attack.event) if isinstance(test, SharedTest) else 1.0),
-                power=wanted_power,
-                one_sided=tally.one_sided,
-            )
-    right, wrong = int(event.right[0]), int(event.wrong[0])
-    return LowerBound(eps_lower, number_lower, detectable, name, right, wrong, p_value, levels=levels, events=events)
+    event, lower = tally.pooled(deciding), test.eps_lower(tally, delta=claim.delta, significance=significance)
+    return LowerBound(
+        eps_lower=lower,
+        number_lower=lower,
+        detectable_eps=detectable,
+        test=test.name,
+        right=int(event.right[0]),
+        wrong=int(event.wrong[0]),
+        p_value=test.p_value(tally, eps=claim.eps, delta=claim.delta),
+        levels=deciding,
+        events=events,
+    )
 
 
 def course(

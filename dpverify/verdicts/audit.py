@@ -90,14 +90,14 @@ def audit(
         attack = choose(fitted, probe.first, budget.estimation, aim)
         store = _store(checkpoint, experiment, attack)
         tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress, store)
-        bound = certify_bound(attack, tallies[-1], claim, significance, POWER)
+        certified = certify_bound(attack, tallies[-1], claim, significance, POWER)
         finding = Finding(
-            bound=bound,
+            bound=certified,
             attack=attack,
             trials=trials,
             selection=budget.selection,
             curve=_curve(tallies[-1]),
-            course=tuple(course(tallies, attack, claim, significance, bound.levels)),
+            course=tuple(course(tallies, attack, claim, significance, certified.levels)),
         )
     bound = finding.bound
     account = _account(claim, ledger if ledger is not None else getattr(target, "ledger", None))

@@ -85,14 +85,14 @@ def test_atoms_are_kept_whole_and_cuts_stay_away_from_rounding():
 
 def test_more_trials_afford_a_rarer_event():
     scores, first = laplace_ratios(generator(), 20_000, eps=1.0)
-    fractions = [chosen(scores, first, PureDP(1.0), trials=n).event_fraction for n in (300, 10**7)]
+    fractions = [chosen(scores, first, PureDP(1.0), trials=n).guess_fraction() for n in (300, 10**7)]
     assert fractions[0] > fractions[1]
 
 
 def test_a_score_that_says_nothing_guesses_nothing():
     attack = chosen(np.zeros(100), np.arange(100) % 2 == 0, PureDP(1.0))
     assert attack.tally(Outcomes(np.zeros(10)), Outcomes(np.zeros(10))).guesses == 0
-    assert attack.event_fraction == 0
+    assert attack.guess_fraction() == 0
 
 
 def test_infinite_scores_are_the_most_confident_ones():
@@ -101,7 +101,7 @@ def test_infinite_scores_are_the_most_confident_ones():
     scores = np.where(first & (rng.random(20_000) < 0.01), np.inf, 0.01 * rng.standard_normal(20_000))
     attack = chosen(scores, first, PureDP(1.0))
     assert attack.cuts[attack.event - 1] > 1
-    assert 0.003 < attack.event_fraction < 0.008
+    assert 0.003 < attack.guess_fraction() < 0.008
     tally = attack.tally(Outcomes(np.array([np.inf, 0.0])), Outcomes(np.array([0.0])))
     assert (tally.right.sum(), tally.wrong.sum()) == (1, 0)
 
@@ -164,7 +164,7 @@ def test_the_lowest_cap_believes_the_sign_and_keeps_the_information():
     aim = aim_for(PureDP(0.1), 0.05)
     cut, everywhere = (
         aim.gain(*(np.array([share * guesses]) for share in (0.55, 0.45)), 10_000, Side.BOTH)
-        for guesses in (10_000 * learned(scores, first, PureDP(0.1), trials=10_000).event_fraction, 10_000)
+        for guesses in (10_000 * learned(scores, first, PureDP(0.1), trials=10_000).guess_fraction(), 10_000)
     )
     assert cut > 0.95 * everywhere  # a cut only loses trials: it may not lose much
 
@@ -181,7 +181,7 @@ def test_guesses_near_the_zero_of_a_flat_ratio_are_abstained_from(eps):
         scores, first = laplace_ratios(generator(20 + seed), 40_000, eps)
         aim = aim_for(PureDP(eps), 0.05)
         attack = learned(scores, first, PureDP(eps), trials=200_000)
-        fraction = attack.event_fraction
+        fraction = attack.guess_fraction()
         ends = np.unique(np.append(np.linspace(0.2, 1.0, 81), fraction))
         stretch = 1 - np.exp(-eps / 2)
         # share x of the most confident guesses: log odds eps, and in the stretch a ramp down to 0
@@ -200,7 +200,7 @@ def test_small_samples_hope_for_tails_where_a_claim_or_a_vector_allows_them():
     first = rng.random(400) < 0.5
     scores = 0.5 * rng.standard_normal(400) + np.where(first, 0.125, -0.125)  # a ratio of standard deviation 1/2
     pure, vector, approximate = (
-        learned(scores, first, claim, coordinates=items).event_fraction
+        learned(scores, first, claim, coordinates=items).guess_fraction()
         for claim, items in ((PureDP(1.0), 1), (PureDP(1.0), 24), (ApproxDP(1.0, 1e-5), 1))
     )
     assert pure > 1.3 * max(vector, approximate)

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpverify import PureDP
 from dpverify.base.errors import ParameterError
-from dpverify.evidence.attack import Attack, Side
 from dpverify.evidence.bounds import BinomialTest, SharedTest
-from dpverify.evidence.certify import certify_bound
-from dpverify.evidence.power import detectable_eps
 from dpverify.evidence.tally import Tally
 
 ALPHA = 0.05
@@ -61,28 +57,3 @@ def test_shares_and_events_are_checked():
             SharedTest(events)
     with pytest.raises(ParameterError, match="delta"):
         NESTED.eps_lower(tally([3, 3], [1, 1]), delta=0.1, significance=ALPHA)
-
-
-def test_power_is_planned_with_the_share_of_the_event():
-    """What a record says it could have seen must not count on significance that was given away."""
-    seen = tally([300, 300], [200, 200], 2000)
-    attack = Attack(None, np.array([2.0, 1.0]), 2, Side.BOTH, 1, seen, insurance=((1, 0.5), (2, 0.5)))
-    found = certify_bound(attack, seen, PureDP(0.3), ALPHA, 0.95)
-    assert found.test == "shared binomial"
-    half, whole = (
-        detectable_eps(BinomialTest(), trials=2000, guess_fraction=0.5, claim_eps=0.3, delta=0.0, significance=level)
-        for level in (ALPHA / 2, ALPHA)
-    )
-    assert found.detectable_eps == half > whole
-
-
-def test_the_bound_names_its_event_and_weights_come_before_shares():
-    predicted, seen = tally([3000, 3000], [2000, 2000], 20_000), tally([300, 4000], [200, 2000], 20_000)
-    attack = Attack(None, np.array([2.0, 1.0]), 1, Side.BOTH, 1, predicted, insurance=((1, 0.5), (2, 0.5)))
-    found = certify_bound(attack, seen, PureDP(0.3), ALPHA, 0.95)
-    assert (found.test, found.levels, found.events) == ("shared binomial", 2, 2)
-    assert (found.right, found.wrong) == (4300, 2200)
-    uneven = tally([16, 44, 58], [1, 3, 12], 1000)
-    attack = Attack(None, np.array([3.0, 2.0, 1.0]), 1, Side.BOTH, 1, uneven, insurance=((1, 0.5), (2, 0.5)))
-    found = certify_bound(attack, uneven, PureDP(0.3), ALPHA, 0.95)
-    assert (found.test, found.events) == ("weighted", 1)
