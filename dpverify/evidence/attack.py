@@ -32,7 +32,8 @@ class Attack:
 
     `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is what lies beyond
     the first `event` levels together; the further levels are counted for tests that weigh levels and for plots.
-    Where `insurance` says more than one (levels, share), those events share the significance.
+    Where `insurance` says more than one (levels, share), those events share the significance. `regret` is the share of
+    the best event's bound that the chosen one is expected to lose, as far as the selection trials leave it open.
     """
 
     score: Score
@@ -43,6 +44,7 @@ class Attack:
     expected: Tally  # predicted tally of the certifying trials
     scenarios: tuple[tuple[float, Tally], ...] = ()  # the same under single posterior curves, with their weights
     insurance: tuple[tuple[int, float], ...] = ()
+    regret: float = 0.0
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:
         """Right and wrong guesses in a block of trials of the first and of the second dataset, by level."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dpverify.evidence.attack import Attack, bounded, different, Side
 from dpverify.evidence.gains import Aim
-from dpverify.evidence.insurance import insured
+from dpverify.evidence.insurance import bounds_of_parts, regret, shared
 from dpverify.evidence.scores.families import Fitted, Trust
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.shown import Shown
@@ -82,12 +82,14 @@ def _best_event(shown: Shown, trials: int, aim: Aim, side: Side) -> tuple[float,
     shares = weights[likely] / weights[likely].sum()
     scenarios = tuple((float(w), tally(mean_right[k, kept])) for w, k in zip(shares, likely, strict=True))
     promise = float(weights @ gains[:, pick])
-    insurance: tuple[tuple[int, float], ...] = ()
+    attack = Attack(shown.score, cuts, event, side, shown.orientation, expected, scenarios)
     if aim.insures and shown.insurable:
         beliefs = shown.beliefs(side, ends[kept], mean_right[:, kept], weights) * trials / total
-        parts = insured(beliefs, guesses[kept], trials, side, aim, event - 1)
+        promised = bounds_of_parts(beliefs, guesses[kept], trials, side, aim)
+        parts = shared(promised, event - 1, least_regret=aim.least_regret)
         insurance = tuple((level + 1, float(share)) for level, share in enumerate(parts) if share > 0)
-    return promise, Attack(shown.score, cuts, event, side, shown.orientation, expected, scenarios, insurance)
+        attack = replace(attack, insurance=insurance, regret=regret(promised, event - 1))
+    return promise, attack
 
 
 def _whole(right: FloatArray, wrong: FloatArray, trials: int, one_sided: bool) -> Tally:

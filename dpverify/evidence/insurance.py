@@ -15,28 +15,41 @@ PARTS = 10  # the significance is shared in tenths
 WORTH_IT = 0.03  # relative gain in the mean of the largest bound
 
 
-def insured(right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim: Aim, main: int) -> FloatArray:
-    """Shares of the significance, shape (events,): all for `main`, unless more is promised with some for others.
+def bounds_of_parts(right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim: Aim) -> FloatArray:
+    """What every event would certify with so many tenths of the significance, shape (beliefs, events, PARTS + 1).
 
     right     expected right guesses under equally likely beliefs, shape (beliefs, events); events are nested, the
               smallest first
     guesses   right and wrong ones, shape (events,)
-    Tenths are moved from `main` to others one by one, each to where the mean of the largest bound gains most; for
-    least regret bounds count as shares of the best one under the same belief.
     """
     counts = _noisy(right, guesses)
     bounds = np.zeros((*counts.shape, PARTS + 1))
     for part in range(1, PARTS + 1):
         bounds[..., part] = aim.bound(counts, guesses - counts, trials, side, aim.significance * part / PARTS)
-    events = np.arange(len(guesses))
-    most = bounds[..., PARTS].max(axis=1)
-    if aim.least_regret and (most > 0).any():
-        bounds = bounds[most > 0] / most[most > 0, None, None]
+    return bounds
+
+
+def regret(bounds: FloatArray, main: int) -> float:
+    """Mean share of what the best event would certify that `main` does not, over beliefs where one certifies."""
+    relative = _of_the_best(bounds)
+    return 1 - float(relative[:, main, PARTS].mean()) if len(relative) else 0.0
+
+
+def shared(bounds: FloatArray, main: int, *, least_regret: bool) -> FloatArray:
+    """Shares of the significance, shape (events,): all for `main`, unless more is promised with some for others.
+
+    Tenths are moved from `main` to others one by one, each to where the mean of the largest bound gains most; for
+    least regret bounds count as shares of the best one under the same belief.
+    """
+    events = np.arange(bounds.shape[1])
+    relative = _of_the_best(bounds)
+    if least_regret and len(relative):
+        bounds = relative
 
     def worth(parts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
         return float(bounds[:, events, parts].max(axis=1).mean())
 
-    parts = np.zeros(len(guesses), np.int64)
+    parts = np.zeros(len(events), np.int64)
     parts[main] = PARTS
     best, reached = parts, (1 + WORTH_IT) * worth(parts)
     for _ in range(PARTS - 1):
@@ -47,6 +60,12 @@ def insured(right: FloatArray, guesses: FloatArray, trials: int, side: Side, aim
         if worth(parts) > reached:
             best, reached = parts, worth(parts)
     return best / PARTS
+
+
+def _of_the_best(bounds: FloatArray) -> FloatArray:
+    """Bounds as shares of the best event's, under beliefs where that certifies something."""
+    most = bounds[..., PARTS].max(axis=1)
+    return np.asarray(bounds[most > 0] / most[most > 0, None, None])
 
 
 def _noisy(right: FloatArray, guesses: FloatArray) -> FloatArray:

@@ -1,9 +1,12 @@
-"""How many trials choose, how many certify, and what is learned from those that choose."""
+"""How many trials choose, how many certify, and the attack that is learned from those that choose."""
 
 from dataclasses import dataclass
 
-from dpverify.evidence.scores.families import fit_score, Fitted, information, WEAK
-from dpverify.trials.collect import Experiment, select, SelectionTrials
+from dpverify.evidence.attack import Attack
+from dpverify.evidence.events import choose
+from dpverify.evidence.gains import Aim
+from dpverify.evidence.scores.families import fit_score, information, WEAK
+from dpverify.trials.collect import Experiment, select
 
 
 @dataclass(frozen=True)
@@ -41,28 +44,39 @@ def _most_selection(experiment: Experiment) -> int:
     return max(64, MOST_SELECTION_ITEMS // max(1, experiment.form.items))
 
 
-WEAK_SHARE, WEAK_WIDE_SHARE = 0.25, 0.4  # of all trials; for outputs of more than WIDE coordinates
-MOST_WEAK_SELECTION = 150_000  # more learn for too long
+MORE = 0.4  # of all trials learn where the first ones leave too much open
+UNCERTAIN = 0.25  # regret of the event above which that is so
+MOST_MORE = 150_000  # more learn for too long
 WORTHWHILE = 1.5  # times the first selection trials, at least, for learning a second time
 
 
 def learn(
-    experiment: Experiment, trials: int, score: str, *, exact: bool, jobs: int = 1, backend: str = "loky"
-) -> tuple[Budget, SelectionTrials, Fitted]:
-    """How `trials` are split, the selection trials, and the score that they recommend.
+    experiment: Experiment,
+    trials: int,
+    aim: Aim,
+    score: str = "auto",
+    *,
+    exact: bool = False,
+    jobs: int = 1,
+    backend: str = "loky",
+) -> tuple[Budget, Attack]:
+    """How `trials` are split, and the attack that the selection trials recommend for the certifying ones.
 
-    Where the first selection trials say little more of them are drawn, with which nothing was certified yet.
-
-    A weak violation is lost by learning it badly, not by certifying with a quarter less (n = 1e5, share 0.1 and
-    0.25: binomial noise, delta = 1e-5, certifies 0.082 and 0.098; 0.25 and 0.4: sparse vector 4 0.029 and 0.064,
-    sparse vector 6 0.19 and 0.21, but Gaussian noise at n = 1e4 0.439 and 0.415).
+    More selection trials are drawn, with which nothing was certified yet, where the first ones say little about the
+    score of many coordinates, or leave open which event is best: a violation in a tail is lost by not finding it, not
+    by certifying with a third less; one that shows a little everywhere is certified with as many trials as possible.
     """
     budget = split(trials, experiment, exact=exact)
-    probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
-    fitted = fit_score(score, experiment.target, experiment.pair, probe)
-    share = WEAK_WIDE_SHARE if experiment.form.items > WIDE else WEAK_SHARE
-    more = min(int(share * trials), MOST_WEAK_SELECTION, _most_selection(experiment))
-    if exact or more < WORTHWHILE * budget.selection or information(fitted.values, probe.first) >= WEAK:
-        return budget, probe, fitted
-    probe = select(experiment, more, jobs=jobs, backend=backend)
-    return Budget(more, trials - more), probe, fit_score(score, experiment.target, experiment.pair, probe)
+
+    def learned() -> tuple[float, Attack]:
+        probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
+        fitted = fit_score(score, experiment.target, experiment.pair, probe)
+        return information(fitted.values, probe.first), choose(fitted, probe.first, budget.estimation, aim)
+
+    nats, attack = learned()
+    more = min(int(MORE * trials), MOST_MORE, _most_selection(experiment))
+    unclear = attack.regret > UNCERTAIN or (experiment.form.items > WIDE and nats < WEAK)
+    if not exact and unclear and more >= WORTHWHILE * budget.selection:
+        budget = Budget(more, trials - more)
+        _, attack = learned()
+    return budget, attack

@@ -22,7 +22,6 @@ from dpverify.claims.claim import Claim, GaussianDP, ZCDP
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack
 from dpverify.evidence.certify import certify_bound, course
-from dpverify.evidence.events import choose
 from dpverify.evidence.gains import aim_for
 from dpverify.evidence.scores.families import SCORES
 from dpverify.evidence.selection import learn
@@ -85,9 +84,8 @@ def audit(
     if sequential:
         finding = wager(Request(experiment, claim, trials, significance, POWER, score, exact, jobs, backend, progress))
     else:
-        budget, probe, fitted = learn(experiment, trials, score, exact=exact, jobs=jobs, backend=backend)
         aim = aim_for(claim, significance, coordinates=experiment.form.items)
-        attack = choose(fitted, probe.first, budget.estimation, aim)
+        budget, attack = learn(experiment, trials, aim, score, exact=exact, jobs=jobs, backend=backend)
         store = _store(checkpoint, experiment, attack)
         tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress, store)
         certified = certify_bound(attack, tallies[-1], claim, significance, POWER)

@@ -12,7 +12,7 @@ from dpverify.evidence.bounds import SharedTest
 from dpverify.evidence.doubt import doubtful, TAUS
 from dpverify.evidence.events import choose
 from dpverify.evidence.gains import aim_for
-from dpverify.evidence.insurance import insured
+from dpverify.evidence.insurance import bounds_of_parts, regret, shared
 from dpverify.evidence.scores.cells import Belief, Cells
 from dpverify.evidence.scores.families import Fitted
 from dpverify.trials.outcomes import Outcomes
@@ -21,10 +21,14 @@ AIM = aim_for(PureDP(0.1), 0.05)
 GUESSES = np.array([1_000.0, 30_000.0])
 
 
-def shares(log_odds, main, least_regret=True):
-    """Of a rare and a frequent event with these log odds of a right guess, (beliefs, 2), in 10^5 trials."""
+def promised(log_odds):
+    """By a rare and a frequent event with these log odds of a right guess, (beliefs, 2), in 10^5 trials."""
     right = special.expit(np.repeat(np.array(log_odds, float), 100, axis=0)) * GUESSES
-    return insured(right, GUESSES, 100_000, Side.BOTH, replace(AIM, least_regret=least_regret), main)
+    return bounds_of_parts(right, GUESSES, 100_000, Side.BOTH, AIM)
+
+
+def shares(log_odds, main, least_regret=True):
+    return shared(promised(log_odds), main, least_regret=least_regret)
 
 
 def test_all_goes_to_the_event_that_is_best_under_every_belief():
@@ -45,6 +49,14 @@ def test_a_share_of_the_best_bound_counts_or_the_bound_itself():
     beliefs = [[0.0, 0.1]] * 49 + [[6.0, 0.1]]
     assert shares(beliefs, main=1, least_regret=False)[0] > 0
     assert shares(beliefs, main=1)[0] == 0
+
+
+def test_regret_is_what_the_best_event_would_certify_more():
+    """Log odds of 1 certify ten times as much as those of 0.1, a little less for the few guesses."""
+    assert regret(promised([[1.0, 0.1]]), main=0) == 0
+    assert regret(promised([[1.0, 0.1]]), main=1) == pytest.approx(0.9, abs=0.03)
+    assert regret(promised([[1.0, 0.1], [-1.0, 0.1]]), main=1) == pytest.approx(0.45, abs=0.03)
+    assert regret(promised([[-1.0, -1.0]]), main=1) == 0  # nothing is certified, nothing can be lost
 
 
 def test_doubt_follows_many_held_out_guesses_and_stays_where_there_are_few():
