@@ -44,10 +44,10 @@ def _most_selection(experiment: Experiment) -> int:
     return max(64, MOST_SELECTION_ITEMS // max(1, experiment.form.items))
 
 
-MORE = 0.4  # of all trials learn where the first ones leave too much open
-UNCERTAIN = 0.25  # regret of the event above which that is so
-MOST_MORE = 150_000  # more learn for too long
-WORTHWHILE = 1.5  # times the first selection trials, at least, for learning a second time
+LOOKS = (0.25, 0.4)  # shares of all trials that learn where fewer leave too much open
+UNCERTAIN = 0.2  # regret of the event above which that is so
+MOST_MORE, MOST_MORE_NUMBERS = 250_000, 1_500_000  # trials, and their coordinates in all: more learn for too long
+WORTHWHILE = 1.5  # times the selection trials before, at least, for learning once more
 
 
 def learn(
@@ -62,21 +62,26 @@ def learn(
 ) -> tuple[Budget, Attack]:
     """How `trials` are split, and the attack that the selection trials recommend for the certifying ones.
 
-    More selection trials are drawn, with which nothing was certified yet, where the first ones say little about the
+    More selection trials are drawn, with which nothing was certified yet, while those at hand say little about the
     score of many coordinates, or leave open which event is best: a violation in a tail is lost by not finding it, not
     by certifying with a third less; one that shows a little everywhere is certified with as many trials as possible.
     """
     budget = split(trials, experiment, exact=exact)
+    items = max(1, experiment.form.items)
+    most = min(MOST_MORE, MOST_MORE_NUMBERS // items, _most_selection(experiment))
 
-    def learned() -> tuple[float, Attack]:
+    def learned(budget: Budget) -> tuple[Attack, bool]:
+        """The attack, and whether it leaves too much open."""
         probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
         fitted = fit_score(score, experiment.target, experiment.pair, probe)
-        return information(fitted.values, probe.first), choose(fitted, probe.first, budget.estimation, aim)
+        attack = choose(fitted, probe.first, budget.estimation, aim)
+        obscure = items > WIDE and information(fitted.values, probe.first) < WEAK
+        return attack, obscure or attack.regret > UNCERTAIN
 
-    nats, attack = learned()
-    more = min(int(MORE * trials), MOST_MORE, _most_selection(experiment))
-    unclear = attack.regret > UNCERTAIN or (experiment.form.items > WIDE and nats < WEAK)
-    if not exact and unclear and more >= WORTHWHILE * budget.selection:
-        budget = Budget(more, trials - more)
-        _, attack = learned()
+    attack, unclear = learned(budget)
+    for share in () if exact else LOOKS:
+        more = min(int(share * trials), most)
+        if unclear and more >= WORTHWHILE * budget.selection:
+            budget = Budget(more, trials - more)
+            attack, unclear = learned(budget)
     return budget, attack

@@ -5,13 +5,13 @@ import pytest
 
 from dpverify import Pair, PureDP
 from dpverify.evidence.gains import aim_for
-from dpverify.evidence.selection import learn, UNCERTAIN
+from dpverify.evidence.selection import learn
 from dpverify.trials.collect import Experiment, select
 from dpverify.trials.target import as_target
 
 
-def experiment(release):
-    return Experiment.of(as_target(release), Pair(0.0, 1.0), 3)
+def experiment(release, seed=3):
+    return Experiment.of(as_target(release), Pair(0.0, 1.0), seed)
 
 
 def shifted(by, coordinates=None):
@@ -47,6 +47,12 @@ def test_strong_violations_are_learned_from_a_tenth():
 def test_a_weak_violation_that_shows_everywhere_is_learned_from_a_tenth():
     """Laplace(0.1): most events certify nearly as much as the best one."""
     assert learned(experiment(laplace), 100_000)[0] == 0.1
+
+
+def test_no_more_is_learned_than_leaves_little_open():
+    share, attack = learned(experiment(laplace, seed=4), 40_000)
+    assert share == 0.25
+    assert attack.regret < 0.2
 
 
 @pytest.mark.parametrize("subject", [experiment(rare), shifted(0.001)], ids=["in a tail", "hardly there"])
