@@ -252,14 +252,17 @@ def noisy_maximum(data, *, rng, size):
 
 
 def test_a_record_of_shared_significance_shows_the_event_that_certified():
-    record = run(noisy_maximum, PureDP(0.1), trials=20_000, seed=6)
-    assert record.test == "shared binomial"
-    assert any("events share the significance" in note for note in record.notes)
-    counts = Tally.of(record.right, record.wrong, record.trials)
-    tenths = [BinomialTest().eps_lower(counts, delta=0.0, significance=0.05 * part / 10) for part in range(1, 11)]
-    assert min(abs(record.eps_lower - each) for each in tenths) < 1e-9
-    assert record.detectable_eps > 0.1
-    assert record.course[-1] == (15_000, record.eps_lower)  # no prefix is drawn with significance that was given away
+    records = [run(noisy_maximum, PureDP(0.1), trials=20_000, seed=seed) for seed in range(8)]
+    shared = [record for record in records if record.test == "shared binomial"]
+    assert len(shared) >= 2  # of the others the best event is known, or weights lean on several levels
+    for record in shared:
+        assert any("events share the significance" in note for note in record.notes)
+        counts = Tally.of(record.right, record.wrong, record.trials)
+        tenths = [BinomialTest().eps_lower(counts, delta=0.0, significance=0.05 * part / 10) for part in range(1, 11)]
+        assert min(abs(record.eps_lower - each) for each in tenths) < 1e-9
+        assert record.detectable_eps > 0.1
+        # no prefix is drawn with significance that was given away
+        assert record.course[-1] == (record.trials - record.selection_trials, record.eps_lower)
 
 
 def test_the_guesses_of_a_record_are_those_that_its_bound_is_computed_from():
