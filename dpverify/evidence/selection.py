@@ -46,7 +46,7 @@ def _most_selection(experiment: Experiment) -> int:
 
 LOOKS = (0.25, 0.4)  # shares of all trials that learn where fewer leave too much open
 UNCERTAIN = 0.2  # regret of the event above which that is so
-MOST_MORE, MOST_MORE_NUMBERS = 250_000, 1_500_000  # trials, and their coordinates in all: more learn for too long
+MOST_MORE = 150_000  # more learn for too long
 WORTHWHILE = 1.5  # times the selection trials before, at least, for learning once more
 
 
@@ -62,21 +62,21 @@ def learn(
 ) -> tuple[Budget, Attack]:
     """How `trials` are split, and the attack that the selection trials recommend for the certifying ones.
 
-    More selection trials are drawn, with which nothing was certified yet, while those at hand say little about the
-    score of many coordinates, or leave open which event is best: a violation in a tail is lost by not finding it, not
-    by certifying with a third less; one that shows a little everywhere is certified with as many trials as possible.
+    More selection trials are drawn, with which nothing was certified yet, while those at hand say little and there is
+    much to be learned: a score of many coordinates, or which event is best. A violation in a tail is lost by not
+    finding it, not by certifying with a third less; one that shows a little everywhere is certified with as many trials
+    as possible.
     """
     budget = split(trials, experiment, exact=exact)
-    items = max(1, experiment.form.items)
-    most = min(MOST_MORE, MOST_MORE_NUMBERS // items, _most_selection(experiment))
+    most = min(MOST_MORE, _most_selection(experiment))
 
     def learned(budget: Budget) -> tuple[Attack, bool]:
         """The attack, and whether it leaves too much open."""
         probe = select(experiment, budget.selection, jobs=jobs, backend=backend)
         fitted = fit_score(score, experiment.target, experiment.pair, probe)
         attack = choose(fitted, probe.first, budget.estimation, aim)
-        obscure = items > WIDE and information(fitted.values, probe.first) < WEAK
-        return attack, obscure or attack.regret > UNCERTAIN
+        weak = information(fitted.values, probe.first) < WEAK
+        return attack, weak and (experiment.form.items > WIDE or attack.regret > UNCERTAIN)
 
     attack, unclear = learned(budget)
     for share in () if exact else LOOKS:
