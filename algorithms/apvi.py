@@ -32,11 +32,11 @@ from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
-from mechanisms.counts import CountLayout, PrivateCounts
-from mechanisms.no_privacy import NoPrivacy
-from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
-from mechanisms.postprocess import consistent
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.privatizers.consistency import consistent
+from mechanisms.privatizers.no_privacy import NoPrivacy
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

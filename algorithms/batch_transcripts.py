@@ -22,7 +22,7 @@ from algorithms.transcripts import users_of
 from algorithms.users import play
 from dpverify.accounting.ledger import Ledger
 from dpverify.claims.neighbours import Pair, Records
-from mechanisms.counts import CountLayout
+from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]
 

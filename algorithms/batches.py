@@ -19,15 +19,15 @@ import numpy.typing as npt
 
 from algorithms.counting import total_counts
 from algorithms.users import Episodes
-from dpverify.accounting.ledger import Disjoint, Exposed, Ledger
+from dpverify.accounting.ledger import Assigned, Disjoint, Exposed, Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.counts import CountLayout
-from mechanisms.privatizer import BatchPrivatizer
-from mechanisms.shuffle import changed_counters, Shuffle
-from mechanisms.shuffle_errors import exact_error
-from mechanisms.shuffled_bits import counter_ledger, noise_for, NoiseBits, noisy_sums, sum_log_ratio, threshold
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.protocol import BatchPrivatizer
+from mechanisms.privatizers.shuffle import changed_counters, Shuffle
+from mechanisms.shuffling.bits import counter_ledger, noise_for, NoiseBits, noisy_sums, sum_log_ratio, threshold
+from mechanisms.shuffling.error_bounds import exact_error
 
 Array = npt.NDArray[np.float64]
 
@@ -110,14 +110,16 @@ class ShuffledBatches:
         return np.asarray(terms.sum(axis=-1))
 
     def ledger(self, batches: list[tuple[CountLayout, int]]) -> Ledger:
-        """A user is in exactly one of the batches; in it she moves counters as `changed_counters` says."""
+        """A user is in exactly one of the batches, by the time of her arrival, which her data do not change; in it she
+        moves counters as `changed_counters` says.
+        """
         branches = []
         for layout, users in dict.fromkeys(batches):
             noise = self.noise(layout, users)
             what = f"shuffled bits of a batch of {users}"
             moved = changed_counters(layout)
             branches.append(Ledger(Exposed(what=what)) if noise is None else counter_ledger(noise, users, moved, what))
-        return Ledger(Disjoint(branches=tuple(branches)))
+        return Ledger(Disjoint(branches=tuple(branches), assigned=Assigned.BY_POSITION))
 
 
 @lru_cache(maxsize=4096)

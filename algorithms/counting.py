@@ -21,10 +21,10 @@ from algorithms.users import Episodes
 from dpverify.accounting.ledger import Exposed, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.counters.binary import BinaryCounter
-from mechanisms.counts import CountLayout, ExactCounts
-from mechanisms.noise_sums import laplace_sum
-from mechanisms.privatizer import OnlinePrivatizer
+from mechanisms.counters.tree import BinaryCounter
+from mechanisms.datasets.visit_counts import CountLayout, ExactCounts
+from mechanisms.privatizers.protocol import OnlinePrivatizer
+from mechanisms.toolbox.laplace_sums import laplace_sum
 
 Array = npt.NDArray[np.float64]
 

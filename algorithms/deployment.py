@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from algorithms.batches import Batches
 from algorithms.users import Episodes, play, Users
-from mechanisms.counts import CountLayout
+from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

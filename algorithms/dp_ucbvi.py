@@ -24,10 +24,10 @@ from algorithms.tabular import backward_induction, Plan
 from algorithms.ucbvi import next_value_variance
 from dpverify.base import require
 from dpverify.base.rounding import div_up
-from mechanisms.central import Central
-from mechanisms.counts import CountLayout, PrivateCounts
-from mechanisms.noise_sums import laplace_sum_bound
-from mechanisms.postprocess import never_underestimating
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.privatizers.central import Central
+from mechanisms.privatizers.consistency import never_underestimating
+from mechanisms.toolbox.laplace_sums import laplace_sum_bound
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from algorithms.markov_games import marginals, MarkovGame
 from algorithms.nash_vi import GamePlan, NashVI, self_play
 from algorithms.users import Episodes, TapeUsers
 from dpverify.evidence.promises import Outcomes, Promise
-from mechanisms.privatizer import OnlinePrivatizer
+from mechanisms.privatizers.protocol import OnlinePrivatizer
 
 Array = npt.NDArray[np.float64]
 ROUNDING = 1e-9
@@ -60,6 +60,6 @@ def value_promise(
         bound=ROUNDING,
         failure_probability=learner.beta,
         trials=trials,
-        paper="Differentially private RL with self-play (Qiao, Wang 2024)",
+        paper="DP-Nash-VI (Qiao, Wang 2024)",
         statement="V^up >= V^{+,nu} >= V^{mu,+} >= V^low in every episode",
     )

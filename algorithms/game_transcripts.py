@@ -22,8 +22,8 @@ from algorithms.transcripts import users_of
 from algorithms.users import Episodes
 from dpverify.accounting.ledger import Ledger
 from dpverify.claims.neighbours import Pair, Records
-from mechanisms.counts import CountLayout
-from mechanisms.privatizer import OnlinePrivatizer
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.protocol import OnlinePrivatizer
 
 Array = npt.NDArray[Any]
 

@@ -26,7 +26,7 @@ from algorithms.tabular import backward_induction
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.counts import CountLayout
+from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[np.float64]
 

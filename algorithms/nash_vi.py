@@ -37,9 +37,9 @@ from algorithms.ucbvi import next_value_variance
 from algorithms.users import Episodes, play, Users
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.counts import CountLayout, ExactCounts, PrivateCounts
-from mechanisms.postprocess import never_underestimating
-from mechanisms.privatizer import OnlinePrivatizer
+from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
+from mechanisms.privatizers.consistency import never_underestimating
+from mechanisms.privatizers.protocol import OnlinePrivatizer
 
 Array = npt.NDArray[np.float64]
 

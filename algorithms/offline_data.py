@@ -24,9 +24,9 @@ from algorithms.tabular import backward_induction, expected_return, Model
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.counts import ExactCounts
-from mechanisms.linear_costs import appendix_features
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import ExactCounts
+from mechanisms.privatizers.linear_costs import appendix_features
 
 Array = npt.NDArray[np.float64]
 

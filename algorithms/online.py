@@ -16,7 +16,7 @@ import numpy.typing as npt
 from algorithms.counting import own_counts, Source
 from algorithms.tabular import backward_induction, expected_return, Model
 from algorithms.users import Episodes, play, Users
-from mechanisms.counts import PrivateCounts
+from mechanisms.datasets.visit_counts import PrivateCounts
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -29,8 +29,8 @@ from algorithms.sdp_pe import SDPPE, StagedRun
 from algorithms.tabular import all_policies, backward_induction, expected_return, Model
 from algorithms.users import Episodes, TapeUsers
 from dpverify.evidence.promises import Outcomes, Promise
-from mechanisms.counts import CountLayout, PrivateCounts
-from mechanisms.postprocess import never_underestimating
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.privatizers.consistency import never_underestimating
 
 Array = npt.NDArray[Any]
 ROUNDING = 1e-9

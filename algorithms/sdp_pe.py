@@ -35,8 +35,8 @@ from algorithms.schedule import StagePlan, stages
 from algorithms.users import Users
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.counts import CountLayout
-from mechanisms.postprocess import never_underestimating
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.consistency import never_underestimating
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from algorithms.tabular import backward_induction, Plan
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.counts import CountLayout, PrivateCounts
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

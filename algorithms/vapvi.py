@@ -13,11 +13,11 @@ VAPVI has no noise (`noise=None`, rho = infinity). PEVI has neither noise nor we
 C' d H |phi|_{Lambda^-1} (`penalty`). All sums are functions of the counts N_h(s,a,s') and of the reward sums, so a
 thousand users cost as much as one.
 
-Noise       `mechanisms.linear_noise`: as printed or corrected, fresh in every step. K_i = W + shift I, where
+Noise       `privatizers.linear_noise`: as printed or corrected, fresh in every step. K_i = W + shift I, where
             shift = `shift_scale` times the bound on |W| that all 2H draws keep with probability 1 - delta.
             Off that event a matrix may not be positive definite: eigenvalues are then raised to lambda, which is
             post-processing and never happens without noise.
-Split       D = first half of the users, D' = second half, as in `mechanisms.offline_linear`; or both = everybody.
+Split       D = first half of the users, D' = second half, as in `privatizers.offline_linear`; or both = everybody.
 Claim       rho-zCDP: true for features in the unit ball (0.51 rho split, 0.91 rho un-split), 23 rho for the
             features of Appendix F as they are. The policy is a function of the noisy statistics.
 Constants   C, D and c are universal and unnamed in the paper: `penalty` = C sqrt(d) (or c d H), `penalty_over_k` = D.
@@ -34,9 +34,9 @@ import numpy.typing as npt
 from algorithms.offline_data import counts_of_runs
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.counts import ExactCounts
-from mechanisms.linear_noise import LinearNoise, StepNoise
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import ExactCounts
+from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int64]

@@ -17,9 +17,9 @@ from dpverify.accounting.ledger import Ledger
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.neighbours import Pair
-from mechanisms.linear_noise import LinearNoise, StepNoise
-from mechanisms.offline_linear import OfflineLinear
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise
+from mechanisms.privatizers.offline_linear import OfflineLinear
 
 Array = npt.NDArray[Any]
 

@@ -11,9 +11,9 @@ from algorithms.apvi import DPAPVI, PolicyView
 from audits.papers import OFFLINE
 from audits.planted.apvi import OneNoiseForAllSteps
 from dpverify import Pair, planted, Subject
-from mechanisms.counts import CountLayout
-from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
-from mechanisms.trajectory_pairs import constant, worst_replacement
+from mechanisms.datasets.pairs import constant, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
 TRIALS = 50_000
 

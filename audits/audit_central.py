@@ -9,10 +9,10 @@ from dataclasses import replace
 from audits.papers import NASH_VI
 from audits.planted.central import add_remove_scale, half_noise, SharedNoise, SummedVisits
 from dpverify import Pair, planted, Relation, Subject
-from mechanisms.central import Central, Reading
 from mechanisms.counters import LogBase
-from mechanisms.counts import CountLayout
-from mechanisms.trajectory_pairs import absence, constant, worst_replacement
+from mechanisms.datasets.pairs import absence, constant, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.central import Central, Reading
 
 STATEMENT = "Lemma 5.1: the released counters are eps-DP, hence the Central privatizer is eps-JDP"
 TRIALS = 60_000

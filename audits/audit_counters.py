@@ -20,7 +20,7 @@ from mechanisms.counters import (
     Stream,
     ToeplitzCounter,
 )
-from mechanisms.counters.errors import printed_bound
+from mechanisms.counters.error_bounds import printed_bound
 from mechanisms.counters.promises import prefix_promise
 
 THEOREM_12 = "Theorem 12: the binary mechanism with parameters T, eps is eps-DP"

@@ -3,7 +3,7 @@
 from audits.planted.discrete_gaussian import AddRemoveNoise, SigmaForVariance
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.accounting.ledger import Sensitivity, Shift
-from mechanisms.discrete_gaussian import DiscreteGaussian
+from mechanisms.releases.discrete_gaussian import DiscreteGaussian
 
 cells = Sensitivity(replace=Shift(1, 2), add_remove=1)
 signed = Sensitivity(replace=2, add_remove=1)  # a sum of votes -1, +1

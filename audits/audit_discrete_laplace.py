@@ -3,7 +3,7 @@
 from audits.planted.discrete_laplace import clipped_at_the_truth, HalfTheNoise
 from dpverify import Pair, planted, PureDP, Subject
 from dpverify.accounting.ledger import Sensitivity, Shift
-from mechanisms.discrete_laplace import DiscreteLaplace
+from mechanisms.releases.discrete_laplace import DiscreteLaplace
 
 one = Sensitivity(replace=1, add_remove=1)
 cells = Sensitivity(replace=Shift(1, 2), add_remove=1)

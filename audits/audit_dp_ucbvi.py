@@ -13,8 +13,8 @@ from algorithms.users import Tree
 from audits.papers import DP_UCBVI
 from audits.planted.online import BareRewards, SharedMessages
 from dpverify import planted, PureDP, Subject, Unit, View
-from mechanisms.counters.noise import Laplace
-from mechanisms.counts import CountLayout
+from mechanisms.counters.node_noise import Laplace
+from mechanisms.datasets.visit_counts import CountLayout
 
 EPS = 2.5
 EPISODES = 4

@@ -3,7 +3,7 @@
 from audits.planted.exponential import NoFactorTwo, NoSensitivity
 from dpverify import Pair, planted, PureDP, Subject
 from dpverify.accounting.ledger import Sensitivity
-from mechanisms.exponential import Exponential
+from mechanisms.releases.exponential import Exponential
 
 one = Sensitivity(replace=1, add_remove=1)
 three = Sensitivity(replace=3)

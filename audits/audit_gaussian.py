@@ -3,7 +3,7 @@
 from audits.planted.gaussian import LargestCoordinate, RootOfSigma
 from dpverify import ApproxDP, GaussianDP, Pair, planted, Subject, ZCDP
 from dpverify.accounting.ledger import Sensitivity, Shift
-from mechanisms.gaussian import Gaussian
+from mechanisms.releases.gaussian import Gaussian
 
 one = Sensitivity(replace=1, add_remove=1)
 four = Sensitivity(replace=Shift(1, 4))  # four coordinates move by one each: l2 distance 2

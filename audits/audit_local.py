@@ -6,10 +6,10 @@ from audits.papers import NASH_VI
 from audits.planted.local import BareVisits, SharedNoise, SparseNoise
 from dpverify import Pair, planted, PureDP, Relation, Subject, Unit, View
 from dpverify.evidence.promises import BROKEN
-from mechanisms.count_promises import assumption_promise, raw_promise
-from mechanisms.counts import CountLayout
-from mechanisms.local import Local
-from mechanisms.trajectory_pairs import absence, constant, worst_replacement
+from mechanisms.datasets.pairs import absence, constant, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
+from mechanisms.privatizers.local import Local
 
 EPS = 1.0
 TRIALS = 200_000

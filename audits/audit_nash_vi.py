@@ -18,10 +18,10 @@ from audits.papers import NASH_VI
 from audits.planted.nash_vi import OneNoiseForAllSteps
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
 from dpverify.evidence.promises import BROKEN, Promise
-from mechanisms.central import Central, Reading
 from mechanisms.counters.logbase import LogBase
-from mechanisms.local import Local
-from mechanisms.no_privacy import NoPrivacy
+from mechanisms.privatizers.central import Central, Reading
+from mechanisms.privatizers.local import Local
+from mechanisms.privatizers.no_privacy import NoPrivacy
 
 EPS = 2.75
 

@@ -1,9 +1,9 @@
 """The non-private baseline that pretends to be private: the least that an auditor must see."""
 
 from dpverify import Subject
-from mechanisms.counts import CountLayout
-from mechanisms.no_privacy import NoPrivacy
-from mechanisms.trajectory_pairs import constant, worst_replacement
+from mechanisms.datasets.pairs import constant, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.no_privacy import NoPrivacy
 
 layout = CountLayout(H=2, S=2, A=2)
 baseline = NoPrivacy(layout=layout, pretended_eps=5.0)

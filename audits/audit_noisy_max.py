@@ -3,7 +3,7 @@
 from audits.planted.noisy_max import NoFactorTwo, WinningValue
 from dpverify import Pair, planted, PureDP, Subject
 from dpverify.accounting.ledger import Sensitivity
-from mechanisms.noisy_max import NoisyMax
+from mechanisms.releases.noisy_max import NoisyMax
 
 one = Sensitivity(replace=1, add_remove=1)
 

@@ -8,11 +8,11 @@ from audits.papers import OFFLINE
 from audits.planted.offline_linear import OneDraw
 from dpverify import Pair, planted, Subject
 from dpverify.trials.target import Array
-from mechanisms.counts import CountLayout
-from mechanisms.linear_costs import appendix_features, StepCost
-from mechanisms.linear_noise import LinearNoise
-from mechanisms.offline_linear import OfflineLinear, Statistic
-from mechanisms.trajectory_pairs import constant, worst_replacement
+from mechanisms.datasets.pairs import constant, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.linear_costs import appendix_features, StepCost
+from mechanisms.privatizers.linear_noise import LinearNoise
+from mechanisms.privatizers.offline_linear import OfflineLinear, Statistic
 
 THEOREM = "Theorem 4.1: DP-VAPVI is rho-zCDP"
 LEMMA = "Lemma D.1: each Gram statistic is rho_0-zCDP"

@@ -6,10 +6,10 @@ from audits.papers import OFFLINE
 from audits.planted.offline_tabular import AddRemoveScale, SummedTransitions, VisitsOnlyBudget
 from dpverify import planted, Subject
 from dpverify.evidence.promises import BROKEN
-from mechanisms.count_promises import assumption_promise, raw_promise
-from mechanisms.counts import CountLayout
-from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
-from mechanisms.trajectory_pairs import constant, worst_replacement
+from mechanisms.datasets.pairs import constant, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
 TRIALS = 200_000
 

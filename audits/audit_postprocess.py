@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from audits import audit_local
-from audits.audit_shuffle import BETA, EPS, worst
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.postprocess import LiftedToTruth, SlackFromData
+from audits.shuffle_pairs import BETA, EPS, worst
 from dpverify import planted, Subject
-from mechanisms.counts import CountLayout
-from mechanisms.processed import Processed
-from mechanisms.shuffle import Shuffle
-from mechanisms.shuffled_bits import NoiseBits
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.consistent import Processed
+from mechanisms.privatizers.shuffle import Shuffle
+from mechanisms.shuffling.bits import NoiseBits
 
 PROMISED = 0.1  # failure probability for which E is made
 

@@ -20,12 +20,12 @@ from audits import papers
 from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
 from dpverify.evidence.promises import BROKEN, KEPT, Promise
-from mechanisms.counters.binary import BinaryCounter
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import Laplace
+from mechanisms.counters.node_noise import Laplace
 from mechanisms.counters.promises import prefix_promise
 from mechanisms.counters.stream import Stream
-from mechanisms.counts import CountLayout
+from mechanisms.counters.tree import BinaryCounter
+from mechanisms.datasets.visit_counts import CountLayout
 
 EPS = 2.5
 TRIALS = 200_000

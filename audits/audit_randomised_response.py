@@ -2,7 +2,7 @@
 
 from audits.planted.randomised_response import BinaryTruth, LiesThatAreTrue
 from dpverify import Pair, planted, PureDP, Subject, View
-from mechanisms.randomised_response import RandomisedResponse
+from mechanisms.releases.randomised_response import RandomisedResponse
 
 binary = Subject(
     name="binary",

@@ -22,7 +22,7 @@ from audits.papers import SDP_PE_JOURNAL
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
 from dpverify.evidence.promises import BROKEN
-from mechanisms.counts import CountLayout
+from mechanisms.datasets.visit_counts import CountLayout
 
 EPS, BETA = 0.9, 1e-3
 USERS = 18  # two stages: 2 + 4 and 4 + 8 users

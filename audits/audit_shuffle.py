@@ -7,16 +7,16 @@ import numpy as np
 
 from audits.papers import SDP_PE, SDP_PE_JOURNAL
 from audits.planted.shuffle import BundledBits, OneNoiseForAll, RewardsBothWays
+from audits.shuffle_pairs import BETA, EPS, worst
 from dpverify import ApproxDP, Pair, planted, Subject, View
 from dpverify.evidence.promises import BROKEN
-from mechanisms.count_promises import assumption_promise, raw_promise
-from mechanisms.counts import CountLayout
-from mechanisms.shuffle import Messages, Shuffle
-from mechanisms.shuffled_bits import Bits, noise_for, NoiseBits, ShuffledSum, threshold
-from mechanisms.shuffled_integers import ShuffledIntegers
-from mechanisms.trajectory_pairs import constant, worst_replacement
+from mechanisms.datasets.pairs import constant
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
+from mechanisms.privatizers.shuffle import Messages, Shuffle
+from mechanisms.shuffling.bits import Bits, noise_for, NoiseBits, ShuffledSum, threshold
+from mechanisms.shuffling.integers import ShuffledIntegers
 
-EPS, BETA = 0.9, 1e-3
 TRIALS = 200_000
 COUNTER = "Lemma 10, first step: binary summation is (eps', beta')-SDP"
 BATCH = "Lemma 10: the privatizer is (eps, beta)-SDP for a batch"
@@ -24,14 +24,6 @@ BATCH = "Lemma 10: the privatizer is (eps, beta)-SDP for a batch"
 bandit = CountLayout(H=1, S=1, A=2, rewards=True)
 two_states = CountLayout(H=1, S=2, A=2, rewards=True)
 two_steps = CountLayout(H=2, S=2, A=2, rewards=True)
-
-
-def worst(layout: CountLayout, users: int) -> tuple[Pair, ...]:
-    """User 0 replaced so that all 6H counters move; everybody else does the same thing and earns nothing."""
-    pair = worst_replacement(constant(layout, users), 0)
-    rewards = np.zeros((users, layout.H))
-    rewards[0] = 1.0
-    return (replace(pair, first=replace(pair.first, rewards=rewards), second=replace(pair.second, rewards=rewards)),)
 
 
 def counter(name: str, users: int, ones: int, eps: float, beta: float, **changes: object) -> Subject:
@@ -104,11 +96,12 @@ single_tuple = CountLayout(H=4, S=1, A=1, rewards=True)
 nothing = constant(single_tuple, 1000)
 earned = np.zeros((1000, 4))
 earned[0] = 1.0
+all_rewards = Shuffle.calibrated(2.5, 0.02, single_tuple, 1000)
 single = replace(
     calibrated,
     name="calibrated-single-tuple",  # nothing but rewards moves, all in one direction
-    target=Shuffle.calibrated(2.5, 0.02, single_tuple, 1000),
-    claim=Shuffle.calibrated(2.5, 0.02, single_tuple, 1000).claim,
+    target=all_rewards,
+    claim=all_rewards.claim,
     pairs=(Pair(replace(nothing, rewards=0 * earned), replace(nothing, rewards=earned), name="all rewards rise"),),
 )
 

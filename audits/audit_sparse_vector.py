@@ -3,7 +3,7 @@
 from audits.planted.sparse_vector import Algorithm3, Algorithm4, Algorithm5, Algorithm6
 from dpverify import Pair, planted, PureDP, Subject
 from dpverify.accounting.ledger import Sensitivity
-from mechanisms.sparse_vector import SparseVector
+from mechanisms.releases.sparse_vector import SparseVector
 
 one = Sensitivity(replace=1, add_remove=1)
 # BELOWs that rise and ABOVEs that fall, by one each: the direction in which every step of the proof is used

@@ -17,11 +17,11 @@ from audits.planted.vapvi import BareGram, OneDraw, RawVariance
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
 from dpverify.trials.target import Array
-from mechanisms.counts import CountLayout
-from mechanisms.linear_costs import StepCost
-from mechanisms.linear_noise import LinearNoise
-from mechanisms.trajectories import Trajectories
-from mechanisms.trajectory_pairs import constant
+from mechanisms.datasets.pairs import constant
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.linear_costs import StepCost
+from mechanisms.privatizers.linear_noise import LinearNoise
 
 THEOREM = "Theorem 4.1: DP-VAPVI is rho-zCDP"
 

@@ -1,6 +1,7 @@
 """How tight the accounts of the audits are: eps_upper over the exact eps. Run: python -m benchmarks.account_tightness
 
-For every subject of audits/ whose law is known. "exact" is computed without ledger and accountant (see
+For every subject of audits/ whose law is known, and for ledgers of events that no subject uses (`tightness.events`).
+"exact" is computed without ledger and accountant (see
 `tightness.laws`), from below; at the claim's relation and delta, and where more of the law is known at `DELTAS`
 and under the other relation as well: the last column is the worst of all.
 """
@@ -10,10 +11,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.tightness import events
 from benchmarks.tightness.known import laws_of, why_not
 from dpverify import Relation, Subject
 from dpverify.accounting.accountant import eps_upper, ledger_of
-from dpverify.accounting.expand import alternatives
+from dpverify.accounting.losses_of_ledger import alternatives
 from dpverify.base.errors import AccountingError
 from dpverify.verdicts.discovery import discover
 
@@ -61,6 +63,13 @@ def rows(subject: Subject) -> list[Row]:
     return found
 
 
+def event_row(known: events.Known) -> Row:
+    """The row of a ledger whose exact eps is known to some digits."""
+    upper = eps_upper(known.ledger, delta=known.delta, relation=known.relation)
+    low, high = known.exact * (1 - events.DIGITS), known.exact * (1 + events.DIGITS)
+    return Row(known.name, known.relation, known.delta, low, high, upper)
+
+
 def _states(subject: Subject, relation: Relation) -> bool:
     try:
         alternatives(ledger_of(subject), relation)
@@ -85,6 +94,13 @@ def main() -> int:
         print(
             f"{subject.name:<48} {first.delta:>7g} {first.low:>10.6g} {first.upper:>10.6g} {first.ratio:>8.5f} "
             f"{worst.ratio:>10.5f} at {worst.delta:g}, {worst.relation}" + (" LOOSE or WRONG" if bad else "")
+        )
+    for known in events.known():
+        row = event_row(known)
+        wrong += not row.tight
+        print(
+            f"{row.subject:<48} {row.delta:>7g} {row.low:>10.6g} {row.upper:>10.6g} {row.ratio:>8.5f}"
+            + ("" if row.tight else " LOOSE or WRONG")
         )
     for reason, names in excluded.items():
         print(f"\nnot in the table, {reason}:\n  " + ", ".join(names))

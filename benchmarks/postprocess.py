@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from dpverify.base.seeding import Stage, stream
-from mechanisms.postprocess import solve_cells
-from mechanisms.postprocess_reference import ReferenceProgramme
+from mechanisms.privatizers.consistency import solve_cells
+from mechanisms.privatizers.consistency_reference import ReferenceProgramme
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from scipy import special, stats
 
 from benchmarks.reference import Array, BlackBox, Reference
 from dpverify import ApproxDP, Claim, PureDP
-from dpverify.base.executors import ordered_map
+from dpverify.runs.executors import ordered_map
 from dpverify.verdicts.audit import audit
 
 

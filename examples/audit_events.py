@@ -14,7 +14,7 @@ event = dp.SelfComposedDpEvent(dp.GaussianDpEvent(NOISE), STEPS)
 class Repeated:
     """The count ten times, each with fresh Gaussian noise."""
 
-    ledger = ledger_of(event, relation=ADD_REMOVE)
+    ledger = ledger_of(event)
 
     def release(self, data: float, *, rng: np.random.Generator, size: int) -> np.ndarray:
         """Shape (size, steps)."""

@@ -1,1 +1,4 @@
-"""Single releases and privatizers: each with its formula, claim, ledger, release and exact log ratio."""
+"""Single releases and privatizers, a folder for each role; what claims privacy has a row in `audits/papers.py`.
+
+toolbox, datasets < releases, counters, shuffling < privatizers
+"""

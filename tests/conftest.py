@@ -1,7 +1,59 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the rules that nothing is skipped and nothing stays loaded."""
 
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 # the same examples in every run: red is a change of the code and not luck; --hypothesis-profile=default looks further
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def modules_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a test wrote and imported is gone after it: code younger than its process is never taken for known code."""
+    before = set(sys.modules)
+    yield
+    written = str(tmp_path_factory.getbasetemp())
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(written):
+            del sys.modules[name]
+
+
+ALLOWED = ("only Linux", "only Windows")  # how the reason for a skip begins that no installation could mend
+
+
+class NothingIsSkipped:
+    """A test that was skipped has not passed: a run with any is red. `pip install '.[test]'` brings all they need."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._note(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._note(report)
+
+    def _note(self, report: Any) -> None:
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        allowed = hasattr(report, "wasxfail") or reason.removeprefix("Skipped: ").startswith(ALLOWED)
+        if report.skipped and not allowed:
+            self.found.append(f"{report.nodeid}: {reason}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.found and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for line in self.found:
+            terminalreporter.write_line(f"SKIPPED, which counts as failed: {line}", red=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # reports of workers arrive at their controller
+        config.pluginmanager.register(NothingIsSkipped(), "nothing-is-skipped")

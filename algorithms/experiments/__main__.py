@@ -15,7 +15,7 @@ from algorithms.experiments.figures import write_all
 from algorithms.experiments.more_figures import write_offline, write_selfplay
 from algorithms.experiments.store import finish, load
 from dpverify.base import require
-from dpverify.base.executors import ordered_map
+from dpverify.runs.executors import ordered_map
 
 console = Console(stderr=True)
 

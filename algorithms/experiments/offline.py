@@ -18,8 +18,8 @@ import numpy.typing as npt
 from algorithms.offline_data import appendix_mdp, leaning_policy, LinearMDP, sample_counts, suboptimality
 from algorithms.vapvi import Halves, pevi, VAPVI
 from dpverify.base.seeding import derive, Stage, stream
-from mechanisms.counts import ExactCounts
-from mechanisms.linear_noise import LinearNoise
+from mechanisms.datasets.visit_counts import ExactCounts
+from mechanisms.privatizers.linear_noise import LinearNoise
 
 Array = npt.NDArray[np.float64]
 

@@ -15,10 +15,10 @@ from algorithms.markov_games import MarkovGame, random_game
 from algorithms.nash_vi import error_of, NashVI, self_play
 from algorithms.users import TapeUsers
 from dpverify.base.seeding import derive, Stage, stream
-from mechanisms.central import Central
-from mechanisms.local import Local
-from mechanisms.no_privacy import NoPrivacy
-from mechanisms.privatizer import OnlinePrivatizer
+from mechanisms.privatizers.central import Central
+from mechanisms.privatizers.local import Local
+from mechanisms.privatizers.no_privacy import NoPrivacy
+from mechanisms.privatizers.protocol import OnlinePrivatizer
 
 Array = npt.NDArray[np.float64]
 

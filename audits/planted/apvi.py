@@ -9,7 +9,7 @@ from algorithms.apvi import DPAPVI
 from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.trials.target import Array
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from algorithms.users import Episodes
 from audits.certainty import certainty
 from dpverify.accounting.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
-from mechanisms.counts import CountLayout
-from mechanisms.shuffled_bits import noise_for, NoiseBits, noisy_sums, threshold
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.shuffling.bits import noise_for, NoiseBits, noisy_sums, threshold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpverify.trials.target import Array
-from mechanisms.central import Central
 from mechanisms.counters import Stream
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.privatizers.central import Central
 
 
 def half_noise(central: Central) -> Central:

@@ -6,7 +6,7 @@ from typing import Self
 
 from dpverify import Relation
 from dpverify.accounting.ledger import Sensitivity
-from mechanisms.discrete_gaussian import DiscreteGaussian
+from mechanisms.releases.discrete_gaussian import DiscreteGaussian
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ import numpy as np
 
 from dpverify import Relation
 from dpverify.accounting.ledger import Sensitivity
-from mechanisms.discrete_laplace import DiscreteLaplace
-from mechanisms.queries import IntArray
+from mechanisms.releases.discrete_laplace import DiscreteLaplace
+from mechanisms.toolbox.query_values import IntArray
 
 
 @dataclass(frozen=True, kw_only=True)

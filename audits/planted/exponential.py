@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mechanisms.exponential import Exponential, score_movement
+from mechanisms.releases.exponential import Exponential, score_movement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Self
 
 from dpverify import Relation
 from dpverify.accounting.ledger import Sensitivity
-from mechanisms.gaussian import Gaussian
+from mechanisms.releases.gaussian import Gaussian
 
 
 @dataclass(frozen=True, kw_only=True)

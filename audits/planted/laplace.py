@@ -5,7 +5,7 @@ from typing import Self
 
 from dpverify import Relation
 from dpverify.accounting.ledger import Sensitivity
-from mechanisms.laplace import Laplace
+from mechanisms.releases.laplace import Laplace
 
 
 @dataclass(frozen=True, kw_only=True)

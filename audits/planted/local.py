@@ -7,8 +7,8 @@ import numpy as np
 
 from dpverify import Pair
 from dpverify.trials.target import Array
-from mechanisms.local import Local
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.privatizers.local import Local
 
 
 @dataclass(frozen=True)

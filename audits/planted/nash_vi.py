@@ -6,8 +6,8 @@ import numpy as np
 
 from audits.certainty import certainty
 from dpverify.trials.target import Array
-from mechanisms.central import Central
-from mechanisms.counts import CountLayout, ExactCounts, PrivateCounts
+from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
+from mechanisms.privatizers.central import Central
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms import sampling
-from mechanisms.exponential import score_movement
-from mechanisms.noisy_max import NoisyMax
-from mechanisms.queries import FloatArray
+from mechanisms.releases.exponential import score_movement
+from mechanisms.releases.noisy_max import NoisyMax
+from mechanisms.toolbox import samplers as sampling
+from mechanisms.toolbox.query_values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

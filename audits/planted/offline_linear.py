@@ -6,8 +6,8 @@ import numpy as np
 
 from dpverify import Pair
 from dpverify.trials.target import Array
-from mechanisms.offline_linear import OfflineLinear
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.privatizers.offline_linear import OfflineLinear
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 from dpverify import Pair
 from dpverify.base.rounding import div_up, sqrt_up
 from dpverify.trials.target import Array
-from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
 
 @dataclass(frozen=True, kw_only=True)

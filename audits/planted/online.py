@@ -9,8 +9,8 @@ from algorithms.counting import LocalCounts, TreeCounts
 from audits.certainty import certainty
 from dpverify.accounting.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
-from mechanisms.counters.binary import BinaryCounter
-from mechanisms.counts import CountLayout
+from mechanisms.counters.tree import BinaryCounter
+from mechanisms.datasets.visit_counts import CountLayout
 
 
 @dataclass(frozen=True)

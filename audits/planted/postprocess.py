@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.trials.target import Array
-from mechanisms.counts import Counts
-from mechanisms.postprocess import never_underestimating
-from mechanisms.privatizer import BatchPrivatizer
-from mechanisms.processed import Processed
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import Counts
+from mechanisms.privatizers.consistency import never_underestimating
+from mechanisms.privatizers.consistent import Processed
+from mechanisms.privatizers.protocol import BatchPrivatizer
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.queries import IntArray
+from mechanisms.toolbox.query_values import IntArray
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from dpverify import Pair, Relation
 from dpverify.accounting.accountant import delta_upper
 from dpverify.accounting.ledger import Direction, Ledger, Shift
 from dpverify.trials.target import Array
-from mechanisms.counts import CountLayout
-from mechanisms.shuffle import Shuffle
-from mechanisms.shuffle_calibration import smallest_noise
-from mechanisms.shuffled_bits import counter_ledger, NoiseBits, noisy_sums
-from mechanisms.trajectories import Trajectories
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.shuffle import Shuffle
+from mechanisms.shuffling.bits import counter_ledger, NoiseBits, noisy_sums
+from mechanisms.shuffling.calibration import smallest_noise
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms import sampling
-from mechanisms.exponential import score_movement
-from mechanisms.queries import FloatArray, IntArray
-from mechanisms.sparse_vector import SparseVector
+from mechanisms.releases.exponential import score_movement
+from mechanisms.releases.sparse_vector import SparseVector
+from mechanisms.toolbox import samplers as sampling
+from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

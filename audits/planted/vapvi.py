@@ -10,7 +10,7 @@ from algorithms.vapvi_transcripts import Before, StatisticsView
 from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.trials.target import Array
-from mechanisms.linear_noise import StepNoise
+from mechanisms.privatizers.linear_noise import StepNoise
 
 
 @dataclass(frozen=True, eq=False)

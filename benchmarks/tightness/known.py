@@ -22,26 +22,26 @@ from benchmarks.tightness.pairs import pairs_of
 from benchmarks.tightness.silent import ratio_at_the_truth
 from dpverify import Pair, Relation, Subject
 from dpverify.base.seeding import Stage, stream
-from mechanisms.central import Central
 from mechanisms.counters import BinaryCounter, BufferedCounter, HonakerCounter, SingleNoiseCounter, ToeplitzCounter
-from mechanisms.counters import noise as noises
-from mechanisms.discrete_gaussian import DiscreteGaussian
-from mechanisms.discrete_laplace import DiscreteLaplace
-from mechanisms.exponential import Exponential
-from mechanisms.gaussian import Gaussian
-from mechanisms.laplace import Laplace
-from mechanisms.local import Local
-from mechanisms.no_privacy import NoPrivacy
-from mechanisms.noisy_max import NoisyMax
-from mechanisms.offline_linear import OfflineLinear
-from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
-from mechanisms.processed import Processed
-from mechanisms.randomised_response import RandomisedResponse
-from mechanisms.shuffle import Shuffle
-from mechanisms.shuffled_bits import ShuffledSum
-from mechanisms.shuffled_integers import ShuffledIntegers
-from mechanisms.sparse_vector import SparseVector
-from mechanisms.trajectory_pairs import absence, constant, worst_replacement
+from mechanisms.counters import node_noise as noises
+from mechanisms.datasets.pairs import absence, constant, worst_replacement
+from mechanisms.privatizers.central import Central
+from mechanisms.privatizers.consistent import Processed
+from mechanisms.privatizers.local import Local
+from mechanisms.privatizers.no_privacy import NoPrivacy
+from mechanisms.privatizers.offline_linear import OfflineLinear
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
+from mechanisms.privatizers.shuffle import Shuffle
+from mechanisms.releases.discrete_gaussian import DiscreteGaussian
+from mechanisms.releases.discrete_laplace import DiscreteLaplace
+from mechanisms.releases.exponential import Exponential
+from mechanisms.releases.gaussian import Gaussian
+from mechanisms.releases.laplace import Laplace
+from mechanisms.releases.noisy_max import NoisyMax
+from mechanisms.releases.randomised_response import RandomisedResponse
+from mechanisms.releases.sparse_vector import SparseVector
+from mechanisms.shuffling.bits import ShuffledSum
+from mechanisms.shuffling.integers import ShuffledIntegers
 
 REPLACE = Relation.REPLACE_ONE
 NO_LEDGER = "no ledger"

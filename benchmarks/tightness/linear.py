@@ -14,10 +14,10 @@ import numpy as np
 from benchmarks.tightness.laws import GaussianShift, Law
 from benchmarks.tightness.silent import ratio_at_the_truth
 from dpverify import Pair, Relation
-from mechanisms.counts import CountLayout
-from mechanisms.offline_linear import OfflineLinear
-from mechanisms.trajectories import Trajectories
-from mechanisms.trajectory_pairs import absence, constant
+from mechanisms.datasets.pairs import absence, constant
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.offline_linear import OfflineLinear
 
 ANGLES = 721  # a quarter of a degree apart
 USERS = 4

@@ -12,8 +12,8 @@ import numpy as np
 
 from dpverify import Pair, Records, Relation, Subject
 from mechanisms.counters import Stream
-from mechanisms.trajectories import Trajectories
-from mechanisms.trajectory_pairs import absence, worst_replacement
+from mechanisms.datasets.pairs import absence, worst_replacement
+from mechanisms.datasets.trajectories import Trajectories
 
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import special
 
 from benchmarks.tightness.laws import LargestRatio, listed, Product
-from mechanisms.exponential import Exponential
-from mechanisms.noisy_max import NoisyMax
-from mechanisms.randomised_response import RandomisedResponse
-from mechanisms.sparse_vector import SparseVector
+from mechanisms.releases.exponential import Exponential
+from mechanisms.releases.noisy_max import NoisyMax
+from mechanisms.releases.randomised_response import RandomisedResponse
+from mechanisms.releases.sparse_vector import SparseVector
 
 FAR = 400.0  # noise scales
 MANY = 1e6  # queries

@@ -11,8 +11,8 @@ from algorithms.deployment import one_step
 from algorithms.users import play, Tree, TreeUsers
 from benchmarks.tightness.laws import Impossible, Law, listed
 from dpverify import Pair
-from mechanisms.shuffle import Messages, Shuffle
-from mechanisms.shuffled_bits import NoiseBits
+from mechanisms.privatizers.shuffle import Messages, Shuffle
+from mechanisms.shuffling.bits import NoiseBits
 
 
 def sums(noise: NoiseBits, users: int, up: int, down: int) -> Law:

@@ -6,108 +6,83 @@ neighbours in both); which one may depend on what was released before. With f_k 
     f_0(eps) = (1 - e^eps)^+        f_k(eps) = max over pairs (p, q) of  sum_x p_x f_{k-1}(eps - log(p_x/q_x)),
 
 because after an output of loss l the rest is worth f_{k-1}(eps - l), whatever it was. No pair attains the
-*maximum of the profiles*, which `pld` composes: with laws like (.5, .3, .2) and (.2, .5, .3) that is up to 20 %
+*maximum of the profiles*, which `composition` composes: with laws like (.5, .3, .2) and (.2, .5, .3) that is up to 20 %
 too high in eps after 20 steps. Here every pair keeps its own law.
 
-Losses are moved to a grid such that p and q keep their masses: an atom between two grid points is split between them,
-which only helps to tell p from q (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). f is non-increasing and
-at most 1, which bounds it beyond the grid; between grid points it is convex in e^eps, so chords are above it.
-Steps map functions to functions without enlarging differences, so errors of arithmetic add up: see `floor`.
-One kind of loss only: composed with others it is charged the maximum of its profiles, as in `pld`.
+Every pair is replaced by the law above it on a grid (`grid_law`, Lemma 1: f is convex in e^eps). f is non-increasing,
+which bounds it above the grid; below, f(x) <= 1 - e^x (1 - f'(-x)), f' that of the exchanged pairs (an identity for
+each pair of laws), which is f itself where every pair is listed in both orders, and at most 1 otherwise. Between
+grid points chords are above it. All sums are of positive numbers, so errors are relative: a sum of J terms is off by
+J u, and is rounded up by that. Beside other losses: see `run_loss`.
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import signal
 
-from dpverify.accounting.atomic_losses import AtomicLoss, Order
-from dpverify.accounting.divergence import UNIT
-from dpverify.accounting.expand import Losses
+from dpverify.accounting.composition import composed
+from dpverify.accounting.discrete_losses import AtomicLoss
+from dpverify.accounting.grid_law import GridLaw
+from dpverify.accounting.grid_profile import GridProfile
+from dpverify.accounting.loss import Loss
+from dpverify.base.rounding import UNIT
 
 Array = npt.NDArray[np.float64]
 
 MOST_APPLICATIONS = 512  # pairs times steps
-HALF_GRID = 2**15  # grid points on either side of 0
-MOST_REACH = 300.0
-FEW_ATOMS = 64  # fewer are shifted and added one by one, more by FFT
+MOST_HALF_GRID = 2**15  # grid points on either side of 0
+MOST_PRODUCTS = 2.0**27
+MOST_SPAN = (45.0, 0.0)  # without and with both orders of all pairs: what is below the grid errs by e^-45
+RARE = 1e-30  # larger losses than those of this mass are charged as infinite, larger sums as all of them together
+MOST_LOSS = 600.0  # e^700 is a float
+FEW_ATOMS = 64  # fewer are shifted and added one by one
 
 
-@dataclass(frozen=True, eq=False)
-class WorstCase:
-    """delta on the grid k `step`, k = -N..N."""
-
-    step: float
-    deltas: Array
-    floor: float
-
-    def delta_at(self, eps: float) -> float:
-        """delta(eps), an upper bound, eps >= 0."""
-        half = len(self.deltas) // 2
-        left = min(math.floor(eps / self.step), half)
-        low = float(self.deltas[half + left])
-        if left == half:
-            return min(1.0, low + self.floor)
-        high = float(self.deltas[half + left + 1])
-        weight = math.expm1(eps - left * self.step) / math.expm1(self.step)
-        return min(1.0, low + min(max(weight, 0.0), 1.0) * (high - low) + self.floor)
-
-
-def applies(losses: Losses) -> bool:
-    """True for one kind of loss, with several pairs, few enough for the recursion."""
-    if len(losses) != 1 or not isinstance(losses[0][0], AtomicLoss):
-        return False
-    ((loss, count),) = losses
-    assert isinstance(loss, AtomicLoss)
-    return 1 < len(loss.chosen) <= MOST_APPLICATIONS // count and loss.reach() > 0
+def most_steps(loss: Loss) -> int:
+    """How many steps `worst_case` is for; 0 for losses without several pairs."""
+    if not isinstance(loss, AtomicLoss) or not loss.listable or len(loss.chosen) < 2:
+        return 0
+    return MOST_APPLICATIONS // len(loss.chosen) if 0 < max(map(abs, loss.window(RARE))) < MOST_LOSS else 0
 
 
 @lru_cache(maxsize=64)
-def worst_case(losses: Losses) -> WorstCase:
-    """The recursion of the module, for losses to which it `applies`."""
-    ((loss, count),) = losses
+def worst_case(loss: Loss, count: int) -> GridProfile:
+    """The recursion of the module."""
     assert isinstance(loss, AtomicLoss)
-    reach = min(loss.reach(), MOST_REACH)
-    step = count * reach / HALF_GRID
-    grid = np.arange(-HALF_GRID, HALF_GRID + 1, dtype=np.float64) * step
-    laws = [_on_grid(order, step, math.ceil(reach / step) + 1) for order in loss.chosen]
-    deltas = np.maximum(-np.expm1(grid), 0.0)
+    low, high = loss.window(RARE)
+    guess = composed(((loss, count),)).guess(RARE)
+    span = min(count * max(abs(low), abs(high)), max(1.1 * guess, MOST_SPAN[loss.direction is None]))
+    half = MOST_HALF_GRID
+    if 2 * max(len(order.loss) for order in loss.chosen) > FEW_ATOMS:
+        # a step costs 2 N products for each mass of each pair, of which there are some N (high - low)/span
+        products = 2 * len(loss.chosen) * count * min(1.0, (high - low) / span)
+        half = min(half, 2 ** math.floor(math.log2(math.sqrt(MOST_PRODUCTS / products))))
+    step = 2.0 ** math.ceil(math.log2(span / half))
+    first, last = math.floor(low / step), max(math.floor(low / step) + 1, math.ceil(high / step))
+    points = np.arange(first, last + 1, dtype=np.float64) * step
+    laws = [order.on_points(points) for order in loss.chosen]
+    deltas = -np.expm1(np.minimum(np.arange(-half, half + 1, dtype=np.float64), 0.0) * step) * (1 + 4 * UNIT)
     for _ in range(count):
-        deltas = np.max([_step(deltas, *law) for law in laws], axis=0)
-    arithmetic = 8 * UNIT * math.log2(4 * HALF_GRID) * math.sqrt(4 * HALF_GRID)  # as `pld._fft_error`
-    # p and q off by the relative `error`, differences of cumulated masses by some units each
-    masses = max(4 * order.error + 4 * UNIT * len(order.loss) for order in loss.chosen)
-    return WorstCase(step, deltas, count * (arithmetic + masses))
+        beyond = float(deltas[-1]) if loss.direction is None else 1.0
+        below = -np.expm1(step * np.arange(-half - max(first + len(points), 1), -half)) + beyond
+        deltas = np.max([_step(deltas, np.minimum(below, 1.0), law, first) for law in laws], axis=0)
+    return GridProfile(step, deltas)
 
 
-def _on_grid(order: Order, step: float, most: int) -> tuple[Array, float]:
-    """Masses of p at losses -most..most (in steps) and at infinite loss."""
-    p = np.diff(order.p_above)
-    over = order.loss > most * step  # rarer than TAIL: charged as infinite
-    infinite = order.infinite + math.fsum(p[over])
-    p, loss = p[~over], np.maximum(order.loss[~over], -most * step)
-    left = np.floor(loss / step).astype(np.int64)
-    share = np.clip(np.expm1(-(loss - left * step)) / math.expm1(-step), 0.0, 1.0)
-    masses = np.zeros(2 * most + 2)
-    np.add.at(masses, left + most, p * (1 - share))
-    np.add.at(masses, left + most + 1, p * share)
-    return masses, infinite
-
-
-def _step(deltas: Array, masses: Array, infinite: float) -> Array:
-    """sum_j masses_j f(eps - j) + infinite; f = 1 below the grid, its last value above."""
-    most = (len(masses) - 2) // 2
-    padded = np.concatenate([np.ones(most + 1), deltas, np.full(most + 1, deltas[-1])])
+def _step(deltas: Array, below: Array, law: GridLaw, first: int) -> Array:
+    """sum_j masses_j f(eps - j) + infinite, j from `first` on; f = `below` below the grid, its last value above."""
+    masses, size, last = law.masses, len(deltas), first + len(law.masses) - 1
+    padded = np.concatenate([below[len(below) - max(last, 0) :], deltas, np.full(max(-first, 0), deltas[-1])])
+    padded = padded[max(-last, 0) : len(padded) - max(first, 0)]
     atoms = np.flatnonzero(masses)
     if len(atoms) <= FEW_ATOMS:
-        n = len(deltas)
-        total = np.zeros(n)
+        total = np.zeros(size)
         for atom in atoms:
-            start = 2 * most + 1 - atom
-            total += masses[atom] * padded[start : start + n]
+            start = len(masses) - 1 - atom
+            total += masses[atom] * padded[start : start + size]
     else:
-        total = signal.fftconvolve(padded, masses, mode="full")[2 * most + 1 : 2 * most + 1 + len(deltas)]
-    return np.minimum.accumulate(np.clip(total + infinite, 0.0, 1.0))
+        total = np.convolve(padded, masses, mode="valid")
+    raised = (total + law.infinite) * (1 + (len(atoms) + 12) * UNIT)
+    return np.asarray(np.minimum.accumulate(np.minimum(raised, 1.0)), dtype=np.float64)

@@ -9,6 +9,7 @@ from dpverify.claims.neighbours import Relation
 
 COLUMNS = ("times", "event", "quantity", "parameters", "moves by")
 Row = tuple[str, ...]
+MOST_LETTERS = 70  # of one parameter
 
 
 def rows(ledger: Ledger, relation: Relation) -> tuple[Row, ...]:
@@ -19,14 +20,19 @@ def rows(ledger: Ledger, relation: Relation) -> tuple[Row, ...]:
     >>> rows(Ledger(noise) * 3, Relation.REPLACE_ONE)
     (('3', 'LaplaceNoise', 'count', 'scale = 2', '2 coordinates by 1'),)
     """
-    counted = Counter(row for event in ledger.events for row in _rows(event, relation))
+    counted: Counter[Row] = Counter()
+    for event, times in ledger.counted:
+        for row in _rows(event, relation):
+            counted[row] += times
     return tuple((f"{times:,}", *row) for row, times in counted.items())
 
 
 def _rows(event: Event, relation: Relation) -> list[Row]:
     if isinstance(event, OneOf):
         inner = [row[1:] for branch in event.branches for row in rows(branch, relation)]
-        kind = "disjoint groups" if isinstance(event, Disjoint) else "patterns"
+        kind = "patterns"
+        if isinstance(event, Disjoint):
+            kind = "disjoint groups" + (f", {event.assigned}" if event.assigned else "")
         return [(f"{row[0]} (in one of {len(event.branches)} {kind})", *row[1:]) for row in dict.fromkeys(inner)]
     moves = "-"
     words = []
@@ -52,8 +58,14 @@ def _moves(sensitivity: Sensitivity, relation: Relation) -> str:
 
 def _shift(shift: Shift) -> str:
     way = f" {shift.direction.value}" if shift.direction else ""
-    return f"{shift.size:g}{way}" if shift.count == 1 else f"{shift.count:,} coordinates{way} by {shift.size:g}"
+    size = _word(shift.size)
+    return f"{size}{way}" if shift.count == 1 else f"{shift.count:,} coordinates{way} by {size}"
 
 
 def _word(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, Ledger):
+        return "; ".join(f"{times:,} x {type(event).__name__}" for event, times in value.counted) or "nothing"
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return f"{len(value)} x {len(value[0])} numbers"
+    word = f"{value:g}" if isinstance(value, float) else str(value)
+    return word if len(word) <= MOST_LETTERS else word[: MOST_LETTERS - 3] + "..."

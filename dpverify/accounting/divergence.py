@@ -1,12 +1,13 @@
 """Exact divergences of finite laws, and the conversions between notions.
 
-A law is a vector of probabilities; `p` and `q` range over the same outputs. The floats are taken as the exact
-probabilities. Hockey-stick divergence of one direction, with t = e^eps:
+A law is a vector of probabilities; `p` and `q` range over the same outputs. The floats are weights, the law is
+w/sum(w) in exact fractions. Hockey-stick divergence of one direction, with l = log(p/q):
 
-    delta(eps) = sum_x (p_x - t q_x)^+  =  max over prefixes k of  P_k - t Q_k,
+    delta(eps) = sum over l > eps of p (1 - e^(eps - l))  =  max over prefixes k of  P_k - e^eps Q_k,
 
-P_k and Q_k being the masses of the k outputs with the largest ratio p/q (Neyman-Pearson). The second form is
-piecewise linear and convex in t, and inverts without a search: eps(delta) = max_k log((P_k - delta)/Q_k).
+P_k and Q_k being the masses of the k outputs with the largest ratio p/q (Neyman-Pearson). The first form has positive
+terms that grow with l: losses and masses are rounded up, so no output is lost to a rounded comparison. The second
+inverts without a search: eps(delta) = max_k log((P_k - delta)/Q_k).
 
 Conversions, each where it is written down once:
     rho-zCDP -> (eps, delta)   `claims.profiles.zcdp_delta`       Canonne, Kamath, Steinke 2020, Proposition 12
@@ -24,17 +25,19 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
+from dpverify.base.rounding import as_float, log_up, sum_exactly, UNIT
 
 Array = npt.NDArray[np.float64]
 
-UNIT = 2.0**-53  # unit roundoff of a float
-MASS_TOLERANCE = 1e-9  # how far the mass of a law may be from 1: written-down decimals, not a licence to lose mass
+MASS_TOLERANCE = 1e-12  # for each output: how far the sum of the weights may be from 1
+_MODERATE = 1e-290  # ratios of floats in [1e-290, 1e290] keep their relative precision
 
 
 def delta_at(p: npt.ArrayLike, q: npt.ArrayLike, eps: float) -> float:
     """Smallest delta with p <= e^eps q + delta on every event and the same with p and q exchanged.
 
-    p, q: shape (outputs,). The value is rounded up: at least the exact one, above it by at most some 1e-15.
+    p, q: shape (outputs,). Rounded up: at least the exact value, and 0 only where the largest log ratio is <= eps;
+    above it by at most 16u of the mass of the outputs near the border and 32u (relative) of the rest.
     Raises ParameterError for laws that are not laws and for eps outside [0, inf).
     """
     require.non_negative(eps=eps)
@@ -43,26 +46,36 @@ def delta_at(p: npt.ArrayLike, q: npt.ArrayLike, eps: float) -> float:
 
 
 def hockey_stick(p: Array, q: Array, eps: float) -> float:
-    """sum (p - e^eps q)^+, one direction, any real eps, rounded up."""
-    try:
-        factor = math.exp(eps)
-    except OverflowError:
-        factor = math.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.where(q > 0, factor * q, 0.0)
-    inside = p > scaled
-    p, scaled = p[inside], scaled[inside]
-    # exp, product and difference are each off by less than two units; an output that is left out by mistake
-    # would have contributed no more than that, too
-    error = 8 * UNIT * math.fsum(p)
-    return min(1.0, math.fsum(p - scaled) + error) if p.size else 0.0
+    """sum (p - e^eps q)^+ of two vectors of weights, one direction, any real eps, rounded up."""
+    mass_p, mass_q = math.fsum(p), math.fsum(q)
+    live = (p > 0) & (q > 0)
+    loss, error = log_ratios(p[live], q[live], mass_p, mass_q)
+    loss = loss + error
+    above = loss > eps
+    if above.any() and max_log_ratio(p, q) <= eps:  # decided exactly
+        above[:] = False
+    terms = p[live][above] * -np.expm1(eps - loss[above])
+    infinite = p[(p > 0) & (q == 0)]
+    return min(1.0, (math.fsum(terms) + math.fsum(infinite)) / mass_p * (1 + 16 * UNIT))
+
+
+def log_ratios(p: Array, q: Array, mass_p: float, mass_q: float) -> tuple[Array, Array]:
+    """log((p/mass_p)/(q/mass_q)) for p, q > 0 and sums that are off by u, and a bound on the error of each."""
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = p / q * (mass_q / mass_p)
+    moderate = (np.minimum(p, q) > _MODERATE) & (ratio > _MODERATE) & (ratio < 1 / _MODERATE)
+    near = np.log(np.where(moderate, ratio, 1.0))
+    log_p, log_q = np.log(p), np.log(q)
+    loss = np.where(moderate, near, log_p - log_q + math.log(mass_q / mass_p))
+    error = np.where(moderate, 8 + 2 * np.abs(near), 4 * (2 + np.abs(log_p) + np.abs(log_q))) * UNIT
+    return loss, error
 
 
 def eps_at(p: npt.ArrayLike, q: npt.ArrayLike, delta: float) -> float:
     """Smallest eps >= 0 such that the two laws are (eps, delta)-close in both directions; inf where none is.
 
-    p, q: shape (outputs,). delta = 0 gives the largest log ratio, rounded up. Otherwise the divergence at the
-    result is at most delta + 4e-15.
+    p, q: shape (outputs,). delta = 0 gives the largest log ratio, rounded up. Otherwise `delta_at` the result is at
+    most delta, so the result is rounded up.
     """
     require.delta(delta=delta)
     first, second = laws(p, q)
@@ -72,8 +85,21 @@ def eps_at(p: npt.ArrayLike, q: npt.ArrayLike, delta: float) -> float:
 def _eps_one_way(p: Array, q: Array, delta: float) -> float:
     if delta == 0:
         return max_log_ratio(p, q)
-    if math.fsum(p[q == 0]) > delta:
+    if hockey_stick(p, q, 0.0) <= delta:
+        return 0.0
+    most = max_log_ratio(p, q)
+    if math.fsum(p[q == 0]) / math.fsum(p) * (1 + 16 * UNIT) > delta:
         return math.inf
+    eps, bump = _near(p / math.fsum(p), q / math.fsum(q), delta), 4 * UNIT
+    while hockey_stick(p, q, eps) > delta:
+        eps, bump = eps + bump * max(1.0, eps), 2 * bump
+        if bump > 1:
+            return most
+    return min(eps, most)
+
+
+def _near(p: Array, q: Array, delta: float) -> float:
+    """eps(delta) by the prefix that attains it, to the nearest."""
     kept = p > 0
     p, q = p[kept], q[kept]
     with np.errstate(divide="ignore"):
@@ -86,26 +112,24 @@ def _eps_one_way(p: Array, q: Array, delta: float) -> float:
     with np.errstate(over="ignore"):
         best = int(np.argmax(np.where(live, (mass_p - delta) / np.where(live, mass_q, 1.0), 0.0))) + 1
     top, bottom = math.fsum(p[:best]) - delta, math.fsum(q[:best])  # the running sums only chose the prefix
-    if top <= bottom:
-        return 0.0
-    eps, bump = math.log(top) - math.log(bottom), 4 * UNIT
-    while hockey_stick(p, q, eps) > delta and bump < 1e-10:
-        eps, bump = eps + bump * max(1.0, eps), 2 * bump
-    return eps
+    return max(0.0, math.log(top) - math.log(bottom)) if top > 0 else 0.0
 
 
 def max_log_ratio(p: Array, q: Array) -> float:
-    """max log(p/q) over outputs with p > 0, rounded up, at least 0; inf where q lacks an output of p."""
+    """max log(p/q) of two vectors of weights over outputs with p > 0, rounded up, >= 0; inf where q lacks one.
+
+    Floats only say which outputs can be the largest; those are compared as fractions.
+    """
     live = p > 0
     p, q = p[live], q[live]
     if (q == 0).any():
         return math.inf
-    worst = int(np.argmax(np.log(p) - np.log(q)))
-    ratio = Fraction(float(p[worst])) / Fraction(float(q[worst]))
-    if ratio <= 1:
-        return 0.0
-    near = math.log1p(float(ratio - 1)) if ratio < 2 else math.log(ratio.numerator) - math.log(ratio.denominator)
-    return near * (1 + 8 * UNIT) + (0.0 if ratio < 2 else 1e-13)  # the two large logarithms lose digits
+    loss, error = log_ratios(p, q, 1.0, 1.0)
+    close = loss + error >= (loss - error).max()
+    ties = np.unique(np.stack([p[close], q[close]]), axis=1)
+    largest = max(Fraction(float(a)) / Fraction(float(b)) for a, b in ties.T)
+    ratio = largest * sum_exactly(q) / sum_exactly(p)
+    return log_up(ratio) if ratio > 1 else 0.0
 
 
 def renyi(p: npt.ArrayLike, q: npt.ArrayLike, order: float) -> float:
@@ -118,13 +142,14 @@ def renyi(p: npt.ArrayLike, q: npt.ArrayLike, order: float) -> float:
     first, second = laws(p, q)
     if order == math.inf:
         return max_log_ratio(first, second)
+    weights = order * math.log(math.fsum(first)) + (1 - order) * math.log(math.fsum(second))
     live = first > 0
     first, second = first[live], second[live]
     if (second == 0).any():
         return math.inf
     terms = order * np.log(first) + (1 - order) * np.log(second)
     top = float(terms.max())
-    return (top + math.log(math.fsum(np.exp(terms - top)))) / (order - 1)
+    return (top + math.log(math.fsum(np.exp(terms - top))) - weights) / (order - 1)
 
 
 def pure_to_zcdp(eps: Fraction) -> Fraction:
@@ -133,7 +158,7 @@ def pure_to_zcdp(eps: Fraction) -> Fraction:
 
 
 def laws(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Array, Array]:
-    """Both as float vectors; ParameterError unless they are probability vectors over the same outputs."""
+    """Both as vectors of weights; ParameterError unless they are probability vectors over the same outputs."""
     first, second = _law("p", p), _law("q", q)
     if first.shape != second.shape:
         raise ParameterError("q", f"{second.size} outputs", f"over the {first.size} outputs of p")
@@ -142,7 +167,12 @@ def laws(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Array, Array]:
 
 def _law(name: str, given: Any) -> Array:
     law = np.asarray(given, dtype=np.float64)
+    raw = np.asarray(given)
+    if (raw.dtype.kind not in "biu" and raw.dtype.itemsize > 8) or raw.dtype == object:
+        for number in raw.flat:
+            as_float(name, number)
     # written so that NaN fails
-    if law.ndim != 1 or not law.size or not (law >= 0).all() or not abs(math.fsum(law) - 1) <= MASS_TOLERANCE:
+    good = law.ndim == 1 and law.size and bool((law >= 0).all())
+    if not (good and abs(math.fsum(law) - 1) <= MASS_TOLERANCE * law.size):
         raise ParameterError(name, given if law.size < 20 else f"{law.size} numbers", "a probability vector")
     return law

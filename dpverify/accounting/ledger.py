@@ -15,12 +15,17 @@ directions only where that holds for every pair of neighbours and whatever was r
 (the default) each coordinate is charged its worse direction. Directions cost nothing where noise is symmetric.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import bisect
+import itertools
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import overload
 
 from dpverify.base import require
 from dpverify.base.errors import AccountingError, ParameterError
+from dpverify.base.rounding import as_fraction
 from dpverify.claims.neighbours import Relation
 
 
@@ -34,6 +39,16 @@ class Direction(Enum):
     def mirrored(self) -> "Direction":
         """The direction in the other order."""
         return Direction.DOWN if self is Direction.UP else Direction.UP
+
+
+class Assigned(Enum):
+    """What says in which branch of a `Disjoint` a user is."""
+
+    BY_POSITION = "by position"  # something public that a replacement keeps: arrival time, index, batch
+    BY_DATA = "by data"  # the user's own record
+
+    def __str__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class Sensitivity:
 
     replace: tuple[Shift, ...] | None
     add_remove: tuple[Shift, ...] | None
+    derived: bool = field(default=False, compare=False, repr=False)  # by `doubled`: only for symmetric noise
 
     def __init__(
         self,
@@ -70,6 +86,26 @@ class Sensitivity:
     ) -> None:
         object.__setattr__(self, "replace", _shifts(replace))
         object.__setattr__(self, "add_remove", _shifts(add_remove))
+
+    @classmethod
+    def doubled(cls, *, add_remove: Shift | Sequence[Shift] | float) -> "Sensitivity":
+        """Replace-one derived from add/remove: the same counts, twice the sizes, no directions.
+
+        To replace a user is to remove one and to add another. Holds where the mechanism is defined one user short and
+        uses no public number of users (a mean over the public n is not such a one), and where the noise is symmetric
+        and log-concave: all of ours but binomial noise of unfair bits, which refuses it (steps that are counted and
+        not moved refuse a size of 2).
+        Proof: let the removal move a set A of the c coordinates of a shift s, the addition a set B. With f_s the
+        trade-off curve of one coordinate, log-concave noise gives f_s iterated = f_2s, so two coordinates that move
+        by s, one after the other, are no easier to tell apart than one that moves by 2 s (Dong, Roth, Su 2022,
+        Theorem 4). A coordinate in both sets moves by at most 2 s; those in one set are paired, also as they come,
+        and |A| + |B| <= 2c leaves at most c pairs. Pairs that overlap in time compose as well (Vadhan, Zhang 2023).
+        """
+        single = _shifts(add_remove) or ()
+        twice = [Shift(2 * shift.size, shift.count) for shift in single]
+        found = cls(replace=twice, add_remove=single)
+        object.__setattr__(found, "derived", True)
+        return found
 
     def under(self, relation: Relation) -> tuple[Shift, ...]:
         """The shifts under `relation`; AccountingError when the ledger does not state them."""
@@ -158,6 +194,8 @@ class BinomialNoise(Event):
         require.integer(at_least=1, trials=self.trials)
         require.probability(probability=self.probability)
         _whole(self.sensitivity)
+        if self.sensitivity.derived and self.probability != 0.5:
+            raise ParameterError("sensitivity", "doubled", "stated under replace-one: noise of unfair bits is skew")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,34 +257,118 @@ class OneOf(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Disjoint(OneOf):
-    """Ledgers over disjoint sets of users: a changed user is in exactly one of them (parallel composition)."""
+    """Ledgers over disjoint sets of users: a user is in exactly one of them (parallel composition).
+
+    A user that is added or removed is met by one branch. One that is *replaced* is met by one where the user's place
+    says which, and by two where the user's data say it: the old record leaves one set, the new one enters another
+    (four cells of a histogram with noise Lap(1) each: eps = 1 under add/remove, 2 under replace-one). `assigned` says
+    which it is; without it, an account under replace-one is refused where there are several branches. A branch
+    that is entered or left is charged under add/remove, so it must state that sensitivity as well.
+    """
+
+    assigned: Assigned | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.assigned is not None:
+            require.member(Assigned, assigned=self.assigned)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Ledger:
     """Events composed adaptively: each may depend on what the earlier ones released.
 
-    An empty ledger is a release that does not depend on the data.
+    An empty ledger is a release that does not depend on the data. Equal events are gathered: `counted` lists every
+    different event with how often it occurs, in the order of first use. That order is for people; two ledgers are
+    equal where they list the same events equally often.
+
+    >>> noise = GaussianNoise(sigma=1e4, sensitivity=Sensitivity(replace=1))
+    >>> (Ledger(noise) * 10**9).counted[0][1], Ledger(noise, noise) == Ledger(noise) * 2
+    (1000000000, True)
     """
 
-    events: tuple[Event, ...]
+    counted: "tuple[tuple[Event, int], ...]"
 
     def __init__(self, *events: Event) -> None:
-        for event in events:
+        self._gather((event, 1) for event in events)
+
+    def _gather(self, parts: "Iterable[tuple[Event, int]]") -> None:
+        counted: dict[Event, int] = {}
+        for event, times in parts:
             if not isinstance(event, Event):
                 raise ParameterError("event", event, "a ledger event such as LaplaceNoise")
-        object.__setattr__(self, "events", events)
+            try:
+                counted[event] = counted.get(event, 0) + times
+            except TypeError:
+                raise ParameterError("event", event, "made of numbers and tuples (no lists or arrays)") from None
+        object.__setattr__(self, "counted", tuple((event, times) for event, times in counted.items() if times))
+        object.__setattr__(self, "_hash", hash(frozenset(self.counted)))
+
+    @classmethod
+    def of(cls, *counted: "tuple[Event, int]") -> "Ledger":
+        """From events and how often each occurs."""
+        for _, times in counted:
+            require.integer(at_least=0, times=times)
+        ledger = cls.__new__(cls)
+        ledger._gather((event, int(times)) for event, times in counted)
+        return ledger
+
+    @property
+    def events(self) -> "Sequence[Event]":
+        """Every occurrence, equal ones one after the other; nothing is stored for it, however many there are."""
+        return _Occurrences(self.counted)
 
     def __add__(self, other: "Ledger") -> "Ledger":
-        return Ledger(*self.events, *other.events)
+        return Ledger.of(*self.counted, *other.counted)
 
     def __mul__(self, times: int) -> "Ledger":
         require.integer(at_least=0, times=times)
-        return Ledger(*self.events * times)
+        return Ledger.of(*((event, count * int(times)) for event, count in self.counted))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ledger):
+            return NotImplemented
+        return frozenset(self.counted) == frozenset(other.counted)
+
+    def __hash__(self) -> int:
+        return int(self.__dict__["_hash"])
+
+    def __repr__(self) -> str:
+        return f"Ledger({', '.join(f'{e!r} * {n}' if n > 1 else repr(e) for e, n in self.counted)})"
+
+
+class _Occurrences(Sequence[Event]):
+    """The events of a ledger one by one, as a sequence that is not stored."""
+
+    def __init__(self, counted: "tuple[tuple[Event, int], ...]") -> None:
+        self._events = [event for event, _ in counted]
+        self._ends = list(itertools.accumulate(times for _, times in counted))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, at: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Event, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Event | tuple[Event, ...]:
+        if isinstance(at, slice):
+            return tuple(self[i] for i in range(*at.indices(len(self))))
+        return self._events[bisect.bisect_right(self._ends, range(len(self))[at])]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self))})" if len(self) < 100 else f"({len(self):,} events)"
 
 
 def _whole(sensitivity: Sensitivity) -> None:
     for shifts in (sensitivity.replace, sensitivity.add_remove):
         for shift in shifts or ():
-            if shift.size != int(shift.size):
+            if as_fraction(shift.size).denominator != 1:
                 raise ParameterError("shift.size", shift.size, "a whole number for integer-valued noise")

@@ -1,1 +1,1 @@
-"""Ground floor: errors, range checks, directed rounding, random streams, executors."""
+"""Ground floor: errors, range checks, directed rounding, random streams."""

@@ -6,7 +6,9 @@
     |   |-- NeighbourError             the pair is not a neighbouring pair of the claim's relation
     |   `-- DiscoveryError             no audits found, or an audit file that does not load
     `-- RunError (RuntimeError)        exit code 3: the run started and could not be finished
+        |-- LostWorker               a worker or cluster died; carries no result of its task
         |-- TargetError                the audited target broke its protocol (shape, NaN score, always raises)
+        |-- InvalidTrials              trials from which no bound may be computed: `audit` answers INVALID
         `-- AccountingError            the ledger cannot be accounted as asked
 
 None of them ever becomes a verdict.
@@ -57,8 +59,19 @@ class RunError(DpverifyError, RuntimeError):
     """The run was started and could not be finished."""
 
 
+class LostWorker(RunError):
+    """A worker process or a whole cluster went away before it had a result."""
+
+
 class TargetError(RunError):
     """The audited target does not keep the protocol `release(data, *, rng, size) -> (size, ...)`."""
+
+
+class InvalidTrials(RunError):
+    """There are trials, but a bound may not be computed from them: dependent, mutated data, unfaithful target.
+
+    `audit` and `certify` turn it into the verdict INVALID.
+    """
 
 
 class AccountingError(RunError):

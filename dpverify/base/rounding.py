@@ -6,7 +6,38 @@ fractions, so that "exactly eps" is decided and not a matter of the last bit.
 """
 
 import math
+import numbers
+from decimal import Context, Decimal, localcontext, MAX_EMAX, MIN_EMIN, ROUND_CEILING
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base.errors import ParameterError
+
+UNIT = 2.0**-53  # unit roundoff of a float
+
+
+def as_fraction(number: Any) -> Fraction:
+    """The number exactly: int, float, Fraction and every NumPy scalar, extended precision included.
+
+    Raises ParameterError for anything else (strings, decimals, arrays), for booleans, infinities and NaN.
+    """
+    if isinstance(number, numbers.Rational) and not isinstance(number, bool):  # int, NumPy integers, Fraction
+        return Fraction(int(number.numerator), int(number.denominator))
+    if isinstance(number, numbers.Real) and not isinstance(number, bool) and math.isfinite(number):
+        numerator, denominator = number.as_integer_ratio()  # type: ignore[attr-defined]
+        return Fraction(int(numerator), int(denominator))
+    raise ParameterError("number", number, "a finite int, float, Fraction or NumPy number")
+
+
+def as_float(name: str, number: Any) -> float:
+    """The float that equals the number; ParameterError where there is none: a nearest one would be another law."""
+    found = float(number)
+    if not math.isfinite(found) or as_fraction(number) != Fraction(found):
+        raise ParameterError(name, number, "a number that a float holds exactly")
+    return found
 
 
 def float_up(x: Fraction) -> float:
@@ -39,8 +70,43 @@ def sqrt_up(x: float | Fraction) -> float:
     return float_up(Fraction(root) * Fraction(2) ** shift)
 
 
+def digits_up(x: float, digits: int = 4) -> float:
+    """The smallest number of so many significant digits that is >= x >= 0; inf stays inf.
+
+    For what a search has found to more digits than two processors agree on.
+    """
+    if not 0 < x < math.inf:
+        return x
+    with localcontext(Context(prec=digits, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        return float(+Decimal(x))
+
+
 def _nearest(x: Fraction) -> float:
     try:
         return float(x)
     except OverflowError:
         return math.inf if x > 0 else -math.nextafter(math.inf, 0.0)
+
+
+def log_up(x: Fraction) -> float:
+    """A float >= log(x) for x >= 1, above it by less than 16u (relative).
+
+    With x = m 2^k, 1 <= m < 2: k log 2 + log(1 + (m - 1)), both >= 0, and log1p and the product err by 4u at most.
+    """
+    if not x >= 1:
+        raise ParameterError("x", x, ">= 1")
+    k = max(0, x.numerator.bit_length() - x.denominator.bit_length() - 1)  # x/2^k is in [1, 4)
+    mantissa = float_up(x / 2**k - 1)
+    return (k * math.log(2.0) + math.log1p(mantissa)) * (1 + 8 * UNIT)
+
+
+def sum_exactly(x: npt.NDArray[np.float64]) -> Fraction:
+    """The sum of finite floats, without rounding."""
+    mantissas, exponents = np.frexp(x)
+    whole = np.asarray(np.ldexp(mantissas, 53), dtype=np.int64)
+    total = Fraction(0)
+    for exponent in np.unique(exponents):
+        chosen = whole[exponents == exponent]
+        parts = int((chosen >> 32).sum()) * 2**32 + int((chosen & (2**32 - 1)).sum())
+        total += parts * Fraction(2) ** (int(exponent) - 53)
+    return total

@@ -7,7 +7,7 @@ and arm whatever the number of workers, and twice as many trials only add blocks
 only module that calls `default_rng`.
 
 These generators are for verification. They can be replayed by anybody who knows the seed: that is their
-purpose here and their disqualification for releasing real data (see `mechanisms.secure`).
+purpose here and their disqualification for releasing real data (see `mechanisms.toolbox.secure`).
 """
 
 import hashlib
@@ -28,6 +28,7 @@ class Stage(IntEnum):
     PROMISE = 3  # checks an error bound
     SHAPE = 4  # one release that shows the output's shape
     EXPERIMENT = 5  # learning curves
+    TAPE = 6  # runs on the tape
 
 
 def stream(seed: int, stage: Stage, *key: int) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""What somebody promises: PureDP, ApproxDP, ZCDP, GaussianDP.
+"""What somebody promises: PureDP, ApproxDP, ZCDP, GaussianDP; RenyiDP and TradeOff are in `curves`.
 
 A claim is a whole privacy profile. Each kind answers three questions about it:
 
@@ -14,20 +14,26 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, UsageError
+from dpverify.base.errors import ParameterError
 from dpverify.claims import profiles
 from dpverify.claims.neighbours import Pair, Relation, Unit, View
+
+Array = npt.NDArray[np.float64]
 
 REPORTING_DELTA = 1e-5  # where a zCDP or GDP claim, which has no delta of its own, is quoted in (eps, delta)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(ABC):
-    """Base of the four kinds; equality is by value."""
+    """Base of all kinds; equality is by value."""
 
     notion: ClassVar[str]
-    _number: ClassVar[str]  # the field that is claimed: eps, rho or mu
+    _number: ClassVar[str]  # the field that is claimed: eps, rho, mu or factor
 
     relation: Relation = Relation.REPLACE_ONE
     unit: Unit = Unit.RECORD
@@ -64,7 +70,7 @@ class Claim(ABC):
 
     @property
     def number(self) -> float:
-        """The claimed number in the claim's own unit: eps, rho or mu."""
+        """The claimed number in the claim's own unit: eps, rho, mu, or the factor on a curve (1)."""
         return float(getattr(self, self._number))
 
     def with_number(self, value: float) -> Self:
@@ -153,8 +159,15 @@ class ApproxDP(Claim):
         return f"approx:{self.eps:g},{self.delta:g}"
 
 
-class _WholeProfile(Claim):
+class WholeProfile(Claim):
     """A claim that no single (eps, delta) expresses: its eps is quoted at a `delta` that is not part of it."""
+
+    @abstractmethod
+    def number_at(self, right: Array, wrong: Array) -> Array:
+        """Smallest number of the claim that allows right guesses of these rates with wrong ones of those.
+
+        A plan, not a bound: nearest floats.
+        """
 
     def __post_init__(self) -> None:
         require.open_unit(delta=self.delta)
@@ -171,7 +184,7 @@ class _WholeProfile(Claim):
 
 
 @dataclass(frozen=True)
-class ZCDP(_WholeProfile):
+class ZCDP(WholeProfile):
     """rho-zCDP (Bun, Steinke 2016): Renyi divergence of every order a > 1 at most rho a, both directions.
 
     `delta` only says where eps is quoted; a verdict is about the whole profile.
@@ -196,12 +209,15 @@ class ZCDP(_WholeProfile):
         """Largest c that no Renyi divergence of (Bern(c), Bern(w)) forbids."""
         return profiles.zcdp_accuracy_limit(self.rho, wrong)
 
+    def number_at(self, right: Array, wrong: Array) -> Array:
+        return profiles.zcdp_number(right, wrong)
+
     def __str__(self) -> str:
         return f"zcdp:{self.rho:g}"
 
 
 @dataclass(frozen=True)
-class GaussianDP(_WholeProfile):
+class GaussianDP(WholeProfile):
     """mu-GDP (Dong, Roth, Su 2022): the two datasets are no easier to tell apart than N(0,1) and N(mu,1).
 
     `delta` only says where eps is quoted; a verdict is about the whole profile.
@@ -226,31 +242,8 @@ class GaussianDP(_WholeProfile):
         """Phi(Phi^-1(w) + mu), at most 1 - w."""
         return profiles.gaussian_accuracy_limit(self.mu, wrong)
 
+    def number_at(self, right: Array, wrong: Array) -> Array:
+        return np.asarray(special.ndtri(right) - special.ndtri(wrong), dtype=np.float64)
+
     def __str__(self) -> str:
         return f"gdp:{self.mu:g}"
-
-
-_KINDS: dict[str, tuple[type[Claim], str]] = {
-    "pure": (PureDP, "pure:EPS"),
-    "approx": (ApproxDP, "approx:EPS,DELTA"),
-    "zcdp": (ZCDP, "zcdp:RHO"),
-    "gdp": (GaussianDP, "gdp:MU"),
-}
-
-
-def parse_claim(text: str, **carried: Any) -> Claim:
-    """Claim as written in reports and on the command line: `pure:1.0`, `approx:1,1e-6`, `zcdp:0.5`, `gdp:1`.
-
-    `carried` is handed on (relation, view, ...). UsageError names what is allowed.
-    """
-    notion, _, numbers = text.partition(":")
-    if notion not in _KINDS:
-        raise UsageError(f"claim {text!r}: must be one of " + " | ".join(form for _, form in _KINDS.values()))
-    kind, form = _KINDS[notion]
-    try:
-        values = [float(part) for part in numbers.split(",")]
-    except ValueError:
-        raise UsageError(f"claim {text!r}: must look like {form}") from None
-    if len(values) != form.count(",") + 1:
-        raise UsageError(f"claim {text!r}: must look like {form}")
-    return kind(*values, **carried)

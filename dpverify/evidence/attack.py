@@ -47,20 +47,38 @@ class Attack:
     regret: float = 0.0
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:
-        """Right and wrong guesses in a block of trials of the first and of the second dataset, by level."""
+        """Right and wrong guesses in trials of the first and of the second dataset, by level."""
+        return self.counted(self.signed(first), self.signed(second))
+
+    def signed(self, outcomes: Outcomes) -> FloatArray:
+        """Score of every trial, turned so that the first dataset is guessed above the cuts; shape (size,)."""
+        score = self.score(outcomes) if len(outcomes) else np.zeros(0)
+        return score if self.orientation > 0 else -score
+
+    def counted(self, first: FloatArray, second: FloatArray) -> Tally:
+        """The tally of trials with these signed scores."""
         first_up, first_down = self._guesses(first)
         second_up, second_down = self._guesses(second)
         return Tally(len(first) + len(second), first_up + second_down, first_down + second_up, one_sided=self.one_sided)
+
+    def guessed(self, signed: FloatArray) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Trials in which the event guesses the first, and the second, dataset."""
+        if self.side is Side.ALWAYS:
+            return signed >= 0, signed < 0
+        cut = self.cuts[self.event - 1]
+        none = np.zeros(len(signed), bool)
+        return (
+            signed >= cut if self.side is not Side.SECOND else none,
+            signed <= -cut if self.side is not Side.FIRST else none,
+        )
 
     def empty_tally(self) -> Tally:
         """The tally of no trials."""
         zero = np.zeros(len(self.cuts), np.int64)
         return Tally(0, zero, zero, self.one_sided)
 
-    def _guesses(self, outcomes: Outcomes) -> tuple[IntArray, IntArray]:
+    def _guesses(self, signed: FloatArray) -> tuple[IntArray, IntArray]:
         """Guesses of the first and of the second dataset, by level."""
-        score = self.score(outcomes) if len(outcomes) else np.zeros(0)
-        signed = score if self.orientation > 0 else -score
         if self.side is Side.ALWAYS:
             first = int(np.count_nonzero(signed >= 0))
             return np.array([first]), np.array([len(signed) - first])

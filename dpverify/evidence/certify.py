@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from dpverify.base.rounding import digits_up
 from dpverify.claims.claim import Claim
 from dpverify.evidence import curve_power, power
 from dpverify.evidence.attack import Attack, Side
@@ -20,9 +21,11 @@ from dpverify.evidence.tally import Tally
 
 @dataclass(frozen=True)
 class LowerBound:
-    """eps_lower holds at the claim's delta, number_lower is about eps, rho or mu; each at the significance.
+    """eps_lower holds at the claim's delta, number_lower is about eps, rho, mu or a factor; each at the significance.
 
-    p_value is that of the claim itself. e_value has mean at most 1 under the claim; sequential runs only.
+    p_value is that of the claim itself, log10_p_value its decimal logarithm. detectable is the most favourable
+    violation that is refuted, in the claim's own unit, detectable_eps the eps that it means at the claim's delta.
+    e_value has mean at most 1 under the claim; sequential runs only.
     The significance is shared by `events` events. The witness is that of the attack's first `levels` levels, those that
     the test pools or the one of several events that decided (None: of the attack's event); right and wrong are its
     guesses, and all guesses in sequential runs.
@@ -30,11 +33,13 @@ class LowerBound:
 
     eps_lower: float
     number_lower: float
+    detectable: float
     detectable_eps: float
     test: str
     right: int
     wrong: int
     p_value: float
+    log10_p_value: float
     e_value: float | None = None
     levels: int | None = None
     events: int = 1
@@ -52,21 +57,25 @@ def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: floa
     test = CurveTest(
         claim, abstains=attack.side is not Side.ALWAYS, nuisance_level=significance / 50, order_level=significance
     )
-    number = curve_power.detectable_number(
-        claim,
-        trials=tally.trials,
-        guess_fraction=attack.guess_fraction(),
-        significance=significance,
-        power=wanted_power,
+    number = digits_up(
+        curve_power.detectable_number(
+            claim,
+            trials=tally.trials,
+            guess_fraction=attack.guess_fraction(),
+            significance=significance,
+            power=wanted_power,
+        )
     )
     return LowerBound(
         eps_lower=test.eps_lower(event, delta=claim.delta, significance=significance),
         number_lower=test.number_lower(event, significance=significance),
-        detectable_eps=claim.with_number(number).eps if number < math.inf else math.inf,
+        detectable=number,
+        detectable_eps=digits_up(claim.with_number(number).eps) if number < math.inf else math.inf,
         test=test.name,
         right=int(event.right[0]),
         wrong=int(event.wrong[0]),
         p_value=test.claim_p_value(event),
+        log10_p_value=test.claim_log10_p_value(event),
         levels=attack.event,
     )
 
@@ -97,11 +106,13 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
     return LowerBound(
         eps_lower=lower,
         number_lower=lower,
-        detectable_eps=detectable,
+        detectable=digits_up(detectable),
+        detectable_eps=digits_up(detectable),
         test=test.name,
         right=int(event.right[0]),
         wrong=int(event.wrong[0]),
         p_value=test.p_value(tally, eps=claim.eps, delta=claim.delta),
+        log10_p_value=test.log10_p_value(tally, eps=claim.eps, delta=claim.delta),
         levels=deciding,
         events=events,
     )

@@ -1,4 +1,4 @@
-"""The smallest violation of a claim about a whole profile (rho, mu) that a run would have caught."""
+"""The most favourable violation of a claim about a whole profile (rho, mu) that a run refutes."""
 
 import math
 

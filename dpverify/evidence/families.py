@@ -1,5 +1,6 @@
 """Several claims in one suite: which of them fall when the error of the whole family is limited."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 
+_TINY = 1e-250  # a p-value below is judged by its logarithm
 BoolArray = npt.NDArray[np.bool_]
 
 
@@ -15,6 +17,7 @@ def holm(
     p_values: Sequence[float] | npt.NDArray[np.float64],
     significance: float,
     *,
+    log10_p_values: Sequence[float] | npt.NDArray[np.float64] | None = None,
     weights: Sequence[int] | npt.NDArray[np.int64] | None = None,
     reserved: int = 0,
 ) -> BoolArray:
@@ -24,6 +27,7 @@ def holm(
     The smallest p/weight is compared with significance/(weight that is left) until one fails; a rejected one's
     weight is passed on. `weights` are 1 by default. `reserved` is the weight of hypotheses that are decided
     elsewhere, each at significance * weight/(total weight): they are part of the family, and never passed on.
+    `log10_p_values` decide where p-values are below 1e-250: their order, and whether they fail.
     """
     require.open_unit(significance=significance)
     require.integer(at_least=0, reserved=reserved)
@@ -31,10 +35,17 @@ def holm(
     share = np.ones(p.size, np.int64) if weights is None else np.asarray(weights)
     if share.shape != p.shape or not (share >= 1).all():
         raise ParameterError("weights", weights, f"{p.size} whole numbers >= 1")
-    order = np.argsort(p / share, kind="stable")
+    with np.errstate(divide="ignore"):
+        logs = np.log10(p) if log10_p_values is None else _vector("log10_p_values", log10_p_values, upper=0.0)
+    if logs.shape != p.shape:
+        raise ParameterError("log10_p_values", log10_p_values, f"{p.size} logarithms")
+    tiny = p < _TINY
+    order = np.lexsort((logs - np.log10(share), np.where(tiny, 0.0, p) / share))
     left = reserved + np.cumsum(share[order][::-1])[::-1]
     # products and no quotients, so that equality is decided by the p-value's own rounding
     fails = p[order] * left > significance * share[order]
+    deep = logs[order] + np.log10(left) > math.log10(significance) + np.log10(share[order])
+    fails = np.where(tiny[order], deep, fails)
     rejected = np.zeros(p.size, dtype=bool)
     rejected[order[: int(np.argmax(fails)) if fails.any() else p.size]] = True
     return rejected
@@ -65,7 +76,7 @@ def e_benjamini_hochberg(
 
 
 def _vector(name: str, values: Sequence[float] | npt.NDArray[np.float64], upper: float) -> npt.NDArray[np.float64]:
-    """At least -inf (0 for p-values) and at most `upper`; NaN fails."""
+    """At least -inf (0 for p-values, whose `upper` is 1) and at most `upper`; NaN fails."""
     vector = np.asarray(values, dtype=float)
     lower = 0.0 if upper == 1.0 else -np.inf
     if vector.ndim != 1 or not ((vector >= lower) & (vector <= upper)).all():

@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from dpverify.claims import profiles
-from dpverify.claims.claim import Claim, GaussianDP, ZCDP
+from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.evidence.attack import Side
 from dpverify.evidence.bounds.threshold import RATE_SHARE
 from dpverify.evidence.calibration import bounded_by, CapPrior, UNBOUNDED
@@ -23,7 +22,7 @@ Number = Callable[[FloatArray, FloatArray], FloatArray]
 
 def is_curve(claim: Claim) -> bool:
     """True for claims about a whole profile that no single (eps, delta) expresses."""
-    return isinstance(claim, GaussianDP | ZCDP)
+    return isinstance(claim, WholeProfile)
 
 
 # Three-point rule for a standard normal variable: exact for polynomials up to the fifth degree.
@@ -73,15 +72,14 @@ class Aim:
 
 
 def aim_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Aim:
-    """What an event is chosen for: eps at the claim's delta, or rho or mu for claims about a whole profile.
+    """What an event is chosen for: eps at the claim's delta, or rho, mu or a factor for claims about a whole profile.
 
     A pure claim is violated by a bounded ratio that is too large, as a rule, unless an output has several
     coordinates over which it may be spread. There the event is the one that loses least in comparison with the
     best of every possible curve, which guards against hoping for a tail.
     """
-    if is_curve(claim):
-        number = _mu if isinstance(claim, GaussianDP) else profiles.zcdp_number
-        return Aim(partial(_profile_bound, number=number), significance, (Side.BOTH, Side.ALWAYS), UNBOUNDED)
+    if isinstance(claim, WholeProfile):
+        return Aim(partial(_profile_bound, number=claim.number_at), significance, (Side.BOTH, Side.ALWAYS), UNBOUNDED)
     bound = partial(_eps_bound, delta=claim.delta)
     if claim.delta > 0:
         return Aim(bound, significance, (Side.BOTH, Side.FIRST, Side.SECOND), UNBOUNDED)
@@ -113,10 +111,6 @@ def _profile_bound(
     w = 1 - c if side is Side.ALWAYS else _upper(wrong, trials - wrong, level)
     usable = (c > w) & (w < 1)
     return np.where(usable, number(np.where(usable, c, 0.6), np.where(usable, w, 0.4)), 0.0)
-
-
-def _mu(c: FloatArray, w: FloatArray) -> FloatArray:
-    return np.asarray(special.ndtri(c) - special.ndtri(w), dtype=float)
 
 
 def _upper(hits: FloatArray, misses: FloatArray, level: float) -> FloatArray:

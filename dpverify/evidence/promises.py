@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError, TargetError
@@ -78,6 +77,7 @@ class PromiseCheck:
     tightness                (1 - failure_probability)-quantile of the observed errors over the bound: 1 = tight
     worst                    largest error over the bound
     violations               for each invariant, in how many trials it failed
+    reused                   kept from an earlier run: nothing that it depends on has changed
     witness                  invariant, block and trial of the first violation: `stream(seed, PROMISE, block)`
     """
 
@@ -101,6 +101,7 @@ class PromiseCheck:
     expected: str
     paper: str = ""
     statement: str = ""
+    reused: bool = False
 
     @property
     def as_expected(self) -> bool:
@@ -117,10 +118,11 @@ class PromiseCheck:
         return cls(**{name: plain[name] for name in cls.__dataclass_fields__ if name in plain})
 
     def __str__(self) -> str:
-        reach = "nothing" if self.detectable_rate is None else f"a failure rate of {self.detectable_rate:.3g}"
+        reach = "no failure rate" if self.detectable_rate is None else f"a failure rate of {self.detectable_rate:.3g}"
+        reach = f"{reach} is called {BROKEN} with probability {POWER:g}"
         return (
             f"{self.name}: {self.verdict}; {self.failures} of {self.trials} trials failed, rate at most "
-            f"{self.rate_upper:.3g} where {self.failure_probability:.3g} is promised; {reach} would have been caught"
+            f"{self.rate_upper:.3g} where {self.failure_probability:.3g} is promised; {reach}"
         )
 
 
@@ -179,6 +181,8 @@ def rate_bounds(failures: int, trials: int, significance: float) -> tuple[float,
     require.integer(at_least=1, trials=trials)
     require.integer(at_least=0, failures=failures, successes=trials - failures)
     require.open_unit(significance=significance)
+    from scipy import stats  # slow to load, and declaring a promise does not need it
+
     lower = float(stats.beta.ppf(significance, failures, trials - failures + 1)) if failures else 0.0
     upper = float(stats.beta.isf(significance, failures + 1, trials - failures)) if failures < trials else 1.0
     return lower, upper
@@ -190,6 +194,8 @@ def detectable_rate(trials: int, failure_probability: float, significance: float
     BROKEN needs k failures, k the least with Pr[Bin(trials, beta) >= k] < significance; the answer solves
     Pr[Bin(trials, rate) >= k] = 0.95.
     """
+    from scipy import stats  # slow to load, and declaring a promise does not need it
+
     needed = int(stats.binom.isf(significance, trials, failure_probability))
     while needed <= trials and not rate_bounds(needed, trials, significance)[0] > failure_probability:
         needed += 1

@@ -23,6 +23,7 @@ from scipy import optimize, special
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
+from dpverify.evidence.bounds.log_tails import log10_up, SMALLEST
 from dpverify.evidence.tally import Tally
 
 FloatArray = npt.NDArray[np.float64]
@@ -34,6 +35,7 @@ _WHOLE = 0.5  # share of the fixed stakes' capital on all levels together: most 
 _CAUTION = 0.95  # share of the largest allowed stake that a prediction may use
 _LARGEST_LOG = 700.0
 _RUIN = -1e300  # log of nothing left: a number, so that no wrong guess costs nothing
+_UNDERFLOW = -708.0  # exp is ten times slower below, and what it says is lost beside the largest term, 1
 _PRIOR = 4.0  # guesses that a level is assumed to have seen at the claim's own accuracy
 
 
@@ -104,8 +106,13 @@ class EProcess:
 
     @property
     def p_value(self) -> float:
-        """1 / largest wealth so far against the claimed eps: a p-value at any time of stopping (Ville)."""
-        return math.exp(-float(self._log_highest[self._claimed]))
+        """1 / largest wealth so far against the claimed eps: a p-value at any time of stopping (Ville). Never 0."""
+        return max(math.exp(-float(self._log_highest[self._claimed])), SMALLEST)
+
+    @property
+    def log10_p_value(self) -> float:
+        """Decimal logarithm of the p-value, from above; finite also where the p-value is below all doubles."""
+        return log10_up(-float(self._log_highest[self._claimed]))
 
     @property
     def e_value(self) -> float:
@@ -184,10 +191,15 @@ class EProcess:
         right, wrong = np.cumsum(self._right)[:, None, None], np.cumsum(self._wrong)[:, None, None]
         idle = self._trials - right - wrong
         gained = right * np.log1p(self._stakes * (1 - self._d)) + idle * np.log1p(-self._stakes * self._d)
-        log = wrong * self._log_left + self._log_played + (gained + self._log_shares)
-        most = np.maximum(log.max(axis=(0, 2)), _RUIN)
-        with np.errstate(divide="ignore"):  # no stake is small enough for the largest eps
-            return np.asarray(most + np.log(np.exp(log - most[:, None]).sum(axis=(0, 2))), dtype=np.float64)
+        log = wrong * self._log_left  # in place from here: most of an audit's arithmetic
+        log += self._log_played
+        log += gained + self._log_shares
+        most = log.max(axis=(0, 2))
+        some = most >= _RUIN  # no stake is small enough for the largest eps
+        log -= np.where(some, most, 0.0)[:, None]
+        np.maximum(log, _UNDERFLOW, out=log)
+        np.exp(log, out=log)
+        return np.where(some, most + np.log(log.sum(axis=(0, 2))), -np.inf)
 
 
 def _fixed_stakes(rho: float, d: float) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""What a sequential run could have seen, and when to give up: plans by approximation, no bounds.
+"""What a sequential run refutes at best, and when to give up: plans by approximation, no bounds.
 
 A guess made in a fraction f of the trials is right with probability theta; the growth-optimal stake against
 H0(eps, delta) multiplies the wealth by a = 1 + lambda - s, b = 1 - lambda rho - s or 1 - s (see `sequential`).

@@ -1,10 +1,12 @@
-"""The command line: `dpverify audit`, `certify`, `report`. Parses, delegates, sets the exit code.
+"""The command line: `dpverify audit`, `certify`, `report`, `trace`, `exact`. Parses, delegates, sets the exit code.
 
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
 
+import contextlib
 import os
 import shlex
+import signal
 import sys
 import traceback
 from enum import Enum
@@ -14,8 +16,16 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
-from dpverify.faces import plan_command
-from dpverify.faces.options import DEFAULT_JOBS, DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
+from dpverify.base.text import clean
+from dpverify.faces import exact_command, plan_command, trace_command, workflow
+from dpverify.faces.options import (
+    CACHE_KEY,
+    DEFAULT_SEED,
+    DEFAULT_SIGNIFICANCE,
+    DEFAULT_TIMEOUT,
+    HELP,
+    Outputs,
+)
 
 app = typer.Typer(
     help="Checks differential-privacy claims instead of repeating them.",
@@ -40,6 +50,10 @@ def options(
     ] = False,
 ) -> None:
     """Checks differential-privacy claims instead of repeating them."""
+
+
+_arguments: list[str] = []  # as they were typed: an interrupted run says how to go on
+_secret = [""]  # what DPVERIFY_CACHE_KEY held
 
 
 class Family(str, Enum):  # noqa: UP042
@@ -69,10 +83,17 @@ Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="W
 Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
 Sarif = Annotated[str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.")]
 Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=HELP["timeout"])]
+Ladder = Annotated[bool, typer.Option("--ladder", help=HELP["ladder"])]
+Memory = Annotated[int | None, typer.Option(metavar="MB", help=HELP["memory"])]
+NoTape = Annotated[bool, typer.Option("--no-tape", help=HELP["no_tape"])]
+RequireTape = Annotated[bool, typer.Option("--require-tape", help=HELP["require_tape"])]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
 
 
 app.command()(plan_command.plan)
+app.command()(trace_command.trace)
+app.command()(exact_command.exact)
 
 
 @app.command()
@@ -83,9 +104,10 @@ def audit(
     trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"])] = None,
     significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
+    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"])] = None,
     backend: Annotated[Backend, typer.Option(help=HELP["backend"])] = Backend.loky,
     sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
+    ladder: Ladder = False,
     family: Annotated[Family, typer.Option(help=HELP["family"])] = Family.bonferroni,
     json: Json = None,
     html: Html = None,
@@ -93,59 +115,74 @@ def audit(
     junit: Junit = None,
     sarif: Sarif = None,
     quiet: Quiet = False,
-    changed_only: Annotated[
-        bool, typer.Option("--changed-only", help="Reuse accepted results of unchanged code (.dpverify_cache).")
-    ] = False,
+    changed_only: Annotated[bool, typer.Option("--changed-only", help=HELP["changed_only"])] = False,
+    keep: Annotated[bool, typer.Option("--keep", help=HELP["keep"])] = False,
     scorecard: Annotated[
         bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")
     ] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT,
+    memory: Memory = None,
+    resume: Annotated[bool, typer.Option("--resume", help=HELP["resume"])] = False,
+    no_tape: NoTape = False,
+    require_tape: RequireTape = False,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 
-    Exit code: 0 everything as expected, 1 a claim refuted or a planted bug not caught, 2 usage,
-    3 inconclusive or failed run.
+    Each subject runs in a watched process of its own: a crash, a hang or a missing answer is a named failure, and the
+    others go on. What is done is kept in the folder .dpverify here, for --resume. An audit file that declares neither
+    subjects nor promises is an error, also where it was found in a folder.
+
+    Exit code: 0 everything that was asked is done, as expected and written, 1 a claim refuted or a planted bug not
+    caught, 2 usage, 3 inconclusive, invalid or failed, 128 + N interrupted by signal N.
     """
-    from dpverify.faces import console
-    from dpverify.faces.cache import Cache
-    from dpverify.faces.report import files
-    from dpverify.verdicts.discovery import discover
-    from dpverify.verdicts.family import judged_together
-    from dpverify.verdicts.suite import run_suite, Settings
+    from dpverify.runs.fork_server import fork_server
+    from dpverify.runs.pools import usable_processors
+    from dpverify.runs.task import Limits
+    from dpverify.verdicts.preload import LISTED, PRELOAD
+
+    limits = Limits(timeout=timeout, memory=memory)
+    tape = not _tapeless(no_tape, require_tape)
+    if only_list:
+        from dpverify.faces import list_run
+
+        fork_server(LISTED)  # it loads while this process does
+        raise typer.Exit(list_run.run(paths, expression, limits, jobs=jobs, scorecard=scorecard))
+    # counting loads joblib, which sets variables: before anything is started, so that all see the same ones
+    processors = usable_processors()
+    fork_server(PRELOAD)
+    from dpverify.faces import audit_run
+    from dpverify.verdicts import reuse
+    from dpverify.verdicts.settings import Settings
 
     settings = Settings(
         seed=seed,
         significance=significance,
         trials=trials,
-        jobs=jobs,
+        jobs=processors if jobs is None else jobs,
         backend=backend.value,
         sequential=sequential,
+        ladder=ladder,
+        tape=tape,
+        require_tape=require_tape,
     )
     if family is Family.e_bh and not sequential:
         raise UsageError("--family e-bh: needs --sequential, e-values come from betting")
-    agenda = discover(paths, expression)
-    if scorecard:
-        agenda = agenda.of_papers()
-    if only_list:
-        console.show_list(agenda)
-        return
-    outputs = Outputs(json, html, markdown, junit, sarif)
-    files.check(outputs)
-    cache = Cache(agenda.subjects, agenda.promises, settings) if changed_only else None
-    known = cache.known() if cache else {}
-    with console.progress(agenda, settings, quiet=quiet) as watcher:
-        result = run_suite(agenda.subjects, settings, watcher.finished, watcher.trials, agenda.promises, known)
-    if cache:
-        cache.keep([*result.records, *result.promises])
-        console.show_reused(len(known), quiet=quiet)
-    result = judged_together(result, family.value)
-    (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
-    files.write(result, outputs)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        from dpverify.faces.report.as_sarif import annotations
-
-        for line in annotations(result):
-            print(line)
-    raise typer.Exit(result.exit_code)
+    request = audit_run.Request(
+        paths=paths,
+        expression=expression,
+        settings=settings,
+        limits=limits,
+        outputs=Outputs(json, html, markdown, junit, sarif),
+        family=family.value,
+        scorecard=scorecard,
+        resume=resume,
+        changed_only=changed_only,
+        keep=keep,
+        secret=reuse.secret(_secret[0]) if changed_only or keep else b"",
+        quiet=quiet,
+        arguments=tuple(_arguments),
+    )
+    raise typer.Exit(audit_run.run(request))
 
 
 @app.command()
@@ -171,6 +208,12 @@ def report(
     raise typer.Exit(result.exit_code)
 
 
+def _tapeless(no_tape: bool, require_tape: bool) -> bool:
+    if no_tape and require_tape:
+        raise UsageError("--no-tape and --require-tape: one of them")
+    return no_tape
+
+
 class RelationName(str, Enum):  # noqa: UP042
     """Which datasets are neighbours."""
 
@@ -193,7 +236,13 @@ def certify(
         str,
         typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class."),
     ],
-    claim: Annotated[str, typer.Option(metavar="CLAIM", help="pure:EPS, approx:EPS,DELTA, zcdp:RHO or gdp:MU.")],
+    claim: Annotated[
+        str,
+        typer.Option(
+            metavar="CLAIM",
+            help=HELP["claim"],
+        ),
+    ],
     pairs: Annotated[
         str | None, typer.Option(metavar="MODULE:NAME", help="Neighbouring pairs; default: the object's own.")
     ] = None,
@@ -202,60 +251,82 @@ def certify(
     trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
     significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.01,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    jobs: Annotated[int, typer.Option(metavar="J", help=HELP["jobs"])] = DEFAULT_JOBS,
+    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"])] = None,
+    ladder: Ladder = False,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
     html: Html = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT,
+    memory: Memory = None,
+    no_tape: NoTape = False,
+    require_tape: RequireTape = False,
 ) -> None:
-    """Account, audit and check one mechanism or privatizer, and write its certificate.
+    """Trace, account, audit and check one mechanism or privatizer, and write its certificate.
 
     Exit code: 0 nothing speaks against the claim (the output says whether it is proved), 1 the claim is refuted,
     the ledger contradicted or a promise broken, 2 usage, 3 inconclusive, not proved by its ledger, or failed.
     """
-    from dpverify.claims.claim import parse_claim
-    from dpverify.claims.neighbours import Relation, View
-    from dpverify.faces import console, loading
-    from dpverify.faces.report import certificate_page, files
-    from dpverify.verdicts.certificate import certify as certified
+    from dpverify.runs.fork_server import fork_server
+    from dpverify.runs.task import Limits
+    from dpverify.verdicts.preload import CERTIFIED
 
-    neighbours = Relation.REPLACE_ONE if relation is RelationName.replace_one else Relation.ADD_OR_REMOVE_ONE
-    stated = parse_claim(claim, relation=neighbours, view=View(view.value))
-    outputs = Outputs(json, html)
-    files.check(outputs)
+    fork_server(CERTIFIED)  # it loads while this process does
+    from dpverify.claims.neighbours import View
+    from dpverify.claims.parse import parse_claim
+    from dpverify.faces import certify_run
+    from dpverify.runs.pools import usable_processors
+
+    tape = not _tapeless(no_tape, require_tape)
+    parse_claim(claim, view=View(view.value))  # refused here, before anything is started
     words = ["dpverify", "certify", subject, "--claim", claim, *(["--pairs", pairs] if pairs else [])]
     words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
-    words += ["--significance", repr(significance), "--seed", str(seed)]
-    certificate = certified(
-        loading.load_subject(subject),
-        claim=stated,
-        pairs=None if pairs is None else loading.load(pairs),
-        trials=trials,
-        significance=significance,
-        seed=seed,
-        jobs=jobs,
-        name=subject.rpartition(":")[2],
-        command=shlex.join(words),
+    words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
+    words += ([] if tape else ["--no-tape"]) + (["--require-tape"] if require_tape else [])
+    arguments = {
+        "spec": subject,
+        "claim": claim,
+        "relation": relation.value,
+        "view": view.value,
+        "pairs": pairs,
+        "trials": trials,
+        "significance": significance,
+        "seed": seed,
+        "jobs": usable_processors() if jobs is None else jobs,
+        "ladder": ladder,
+        "command": shlex.join(words),
+        "tape": tape,
+        "require_tape": require_tape,
+    }
+    request = certify_run.Request(
+        arguments=arguments,
+        limits=Limits(timeout=timeout, memory=memory),
+        outputs=Outputs(json, html),
+        quiet=quiet,
     )
-    if not (quiet and certificate.certified):
-        console.show_certificate(certificate)
-    for path, render in ((json, certificate_page.render_json), (html, certificate_page.render)):
-        if path is not None:
-            Path(path).write_text(render(certificate), encoding="utf-8")
-    raise typer.Exit(certificate.exit_code)
+    raise typer.Exit(certify_run.run(request))
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code; every expected error is one line on stderr."""
+    _arguments[:] = sys.argv[1:] if arguments is None else arguments
+    _secret[:] = [os.environ.pop(CACHE_KEY, "")]  # not for the eyes of audited code
+    with workflow.only_text():
+        return _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         code: Any = app(arguments, prog_name="dpverify", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except DpverifyError as error:
         return _complain(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending; what it has started is ended first
         return _complain("interrupted; no verdict", 130)
-    except BrokenPipeError:  # the reader has seen enough
-        sys.stderr.close()
+    except SystemExit:  # the parser's answer to a reader that went away, with the code of a refuted claim
         return EXIT_FAILED
+    except OSError as error:  # a full disk behind stdout, say
+        return _complain(f"stopped ({error.strerror or error})", EXIT_FAILED)
     except Exception as error:
         if hasattr(error, "format_message"):  # what the parser raises, wherever its class lives
             return _usage(error)
@@ -273,13 +344,24 @@ def _usage(error: Any) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print("dpverify: " + " ".join(message.split()), file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print("dpverify: " + clean(" ".join(message.split())), file=sys.stderr)
     return code
 
 
 def main() -> None:
-    """Entry point."""
-    sys.exit(run())
+    """Entry point. Streams that are closed count as the null device; one that cannot take its last lines fails."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))
+    code = run()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or EXIT_FAILED
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or the interpreter tries again
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,29 @@
 """What the terminal shows: live progress, then one line a subject, then what it means."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dpverify.faces.report import words
-from dpverify.faces.report.words import number
-from dpverify.verdicts.certificate import Certificate, NOT_PROVED
-from dpverify.verdicts.discovery import Agenda
+from dpverify.base.text import cleaned
+from dpverify.faces.report import tape_words, words
+from dpverify.faces.report.words import number, SYMBOLS
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import Outcome, Settings, SuiteResult
+from dpverify.verdicts.suite_result import SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
-COLOURS = {Verdict.REFUTED: "red", Verdict.NOT_REFUTED: "green", Verdict.INCONCLUSIVE: "yellow"}
+if TYPE_CHECKING:
+    from dpverify.verdicts.certificate import Certificate
+
+COLOURS = {
+    Verdict.REFUTED: "red",
+    Verdict.NOT_REFUTED: "green",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.INVALID: "yellow",
+}
 
 
 def _console() -> Console:
@@ -26,62 +31,24 @@ def _console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
 
 
-def show_list(agenda: Agenda) -> None:
-    """Names, claims and budgets; nothing is run."""
-    for subject in agenda.subjects:
-        print(f"{subject.name}\t{subject.claim}\t{subject.claim.relation}\t{subject.trials} trials\t{subject.expected}")
-    for promise in agenda.promises:
-        said = f"error > {promise.bound:.4g} with probability <= {promise.failure_probability:g}"
-        print(f"{promise.name}\t{said}\t{promise.trials} trials\t{promise.expected}")
-
-
-class Watcher:
-    """Moves the bars: one for the suite in subjects, one for the trials of the subject that runs now."""
-
-    def __init__(self, bar: Progress, agenda: Agenda, settings: Settings) -> None:
-        self._bar = bar
-        self._budget = {each.name: len(each.pairs) * (settings.trials or each.trials) for each in agenda.subjects}
-        self._suite = bar.add_task("subjects", total=len(agenda.subjects) + len(agenda.promises))
-        self._inside: TaskID | None = None
-        self._current = ""
-
-    def finished(self, result: Outcome) -> None:
-        """One more subject or promise has its result."""
-        self._bar.update(self._suite, advance=1)
-
-    def trials(self, subject: str, count: int) -> None:
-        """`count` more trials of `subject` are done; known only where they run in this process."""
-        if self._inside is None:
-            self._inside = self._bar.add_task(subject, total=self._budget[subject])
-            self._current = subject
-        if subject != self._current:
-            self._bar.reset(self._inside, total=self._budget[subject], description=subject)
-            self._current = subject
-        self._bar.update(self._inside, advance=count)
-
-
-@contextmanager
-def progress(agenda: Agenda, settings: Settings, *, quiet: bool = False) -> Iterator[Watcher]:
-    """Bars with the time left on stderr while subjects run; silent where stderr is no terminal."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=quiet or not sys.stderr.isatty(),
-    )
-    with bar:
-        yield Watcher(bar, agenda, settings)
-
-
 def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
     """The table of records, the failures, and the suite's conclusion; with `quiet` only what needs attention."""
-    console = _console()
+    console, result = _console(), cleaned(result)
     shown = [record for record in result.records if not (quiet and record.as_expected)]
     if shown:
         console.print(_table(shown, wide=console.width >= WIDE))
+    for record in [] if quiet else result.records:
+        if record.ladder:
+            console.print(f"{escape(record.subject)}  {escape(words.measured(record))}", soft_wrap=True)
+    for record in shown:
+        if record.invalid or words.failed_trials(record):
+            said = f"INVALID: {record.invalid}" if record.invalid else words.failed_trials(record)
+            console.print(f"[yellow]{escape(record.subject)}[/]: {escape(said)}", soft_wrap=True)
+        if words.of_code(record):
+            console.print(f"{escape(record.subject)}: {escape(words.of_code(record))}", soft_wrap=True)
+    if result.untraced:
+        some = ", ".join(result.untraced[:5])
+        console.print(f"[yellow]NOT TRACED[/] {len(result.untraced)} (--require-tape): {escape(some)}", soft_wrap=True)
     show_rest(console, result, quiet=quiet)
 
 
@@ -90,16 +57,24 @@ def show_rest(console: Console, result: SuiteResult, *, quiet: bool) -> None:
     for check in result.promises:
         if not (quiet and check.as_expected):
             remark = "" if check.as_expected else f" [bold red]expected {check.expected}[/]"
+            remark += " (reused)" if check.reused else ""
             console.print(f"promise {escape(str(check))}{remark}", soft_wrap=True)
     for failure in result.failures:
-        console.print(f"[yellow]FAILED[/] {escape(failure.subject)}: {escape(failure.error)}", soft_wrap=True)
+        console.print(f"[yellow]FAILED[/] {escape(failure.subject)}: {escape(words.failed(failure))}", soft_wrap=True)
+        for line in failure.output[-3:] if failure.kind not in ("error", "timeout") else ():
+            console.print(f"       {escape(line)}", soft_wrap=True)
+    if result.missing:
+        some = ", ".join(result.missing[:5])
+        console.print(f"[yellow]NOT REACHED[/] {len(result.missing)}: {escape(some)}", soft_wrap=True)
     if not quiet:
         console.print(_conclusion(result), soft_wrap=True)
+    elif not result.complete:
+        console.print(escape(words.incomplete(result)), soft_wrap=True)
 
 
 def show_scorecard(result: SuiteResult, *, quiet: bool = False) -> None:
     """What papers state against what is true: one block a paper, one line a statement."""
-    console = _console()
+    console, result = _console(), cleaned(result)
     for paper in dict.fromkeys(record.paper for record in result.records):
         table = Table(title=escape(paper), title_justify="left", title_style="bold", box=None, pad_edge=False)
         for name, justify in _SCORES:
@@ -116,8 +91,9 @@ _SCORES: tuple[tuple[str, Literal["left", "right"]], ...] = (
     ("subject", "left"),
     ("statement", "left"),
     ("claimed", "left"),
-    ("upper", "right"),
-    ("lower", "right"),
+    ("ledger", "right"),
+    ("code", "left"),
+    ("audit", "right"),
     ("verdict", "left"),
     ("trials", "right"),
     ("s", "right"),
@@ -130,9 +106,10 @@ def _score(record: AuditRecord) -> list[str]:
     return [
         escape(record.subject),
         escape(record.statement),
-        words.claim(record),
+        escape(words.claim(record)),
         number(record.number_upper),
-        number(record.number_lower),
+        escape(tape_words.cell(record)),
+        number(record.trials_lower),
         f"[{colour}]{record.verdict}{account}[/]",
         f"{record.trials:,}",
         f"{record.seconds:.1f}",
@@ -140,25 +117,28 @@ def _score(record: AuditRecord) -> list[str]:
     ]
 
 
-def show_reused(count: int, *, quiet: bool) -> None:
-    """How many results were not computed anew."""
-    if count and not quiet:
-        print(f"{count} accepted results of unchanged code were reused.")
-
-
-def show_certificate(certificate: Certificate) -> None:
+def show_certificate(certificate: "Certificate") -> None:
     """The conclusion first, then what it rests on, then what it does not prove."""
-    console = _console()
+    console, certificate = _console(), cleaned(certificate)
     colour = "green" if certificate.certified else "red" if certificate.exit_code == 1 else "yellow"
     word = "CERTIFIED" if certificate.certified else f"NOT CERTIFIED ({certificate.verdict})"
     strongest = certificate.strongest
-    lines = [f"[bold {colour}]{word}[/] {escape(certificate.subject)}: {certificate.claim}"]
+    lines = [f"[bold {colour}]{word}[/] {escape(certificate.subject)}: {escape(str(certificate.claim))}"]
     lines += [f"  [{colour}]-[/] {escape(objection)}" for objection in certificate.objections]
-    lines += [f"trials:  {words.sentence(strongest)}", f"ledger:  {words.ledger_sentence(strongest)}"]
-    lines.append(f"witness: {escape(strongest.witness)} (pair: {escape(strongest.pair or 'unnamed')})")
+    lines.append(f"{SYMBOLS[strongest.notion]}:  {tape_words.beside(strongest)}")
+    lines += [f"trials:  {words.sentence(strongest)}"] if strongest.trials else []
+    for record in certificate.records:
+        pair = f" (pair: {record.pair or 'unnamed'})" if len(certificate.records) > 1 else ""
+        lines.append(f"code:    {escape(words.code_sentence(record) + pair)}")
+        if record.tape is not None:
+            lines += [f"         {escape(tape_words.draw(row))}" for row in record.tape.draws if row.moved]
+            lines += [f"derived: {escape(each)}" for each in tape_words.derived(record.tape)]
+    lines.append(f"ledger:  {words.ledger_sentence(strongest)}")
+    if strongest.trials:
+        lines.append(f"witness: {escape(strongest.witness)} (pair: {escape(strongest.pair or 'unnamed')})")
     lines += [f"promise: {escape(str(check))}" for check in certificate.promises]
     lines += [f"note:    {escape(note)}" for note in certificate.notes]
-    lines += [f"not proved: {escape(each)}" for each in NOT_PROVED]
+    lines += [f"not proved: {escape(each)}" for each in certificate.not_proved]
     lines.append(f"again:   {escape(certificate.command)}")
     for line in lines:
         console.print(line, soft_wrap=True)
@@ -168,11 +148,12 @@ Justify = Literal["left", "right"]
 _COLUMNS: tuple[tuple[str, Justify], ...] = (
     ("subject", "left"),
     ("claim", "left"),
-    ("lower", "right"),
-    ("upper", "right"),
+    ("audit", "right"),
+    ("code", "left"),
+    ("ledger", "right"),
     ("verdict", "left"),
     ("accounted", "left"),
-    ("would catch", "right"),
+    ("detectable", "right"),
     ("trials", "right"),
     ("s", "right"),
     ("", "left"),
@@ -202,15 +183,16 @@ def _row(record: AuditRecord) -> list[str]:
     remark = words.expectation(record)
     return [
         escape(record.subject),
-        words.claim(record),
-        number(record.number_lower),
+        escape(words.claim(record)),
+        number(record.trials_lower),
+        escape(tape_words.cell(record)),
         number(record.number_upper),
         f"[{colour}]{record.verdict}[/]",
         f"[red]{account}[/]" if record.ledger_contradicted else account,
-        number(record.detectable_eps),
+        number(record.detectable),
         f"{record.trials:,}",
         f"{record.seconds:.1f}",
-        f"[bold red]{escape(remark)}[/]" if remark else "",
+        f"[bold red]{escape(remark)}[/]" if remark else "reused" if record.reused else "",
     ]
 
 
@@ -225,7 +207,4 @@ def _speed(result: SuiteResult) -> str:
 
 
 def _conclusion(result: SuiteResult) -> str:
-    return (
-        f"{words.headline(result)} Seed {result.seed}.{_speed(result)}\n"
-        f"{words.family(result)} 'would catch': smallest true eps that this run refutes with 95 % power."
-    )
+    return f"{words.headline(result)} Seed {result.seed}.{_speed(result)}\n{words.family(result)} {words.DETECTABLE}."

@@ -10,13 +10,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dpverify.base import search_path
 from dpverify.base.errors import UsageError
 
 
 def load(spec: str) -> Any:
     """The object called `module:name` or `file.py:name`; dots in the name reach into it.
 
-    The current folder is searched first. Raises UsageError naming what is missing.
+    The current folder is searched before installed packages. Raises UsageError naming what is missing.
     """
     place, colon, name = spec.rpartition(":")
     if not (colon and place and name):
@@ -54,9 +55,7 @@ def _is_release(function: Any) -> bool:
 
 
 def _module(place: str) -> ModuleType:
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    search_path.add(os.getcwd())
     try:
         return _from_file(Path(place)) if place.endswith(".py") else import_module(place)
     except (Exception, SystemExit) as error:  # whatever foreign code raises on import

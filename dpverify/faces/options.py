@@ -1,20 +1,29 @@
 """What the command line and the pytest plugin share: defaults and meanings. Imports nothing heavy."""
 
-import os
 from dataclasses import dataclass, fields
 
+CACHE_KEY = "DPVERIFY_CACHE_KEY"  # the variable with the key that seals kept results
 DEFAULT_SEED = 20260  # fixed, so that two runs without options give the same records
 DEFAULT_SIGNIFICANCE = 0.05
-DEFAULT_JOBS = os.cpu_count() or 1
+DEFAULT_TIMEOUT = 3600.0  # seconds for a subject
 BACKENDS = ("loky", "dask", "ray")
 
 HELP = {
+    "claim": "pure:EPS, approx:EPS,DELTA, zcdp:RHO, gdp:MU, rdp:ALPHA,EPS;... or tradeoff:FILE.csv.",
     "trials": "Trials per pair; default: each subject's own.",
     "significance": "Family-wise error of the whole suite.",
     "seed": f"Seed of every random stream; default {DEFAULT_SEED}, so runs repeat.",
-    "jobs": "Worker processes; default: one a core. Records do not depend on it.",
+    "jobs": "Worker processes; default: as many as may be used here. Records do not depend on it.",
     "backend": "Where the workers are.",
+    "ladder": "Measure the power: 8 runs of each planted bug, 16 of targets with_noise(factor); costs as much.",
     "sequential": "Stop each audit once decided.",
+    "timeout": "Seconds for each subject; one that takes longer is ended, and failed.",
+    "memory": "Megabytes for each subject, on top of the libraries' own; default: no limit of ours.",
+    "resume": "Go on with the interrupted run of the same subjects and options here (.dpverify).",
+    "changed_only": "Reuse kept results of what has not changed since; run the rest.",
+    "keep": "Keep results that are as expected (.dpverify/kept), for --changed-only.",
+    "no_tape": "Do not trace the code before its trials.",
+    "require_tape": "Code that cannot be traced is as good as inconclusive: exit code 3, unless it is refuted.",
     "family": "What limits the error of all verdicts: equal shares, Holm's step-down, or (sequential) e-BH.",
 }
 

@@ -18,9 +18,9 @@ def plan(
     ] = 0.5,
     significance: Annotated[float, typer.Option(metavar="A", help="Family-wise error of the suite.")] = 0.05,
     audits: Annotated[int, typer.Option(metavar="M", help="Audits (subjects x pairs) that share it.")] = 1,
-    power: Annotated[float, typer.Option(metavar="P", help="Probability with which it is to be caught.")] = 0.95,
+    power: Annotated[float, typer.Option(metavar="P", help="Probability with which it is to be refuted.")] = 0.95,
 ) -> None:
-    """Smallest violation that a budget catches, and the budget that a violation takes.
+    """The most favourable violation that a budget refutes, and the budget that a violation takes.
 
     Model: the true mechanism attains its own bound on a share F of the trials (Laplace about 0.6, randomised
     response 1, a rare leak its probability). One whose log ratio varies takes more.

@@ -1,27 +1,31 @@
 """pytest plugin: `pytest audits` runs the subjects of audit_*.py files, `dpaudit` audits in an ordinary test.
 
 Every pytest start of every user loads this module, so it imports nothing of weight: numpy comes with the
-first audit. Verdicts are those of `dpverify audit` with the same options: a subject's trials depend on the
-seed and its name, its significance on the number of selected pairs and promises; nothing depends on the order
-or on the workers (xdist).
+first audit. Audits run in a watched child, as on the command line: one that crashes or hangs is a failed item
+and not the end of the session. Verdicts are those of `dpverify audit` with the same options: a subject's trials
+depend on the seed and its name, its significance on the number of selected pairs and promises; nothing depends
+on the order or on the workers (xdist).
 """
 
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import pytest
 
-from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP, Outputs
+from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, DEFAULT_TIMEOUT, HELP, Outputs
 
 if TYPE_CHECKING:
-    from dpverify.evidence.promises import Promise
+    from dpverify.evidence.promises import PromiseCheck
+    from dpverify.runs.supervisor import Supervisor
+    from dpverify.runs.task import Limits
+    from dpverify.verdicts.manifest import Entry
     from dpverify.verdicts.record import AuditRecord
-    from dpverify.verdicts.subject import Subject
-    from dpverify.verdicts.suite import Settings
+    from dpverify.verdicts.settings import Settings
 
 FORMATS = ("json", "html", "markdown", "junit", "sarif")
-LEVEL: "pytest.StashKey[float]" = pytest.StashKey()  # significance of each pair and promise, after selection
+ASKED: "pytest.StashKey[tuple[int, int]]" = pytest.StashKey()  # items and shares of the significance, after selection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,6 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--dp-seed", type=int, metavar="S", default=DEFAULT_SEED, help=HELP["seed"])
     group.addoption("--dp-sequential", action="store_true", help=HELP["sequential"])
+    group.addoption("--dp-ladder", action="store_true", help=HELP["ladder"])
+    group.addoption("--dp-no-tape", action="store_true", help=HELP["no_tape"])
+    group.addoption("--dp-timeout", type=float, metavar="SECONDS", default=DEFAULT_TIMEOUT, help=HELP["timeout"])
     for form in FORMATS:
         group.addoption(f"--dp-{form}", metavar="F", help=f"Write the records of all audits as {form}.")
 
@@ -47,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         try:
             files.check(outputs)
+            files.drop(outputs)  # no report of an earlier session may look like this one's
         except UsageError as error:
             raise pytest.UsageError(str(error).replace("--", "--dp-", 1)) from None
 
@@ -71,12 +79,22 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "AuditFile
     return None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Names audits as the command line does, from all that were collected, before any is deselected."""
+    audits = [item for item in items if isinstance(item, EvidenceItem)]
+    if audits:
+        from dpverify.verdicts.manifest import qualified
+
+        for item, entry in zip(audits, qualified([item.entry for item in audits]), strict=True):
+            item.entry = entry
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Shares the significance among all pairs and promises that -k and -m leave, before anything runs."""
     audits = [item for item in session.items if isinstance(item, EvidenceItem)]
     if audits:
-        statements = sum(item.statements for item in audits)
-        session.config.stash[LEVEL] = session.config.getoption("--dp-significance") / statements
+        session.config.stash[ASKED] = len(audits), sum(item.entry.pairs for item in audits)
         for place, item in enumerate(audits):
             item.place = place
 
@@ -86,24 +104,43 @@ class AuditFile(pytest.File):
 
     def collect(self) -> "Iterator[EvidenceItem]":
         from dpverify.base.errors import DiscoveryError
-        from dpverify.verdicts.discovery import load_promises, load_subjects
+        from dpverify.verdicts.manifest import entries_of, manifest_task
 
+        file = self.path.resolve()
         try:
-            subjects, promises = load_subjects(self.path.resolve()), load_promises(self.path.resolve())
+            entries = entries_of(file, _supervisor().run(manifest_task(file), _limits(self.config)))
         except DiscoveryError as error:
             raise self.CollectError(str(error)) from None
-        for subject in subjects:
-            yield AuditItem.from_parent(self, name=subject.name.partition("/")[2], subject=subject)
-        for promise in promises:
-            yield PromiseItem.from_parent(self, name=promise.name.partition("/")[2], promise=promise)
+        for entry in entries:
+            yield EvidenceItem.from_parent(self, name=entry.local, entry=entry)
 
 
 class EvidenceItem(pytest.Item):
     """One subject or promise. Passes where all is as expected."""
 
-    statements = 1  # how many shares of the significance it needs
     place = 0  # its position among all such items
     outcome = ""  # its result as JSON, on the way to the report
+
+    def __init__(self, *, entry: "Entry", **rest: Any) -> None:
+        super().__init__(**rest)
+        self.entry = entry
+
+    def runtest(self) -> None:
+        from dpverify.faces.report.as_json import render_one
+        from dpverify.verdicts.suite_result import Failure
+        from dpverify.verdicts.watched import outcome_of, task_of
+
+        settings, (_, statements) = _settings(self.config), self.config.stash[ASKED]
+        finished = _supervisor().run(task_of(self.entry, settings, statements), _limits(self.config))
+        outcome = outcome_of(self.entry, finished)
+        self.outcome = render_one(outcome)
+        if isinstance(outcome, Failure):
+            from dpverify.faces.report import words
+
+            lines = outcome.output if outcome.kind != "error" else ()
+            raise NoVerdict("\n".join([f"{outcome.subject}: no verdict. {words.failed(outcome)}", *lines]))
+        if not outcome.as_expected:
+            raise Unexpected(_explained(outcome, settings))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, Unexpected | NoVerdict):
@@ -113,47 +150,19 @@ class EvidenceItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
 
-    def judge(self, outcome: Any, explained: str) -> None:
-        """Keeps the outcome, and raises where it is not as expected."""
-        from dpverify.faces.report.as_json import render_one
-        from dpverify.verdicts.suite import Failure
 
-        self.outcome = render_one(outcome)
-        if isinstance(outcome, Failure):
-            raise NoVerdict(outcome.error)
-        if not outcome.as_expected:
-            raise Unexpected(explained)
+@cache
+def _supervisor() -> "Supervisor":
+    from dpverify.runs.supervisor import Supervisor
+    from dpverify.verdicts.preload import PRELOAD
+
+    return Supervisor(preload=PRELOAD)
 
 
-class AuditItem(EvidenceItem):
-    """One subject: verdict and account."""
+def _limits(config: pytest.Config) -> "Limits":
+    from dpverify.runs.task import Limits
 
-    def __init__(self, *, subject: "Subject", **rest: Any) -> None:
-        super().__init__(**rest)
-        self.subject = subject
-        self.statements = len(subject.pairs)
-
-    def runtest(self) -> None:
-        from dpverify.verdicts.record import AuditRecord
-        from dpverify.verdicts.suite import run_subject
-
-        settings = _settings(self.config)
-        outcome = run_subject(self.subject, settings, self.config.stash[LEVEL])
-        self.judge(outcome, _explained(outcome, settings) if isinstance(outcome, AuditRecord) else "")
-
-
-class PromiseItem(EvidenceItem):
-    """One promise about utility."""
-
-    def __init__(self, *, promise: "Promise", **rest: Any) -> None:
-        super().__init__(**rest)
-        self.promise = promise
-
-    def runtest(self) -> None:
-        from dpverify.verdicts.suite import run_promise
-
-        outcome = run_promise(self.promise, _settings(self.config), self.config.stash[LEVEL])
-        self.judge(outcome, f"{outcome}, expected {self.promise.expected}")
+    return Limits(timeout=config.getoption("--dp-timeout"))
 
 
 class Unexpected(AssertionError):
@@ -169,7 +178,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     """Lets the record travel with the report, also from an xdist worker to its controller."""
     answer = yield
     if isinstance(item, EvidenceItem) and item.outcome:
-        answer.get_result().dpverify = [item.place, item.outcome]
+        answer.get_result().dpverify = [item.place, item.outcome, item.config.stash[ASKED][0]]
         item.outcome = ""
 
 
@@ -184,19 +193,25 @@ class Keeper:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.found: dict[int, str] = {}
+        self.asked = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if sent := getattr(report, "dpverify", None):
             self.found[sent[0]] = sent[1]
+            self.asked = sent[2]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self.found:
+        asked = max(self.asked, self.config.stash.get(ASKED, (0, 0))[0])
+        if not asked:
             return
         from dpverify.faces.report import files, words
         from dpverify.faces.report.as_json import join
 
         options = self.config.option
-        result = join([self.found[place] for place in sorted(self.found)], options.dp_seed, options.dp_significance)
+        found = [self.found[place] for place in sorted(self.found)]
+        result = join(found, options.dp_seed, options.dp_significance)
+        missing = [f"audit {place + 1} of {asked}" for place in range(asked) if place not in self.found]
+        result = result.asking(missing)
         terminalreporter.write_sep("-", "dpverify")
         terminalreporter.write_line(words.headline(result))
         files.write(result, _outputs(self.config))
@@ -224,6 +239,7 @@ def dpaudit(request: pytest.FixtureRequest) -> Any:
             "significance": option.dp_significance,
             "seed": derive(option.dp_seed, request.node.nodeid),
             "sequential": option.dp_sequential,
+            "ladder": option.dp_ladder,
         }
         if option.dp_trials is not None:
             defaults["trials"] = option.dp_trials
@@ -237,28 +253,32 @@ def dpaudit(request: pytest.FixtureRequest) -> Any:
     return check
 
 
-def _explained(record: "AuditRecord", settings: "Settings") -> str:
+def _explained(outcome: "AuditRecord | PromiseCheck", settings: "Settings") -> str:
+    from dpverify.evidence.promises import PromiseCheck
     from dpverify.faces.report import words
 
+    if isinstance(outcome, PromiseCheck):
+        return f"{outcome}, expected {outcome.expected}"
     return "\n".join(
         [
-            f"{record.subject}: {record.verdict}, {words.expectation(record)}",
-            words.sentence(record),
-            words.ledger_sentence(record),
-            f"witness: {record.witness}",
-            f"again, alone: {words.command_for(record, settings.seed)}",
+            f"{outcome.subject}: {outcome.verdict}, {words.expectation(outcome)}",
+            words.told(outcome),
+            f"witness: {outcome.witness}",
+            f"again, alone: {words.command_for(outcome, settings.seed)}",
         ]
     )
 
 
 def _settings(config: pytest.Config) -> "Settings":
-    from dpverify.verdicts.suite import Settings
+    from dpverify.verdicts.settings import Settings
 
     return Settings(
         seed=config.getoption("--dp-seed"),
         significance=config.getoption("--dp-significance"),
         trials=config.getoption("--dp-trials"),
         sequential=config.getoption("--dp-sequential"),
+        ladder=config.getoption("--dp-ladder"),
+        tape=not config.getoption("--dp-no-tape"),
     )
 
 

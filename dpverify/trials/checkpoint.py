@@ -1,66 +1,59 @@
-"""Certifying blocks that survive a crash: one JSON line a block, written as soon as the block is counted.
+"""Certifying blocks that survive a crash: one line of a journal a block, written as soon as the block is counted.
 
 A line belongs to a key: a digest of everything that determines the block's summary. Lines of other keys, a
 last line cut short by the crash and repeated lines change nothing, so no block is lost and none counted twice.
 """
 
-import hashlib
-import json
-import os
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+from dpverify.runs import provenance
+from dpverify.runs.fingerprint import fingerprint
+from dpverify.runs.journal import Journal
 
 Result = TypeVar("Result")
 
 
-def digest(*parts: Any) -> str:
-    """A key for an experiment: SHA-256 of its pickled parts. Equal experiments in equal versions agree.
+class Store(Protocol):
+    """Plain values by key: a journal, or a way to one."""
 
-    A part whose pickle is not reproducible (a set, an open handle) only costs the blocks done before.
+    def get(self, key: tuple[Any, ...]) -> Any:
+        """The value, or None."""
+
+    def add(self, key: tuple[Any, ...], value: Any) -> None:
+        """Remembers it."""
+
+
+def digest(*parts: Any) -> str:
+    """A key for an experiment: of its values and of the code that it runs, as loaded (`runs.fingerprint`).
+
+    Equal keys: the same releases. What cannot be told apart only costs the blocks done before.
     """
-    return hashlib.sha256(pickle.dumps(parts, protocol=5)).hexdigest()
+    return fingerprint(*parts)
 
 
 @dataclass
 class Checkpoint(Generic[Result]):
-    """Summaries by (block index, block size) under one key, in a file that may hold several keys."""
+    """Summaries by (block index, block size) under one key, in a file or store that may hold several keys."""
 
-    path: Path
+    path: Path | Store
     key: str
     encode: Callable[[Result], Any]
     decode: Callable[[Any], Result]
-    _done: dict[tuple[int, int], Result] = field(init=False, default_factory=dict)
+    _store: Store = field(init=False)
 
     def __post_init__(self) -> None:
-        if not self.path.exists():
-            return
-        text = self.path.read_text(encoding="utf-8")
-        for line in text.splitlines():
-            try:
-                entry = json.loads(line)
-            except json.JSONDecodeError:  # cut short by a crash: that block is run again
-                continue
-            if isinstance(entry, dict) and entry.get("key") == self.key:
-                self._done[entry["block"], entry["size"]] = self.decode(entry["summary"])
-        if text and not text.endswith("\n"):
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write("\n")
-
-    def __len__(self) -> int:
-        return len(self._done)
+        with provenance.aside():
+            self._store = Journal.of(self.path) if isinstance(self.path, Path) else self.path
 
     def get(self, block: tuple[int, int]) -> Result | None:
         """The summary of a block that was done before, or None."""
-        return self._done.get(block)
+        found = self._store.get(("block", self.key, *block))
+        return None if found is None else self.decode(found)
 
     def add(self, block: tuple[int, int], summary: Result) -> None:
-        """Remembers a block; on disk before this returns."""
-        entry = {"key": self.key, "block": block[0], "size": block[1], "summary": self.encode(summary)}
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._done[block] = summary
+        """Remembers a block; where the store is a file, on disk before this returns."""
+        with provenance.aside():
+            self._store.add(("block", self.key, *block), self.encode(summary))

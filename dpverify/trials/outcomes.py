@@ -1,8 +1,6 @@
 """What a trial can end in: a value, or a failure that has a name. Nothing is dropped.
 
-An exception raised on one dataset and not on the other is a leak like any other, so it must reach the score.
-`release_outcomes` calls the target once for a whole block; when that raises, the block is released one trial
-at a time and every exception becomes the outcome of its trial.
+How an exception becomes a failure: `failing`.
 """
 
 import math
@@ -12,15 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import DpverifyError, TargetError
-from dpverify.trials.target import Array, name_of, Target
+from dpverify.base.errors import InvalidTrials, TargetError
+from dpverify.base.text import label
+from dpverify.trials.target import Array, name_of
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """`values` has shape (size, ...); `failures` names the exception of each failed trial, "" where it has a value.
+    """`values` has shape (size, ...); `failures` names the failure of each failed trial, "" where it has a value.
 
-    Rows of `values` that belong to failed trials are zeros and must not be read.
+    A target may return one: its failures are outcomes then, and never lose a block (see `failing`). Rows of `values`
+    that belong to failed trials are not read.
     """
 
     values: Array
@@ -62,10 +62,11 @@ def concatenate(parts: list[Outcomes]) -> Outcomes:
 
 @dataclass(frozen=True)
 class OutputForm:
-    """Shape and kind of one release, fixed by the first successful one; every later block must agree."""
+    """Shape, kind and dtype of one release, fixed by the first successful one; every later block must agree."""
 
     shape: tuple[int, ...]
     kind: str  # NumPy dtype kind, after booleans became integers
+    dtype: str = ""  # of the array that was returned, see `dtype_of`; "" where it was none
 
     @property
     def items(self) -> int:
@@ -73,56 +74,24 @@ class OutputForm:
         return int(np.prod(self.shape, dtype=np.int64))
 
 
-def output_form(target: Target, datasets: tuple[Any, Any], rngs: list[np.random.Generator]) -> OutputForm:
-    """Form of one release, tried on the first dataset and, should that raise, on the second.
+DTYPES: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "U": "U1"}
 
-    TargetError when both raise: a target that never answers has no outcomes to compare.
+
+def read(target: Any, released: Any, size: int) -> Outcomes:
+    """What a target returned for `size` trials; TargetError for another shape or what is no number or string.
+
+    InvalidTrials for a masked array: a mask is an output that no score reads.
     """
-    raised: list[Exception] = []
-    for data, rng in zip(datasets, rngs, strict=True):
-        try:
-            values = _as_values(target, target.release(data, rng=rng, size=1), size=1)
-        except DpverifyError:
-            raise
-        except Exception as error:  # the target is foreign code: anything may come out of it
-            raised.append(error)
-        else:
-            return OutputForm(values.shape[1:], values.dtype.kind)
-    first = raised[0]
-    raise TargetError(f"{name_of(target)}: release raised {type(first).__name__} on both datasets: {first}") from first
-
-
-def release_outcomes(target: Target, data: Any, form: OutputForm, *, rng: np.random.Generator, size: int) -> Outcomes:
-    """`size` trials on `data`, each with an outcome; TargetError when a release has another form than `form`."""
-    if size == 0:
-        return Outcomes(np.zeros((0, *form.shape), dtype=_DTYPES[form.kind]))
-    try:
-        return Outcomes(_checked(target, target.release(data, rng=rng, size=size), form, size))
-    except DpverifyError:
-        raise
-    except Exception:  # some trial of the block failed: find out which
-        return _one_by_one(target, data, form, rng, size)
-
-
-def _one_by_one(target: Target, data: Any, form: OutputForm, rng: np.random.Generator, size: int) -> Outcomes:
-    blank = np.zeros((1, *form.shape), dtype=_DTYPES[form.kind])
-    rows, names = [], []
-    for _ in range(size):
-        try:
-            rows.append(_checked(target, target.release(data, rng=rng, size=1), form, 1))
-            names.append("")
-        except DpverifyError:
-            raise
-        except Exception as error:
-            rows.append(blank)
-            names.append(type(error).__name__)
-    return Outcomes(np.concatenate(rows), np.array(names))
-
-
-_DTYPES: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "U": "U1"}
-
-
-def _as_values(target: Target, released: Any, size: int) -> Array:
+    failures = None
+    if isinstance(released, Outcomes):
+        released, failures = released.values, released.failures
+        if failures is not None and (np.shape(failures) != (size,) or np.asarray(failures).dtype.kind != "U"):
+            raise TargetError(f"{name_of(target)}: failures must be {size} names, one a trial")
+    if isinstance(released, np.ma.MaskedArray):
+        raise InvalidTrials(
+            f"{name_of(target)}: release returned a masked array, whose mask is not read: return plain numbers, "
+            "and NaN or failures where there is no value"
+        )
     values = np.asarray(released)
     if values.shape[:1] != (size,):
         raise TargetError(
@@ -130,15 +99,58 @@ def _as_values(target: Target, released: Any, size: int) -> Array:
         )
     if values.dtype.kind == "b":
         values = values.astype(np.int64)
-    if values.dtype.kind not in _DTYPES:
+    if values.dtype.kind not in DTYPES:
         raise TargetError(f"{name_of(target)}: release returned dtype {values.dtype}, must be numbers or strings")
-    return values
+    if failures is None:
+        return Outcomes(values)
+    names = _labels(np.asarray(failures))
+    values = np.array(values)
+    values[names != ""] = "" if values.dtype.kind == "U" else 0
+    return Outcomes(values, names)
 
 
-def _checked(target: Target, released: Any, form: OutputForm, size: int) -> Array:
-    values = _as_values(target, released, size)
-    if values.shape[1:] != form.shape:
+def _labels(names: npt.NDArray[np.str_]) -> npt.NDArray[np.str_]:
+    """A copy with short clean names: an array of text is as wide as its longest, and all of them are shown."""
+    known, index = np.unique(names, return_inverse=True)
+    return np.array([label(str(each)) if each else "" for each in known], dtype="U")[index.reshape(-1)]
+
+
+def dtype_of(released: Any) -> str:
+    """Kind and width of the numbers that a target returned, byte order apart; "" for lists and the like, and text.
+
+    Python's own numbers have no width, and that of an array of text is the length of its longest.
+    """
+    values = released.values if isinstance(released, Outcomes) else released
+    if not hasattr(values, "dtype"):
+        return ""
+    dtype = np.asarray(values).dtype
+    return "" if dtype.kind == "U" else dtype.str[1:]
+
+
+def checked(target: Any, released: Any, form: OutputForm, size: int) -> Outcomes:
+    """`read`, in the form of the first release; InvalidTrials where kind or width have changed: no score sees them."""
+    outcomes = read(target, released, size)
+    if outcomes.values.shape[1:] != form.shape:
         raise TargetError(
-            f"{name_of(target)}: release returned shape {values.shape}, one release before had shape {form.shape}"
+            f"{name_of(target)}: release returned shape {outcomes.values.shape}, one release before had shape "
+            f"{form.shape}"
         )
-    return values
+    if outcomes.values.dtype.kind != form.kind:
+        raise InvalidTrials(
+            f"{name_of(target)}: release returned {_KINDS[outcomes.values.dtype.kind]}, before it returned "
+            f"{_KINDS[form.kind]}: every release must be of one kind"
+        )
+    same_dtype(target, dtype_of(released), form)
+    return outcomes
+
+
+def same_dtype(target: Any, dtype: str, form: OutputForm) -> None:
+    """InvalidTrials where numbers are wider or narrower than those of the first release."""
+    if dtype and form.dtype and dtype != form.dtype:
+        raise InvalidTrials(
+            f"{name_of(target)}: release returned {np.dtype(dtype)}, before it returned {np.dtype(form.dtype)}: every "
+            "release must be of one dtype, which may tell the datasets apart and which no score reads"
+        )
+
+
+_KINDS = {"f": "floating-point numbers", "i": "integers", "u": "unsigned integers", "U": "text"}

@@ -2,7 +2,7 @@
 
 Bad pairs of real mechanisms are extreme and regular (Ding et al. 2018, table 3): everything at a bound, one
 entry that differs from the others, all entries moved at once. Pairs of trajectories are made by
-`mechanisms.trajectory_pairs`.
+`mechanisms.datasets.pairs`.
 """
 
 from collections.abc import Iterator

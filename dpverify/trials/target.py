@@ -4,11 +4,25 @@
     log_ratio(outputs, pair) -> array of shape (size,)             optional, exact:
                                 log Pr[output | pair.first] / Pr[output | pair.second], +-inf allowed
 
-All randomness comes from `rng`; trials are the leading axis, also for size 1. A plain function with the
-signature of `release` is a target too. `loop_trials` wraps a function that makes one release a call, and
-its name is there to make the cost visible.
+A plain function with the signature of `release` is a target too. `loop_trials` wraps a function that makes one
+release a call, and its name is there to make the cost visible.
+
+What a target must be, for a bound to mean anything. What can be checked is checked in every audit; a target that
+does not keep it is INVALID, neither refuted nor cleared:
+    independent   the `size` releases of a call, and of all calls, are independent draws of one law: no state that is
+                  carried over, no draw shared by trials (`size=` forgotten), no serial correlation
+    its own rng   all randomness comes from `rng`: equal streams give equal releases, other streams others. A target
+                  that draws from the operating system says `reproducible = False`, and its records say so
+    unchanging    data are read, not changed; where the code must change them, wrap it: `copied(target)`
+    one form      trials on the leading axis, also for size 1; one shape, one kind of number; no masked arrays
+    size-blind    what a call does, its failures included, does not depend on its size: see `failing`
+    row by row    `log_ratio` of an output does not depend on the other outputs in the call
+
+Optional attributes of a target: `name`, `notes`, `ledger`, `trials_per_block` (no call makes more trials),
+`reproducible`.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -56,6 +70,24 @@ class FunctionTarget:
 
 
 @dataclass(frozen=True)
+class Failed:
+    """A trial that ended without a value, under the name of how it ended; see `failure`."""
+
+    name: str
+
+
+def failure(name: str) -> Failed:
+    """What a function given to `loop_trials` returns where a trial fails: an outcome like any other, with a name.
+
+    A vectorised target returns `Outcomes(values, failures)` with the names of its failed trials instead.
+    ParameterError for an empty name, which stands for success.
+    """
+    if not isinstance(name, str) or not name:
+        raise ParameterError("name", name, "a non-empty name of the failure")
+    return Failed(name)
+
+
+@dataclass(frozen=True)
 class LoopedTarget:
     """A function `once(data, *, rng)` that makes one release a call; see `loop_trials`."""
 
@@ -65,14 +97,98 @@ class LoopedTarget:
         """`size` calls, stacked on the leading axis."""
         return np.stack([np.asarray(self.once(data, rng=rng)) for _ in range(size)])
 
+    def attempts(
+        self, data: Any, *, rng: np.random.Generator, size: int, named: Callable[[BaseException], str]
+    ) -> list[Any]:
+        """`size` calls as a list: releases, and `Failed` under the name that `named` gives an exception."""
+        found: list[Any] = []
+        for _ in range(size):
+            try:
+                found.append(self.once(data, rng=rng))
+            except BaseException as error:  # foreign code; `named` raises again what is no outcome
+                found.append(Failed(named(error)))
+        return found
+
     @property
     def __name__(self) -> str:
         return getattr(self.once, "__name__", type(self.once).__name__)
 
 
 def loop_trials(once: Callable[..., Any]) -> LoopedTarget:
-    """Target from a function `once(data, *, rng)` that makes one release a call: a Python loop over trials."""
+    """Target from a function `once(data, *, rng)` that makes one release a call: a Python loop over trials.
+
+    An exception, or a returned `failure(name)`, is the outcome of its trial alone.
+    """
     return LoopedTarget(once)
+
+
+class CopiedTarget:
+    """A target whose every call gets a fresh deep copy of the data; see `copied`."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.name = name_of(target)
+        for declared in ("ledger", "notes", "trials_per_block", "reproducible"):
+            if (said := declaration(target, declared)) is not None:
+                setattr(self, declared, said)
+
+    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> Array:
+        """The target's releases on a copy of `data`."""
+        return self._target.release(copy.deepcopy(data), rng=rng, size=size)
+
+
+class CopiedExactTarget(CopiedTarget):
+    """The same, of a target that knows its likelihood ratio."""
+
+    _target: ExactTarget
+
+    def log_ratio(self, outputs: Array, pair: Pair) -> Array:
+        """The target's own."""
+        return self._target.log_ratio(outputs, copy.deepcopy(pair))
+
+
+@dataclass(frozen=True)
+class CopiedOnce:
+    """A function for `loop_trials` whose every call gets a fresh deep copy of the data."""
+
+    once: Callable[..., Any]
+
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> Any:
+        return self.once(copy.deepcopy(data), rng=rng)
+
+    @property
+    def reproducible(self) -> bool:
+        """What the function declares."""
+        return is_reproducible(self.once)
+
+    @property
+    def __name__(self) -> str:
+        return name_of(self.once)
+
+
+def copied(target: Any) -> Target:
+    """The target for code that changes its data in place: every call gets a fresh deep copy.
+
+    What one call changes is then unseen by the next, as where data are loaded anew for each release. Trials of one
+    vectorised call still share their copy: code that changes its data from trial to trial needs `loop_trials`.
+    """
+    target = as_target(target)
+    if isinstance(target, LoopedTarget):
+        return LoopedTarget(CopiedOnce(target.once))
+    return (CopiedExactTarget if isinstance(target, ExactTarget) else CopiedTarget)(target)
+
+
+def declaration(target: Any, name: str) -> Any:
+    """An attribute that a target, or the function that it wraps, declares; None where neither does."""
+    for holder in (target, getattr(target, "function", None), getattr(target, "once", None)):
+        if (said := getattr(holder, name, None)) is not None:
+            return said
+    return None
+
+
+def is_reproducible(target: Any) -> bool:
+    """False where the target declares operating-system randomness: `reproducible = False`."""
+    return declaration(target, "reproducible") is not False
 
 
 def as_target(subject: Any) -> Target:

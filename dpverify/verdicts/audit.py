@@ -3,39 +3,40 @@
 claim -> neighbours -> selection trials -> frozen attack -> certifying trials -> bound -> verdict -> record
 """
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from time import perf_counter  # as it is now, whatever audited code makes of the module
 from typing import Any
 
 import numpy as np
 
-from dpverify.accounting import accountant, describe
 from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
-from dpverify.base.errors import AccountingError, ParameterError
-from dpverify.base.rounding import float_up
+from dpverify.base.errors import InvalidTrials, ParameterError
 from dpverify.base.seeding import fresh_seed
-from dpverify.claims.claim import Claim, GaussianDP, ZCDP
+from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack
 from dpverify.evidence.certify import certify_bound, course
 from dpverify.evidence.gains import aim_for
+from dpverify.evidence.judged import Evidence, Judged, judged
 from dpverify.evidence.scores.families import SCORES
+from dpverify.evidence.scores.likelihood import LikelihoodScore
 from dpverify.evidence.selection import learn
 from dpverify.evidence.tally import Tally
-from dpverify.trials.checkpoint import Checkpoint, digest
+from dpverify.runs import provenance, sources
+from dpverify.trials.checkpoint import Checkpoint, digest, Store
 from dpverify.trials.collect import estimate, Experiment
-from dpverify.trials.target import as_target, ExactTarget, name_of, Target
-from dpverify.verdicts.finding import Finding
+from dpverify.trials.failing import check_answers
+from dpverify.trials.sentinel import watched
+from dpverify.trials.target import as_target, ExactTarget, Target
+from dpverify.verdicts.finding import Finding, found, invalid, Progress, Request
+from dpverify.verdicts.ladder import climb, silence
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.sequential_run import Request, wager
-from dpverify.verdicts.verdict import judge
-
-POWER = 0.95  # the probability behind every `detectable_eps`
-Progress = Callable[[int], None]  # told the number of certifying trials that were just finished
+from dpverify.verdicts.recorded import POWER, recorded
+from dpverify.verdicts.sequential_run import wager
+from dpverify.verdicts.traced_target import TRACE, traced_target
 
 
 def audit(
@@ -52,7 +53,9 @@ def audit(
     backend: str = "loky",
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | Path | Store | None = None,
+    outcomes: tuple[type[BaseException], ...] = (),
+    ladder: bool = False,
 ) -> AuditRecord:
     """Confronts a claim with trials on a neighbouring pair, and with the ledger where there is one.
 
@@ -65,167 +68,125 @@ def audit(
     significance  probability with which the run may report an eps_lower above the truth
     seed          equal seeds give equal records, for any `jobs` and `backend`; None draws one, see the record
     score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier",
-                  "bits" (which floating-point numbers can be reached; never part of "auto")
+                  "bits" (which floating-point numbers can be reached; never part of "auto"), "trace" (the log ratio
+                  that the tape takes from the code; refused where what is released does not show every value drawn)
     ledger        overrides the target's own
-    checkpoint    a file: certifying blocks that it holds are not run again after a crash; the others are added
+    checkpoint    a file or a store: certifying blocks that it holds are not run again; the others are added. With a
+                  file this process is watched from then on (`runs.provenance`): blocks belong to the data it reads
+    outcomes      exceptions that are answers of the mechanism although they look like failures of the run (OSError,
+                  MemoryError, ImportError, RecursionError, SystemExit and their kin); all others are answers anyway
+    ladder        measure how often the same target with less noise is refuted (`verdicts.ladder`); only for targets
+                  with `with_noise(factor)`, and sixteen times the work
 
-    Raises UsageError (ParameterError, NeighbourError) for a request that is not allowed, TargetError for a
-    target that breaks the protocol; neither ends in a verdict.
+    The verdict is INVALID, without a bound, where the trials are not what a bound may be computed from: see
+    `trials.target` for what is checked. Raises UsageError (ParameterError, NeighbourError) for a request that is not
+    allowed, TargetError for a target that breaks the protocol or a run that failed; neither ends in a verdict.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     _check_request(claim, trials, significance, score, jobs)
     if sequential and checkpoint is not None:
         raise ParameterError("checkpoint", checkpoint, "None for a sequential audit: its rules grow with its trials")
-    target = as_target(target)
+    if isinstance(checkpoint, str | Path):
+        provenance.start()  # blocks belong to the data that the target reads, too
+        provenance.own(Path(checkpoint))
+    audited, target = sources.digest([sources.file_of(target)]), as_target(target)
+    answers = check_answers(outcomes)
     pair = claim.check(pair)
     seed = fresh_seed() if seed is None else seed
-    experiment = Experiment.of(target, pair, seed)
-    exact = _is_exact(target, score)
-    if sequential:
-        finding = wager(Request(experiment, claim, trials, significance, POWER, score, exact, jobs, backend, progress))
-    else:
-        aim = aim_for(claim, significance, coordinates=experiment.form.items)
-        budget, attack = learn(experiment, trials, aim, score, exact=exact, jobs=jobs, backend=backend)
-        store = _store(checkpoint, experiment, attack)
-        tallies = _tallies(experiment, attack, budget.estimation, jobs, backend, progress, store)
-        certified = certify_bound(attack, tallies[-1], claim, significance, POWER)
-        finding = Finding(
-            bound=certified,
-            attack=attack,
-            trials=trials,
-            selection=budget.selection,
-            curve=_curve(tallies[-1]),
-            course=tuple(course(tallies, attack, claim, significance, certified.levels)),
-        )
-    bound = finding.bound
-    account = _account(claim, ledger if ledger is not None else getattr(target, "ledger", None))
-    verdict = judge(number_lower=bound.number_lower, claimed=claim.number, detectable=bound.detectable_eps)
+    traced = score == TRACE
+    if traced:
+        target, score = traced_target(target, pair, seed), "exact"
+    asked = Request(claim, trials, significance, POWER, score, _is_exact(target, score), jobs, backend, progress)
+    try:
+        experiment, remarks = watched(Experiment.of(target, pair, seed, answers), trials)
+        if sequential:
+            finding = wager(experiment, asked)
+        else:
+            finding = _spend(experiment, asked, checkpoint)
+    except InvalidTrials as error:
+        finding, remarks = invalid(str(error), sequential=sequential), ()
+    if traced and finding.score == LikelihoodScore.name:
+        finding = replace(finding, score=TRACE)
 
-    return AuditRecord(
-        subject=name_of(target),
-        claim=str(claim),
-        notion=claim.notion,
-        claimed=claim.number,
-        claimed_eps=claim.eps,
-        delta=claim.delta,
-        relation=str(claim.relation),
-        unit=str(claim.unit),
-        view=str(claim.view),
-        assumptions=claim.assumptions,
-        source=claim.source,
-        pair=pair.name,
-        pair_verified=pair.verified,
-        verdict=verdict,
-        accounted=account.accounted,
-        eps_lower=bound.eps_lower,
-        eps_upper=account.eps_upper,
-        number_lower=bound.number_lower,
-        number_upper=account.number_upper,
-        trials=finding.trials,
-        selection_trials=finding.selection,
+    def again(less: Any, other: int) -> AuditRecord:
+        return audit(
+            less,
+            claim=claim,
+            pair=pair,
+            trials=trials,
+            significance=significance,
+            seed=other,
+            score=TRACE if traced else score,
+            sequential=sequential,
+            jobs=jobs,
+            backend=backend,
+            outcomes=outcomes,
+        )
+
+    rungs = climb(target, again, seed) if ladder else ()
+    return recorded(
+        target,
+        claim,
+        pair,
+        finding,
+        ledger if ledger is not None else getattr(target, "ledger", None),
         significance=significance,
-        power=POWER,
-        detectable_eps=bound.detectable_eps,
         seed=seed,
-        score=finding.attack.score.name,
-        test=bound.test,
-        right=bound.right,
-        wrong=bound.wrong,
-        one_sided=finding.attack.one_sided,
-        witness=finding.attack.witness(bound.levels),
-        ledger=account.rows,
-        curve=finding.curve,
-        course=finding.course,
-        notes=(*finding.notes, *_notes(target, pair, finding.attack, bound.events, account)),
-        sequential=sequential,
-        p_value=bound.p_value,
-        e_value=bound.e_value,
         budget=trials,
-        seconds=time.perf_counter() - started,
+        sequential=sequential,
+        remarks=(*remarks, *(silence(rungs) if ladder else ())),
+        ladder=rungs,
+        source_digest=audited,
+        seconds=perf_counter() - started,
     )
 
 
-def _tallies(
-    experiment: Experiment,
-    attack: Attack,
-    trials: int,
-    jobs: int,
-    backend: str,
-    progress: Progress | None,
-    store: Checkpoint[Tally] | None,
-) -> list[Tally]:
-    """Running totals at a few prefixes of the certifying trials; the last one is the evidence."""
-    total = attack.empty_tally()
-    kept: list[Tally] = []
-    for size, tally in estimate(experiment, trials, attack.tally, jobs=jobs, backend=backend, store=store):
-        total += tally
-        if not kept or total.trials >= 1.5 * kept[-1].trials or total.trials == trials:
+def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Store | None) -> Finding:
+    """Selection trials, a frozen attack, certifying trials, and the bound that they certify."""
+    claim, significance = asked.claim, asked.significance
+    aim = aim_for(claim, significance, coordinates=experiment.form.items)
+    jobs, backend = asked.jobs, asked.backend
+    budget, attack = learn(experiment, asked.trials, aim, asked.score, exact=asked.exact, jobs=jobs, backend=backend)
+    store = _store(checkpoint, experiment, attack)
+    evidence, total, kept = Evidence(), attack.empty_tally(), list[Tally]()
+    work = partial(judged, attack)
+    for size, part in estimate(experiment, budget.estimation, work, jobs=jobs, backend=backend, store=store):
+        evidence.add(part)
+        total += part.tally
+        if not kept or total.trials >= 1.5 * kept[-1].trials or total.trials == budget.estimation:
             kept.append(total)
-        if progress is not None:
-            progress(size)
-    return kept
+        if asked.progress is not None:
+            asked.progress(size)
+    evidence.check()
+    certified = certify_bound(attack, total, claim, significance, asked.power)
+    return found(
+        certified,
+        attack,
+        evidence,
+        trials=asked.trials,
+        selection=budget.selection,
+        curve=_curve(total),
+        course=tuple(course(kept, attack, claim, significance, certified.levels)),
+    )
 
 
-def _store(checkpoint: str | Path | None, experiment: Experiment, attack: Attack) -> Checkpoint[Tally] | None:
-    """Keyed by all that determines a block's counts: target, pair, seed, and the frozen attack."""
+def _store(checkpoint: str | Path | Store | None, experiment: Experiment, attack: Attack) -> Checkpoint[Judged] | None:
+    """Keyed by all that determines a block's counts: target, pair, seed, and the frozen attack.
+
+    A store that is no file belongs to one target, pair and seed: whoever made it saw to that.
+    """
     if checkpoint is None:
         return None
-    key = digest(experiment, attack.cuts, attack.side.value, attack.orientation, attack.score.name)
-    return Checkpoint(Path(checkpoint), key, Tally.to_plain, Tally.from_plain)
-
-
-@dataclass(frozen=True)
-class Account:
-    """What the ledger proves about the claim."""
-
-    eps_upper: float | None = None
-    number_upper: float | None = None
-    accounted: bool | None = None
-    rows: tuple[tuple[str, ...], ...] = ()
-    note: str = ""
-
-
-def _account(claim: Claim, ledger: Ledger | None) -> Account:
-    if ledger is None:
-        return Account()
-    try:
-        upper = accountant.eps_upper(ledger, delta=claim.delta, relation=claim.relation)
-    except AccountingError as error:  # the ledger is silent about this relation: no account, and said so
-        return Account(rows=describe.rows(ledger, claim.relation), note=f"not accounted: {error}")
-    return Account(
-        eps_upper=upper,
-        number_upper=_number_upper(claim, ledger, upper),
-        accounted=accountant.meets(claim, ledger),
-        rows=describe.rows(ledger, claim.relation),
-    )
-
-
-def _number_upper(claim: Claim, ledger: Ledger, eps_upper: float) -> float:
-    if isinstance(claim, GaussianDP):
-        return accountant.mu_upper(ledger, relation=claim.relation)
-    if isinstance(claim, ZCDP):
-        rho = accountant.rho_upper(ledger, relation=claim.relation)
-        return float_up(rho) if isinstance(rho, Fraction) else rho
-    return eps_upper
+    frozen = (attack.cuts, attack.side.value, attack.orientation, attack.score.name, attack.event)
+    if isinstance(checkpoint, str | Path):
+        return Checkpoint(Path(checkpoint), digest(experiment, *frozen), Judged.to_plain, Judged.from_plain)
+    return Checkpoint(checkpoint, digest(*frozen), Judged.to_plain, Judged.from_plain)
 
 
 def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
     """(share of wrong guesses, share of right guesses) beyond every cut: a measured trade-off curve."""
     wrong, right = np.cumsum(tally.wrong) / tally.trials, np.cumsum(tally.right) / tally.trials
     return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
-
-
-def _notes(target: Target, pair: Pair, attack: Attack, events: int, account: Account) -> tuple[str, ...]:
-    notes = [str(note) for note in getattr(target, "notes", ())]
-    if not pair.verified:
-        notes.append("the pair is taken as neighbouring on the caller's word: its type cannot be compared")
-    if attack.orientation < 0 and attack.score.name == "likelihood":
-        notes.append("log_ratio points from second to first in the selection trials; its sign was turned")
-    if events > 1:
-        notes.append(f"{events} events share the significance; the witness is the one that certifies most")
-    if account.note:
-        notes.append(account.note)
-    return tuple(notes)
 
 
 def _is_exact(target: Target, score: str) -> bool:
@@ -237,5 +198,5 @@ def _check_request(claim: Any, trials: Any, significance: Any, score: Any, jobs:
         raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
     require.integer(at_least=1, trials=trials, jobs=jobs)
     require.open_unit(significance=significance)
-    if score not in SCORES:
-        raise ParameterError("score", score, "one of " + ", ".join(SCORES))
+    if score not in (*SCORES, TRACE):
+        raise ParameterError("score", score, "one of " + ", ".join((*SCORES, TRACE)))

@@ -3,8 +3,8 @@
     certificate = certify(subject, claim=PureDP(1.0))
 
 `certified` fails closed. It is True only where all of this holds:
-    the ledger proves the claim, no audit refutes it, no trial contradicts the ledger,
-    every audit and every check of a promise could have caught something, and no promise was broken.
+    the ledger proves the claim, no audit refutes it, neither a trial nor the code itself contradicts the ledger,
+    every audit and every check of a promise could have found some violation, and no promise was broken.
 
 A subject is anything with `release(data, *, rng, size)`, such a function, or a `Subject`. It may have
     log_ratio(outputs, pair)        then the audit is white-box
@@ -16,7 +16,7 @@ A subject is anything with `release(data, *, rng, size)`, such a function, or a 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -33,20 +33,18 @@ from dpverify.trials.target import as_target, name_of, Target
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.pairs import pairs_for
 from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.recorded import without_trials
 from dpverify.verdicts.subject import Subject
-from dpverify.verdicts.suite import environment
+from dpverify.verdicts.suite_result import environment
+from dpverify.verdicts.taped import CONTRADICTED, Taped
+from dpverify.verdicts.tracing import FULL, taped_pair
+from dpverify.verdicts.unproved import not_proved
 from dpverify.verdicts.verdict import Verdict
 
 SCHEMA = "dpverify/certificate/1"
 SIGNIFICANCE = 0.01  # a tight and correct mechanism is refused with up to this probability
 BETA = 0.01  # failure probability at which error bounds are checked
 PROMISE_TRIALS = 20_000
-NOT_PROVED = (
-    "that the audited code is the code in use, with a cryptographic source of randomness",
-    "that the ledger lists everything that is released; the audits can only contradict it",
-    "that the audited pairs are the worst ones, and that no event rarer than the trials can show leaks",
-    "that nothing leaks through timing, memory, exceptions elsewhere, or the low bits of floating-point noise",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,42 +63,73 @@ class Certificate:
     notes: tuple[str, ...]
     environment: dict[str, str]
     command: str = ""
+    require_tape: bool = False  # code that could not be traced has no good answer
 
     @property
     def verdict(self) -> Verdict:
-        """REFUTED where a pair refutes the claim; INCONCLUSIVE where some pair could not have; else NOT_REFUTED."""
+        """INVALID where the trials of a pair are; REFUTED where a pair refutes the claim; INCONCLUSIVE where some pair
+        could not have; else NOT_REFUTED.
+        """
         verdicts = [record.verdict for record in self.records]
+        if Verdict.INVALID in verdicts:  # a target that is not what it should be: nothing is known from any pair
+            return Verdict.INVALID
         if Verdict.REFUTED in verdicts:
             return Verdict.REFUTED
         return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts or not verdicts else Verdict.NOT_REFUTED
 
     @property
     def accounted(self) -> bool | None:
-        """What the ledger says: True, False, or None without one."""
+        """What the ledger says: True, False, or None without one, and where the code contradicts it."""
+        if any(record.unlike_ledger for record in self.records):
+            return None
         return self.records[0].accounted if self.records else None
 
     @property
     def strongest(self) -> AuditRecord:
-        """The record of the most telling pair."""
-        return max(self.records, key=lambda record: (record.number_lower, -record.detectable_eps))
+        """The record of the most telling pair, of an invalid one where there is one."""
+        return max(self.records, key=lambda record: (bool(record.invalid), record.number_lower, -record.detectable))
 
     @property
     def objections(self) -> tuple[str, ...]:
         """Why this is not certified; empty where it is."""
-        found = []
+        found = list(dict.fromkeys(f"invalid trials: {record.invalid}" for record in self.records if record.invalid))
         if self.verdict is Verdict.REFUTED:
-            found.append("the trials refute the claim")
-        if any(record.ledger_contradicted for record in self.records):
+            found += [f"the code refutes the claim: {reason}" for reason in self._said(lambda tape: tape.refutes)]
+            lowers = [record.trials_lower for record in self.records]
+            if any(lower is not None and lower > self.records[0].claimed for lower in lowers):
+                found.append("the trials refute the claim")
+        if any(record.ledger_contradicted and record.audited is not None for record in self.records):
+            found.append("the code contradicts the ledger: it shows more eps than the ledger allows")
+        if any(record.eps_upper is not None and record.trials_eps > record.eps_upper for record in self.records):
             found.append("the trials contradict the ledger")
+        unlike = self._said(lambda tape: tape.ledger == CONTRADICTED and not tape.refutes)
+        found += [f"the code contradicts the ledger: {reason}" for reason in unlike]
         found += [f"promise broken: {check.name}" for check in self.promises if check.verdict == BROKEN]
         if self.verdict is Verdict.INCONCLUSIVE:
-            found.append("some audit could not have caught any violation")
-        if self.accounted is None:
+            found.append("some audit could not have refuted any violation, or most of its trials failed")
+        if self.accounted is None and not unlike:
             found.append("no account: nothing proves the claim from above")
-        elif not self.accounted:
+        elif self.accounted is False:
             found.append("the ledger does not prove the claim")
+        if self._untraced:
+            found.append("the code was not traced, which was required")
         found += [f"promise never at risk of being found broken: {c.name}" for c in self.promises if _mute(c)]
         return tuple(found)
+
+    def _said(self, which: Callable[[Taped], bool]) -> list[str]:
+        """The first reasons of those traces, each once."""
+        tapes = [record.tape for record in self.records if record.tape is not None and which(record.tape)]
+        return list(dict.fromkeys(str(tape.reasons[0]) for tape in tapes if tape.reasons))
+
+    @property
+    def _untraced(self) -> bool:
+        missing = any(record.tape is None or not record.tape.traced for record in self.records)
+        return self.require_tape and self.verdict is not Verdict.REFUTED and missing
+
+    @property
+    def not_proved(self) -> tuple[str, ...]:
+        """What none of this shows, by what was done."""
+        return not_proved([record.tape for record in self.records], pairs=len(self.records))
 
     @property
     def certified(self) -> bool:
@@ -117,7 +146,7 @@ class Certificate:
         if self.verdict is Verdict.REFUTED or wrong or any(check.verdict == BROKEN for check in self.promises):
             return EXIT_UNEXPECTED
         mute = any(map(_mute, self.promises))
-        if self.verdict is Verdict.INCONCLUSIVE or self.accounted is False or mute:
+        if self.verdict in (Verdict.INCONCLUSIVE, Verdict.INVALID) or self.accounted is False or mute or self._untraced:
             return EXIT_FAILED
         return EXIT_OK
 
@@ -135,16 +164,35 @@ class Certificate:
             "eps_lower": strongest.eps_lower,
             "eps_upper": strongest.eps_upper,
             "delta": strongest.delta,
+            "detectable": max(record.detectable for record in self.records),
+            "detectable_basis": strongest.detectable_basis,
             "detectable_eps": max(record.detectable_eps for record in self.records),
             "significance": self.significance,
             "seed": self.seed,
             "records": [record.to_dict() for record in self.records],
             "promises": [check.to_dict() for check in self.promises],
             "notes": list(self.notes),
-            "not_proved": list(NOT_PROVED),
+            "not_proved": list(self.not_proved),
             "environment": self.environment,
             "command": self.command,
+            "require_tape": self.require_tape,
         }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "Certificate":
+        """Inverse of `to_dict`."""
+        return cls(
+            subject=plain["subject"],
+            claim=plain["claim"],
+            records=tuple(AuditRecord.from_dict(each) for each in plain["records"]),
+            promises=tuple(PromiseCheck.from_dict(each) for each in plain["promises"]),
+            significance=plain["significance"],
+            seed=plain["seed"],
+            notes=tuple(plain["notes"]),
+            environment=plain["environment"],
+            command=plain["command"],
+            require_tape=plain.get("require_tape", False),
+        )
 
     def to_html(self) -> str:
         """The certificate as one self-contained page."""
@@ -171,6 +219,10 @@ def certify(
     beta: float = BETA,
     name: str = "",
     command: str = "",
+    ladder: bool = False,
+    outcomes: tuple[type[BaseException], ...] = (),
+    tape: bool = True,
+    require_tape: bool = False,
 ) -> Certificate:
     """All evidence about `subject` (see the module) for `claim`.
 
@@ -178,6 +230,11 @@ def certify(
     trials        for each pair
     significance  of the whole certificate, shared equally among pairs and promises
     beta          failure probability at which error bounds are checked
+    ladder        measure the power, see `audit`
+    outcomes      exceptions that are answers, see `audit`
+    tape          trace the code on every pair first (`verdicts.tracing`); a claim that it refutes gets no trials and no
+                  checks of promises: there is nothing left to learn about it
+    require_tape  object where the code cannot be traced
 
     Raises UsageError for a request that is not allowed, RunError where an audit cannot be finished: there is no
     certificate then.
@@ -187,6 +244,7 @@ def certify(
         raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
     ledger = None
     if isinstance(subject, Subject):
+        outcomes = (*subject.outcomes, *outcomes)
         subject, ledger, pairs = subject.target, subject.ledger, subject.pairs if pairs is None else pairs
     target = as_target(subject)
     seed = fresh_seed() if seed is None else seed
@@ -194,20 +252,39 @@ def certify(
     promised, silence = _promises(target, chosen[0], beta)
     level = significance / (len(chosen) + len(promised))
     name = name or name_of(target)
-    records = tuple(
-        audit(
-            target,
-            claim=claim,
-            pair=pair,
-            trials=trials,
-            significance=level,
-            seed=derive(seed, f"{name}#{index}"),
-            score=score,
-            jobs=jobs,
-            ledger=ledger,
-        )
-        for index, pair in enumerate(chosen)
-    )
+    seeds = [derive(seed, f"{name}#{index}") for index in range(len(chosen))]
+    tapes: list[Taped] = []
+    if tape or require_tape:
+        tapes = [
+            taped_pair(target, claim=claim, pair=pair, ledger=ledger, seed=own, trials=trials, transcripts=FULL)
+            for pair, own in zip(chosen, seeds, strict=True)
+        ]
+    if any(each.refutes for each in tapes):
+        known = ledger if ledger is not None else getattr(target, "ledger", None)
+        records = [
+            without_trials(target, claim=claim, pair=pair, ledger=known, significance=level, seed=own)
+            for pair, own in zip(chosen, seeds, strict=True)
+        ]
+        promised, silence = [], "no trials were made and no promise was checked: the code refutes the claim"
+    else:
+        records = [
+            audit(
+                target,
+                claim=claim,
+                pair=pair,
+                trials=trials,
+                significance=level,
+                seed=own,
+                score=score,
+                jobs=jobs,
+                ledger=ledger,
+                ladder=ladder,
+                outcomes=outcomes,
+            )
+            for pair, own in zip(chosen, seeds, strict=True)
+        ]
+    if tapes:
+        records = [record.with_tape(each) for record, each in zip(records, tapes, strict=True)]
     checks = tuple(
         check_promise(promise, seed=derive(seed, f"{name}/{promise.name}"), significance=level) for promise in promised
     )
@@ -218,10 +295,28 @@ def certify(
         promises=checks,
         significance=significance,
         seed=seed,
-        notes=tuple(note for note in (assumed, silence) if note),
+        notes=tuple(note for note in (assumed, silence, _hint(records)) if note),
         environment=environment(),
         command=command,
+        require_tape=require_tape,
     )
+
+
+def _hint(records: Sequence[AuditRecord]) -> str:
+    """What the author of code without a ledger can do with the one that was derived."""
+    met = [
+        record.tape is not None
+        and record.tape.events is not None
+        and record.tape.number is not None
+        and record.tape.number <= record.claimed
+        for record in records
+    ]
+    if all(met) and all(record.accounted is None and not record.ledger for record in records):
+        return (
+            "the ledger derived from the code meets the claim on every pair that was traced; if it holds for all "
+            "neighbours, declare it as the subject's `ledger`, and it is accounted"
+        )
+    return ""
 
 
 def _promises(target: Target, pair: Pair, beta: float) -> tuple[list[Promise], str]:

@@ -13,14 +13,16 @@ what they are, at their own share: only verdicts change. A subject with several 
 the number of its pairs; promises and failed subjects keep their weight and pass nothing on.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from dpverify.base.errors import ParameterError, UsageError
 from dpverify.evidence.families import e_benjamini_hochberg, holm
+from dpverify.verdicts.ladder import with_twins
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import SuiteResult
+from dpverify.verdicts.suite_result import SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
 BONFERRONI, HOLM, E_BH = "bonferroni", "holm", "e-bh"
@@ -46,16 +48,28 @@ def judged_together(result: SuiteResult, family: str) -> SuiteResult:
         _refuted(record, family, result.family_wise_error) if falls and record.verdict != Verdict.REFUTED else record
         for record, falls in zip(result.records, fallen, strict=True)
     )
-    return replace(result, records=records, family=family)
+    return replace(result, records=with_twins(records), family=family)
 
 
 def _holm(result: SuiteResult) -> list[bool]:
     p_values = [record.p_value for record in result.records if record.p_value is not None]
+    logs = [_log10(record) for record in result.records]
     weights = [record.pairs for record in result.records]
     rejected: list[bool] = holm(
-        p_values, result.family_wise_error, weights=weights, reserved=_statements(result) - sum(weights)
+        p_values,
+        result.family_wise_error,
+        log10_p_values=logs,
+        weights=weights,
+        reserved=_statements(result) - sum(weights),
     ).tolist()
     return rejected
+
+
+def _log10(record: AuditRecord) -> float:
+    """The logarithm of a record's p-value; files of older versions have the p-value alone, which may read 0."""
+    if record.log10_p_value is not None:
+        return record.log10_p_value
+    return math.log10(record.p_value) if record.p_value else -math.inf
 
 
 def _e_bh(result: SuiteResult) -> list[bool]:
@@ -72,7 +86,7 @@ def _statements(result: SuiteResult) -> int:
 
 
 def _refuted(record: AuditRecord, family: str, level: float) -> AuditRecord:
-    evidence = f"p = {record.p_value:.3g}" if family == HOLM else f"e = {record.e_value:.4g}"
+    evidence = f"p = {record.p_text}" if family == HOLM else f"e = {record.e_value:.4g}"
     error = "family-wise error" if family == HOLM else "false discovery rate"
     note = f"refuted by {family} over the whole suite ({evidence}, {error} {level:g}); its own bound alone does not"
     return replace(record, verdict=Verdict.REFUTED, refuted_by=family, notes=(*record.notes, note))

@@ -6,25 +6,28 @@ whenever the audit stops, a true claim is refuted with probability at most the s
 """
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.executors import ordered_map
-from dpverify.claims.claim import Claim
+from dpverify.base.rounding import digits_up
+from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.evidence import wager_power
+from dpverify.evidence.attack import Attack
 from dpverify.evidence.certify import LowerBound
+from dpverify.evidence.judged import Evidence, Failed, failures, Judged, judged
 from dpverify.evidence.rank_rule import LEVELS, no_guess, rank_rule, RankRule, telling_fraction
 from dpverify.evidence.scores.families import fit_score, Fitted
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.sequential import EProcess
 from dpverify.evidence.tally import Tally
 from dpverify.evidence.wager_power import FIRST_FIT, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
-from dpverify.trials.collect import Experiment, Held, past_trials, select, SelectionTrials, wagered_block
-from dpverify.verdicts.finding import Finding
+from dpverify.runs.executors import ordered_map
+from dpverify.trials.collect import Experiment, Grain, past_trials, select, SelectionTrials, wagered
+from dpverify.trials.grains import FIRST_GRAIN, workers
+from dpverify.verdicts.finding import Finding, found, Request
 
 REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
@@ -32,36 +35,24 @@ MOST_FITTED_ITEMS = 1 << 23
 EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on top of the budget
 DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
 FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
+FAST_GRAIN = 4096  # trials of a vectorised target that are not split: a grain more costs as much as many trials
+PIECES = 4  # grains of a look, where it is large enough: for workers
+
+Unjudged = tuple[tuple[int, int], Failed, frozenset[str]]  # sizes, failures and their protocol, before there is a rule
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a sequential audit is asked for."""
-
-    experiment: Experiment
-    claim: Claim
-    trials: int
-    significance: float
-    power: float
-    score: str
-    exact: bool
-    jobs: int = 1
-    backend: str = "loky"
-    progress: Callable[[int], None] | None = None
-
-
-def wager(request: Request) -> Finding:
+def wager(experiment: Experiment, request: Request) -> Finding:
     """Runs the trials; the bound is the lower end of a confidence sequence at the moment of stopping."""
     claim, significance = request.claim, request.significance
     # every 5 %, and a point just above the claim, which decides
     grid = np.unique([0.0, claim.eps, claim.eps * (1 + 1e-6), *np.geomspace(0.01, 12.0, 146)])
     following = FOLLOWING_EXACT if request.exact else FOLLOWING_LEARNED
     process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=following, grid=grid)
-    learner = _Learner(request)
+    learner = _Learner(experiment, request)
     total, why = _nothing(), "budget spent"
     course: list[tuple[int, float]] = []
     claimed = 1 / (1 + math.exp(-claim.eps))
-    for sizes in _looks(request):
+    for sizes in _looks(experiment, request):
         rule = learner.rule
         for size, tally in learner.run(sizes):
             if rule is None:  # too few trials to say anything: no guess, no stake
@@ -84,12 +75,11 @@ def wager(request: Request) -> Finding:
             why = "futile to go on"
             break
         learner.learn()
+    learner.evidence.check()
     attack = no_guess(request.trials).attack if learner.rule is None else learner.rule.attack
     eps_lower = process.eps_lower(significance)
-    bound = LowerBound(
-        eps_lower=eps_lower,
-        number_lower=_in_own_unit(claim, eps_lower),
-        detectable_eps=wager_power.detectable_eps(
+    detectable = digits_up(
+        wager_power.detectable_eps(
             trials=process.trials,
             guess_fraction=telling_fraction(attack.expected, claim.delta),
             claim_eps=claim.eps,
@@ -97,17 +87,25 @@ def wager(request: Request) -> Finding:
             significance=significance,
             power=request.power,
             exact=request.exact,
-        ),
+        )
+    )
+    bound = LowerBound(
+        eps_lower=eps_lower,
+        number_lower=_in_own_unit(claim, eps_lower),
+        detectable=_implying(claim, detectable),
+        detectable_eps=detectable,
         test="betting",
         right=int(total.right.sum()),
         wrong=int(total.wrong.sum()),
         p_value=process.p_value,
+        log10_p_value=process.log10_p_value,
         e_value=process.e_value,
     )
     shares = np.cumsum(total.wrong) / process.trials, np.cumsum(total.right) / process.trials
-    return Finding(
-        bound=bound,
-        attack=attack,
+    return found(
+        bound,
+        attack,
+        learner.evidence,
         trials=process.trials,
         selection=learner.extra,
         curve=tuple(zip(shares[0].tolist(), shares[1].tolist(), strict=True)),
@@ -119,34 +117,41 @@ def wager(request: Request) -> Finding:
 class _Learner:
     """Holds past trials and the rule that they recommend."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    def __init__(self, experiment: Experiment, request: Request) -> None:
+        self.experiment, self.request = experiment, request
         self.rule: RankRule | None = None
         self.seen = _nothing()  # guesses of the current rule
-        self._held: list[Held] = []
+        self.evidence = Evidence()
+        self._held: list[Grain] = []
         self._trials = self._fitted = 0
         self._index = 0
-        most = MOST_FITTED_ITEMS // max(1, request.experiment.form.items)
+        most = MOST_FITTED_ITEMS // max(1, experiment.form.items)
         self._most = max(1024, min(MOST_FITTED, most))
         self._keeps = not request.exact
         self.extra = max(64, min(EXACT_DRAWS, most)) if request.exact else 0
         if request.exact:
-            probe = select(request.experiment, self.extra, jobs=request.jobs, backend=request.backend)
+            probe = select(experiment, self.extra, jobs=request.jobs, backend=request.backend)
             self._settle(self._fit(probe), probe.first)
 
     def run(self, sizes: list[int]) -> Iterator[tuple[int, Tally]]:
-        """Tallies of the blocks of one look under the current rule."""
+        """Tallies of the grains of one look under the current rule."""
         blocks = [(self._index + i, size) for i, size in enumerate(sizes)]
         self._index += len(blocks)
         attack = None if self.rule is None else self.rule.attack
-        work = partial(wagered_block, self.request.experiment, None if attack is None else attack.tally, self._keeps)
-        jobs = self.request.jobs if len(blocks) > 1 else 1  # one small block is not worth a trip
-        backend = self.request.backend if len(blocks) > 1 else "loky"
-        for (_, size), (tally, held) in zip(blocks, ordered_map(work, blocks, jobs=jobs, backend=backend), strict=True):
+        work = partial(wagered, self.experiment, partial(_judged, attack), self._keeps)
+        # one small grain is not worth a trip
+        used = workers(sum(sizes), self.experiment.seconds, self.request.jobs, self.request.backend)
+        jobs, backend = (used, self.request.backend) if len(blocks) > 1 else (1, "loky")
+        for (_, size), (part, held) in zip(blocks, ordered_map(work, blocks, jobs=jobs, backend=backend), strict=True):
             if held is not None:
                 self._held.append(held)
             self._trials += size
-            yield size, tally if tally is not None else _nothing(size)
+            if isinstance(part, Judged):
+                self.evidence.add(part, self.rule)
+                yield size, part.tally
+            else:
+                self.evidence.count(*part)
+                yield size, _nothing(size)
 
     def count(self, tally: Tally) -> None:
         """Remembers how the current rule fared."""
@@ -166,12 +171,18 @@ class _Learner:
             self._held = []
 
     def _fit(self, trials: SelectionTrials) -> Fitted:
-        experiment = self.request.experiment
-        return fit_score(self.request.score, experiment.target, experiment.pair, trials)
+        return fit_score(self.request.score, self.experiment.target, self.experiment.pair, trials)
 
     def _settle(self, fitted: Fitted, first: npt.NDArray[np.bool_]) -> None:
         self.rule = rank_rule(fitted, first, self.request.trials)
         self.seen = _nothing()
+
+
+def _judged(attack: Attack | None, grain: Grain) -> Judged | Unjudged:
+    if attack is not None:
+        return judged(attack, grain)
+    heads = int(np.count_nonzero(grain.first))
+    return (heads, len(grain) - heads), failures(grain), grain.failing
 
 
 def _updated(rule: RankRule, seen: Tally, claimed: float) -> FloatArray:
@@ -185,8 +196,8 @@ def _updated(rule: RankRule, seen: Tally, claimed: float) -> FloatArray:
 
 
 def _in_own_unit(claim: Claim, eps_lower: float) -> float:
-    """The largest claimed number (eps, rho or mu), from below, that implies no more than `eps_lower`."""
-    if claim.number == claim.eps:
+    """The largest claimed number (eps, rho, mu or factor), from below, that implies no more than `eps_lower`."""
+    if not isinstance(claim, WholeProfile):
         return eps_lower
     if not eps_lower > 0:
         return 0.0
@@ -199,14 +210,25 @@ def _in_own_unit(claim: Claim, eps_lower: float) -> float:
     return low
 
 
-def _looks(request: Request) -> Iterator[list[int]]:
-    """Sizes of the blocks between two looks: fixed by the budget and the target's block size alone."""
-    done = 0
+def _implying(claim: Claim, eps: float) -> float:
+    """The smallest claimed number, from above and to four digits, that implies `eps` at the claim's delta."""
+    if not isinstance(claim, WholeProfile) or eps == math.inf:
+        return eps
+    high = max(_in_own_unit(claim, eps), math.ulp(0.0))
+    while claim.with_number(high).eps < eps:
+        high *= 1 + 1e-9
+    return digits_up(high)
+
+
+def _looks(experiment: Experiment, request: Request) -> Iterator[list[int]]:
+    """Sizes of the grains between two looks: fixed by the budget, the target's largest grain and whether it loops."""
+    floor, done = FIRST_GRAIN if hasattr(experiment.target, "attempts") else FAST_GRAIN, 0
     while done < request.trials:
         goal = min(request.trials, max(done + FIRST_LOOK, math.ceil(LOOK * done)))
+        most = min(experiment.largest, max(floor, math.ceil((goal - done) / PIECES)))
         sizes = []
         while done < goal:
-            sizes.append(min(request.experiment.block, goal - done))
+            sizes.append(min(most, goal - done))
             done += sizes[-1]
         yield sizes
 

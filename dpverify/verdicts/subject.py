@@ -13,6 +13,7 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
+from dpverify.trials.failing import check_answers
 
 REFUTED = "REFUTED"
 NOT_REFUTED = "NOT_REFUTED"
@@ -30,6 +31,9 @@ class Subject:
     expected   REFUTED for a false claim, NOT_REFUTED for a true one
     accounted  what the ledger must say: True (claim met), False (not met), None (no ledger, or not asked)
     planted    True for a bug put in on purpose
+    outcomes   exceptions that are answers although they look like failures of the run, see `audit`
+    environment   names of variables that a release depends on where compiled code reads them: a kept result is not
+               used again once one has changed (`os.environ` is watched anyway)
     paper, statement, row   where a published claim comes from; the scorecard prints them
     """
 
@@ -43,9 +47,11 @@ class Subject:
     accounted: bool | None = None
     planted: bool = False
     ledger: Ledger | None = None
+    outcomes: tuple[type[BaseException], ...] = ()
     paper: str = ""
     statement: str = ""
     notes: tuple[str, ...] = field(default=())
+    environment: tuple[str, ...] = ()
     file: str = ""  # the audit file that declares it, and the line; filled by discovery
     line: int = 0
 
@@ -53,6 +59,9 @@ class Subject:
         require.integer(at_least=1, trials=self.trials)
         if isinstance(self.pairs, Pair) or not isinstance(self.pairs, Sequence) or not self.pairs:
             raise ParameterError("pairs", self.pairs, "a non-empty tuple of Pair")
+        check_answers(self.outcomes)
+        if isinstance(self.environment, str) or not all(isinstance(each, str) for each in self.environment):
+            raise ParameterError("environment", self.environment, "a tuple of names of variables")
         if self.expected not in (REFUTED, NOT_REFUTED):
             raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
 

@@ -5,82 +5,29 @@ promises), fixed before anything is run. So with probability at least 1 - signif
 of the suite are true at once, however the audits depend on each other - not only the verdicts.
 """
 
-import platform
-import traceback
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-from dpverify.base import require
-from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
-from dpverify.base.executors import check_backend, ordered_map
+from dpverify.accounting.ledger import Ledger
 from dpverify.base.seeding import derive
-from dpverify.evidence.promises import check_promise, OPEN, Promise, PromiseCheck
+from dpverify.evidence.promises import check_promise, Promise, PromiseCheck
+from dpverify.runs import sources
+from dpverify.runs.executors import ordered_map
+from dpverify.trials.checkpoint import Store
 from dpverify.verdicts.audit import audit
+from dpverify.verdicts.ladder import climb, repeated, silence
+from dpverify.verdicts.names import local
 from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.settings import Listener, Settings, Ticker
 from dpverify.verdicts.subject import Subject
+from dpverify.verdicts.suite_result import Failure, Outcome, SuiteResult
+from dpverify.verdicts.taped import CONTRADICTED, Taped, together
+from dpverify.verdicts.tracing import taped_pair
 from dpverify.verdicts.verdict import Verdict
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A subject whose audit could not be finished: no record, no verdict."""
-
-    subject: str
-    error: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteResult:
-    """Records and failures of a suite, in the order of its subjects."""
-
-    records: tuple[AuditRecord, ...]
-    failures: tuple[Failure, ...]
-    seed: int
-    family_wise_error: float
-    environment: dict[str, str]
-    promises: tuple[PromiseCheck, ...] = ()
-    family: str = "bonferroni"  # the procedure behind the verdicts: one of `verdicts.family.FAMILIES`
-
-    @property
-    def exit_code(self) -> int:
-        """1 where a verdict or account is not as expected, else 3 where something has no result, else 0."""
-        results: list[AuditRecord | PromiseCheck] = [*self.records, *self.promises]
-        conclusive = [each for each in results if each.verdict not in (Verdict.INCONCLUSIVE, OPEN)]
-        if not all(each.as_expected for each in conclusive):
-            return EXIT_UNEXPECTED
-        if self.failures or not results or not all(each.as_expected for each in results):
-            return EXIT_FAILED
-        return EXIT_OK
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a run adds to its subjects; `trials` None keeps each subject's own budget."""
-
-    seed: int
-    significance: float = 0.05
-    trials: int | None = None
-    jobs: int = 1
-    backend: str = "loky"
-    sequential: bool = False
-
-    def __post_init__(self) -> None:
-        require.integer(at_least=0, seed=self.seed)
-        require.integer(at_least=1, jobs=self.jobs)
-        require.open_unit(significance=self.significance)
-        check_backend(self.backend)
-        if self.trials is not None:
-            require.integer(at_least=1, trials=self.trials)
-
-
-Outcome = AuditRecord | PromiseCheck | Failure
-Listener = Callable[[Outcome], None]
-Ticker = Callable[[str, int], None]  # told the subject and the number of its trials that were just finished
 
 
 def run_suite(
@@ -110,13 +57,12 @@ def run_suite(
         results.append(result)
         if listener is not None:
             listener(result)
-    return SuiteResult(
-        records=tuple(each for each in results if isinstance(each, AuditRecord)),
-        failures=tuple(each for each in results if isinstance(each, Failure)),
+    return SuiteResult.of(
+        results,
         seed=settings.seed,
         family_wise_error=settings.significance,
-        environment=environment(),
-        promises=tuple(each for each in results if isinstance(each, PromiseCheck)),
+        asked=tuple(name for _, name in asked),
+        require_tape=settings.require_tape,
     )
 
 
@@ -129,8 +75,8 @@ def _check(promise: Promise, *, seed: int, level: float) -> PromiseCheck | Failu
     """A promise keeps its own number of trials: it was chosen for the power against its probability."""
     try:
         return check_promise(promise, seed=derive(seed, promise.name), significance=level)
-    except Exception as error:
-        return Failure(promise.name, _told(error))
+    except (Exception, SystemExit) as error:
+        return Failure.of(promise.name, error)
 
 
 def _results(
@@ -144,9 +90,18 @@ def _results(
     yield from ordered_map(_run, tasks, jobs=settings.jobs, backend=settings.backend)
 
 
-def run_subject(subject: Subject, settings: Settings, level: float) -> AuditRecord | Failure:
-    """One subject of a suite, each of its pairs at significance `level`."""
-    return _run(_Task(subject, settings, level))
+def run_subject(
+    subject: Subject,
+    settings: Settings,
+    level: float,
+    ticker: Ticker | None = None,
+    blocks: Callable[[str], Store] | None = None,
+) -> AuditRecord | Failure:
+    """One subject of a suite, each of its pairs at significance `level`.
+
+    `blocks` gives the store of certifying blocks of a pair, by the pair's name in the run.
+    """
+    return _run(_Task(subject, settings, level, ticker, None if settings.sequential else blocks))
 
 
 def run_promise(promise: Promise, settings: Settings, level: float) -> PromiseCheck | Failure:
@@ -160,39 +115,79 @@ class _Task:
     settings: Settings
     level: float
     ticker: Ticker | None = None
+    blocks: Callable[[str], Store] | None = None
 
 
 def _run(task: _Task) -> AuditRecord | Failure:
     subject, settings = task.subject, task.settings
     try:
-        records = [
-            audit(
-                subject.target,
-                claim=subject.claim,
-                pair=pair,
-                trials=settings.trials or subject.trials,
-                significance=task.level,
-                seed=derive(settings.seed, f"{subject.name}#{index}"),
-                score=subject.score,
-                sequential=settings.sequential,
-                jobs=settings.jobs,
-                backend=settings.backend,
-                ledger=subject.ledger,
-                progress=None if task.ticker is None else partial(task.ticker, subject.name),
-            )
-            for index, pair in enumerate(subject.pairs)
-        ]
-    except Exception as error:
-        return Failure(subject.name, _told(error))
-    return _labelled(_together(records), subject, seconds=sum(record.seconds for record in records))
+        record = _labelled(_audited(task, subject.target, settings.seed, subject.ledger), subject)
+        return _with_ladder(task, record) if settings.ladder else record
+    except (Exception, SystemExit) as error:  # foreign code may also ask for the end of the process
+        return Failure.of(subject.name, error, subject.file, subject.line)
 
 
-def _told(error: Exception) -> str:
-    """What went wrong, in one line. Anything but our own errors is foreign code or a bug of ours: with its place."""
-    if isinstance(error, DpverifyError):
-        return str(error)
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None) -> AuditRecord:
+    """The subject's audit on all of its pairs, of another target where one is given."""
+    subject, settings = task.subject, task.settings
+    own = seed == settings.seed  # and not a rung of the ladder
+    blocks = task.blocks if own and not settings.sequential else None
+    tapes = [_taped(task, index) for index in range(len(subject.pairs))] if own and settings.tape else []
+    records = [
+        audit(
+            target,
+            claim=subject.claim,
+            pair=pair,
+            trials=settings.trials or subject.trials,
+            significance=task.level,
+            seed=_seed_of(subject, seed, index),
+            score=subject.score,
+            sequential=settings.sequential,
+            jobs=settings.jobs,
+            backend=settings.backend,
+            ledger=ledger,
+            progress=partial(task.ticker, subject.name) if own and task.ticker is not None else None,
+            checkpoint=None if blocks is None else blocks(f"{subject.name}#{index}"),
+            outcomes=subject.outcomes,
+        )
+        for index, pair in enumerate(subject.pairs)
+    ]
+    if tapes:
+        records = [record.with_tape(tape) for record, tape in zip(records, tapes, strict=True)]
+    telling = replace(_together(records), seconds=sum(record.seconds for record in records))
+    if not tapes:
+        return telling
+    whole = together(tapes)
+    return replace(telling, tape=whole, accounted=None if whole.ledger == CONTRADICTED else telling.accounted)
+
+
+def _taped(task: _Task, index: int) -> Taped:
+    subject, settings = task.subject, task.settings
+    return taped_pair(
+        subject.target,
+        claim=subject.claim,
+        pair=subject.claim.check(subject.pairs[index]),
+        ledger=subject.ledger,
+        seed=_seed_of(subject, settings.seed, index),
+        trials=settings.trials or subject.trials,
+    )
+
+
+def _seed_of(subject: Subject, seed: int, index: int) -> int:
+    return derive(seed, f"{local(subject.name, subject.file)}#{index}")
+
+
+def _with_ladder(task: _Task, record: AuditRecord) -> AuditRecord:
+    """Power measured on the subject itself if it is a planted bug, else on its target with less noise."""
+    subject, seed = task.subject, task.settings.seed
+
+    def again(target: Any, other: int) -> AuditRecord:
+        return _audited(task, target, other, None)
+
+    if subject.planted:
+        return replace(record, ladder=repeated(subject.target, record, again, seed, subject.name.rpartition("!")[2]))
+    rungs = climb(subject.target, again, seed)
+    return replace(record, ladder=rungs, notes=(*record.notes, *silence(rungs)))
 
 
 def _together(records: list[AuditRecord]) -> AuditRecord:
@@ -201,15 +196,25 @@ def _together(records: list[AuditRecord]) -> AuditRecord:
     The claim is about every pair, so that the smallest p-value times their number is one of the claim, and the
     mean of the e-values too.
     """
-    telling = max(records, key=lambda record: (record.number_lower, -record.detectable_eps))
+    telling = max(records, key=_telling)
+    if telling.verdict is Verdict.INVALID:
+        return telling
     p_values = [record.p_value for record in records if record.p_value is not None]
+    logs = [record.log10_p_value for record in records if record.log10_p_value is not None]
     e_values = [record.e_value for record in records if record.e_value is not None]
     p_value = min(1.0, len(records) * min(p_values)) if p_values else None
     e_value = sum(each / len(records) for each in e_values) if e_values else None
-    return replace(telling, p_value=p_value, e_value=e_value)
+    log = min(0.0, min(logs) + math.log10(len(records)) + 1e-14) if len(logs) == len(records) else None
+    return replace(telling, p_value=p_value, log10_p_value=log, e_value=e_value)
 
 
-def _labelled(record: AuditRecord, subject: Subject, seconds: float) -> AuditRecord:
+def _telling(record: AuditRecord) -> tuple[int, float, float]:
+    """What cannot be judged on one pair is not cleared on another; invalid trials on one pair speak against all."""
+    first = {Verdict.INVALID: 3, Verdict.REFUTED: 2, Verdict.INCONCLUSIVE: 1, Verdict.NOT_REFUTED: 0}[record.verdict]
+    return first, record.number_lower, -record.detectable
+
+
+def _labelled(record: AuditRecord, subject: Subject) -> AuditRecord:
     labels: dict[str, Any] = {
         "subject": subject.name,
         "expected": subject.expected,
@@ -220,17 +225,7 @@ def _labelled(record: AuditRecord, subject: Subject, seconds: float) -> AuditRec
         "pairs": len(subject.pairs),
         "file": subject.file,
         "line": subject.line,
+        "source_digest": sources.digest([subject.file, sources.file_of(subject.target)]),
         "notes": (*record.notes, *subject.notes),
     }
-    return replace(record, seconds=seconds, **labels)
-
-
-def environment() -> dict[str, str]:
-    """Versions and machine that a record was made with."""
-    found = {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system()}
-    for package in ("dpverify", "numpy", "scipy", "dp-accounting", "scikit-learn"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    return replace(record, **labels)

@@ -10,14 +10,14 @@ Each offers `release(stream, *, rng, size)`, `counts(released)`, `ledger`, `log_
 `stream(runs, *, rng)` with `.feed(increments) -> counts` (the control has no stream). `errors` bounds all.
 """
 
-from mechanisms.counters.binary import BinaryCounter as BinaryCounter
 from mechanisms.counters.buffered import BufferedCounter as BufferedCounter
 from mechanisms.counters.honaker import HonakerCounter as HonakerCounter
 from mechanisms.counters.logbase import LogBase as LogBase
-from mechanisms.counters.noise import DiscreteGaussian as DiscreteGaussian
-from mechanisms.counters.noise import DiscreteLaplace as DiscreteLaplace
-from mechanisms.counters.noise import Gaussian as Gaussian
-from mechanisms.counters.noise import Laplace as Laplace
+from mechanisms.counters.node_noise import DiscreteGaussian as DiscreteGaussian
+from mechanisms.counters.node_noise import DiscreteLaplace as DiscreteLaplace
+from mechanisms.counters.node_noise import Gaussian as Gaussian
+from mechanisms.counters.node_noise import Laplace as Laplace
 from mechanisms.counters.single_noise import SingleNoiseCounter as SingleNoiseCounter
 from mechanisms.counters.stream import Stream as Stream
 from mechanisms.counters.toeplitz import ToeplitzCounter as ToeplitzCounter
+from mechanisms.counters.tree import BinaryCounter as BinaryCounter

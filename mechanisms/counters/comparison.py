@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mechanisms.counters import errors
-from mechanisms.counters.binary import BinaryCounter
+from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.buffered import BufferedCounter
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.toeplitz import ToeplitzCounter
+from mechanisms.counters.tree import BinaryCounter
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ Note        Algorithm 5 (`binary`) noises R nodes for R prefixes. That is a bije
 View        the noisy nodes, (size, nodes, *cells), in order of (end, length); `counts` makes the prefixes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -27,9 +27,9 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError, UsageError
 from dpverify.claims.neighbours import Pair, Relation
 from mechanisms.counters import dyadic
-from mechanisms.counters.binary import changed_cells, checked_values, times
-from mechanisms.counters.noise import calibrated, Noise
+from mechanisms.counters.node_noise import calibrated, Noise
 from mechanisms.counters.stream import Stream
+from mechanisms.counters.tree import changed_cells, checked_values, times
 
 Array = npt.NDArray[Any]
 
@@ -69,6 +69,10 @@ class HonakerCounter:
         """Position of node (t, 0) for t = 1..R; node (t, i) comes i later. Last entry: the number of nodes."""
         ends = np.arange(1, self.releases + 1)
         return np.concatenate([[0], np.cumsum(1 + _trailing_zeros(ends))])
+
+    def with_noise(self, factor: float) -> Self:
+        """The same counter with `factor` > 0 times its noise: what measured power is measured on."""
+        return replace(self, noise=self.noise.with_noise(factor))
 
     @property
     def ledger(self) -> Ledger:

@@ -17,23 +17,22 @@ Source      Bennett 1977; Fichtenberger, Henzinger, Upadhyay 2023, Theorem 1; He
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import signal
 
 from dpverify.accounting.ledger import Ledger, Sensitivity, Shift
 from dpverify.base import require
 from dpverify.base.errors import ParameterError, UsageError
 from dpverify.base.rounding import sqrt_up
 from dpverify.claims.neighbours import Pair, Relation
-from mechanisms.counters.binary import changed_cells, checked_values
-from mechanisms.counters.noise import Gaussian
+from mechanisms.counters.node_noise import Gaussian
 from mechanisms.counters.stream import Stream
+from mechanisms.counters.tree import changed_cells, checked_values
 
 Array = npt.NDArray[Any]
 
@@ -96,6 +95,10 @@ class ToeplitzCounter:
     def encoder(self) -> npt.NDArray[np.float64]:
         """First column of the encoder C; here C = B."""
         return self.coefficients
+
+    def with_noise(self, factor: float) -> Self:
+        """The same counter with `factor` > 0 times its noise: what measured power is measured on."""
+        return replace(self, noise=self.noise.with_noise(factor))
 
     @property
     def ledger(self) -> Ledger:
@@ -182,6 +185,8 @@ def _convolve(column: Array, along_time: Array) -> Array:
     length = len(column)
     shaped = column.reshape(-1, *[1] * (along_time.ndim - 1))
     if length > 64:
+        from scipy import signal  # slow to load, and declaring a counter does not need it
+
         full: Array = signal.fftconvolve(shaped, along_time, axes=0)[:length]
         return full
     matrix = np.tril(column[np.abs(np.subtract.outer(np.arange(length), np.arange(length)))])

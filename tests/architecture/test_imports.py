@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("dpverify", "mechanisms", "algorithms", "audits")  # each may import only itself and what is left of it
-WINGS = ("base", "claims", "accounting", "trials", "evidence", "verdicts", "faces")
+WINGS = ("base", "runs", "claims", "accounting", "trials", "tape", "evidence", "verdicts", "faces")
+ROLES = ({"toolbox", "datasets"}, {"releases", "counters", "shuffling"}, {"privatizers"})  # of mechanisms, upwards
 FREE = {"dpverify/__init__.py", "dpverify/__main__.py"}  # doors of the house: they open on every wing
 GENERATORS = {"dpverify/base/seeding.py"}
 
@@ -36,7 +37,7 @@ def wrong_arrows(root: Path) -> list[str]:
             if there[0] not in FOLDERS:
                 continue
             outward = FOLDERS.index(there[0]) > FOLDERS.index(place.parts[0])
-            if outward or _against_the_wings(place, there):
+            if outward or _against_the_wings(place, there) or _against_the_roles(place, there):
                 found.append(f"{place} imports {name}")
     return found
 
@@ -45,6 +46,14 @@ def _against_the_wings(place: Path, there: list[str]) -> bool:
     if place.parts[0] != "dpverify" or str(place) in FREE or len(there) < 2 or there[1] not in WINGS:
         return False
     return WINGS.index(there[1]) > WINGS.index(place.parts[1])
+
+
+def _against_the_roles(place: Path, there: list[str]) -> bool:
+    """A role may import its own floor and what lies below."""
+    if place.parts[0] != "mechanisms" or there[0] != "mechanisms" or len(place.parts) < 3 or len(there) < 2:
+        return False
+    floor = {role: number for number, roles in enumerate(ROLES) for role in roles}
+    return floor.get(there[1], 0) > floor.get(place.parts[1], len(ROLES))
 
 
 def generator_calls(root: Path) -> list[str]:
@@ -88,6 +97,16 @@ def _plant(root: Path, place: str, source: str) -> None:
 def test_planted_arrow_between_folders_is_caught(tmp_path: Path) -> None:
     _plant(tmp_path, "mechanisms/bad.py", "def f():\n    from audits.planted import laplace\n")
     assert wrong_arrows(tmp_path) == ["mechanisms/bad.py imports audits.planted.laplace"]
+
+
+def test_every_role_is_in_the_list() -> None:
+    found = {folder.name for folder in (ROOT / "mechanisms").iterdir() if (folder / "__init__.py").exists()}
+    assert found == set().union(*ROLES)
+
+
+def test_planted_arrow_between_roles_is_caught(tmp_path: Path) -> None:
+    _plant(tmp_path, "mechanisms/counters/bad.py", "from mechanisms.privatizers.central import Central\n")
+    assert wrong_arrows(tmp_path) == ["mechanisms/counters/bad.py imports mechanisms.privatizers.central.Central"]
 
 
 def test_planted_arrow_between_wings_is_caught(tmp_path: Path) -> None:

@@ -1,118 +1,110 @@
-"""Every mechanism and algorithm has an audit, and every audit something to audit."""
+"""Paper -> statement -> code -> audit: the table is complete, and what it names exists."""
 
+import ast
+from collections.abc import Sequence
 from pathlib import Path
 
+from audits.papers import Row, ROWS
+
 ROOT = Path(__file__).parents[2]
-
-WITHOUT_AUDIT = {  # releases nothing from data, so nothing is claimed
-    "mechanisms/queries": "query values as arrays and their sensitivities",
-    "mechanisms/sampling": "noise samplers, tested against their laws",
-    "mechanisms/quadrature": "integrals for exact log ratios",
-    "mechanisms/secure": "a source of randomness",
-    "mechanisms/privatizer": "the protocol of privatizers",
-    "mechanisms/counts": "count arrays and their layout",
-    "mechanisms/trajectories": "datasets",
-    "mechanisms/trajectory_pairs": "neighbouring datasets",
-    "mechanisms/trajectory_search": "neighbouring datasets and moves between them, for the pair search",
-    "mechanisms/noise_sums": "sums of noise, tested against their laws",
-    "mechanisms/calibration": "a search over audited mechanisms",
-    "mechanisms/linear_costs": "closed forms for offline_linear",
-    "mechanisms/linear_noise": "the noise of offline_linear, audited there",
-    "algorithms/markov_games": "games and their exact values",
-    "algorithms/cce": "equilibria of public numbers",
-    "algorithms/offline_data": "datasets",
-    "algorithms/game_transcripts": "nash_vi as a target, audited there",
-    "algorithms/game_promises": "promises about utility, declared by audit_nash_vi",
-    "algorithms/vapvi_transcripts": "vapvi as a target, audited there",
-    "algorithms/experiments": "learning curves",
-    "algorithms/tabular": "planning in known models",
-    "algorithms/environments": "simulated users",
-    "algorithms/users": "simulated users",
-    "algorithms/ucbvi": "makes no privacy claim",
-    "algorithms/online_promises": "promises about utility, declared by audit_pucb and audit_sdp_pe",
-    "algorithms/online": "the loop that pucb and dp_ucbvi run in, audited there",
-    "algorithms/counting": "sources of counts, audited in pucb and dp_ucbvi",
-    "algorithms/transcripts": "turns online algorithms into audit targets",
-    "algorithms/batch_transcripts": "turns sdp_pe into an audit target",
-    "algorithms/batches": "batch releases, audited in sdp_pe",
-    "algorithms/deployment": "who plays what, audited in sdp_pe",
-    "algorithms/design": "post-processing inside sdp_pe",
-    "algorithms/schedule": "data-independent part of sdp_pe",
-    "algorithms/policy_sets": "post-processing inside sdp_pe",
-    "algorithms/policy_sets_large": "post-processing inside sdp_pe",
-    "mechanisms/count_promises": "promises about utility, declared by the privatizers' audits",
-    "mechanisms/postprocess_reference": "the slow twin of postprocess, its oracle in tests",
-    "mechanisms/processed": "a privatizer with post-processing, audited in audit_postprocess",
-    "mechanisms/shuffle_calibration": "a search over audited mechanisms",
-    "mechanisms/shuffle_errors": "error bounds of shuffled counts, checked as promises",
-    "mechanisms/shuffle_profile": "exact profiles, tested against enumeration",
-    "mechanisms/shuffled_bits": "one counter of shuffle, audited there",
-    "mechanisms/shuffled_integers": "one counter of shuffle, audited there",
-    "mechanisms/symmetric": "coefficient ratios for exact log ratios",
+ROLES = ("mechanisms/releases", "mechanisms/counters", "mechanisms/shuffling", "mechanisms/privatizers", "algorithms")
+WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
+    "mechanisms/counters/comparison.py": "errors side by side",
+    "mechanisms/counters/dyadic.py": "nodes of a tree",
+    "mechanisms/counters/error_bounds.py": "error bounds, checked as promises",
+    "mechanisms/counters/logbase.py": "which logarithm a paper means",
+    "mechanisms/counters/node_noise.py": "noise of a node",
+    "mechanisms/counters/promises.py": "error bounds as promises",
+    "mechanisms/counters/stream.py": "the protocol of streams",
+    "mechanisms/privatizers/consistency.py": "the linear programme behind consistent.py",
+    "mechanisms/privatizers/consistency_reference.py": "its slow twin, an oracle",
+    "mechanisms/privatizers/error_bounds.py": "error bounds as promises",
+    "mechanisms/privatizers/linear_costs.py": "closed forms for offline_linear",
+    "mechanisms/privatizers/linear_noise.py": "the noise of offline_linear",
+    "mechanisms/privatizers/protocol.py": "the protocol of privatizers",
+    "mechanisms/shuffling/calibration.py": "a search over what is audited",
+    "mechanisms/shuffling/coefficient_ratio.py": "coefficient ratios for exact log ratios",
+    "mechanisms/shuffling/error_bounds.py": "error bounds, checked as promises",
+    "mechanisms/shuffling/profile.py": "exact profiles, tested against enumeration",
+    "algorithms/batch_transcripts.py": "sdp_pe as a target",
+    "algorithms/batches.py": "sources of batches, audited in sdp_pe",
+    "algorithms/cce.py": "equilibria of public numbers",
+    "algorithms/counting.py": "sources of counts, audited in pucb and dp_ucbvi",
+    "algorithms/deployment.py": "who plays what in sdp_pe",
+    "algorithms/design.py": "post-processing inside sdp_pe",
+    "algorithms/environments.py": "simulated users",
+    "algorithms/game_promises.py": "error bounds as promises",
+    "algorithms/game_transcripts.py": "nash_vi as a target",
+    "algorithms/markov_games.py": "games and their exact values",
+    "algorithms/offline_data.py": "datasets",
+    "algorithms/online.py": "the loop that pucb and dp_ucbvi run in",
+    "algorithms/policy_sets.py": "post-processing inside sdp_pe",
+    "algorithms/policy_sets_large.py": "post-processing inside sdp_pe",
+    "algorithms/schedule.py": "data-independent part of sdp_pe",
+    "algorithms/transcripts.py": "online algorithms as targets",
+    "algorithms/ucbvi.py": "the learner without privacy",
+    "algorithms/users.py": "simulated users",
+    "algorithms/vapvi_transcripts.py": "vapvi as a target",
 }
-WITHOUT_STEM: dict[str, str] = {}  # audits about a claim that has no module of its own, with the reason
 
 
-def stems(root: Path) -> dict[str, str]:
-    """Audited name -> module: `laplace`, and `counters_tree` for mechanisms/counters/tree.py."""
-    found = {}
-    for folder in ("mechanisms", "algorithms"):
-        for file in sorted((root / folder).rglob("*.py")):
-            parts = file.relative_to(root / folder).with_suffix("").parts
-            if not any(part.startswith("_") for part in parts):
-                found["_".join(parts)] = "/".join((folder, *parts))
+def missing(root: Path, rows: Sequence[Row], without_claim: dict[str, str]) -> list[str]:
+    """What rows name and is not there, and what is there and stands in no row."""
+    found = []
+    for row in rows:
+        place, _, symbol = row.code.partition(":")
+        if not (root / place).is_file() or symbol not in _symbols(root / place):
+            found.append(f"no {row.code}")
+        if not (root / "audits" / f"{row.audit}.py").is_file():
+            found.append(f"no audits/{row.audit}.py")
+    audited, claimed = {row.audit for row in rows}, {row.code.partition(":")[0] for row in rows}
+    found += [
+        f"in no row: {file.stem}" for file in sorted((root / "audits").glob("audit_*.py")) if file.stem not in audited
+    ]
+    for folder in ROLES:
+        for file in sorted((root / folder).glob("*.py")):
+            place = str(file.relative_to(root))
+            if file.name != "__init__.py" and place not in claimed and place not in without_claim:
+                found.append(f"in no row: {place}")
     return found
 
 
-def unpaired(root: Path, without_audit: dict[str, str], without_stem: dict[str, str]) -> list[str]:
-    """Modules without an audit and audits without a module.
-
-    A package may be audited module by module (audit_counters_tree) or as a whole (audit_counters).
-    """
-    audits = {file.stem.removeprefix("audit_") for file in (root / "audits").glob("audit_*.py")}
-    modules = stems(root)
-    packages = {module.split("/")[1] for module in modules.values() if module.count("/") > 1}
-    covered = {name for name, module in modules.items() if module.split("/")[1] in audits & packages}
-    alone = [
-        module
-        for name, module in modules.items()
-        if name not in audits | covered and not _listed(module, without_audit)
-    ]
-    astray = [f"audits/audit_{name}" for name in sorted(audits - set(modules) - packages - set(without_stem))]
-    return alone + astray
+def _symbols(file: Path) -> set[str]:
+    kinds = ast.ClassDef | ast.FunctionDef
+    return {node.name for node in ast.parse(file.read_text(encoding="utf-8")).body if isinstance(node, kinds)}
 
 
-def _listed(module: str, exceptions: dict[str, str]) -> bool:
-    """Named itself, or lies in a named package."""
-    return any(module == name or module.startswith(name + "/") for name in exceptions)
+def test_the_table_is_complete() -> None:
+    assert len(ROWS) >= 30
+    assert missing(ROOT, ROWS, WITHOUT_CLAIM) == []
 
 
-def test_pairing_is_total() -> None:
-    assert len(stems(ROOT)) >= 8
-    assert unpaired(ROOT, WITHOUT_AUDIT, WITHOUT_STEM) == []
+def test_no_row_stands_twice() -> None:
+    assert len({(row.paper, row.place, row.code, row.audit) for row in ROWS}) == len(ROWS)
 
 
-def test_exceptions_exist_and_give_a_reason() -> None:
-    for name, reason in WITHOUT_AUDIT.items():
+def test_exceptions_exist_give_a_reason_and_stand_in_no_row() -> None:
+    claimed = {row.code.partition(":")[0] for row in ROWS}
+    for name, reason in WITHOUT_CLAIM.items():
         assert reason
-        assert (ROOT / f"{name}.py").exists() or (ROOT / name).is_dir(), name
-    for name in WITHOUT_STEM:
-        assert (ROOT / "audits" / f"audit_{name}.py").exists(), name
+        assert (ROOT / name).is_file(), name
+        assert name not in claimed
 
 
-def test_a_missing_and_a_stray_audit_are_caught(tmp_path: Path) -> None:
-    for place in (
-        "mechanisms/__init__.py",
-        "mechanisms/good.py",
-        "mechanisms/bad.py",
-        "mechanisms/counters/tree.py",
-        "mechanisms/counters/lost.py",
-        "mechanisms/whole/part.py",
-        "audits/audit_good.py",
-        "audits/audit_counters_tree.py",
-        "audits/audit_whole.py",
-        "audits/audit_stray.py",
-    ):
+def test_whatever_is_missing_is_seen(tmp_path: Path) -> None:
+    for place in ("audits/audit_good.py", "audits/audit_stray.py", "mechanisms/counters/__init__.py"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).touch()
-    assert unpaired(tmp_path, {}, {}) == ["mechanisms/bad", "mechanisms/counters/lost", "audits/audit_stray"]
+    (tmp_path / "mechanisms/counters/tree.py").write_text("class Tree:\n    pass\n")
+    (tmp_path / "mechanisms/counters/lost.py").touch()
+
+    def row(code: str, audit: str) -> Row:
+        return Row("paper", "Theorem 1", "eps-DP", code, audit)
+
+    good = row("mechanisms/counters/tree.py:Tree", "audit_good")
+    rest = ["in no row: audit_stray", "in no row: mechanisms/counters/lost.py"]
+    assert missing(tmp_path, [good], {}) == rest
+    assert missing(tmp_path, [good], {"mechanisms/counters/lost.py": "a helper"}) == rest[:1]
+    for bad in ("mechanisms/counters/tree.py:Bush", "mechanisms/counters/bush.py:Tree"):
+        assert missing(tmp_path, [good, row(bad, "audit_good")], {}) == [f"no {bad}", *rest]
+    assert missing(tmp_path, [good, row(good.code, "audit_none")], {}) == ["no audits/audit_none.py", *rest]

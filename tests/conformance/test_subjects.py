@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from audits.papers import RELEASE, ROWS
 from dpverify import Pair, Subject
 from dpverify.base.seeding import Stage, stream
 from dpverify.trials.target import as_target, ExactTarget
 from dpverify.verdicts.discovery import discover
 
 AUDITS = Path(__file__).parents[2] / "audits"
-SUBJECTS = discover([AUDITS]).subjects
+FOUND = discover([AUDITS])
+SUBJECTS = FOUND.subjects
 PLAIN = [subject for subject in SUBJECTS if isinstance(subject.pairs[0].first, list | int | float)]
 EXACT = [subject for subject in SUBJECTS if isinstance(subject.target, ExactTarget)]
 
@@ -36,6 +38,15 @@ NOISELESS = {  # these release the data itself, or without noise: what an audit 
     "vapvi/policy!no-noise",
 }
 RARELY_DIFFERENT = {"dp_ucbvi/central-actions", "pucb/corrected-actions"}  # few actions, one of them far likelier
+
+
+def test_what_names_a_paper_is_judged_where_the_table_says() -> None:
+    rows = {(row.paper, row.audit) for row in ROWS}
+    named = [each for each in (*FOUND.subjects, *FOUND.promises) if each.paper]
+    assert len(named) > 150
+    assert [each.name for each in named if (each.paper, f"audit_{each.name.partition('/')[0]}") not in rows] == []
+    judged = {(each.paper, f"audit_{each.name.partition('/')[0]}") for each in named}
+    assert {pair for pair in rows if pair[0] != RELEASE} - judged == set()
 
 
 def release(subject: Subject, data: Any, *, size: int, seed: int = 1) -> Any:

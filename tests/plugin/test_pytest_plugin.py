@@ -63,7 +63,8 @@ def test_audit_files_are_collected_and_pass_as_expected(project):
             "checks/audit_plug_good.py::right PASSED*",
             "checks/audit_plug_good.py::right!half PASSED*",
             "checks/audit_plug_good.py::error PASSED*",
-            "2 subjects, 2 as expected; 1 of 1 planted bugs caught; 1 promises, 1 as expected; 0 failed.",
+            "2 subjects, 2 as expected; 1 of 1 planted bugs caught; 1 promises, 1 as expected; 0 failed. "
+            "2 of 2 traced.",
         ]
     )
 
@@ -79,7 +80,7 @@ def test_refuted_claim_uncaught_bug_and_broken_target_fail_with_a_reason(project
     done.stdout.fnmatch_lines(
         [
             "plug_bad/false: REFUTED, expected NOT_REFUTED",
-            "The claim eps = 1 is false: the trials certify eps >= *",
+            "The claim eps = 1 is false: transcripts of the code show eps >= 5; the trials certify eps >= *",
             "again, alone: dpverify audit checks/audit_plug_bad.py -k plug_bad/false --seed 20260*",
             "plug_bad/right!none: NOT_REFUTED, expected REFUTED",
             "*release raised ZeroDivisionError on both datasets*",
@@ -89,20 +90,27 @@ def test_refuted_claim_uncaught_bug_and_broken_target_fail_with_a_reason(project
 
 
 def test_verdicts_do_not_depend_on_the_runner(project):
-    """Plain pytest, two xdist workers and the command line write the same records."""
+    """Plain pytest, two xdist workers and the command line write the same records, also of files called alike."""
     pytester = project("plug_same")
-    options = ["--dp-seed", "5", "--dp-trials", "3000"]
-    _run(pytester, "checks", "--dp-json", "one.json", *options).assert_outcomes(passed=3)
-    _run(pytester, "-p", "xdist", "-n", "2", "checks", "--dp-json", "two.json", *options).assert_outcomes(passed=3)
+    deep = pytester.path / "checks" / "deep"
+    deep.mkdir()
+    (deep / "audit_plug_same.py").write_bytes((pytester.path / "checks" / "audit_plug_same.py").read_bytes())
+    options = ["--dp-seed", "5", "--dp-trials", "3000", "--dp-ladder"]
+    _run(pytester, "checks", "--dp-json", "one.json", *options).assert_outcomes(passed=6)
+    _run(pytester, "-p", "xdist", "-n", "2", "checks", "--dp-json", "two.json", *options).assert_outcomes(passed=6)
     command = [sys.executable, "-m", "dpverify.faces.cli", "audit", "checks", "--json", "cli.json", "--seed", "5"]
-    subprocess.run([*command, "--trials", "3000", "-q"], check=True, cwd=pytester.path)
+    subprocess.run([*command, "--trials", "3000", "--ladder", "-q"], check=True, cwd=pytester.path)
     results = [json.loads((pytester.path / name).read_text()) for name in ("one.json", "two.json", "cli.json")]
     for result in results:
         for record in result["records"]:
             del record["seconds"]
     assert results[0] == results[1] == results[2]
-    assert len(results[0]["records"]) == 2
-    assert len(results[0]["promises"]) == 1
+    files = ("checks:plug_same", "deep:plug_same")
+    assert {each["subject"] for each in results[0]["records"]} == {
+        f"{file}/{name}" for file in files for name in ("right", "right!half")
+    }
+    assert [each["runs"] for record in results[0]["records"] for each in record["ladder"]] == [8, 8, 8, 8]
+    assert len(results[0]["promises"]) == 2
 
 
 def test_deselection_comes_before_the_significance_is_shared(project):
@@ -174,3 +182,39 @@ def test_loads_no_numpy_in_an_unrelated_project(pytester, monkeypatch):
         " assert not {'numpy', 'scipy', 'typer', 'rich', 'jinja2'} & set(sys.modules)\n"
     )
     _run(pytester).assert_outcomes(passed=1)
+
+
+def test_a_crash_and_a_hang_are_failed_items_and_the_others_go_on(project):
+    extra = (
+        "[Subject(name='crash', target=Noise(1.0).crash, claim=PureDP(1.0), pairs=both, trials=9000),"
+        " Subject(name='hang', target=Noise(1.0).hang, claim=PureDP(1.0), pairs=both, trials=9000)]"
+    )
+    pytester = project("plug_dies", extra)
+    file = pytester.path / "checks" / "audit_plug_dies.py"
+    text = file.read_text(encoding="utf-8")
+    methods = (
+        "    def crash(self, data, *, rng, size):\n        import os\n        os._exit(0)\n\n"
+        "    def hang(self, data, *, rng, size):\n        import time\n        time.sleep(10000)\n\n"
+    )
+    file.write_text(text.replace("    def log_ratio", f"{methods}    def log_ratio"), encoding="utf-8")
+    (pytester.path / "r.json").write_text("an old report")
+    done = _run(pytester, "checks", "--dp-timeout", "20", "--dp-json", "r.json")
+    done.assert_outcomes(passed=3, failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "plug_dies/crash: no verdict. it ended with exit code 0 and gave no answer (tried 2 times)",
+            "plug_dies/hang: no verdict. no answer within 20 seconds (--timeout)",
+            "2 of 5 could not be judged. 2 subjects, 2 as expected*",
+        ]
+    )
+    result = json.loads((pytester.path / "r.json").read_text())
+    assert [each["kind"] for each in result["failures"]] == ["exit", "timeout"]
+
+
+def test_items_that_were_not_reached_are_missing_from_the_report(project):
+    extra = "[Subject(name='false', target=Noise(0.2), claim=PureDP(1.0), pairs=(Pair(0.0, 1.0),), trials=9000)]"
+    pytester = project("plug_stop", extra)
+    _run(pytester, "checks", "-x", "--dp-json", "r.json").assert_outcomes(passed=2, failed=1)
+    result = json.loads((pytester.path / "r.json").read_text())
+    assert len(result["asked"]) == 4
+    assert len(result["records"]) == 3

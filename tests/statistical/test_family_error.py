@@ -16,9 +16,9 @@ from dpverify.evidence.sequential import EProcess
 from dpverify.evidence.tally import Tally
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM, judged_together
-from dpverify.verdicts.suite import SuiteResult
+from dpverify.verdicts.suite_result import SuiteResult
 from dpverify.verdicts.verdict import Verdict
-from mechanisms.randomised_response import RandomisedResponse
+from mechanisms.releases.randomised_response import RandomisedResponse
 
 CLAIMS, TRUE, TRIALS, ALPHA = 50, 25, 2000, 0.05
 EPS = np.where(np.arange(CLAIMS) < TRUE, 1.0, 1.2)

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 from audits import audit_vapvi
-from benchmarks.account_tightness import AUDITS, rows
+from benchmarks.account_tightness import AUDITS, event_row, rows
+from benchmarks.tightness import events
 from benchmarks.tightness.known import FUNCTION, laws_of, NO_LEDGER, PLANTED, why_not
 from benchmarks.tightness.laws import GaussianShift, laplace, listed
 from benchmarks.tightness.silent import ratio_at_the_truth
@@ -32,6 +33,21 @@ def test_the_account_is_at_most_one_percent_above_the_exact_eps(subject: Subject
         assert row.tight, row
         # the bracket is narrow enough to say so
         assert row.high == row.low or row.high <= 1.005 * row.low, row
+
+
+def test_events_without_a_subject_are_at_most_one_percent_above_the_exact_eps() -> None:
+    known = events.known()
+    kinds = {type(event).__name__ for each in known for event, _ in each.ledger.counted}
+    assert kinds >= {
+        "PoissonSampled",
+        "FixedSizeSampled",
+        "Shuffled",
+        "BoundedRange",
+        "MatrixGaussian",
+        "DominatingPair",
+    }
+    for each in known:
+        assert event_row(each).tight, event_row(each)
 
 
 def test_what_has_no_known_law_is_little_and_has_a_reason() -> None:

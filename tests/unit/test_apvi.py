@@ -20,8 +20,8 @@ from algorithms.offline_data import (
 from algorithms.tabular import backward_induction, evaluate, uniform_policy
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.counts import CountLayout, PrivateCounts
-from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
 MODEL = random_environment(0, 3, 2, 3).model
 LAYOUT = CountLayout(H=3, S=3, A=2)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.base import errors, require, rounding
-from dpverify.base.executors import ordered_map
 from dpverify.base.seeding import derive, fresh_seed, Stage, stream
+from dpverify.runs.executors import ordered_map
 
 
 class Colour(Enum):

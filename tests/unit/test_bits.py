@@ -9,7 +9,7 @@ from dpverify.base.errors import ParameterError
 from dpverify.evidence.scores.bits import FINEST, grid_symbols, SYMBOLS
 from dpverify.trials.outcomes import Outcomes
 from dpverify.verdicts.audit import audit
-from mechanisms.discrete_laplace import DiscreteLaplace
+from mechanisms.releases.discrete_laplace import DiscreteLaplace
 
 PAIR = Pair(0, 1)
 

@@ -11,12 +11,12 @@ from scipy import stats
 from dpverify.accounting.accountant import meets, pure_eps
 from dpverify.base.errors import NeighbourError, ParameterError, UsageError
 from dpverify.claims.neighbours import Pair, Relation
-from mechanisms.central import Central, changed_cells, Reading
 from mechanisms.counters import LogBase
-from mechanisms.counts import CountLayout, ExactCounts
-from mechanisms.privatizer import OnlinePrivatizer
-from mechanisms.trajectories import Trajectories
-from mechanisms.trajectory_pairs import absence, constant, uniform, worst_replacement
+from mechanisms.datasets.pairs import absence, constant, uniform, worst_replacement
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout, ExactCounts
+from mechanisms.privatizers.central import Central, changed_cells, Reading
+from mechanisms.privatizers.protocol import OnlinePrivatizer
 
 REPLACE, ABSENT = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
 SMALL = CountLayout(H=1, S=1, A=2, B=1)

@@ -15,6 +15,7 @@ from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.base.errors import NeighbourError, ParameterError, TargetError, UsageError
 from dpverify.evidence.promises import Outcomes, Promise
 from dpverify.faces import cli
+from dpverify.verdicts.certificate import Certificate
 from dpverify.verdicts.pairs import as_pairs, ASSUMED
 from dpverify.verdicts.verdict import Verdict
 
@@ -70,8 +71,8 @@ def test_right_privatizer_is_certified():
 @pytest.mark.parametrize(
     ("subject", "objection", "code"),
     [
-        (Histogram(scale=1.0, told=1.0), "the trials refute the claim", 1),
-        (Histogram(scale=1.0), "the trials contradict the ledger", 1),  # says 2.0
+        (Histogram(scale=1.0, told=1.0), "the code refutes the claim", 1),
+        (Histogram(scale=1.0), "the code contradicts the ledger", 1),  # says 2.0
         (Histogram(slack=0.5), "promise broken", 1),  # the true failure rate is about 0.15
         (Histogram(told=1.0), "the ledger does not prove the claim", 3),
     ],
@@ -193,6 +194,11 @@ MODULE = """
         def release(self, data, *, rng, size):
             return (rng.random(size) < self.flip) != data
 
+        def with_noise(self, factor):
+            less = type(self)()
+            less.flip = self.flip * factor
+            return less
+
     class Liar(Coin):
         flip = 0.01
 
@@ -235,11 +241,13 @@ def test_command_line_writes_the_certificate(module, capsys):
     assert "NOT CERTIFIED (REFUTED)" in out
 
 
-def test_the_command_of_a_certificate_repeats_it(module, capsys):
+@pytest.mark.parametrize("more", [[], ["--ladder"]])
+def test_the_command_of_a_certificate_repeats_it(module, capsys, more):
     import shlex
 
-    _cli(capsys, f"{module}:Coin", "--claim", "pure:1", "--pairs", f"{module}:bits", "--json", "a.json")
+    _cli(capsys, f"{module}:Coin", "--claim", "pure:1", "--pairs", f"{module}:bits", "--json", "a.json", *more)
     first = json.loads(Path("a.json").read_text(encoding="utf-8"))
+    assert [each["runs"] for each in first["records"][0]["ladder"]] == ([8, 8] if more else [])
     assert cli.run([*shlex.split(first["command"])[1:], "--json", "b.json"]) == 0
     second = json.loads(Path("b.json").read_text(encoding="utf-8"))
     for each in (first, second):
@@ -270,3 +278,33 @@ def test_usage_errors_are_one_line(module, capsys, subject, claim, said):
 
 def test_approximate_claims_are_certified_too():
     assert _certify(Histogram(), ApproxDP(1.0, 1e-3)).certified
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("os._exit(0)", "ended with exit code 0 and gave no answer"),
+        ("os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
+        ("time.sleep(1000)", "no answer within 5 seconds"),
+    ],
+)
+def test_a_subject_that_ends_the_process_has_no_certificate(tmp_path, monkeypatch, capsys, does, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    text = "import os, time\nfrom dpverify import Pair\npairs = [Pair(0, 1)]\n"
+    (tmp_path / "mod.py").write_text(f"{text}def f(data, *, rng, size):\n    {does}\n")
+    (tmp_path / "old.json").write_text("a certificate of an earlier run")
+    limit = ["--timeout", "5"] if "sleep" in does else []
+    arguments = ["certify", "mod.py:f", "--claim", "pure:1", "--json", "old.json", "--pairs", "mod.py:pairs", *limit]
+    assert cli.run(arguments) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "old.json").exists()
+
+
+def test_a_certificate_survives_the_trip_as_plain_values():
+    made = certify(Histogram(), claim=PureDP(1.0), trials=2000, seed=1)
+    assert Certificate.from_dict(json.loads(json.dumps(made.to_dict()))) == made

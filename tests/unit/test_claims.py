@@ -9,8 +9,8 @@ from scipy import integrate, stats
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Records, Relation, Unit, View, ZCDP
 from dpverify.base.errors import NeighbourError, ParameterError, UsageError
 from dpverify.claims import profiles
-from dpverify.claims.claim import parse_claim
 from dpverify.claims.neighbours import sequence_difference
+from dpverify.claims.parse import parse_claim
 
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE
 CLAIMS = [PureDP(1.0), ApproxDP(1.0, 1e-3), ZCDP(0.5), GaussianDP(1.0)]

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from dpverify.claims.neighbours import Pair
-from mechanisms.counters import errors
+from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.buffered import BufferedCounter, buffers, encoder
-from mechanisms.counters.noise import Gaussian
+from mechanisms.counters.node_noise import Gaussian
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import coefficients, column_norm
 

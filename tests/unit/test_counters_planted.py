@@ -9,11 +9,11 @@ from audits.planted import central as bad_central
 from audits.planted.counters import half_noise, LastColumn, NoiseReusedBetweenLevels, OneNodeTooFew, ZerosNotFed
 from dpverify.accounting.accountant import pure_eps, rho_upper
 from dpverify.claims.neighbours import Relation
-from mechanisms.central import Central
 from mechanisms.counters import BinaryCounter, HonakerCounter, Stream
 from mechanisms.counters.toeplitz import column_norm
-from mechanisms.counts import CountLayout
-from mechanisms.trajectory_pairs import uniform
+from mechanisms.datasets.pairs import uniform
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.central import Central
 
 REPLACE = Relation.REPLACE_ONE
 RNG = np.random.default_rng

@@ -111,7 +111,7 @@ def test_list_runs_nothing(folder, capsys):
         ("syntax", "subjects = [", 2, "audit_syntax.py:1: cannot be loaded (SyntaxError"),
         ("exits", "raise SystemExit(0)", 2, "audit_exits.py:1: cannot be loaded (SystemExit"),
         ("none", "x = 1", 2, "audit_none.py: must define `subjects`"),
-        ("empty", "subjects = []", 2, "no audits found in checks"),
+        ("empty", "subjects = []", 2, "`subjects` is empty and there are no `promises`"),
         (
             "shape",
             GOOD.replace("scale=SCALE, size=size)", "size=size + 1)"),
@@ -193,6 +193,17 @@ def test_our_own_bug_is_never_the_exit_code_of_a_refuted_claim(monkeypatch, caps
     monkeypatch.setattr(cli, "app", bug)
     assert cli.run([]) == 3
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_who_asks_for_an_audit_loads_nothing_that_runs_one():
+    """Subjects run in children; what the parent imports besides is a second of every run."""
+    code = (
+        "import sys, dpverify.faces.audit_run;"
+        "heavy = {'scipy.stats', 'scipy.signal', 'sklearn', 'statsmodels', 'matplotlib', 'dpverify.verdicts.audit'};"
+        "sys.exit(str(sorted(heavy & set(sys.modules))) if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"], ["audit"], ["certify", "--help"]])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from dpverify.base.errors import ParameterError
 from dpverify.evidence.families import e_benjamini_hochberg, holm
@@ -23,6 +24,26 @@ def test_holm_is_the_closure_of_bonferroni(p):
         sets = [s for size in range(1, len(p) + 1) for s in combinations(range(len(p)), size) if i in s]
         expected.append(all(min(p[j] for j in s) * len(s) <= 0.05 for s in sets))
     assert holm(p, 0.05).tolist() == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(p=p_vectors)
+def test_holm_is_that_of_statsmodels(p):
+    """An oracle by other hands; at an equality its quotients may round to the other side."""
+    left = len(p) - np.arange(len(p))
+    if np.abs(np.sort(p) * left - 0.05).min() > 1e-12:
+        assert holm(p, 0.05).tolist() == multipletests(p, 0.05, method="holm")[0].tolist()
+
+
+def test_holm_by_logarithms_where_p_values_underflow():
+    least = math.ulp(0.0)
+    assert holm([least, 0.04], 0.05, log10_p_values=[-400.0, math.log10(0.04)]).tolist() == [True, True]
+    # a family-wise error of 1e-330 cannot be asked for; a weight that is left can be large
+    assert holm([least, least], 1e-300, log10_p_values=[-310.0, -299.0]).tolist() == [True, False]
+    with pytest.raises(ParameterError):
+        holm([0.1, 0.2], 0.05, log10_p_values=[-1.0])
+    with pytest.raises(ParameterError):
+        holm([0.1], 0.05, log10_p_values=[math.nan])
 
 
 def test_holm_gains_over_bonferroni_and_counts_equality():

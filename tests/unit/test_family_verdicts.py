@@ -13,7 +13,8 @@ from dpverify.evidence.promises import Outcomes, Promise
 from dpverify.faces.report import as_html, as_json, as_markdown, words
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM, judged_together
-from dpverify.verdicts.suite import Failure, run_suite, Settings
+from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.suite_result import Failure
 from dpverify.verdicts.verdict import Verdict
 
 PAIRS = (Pair(0, 1), Pair(1, 0))
@@ -42,7 +43,9 @@ def suite(*subjects, promises=(), **settings):
 
 
 def with_values(result, **values):
-    """The suite with other p- or e-values."""
+    """The suite with other p- or e-values; a p-value alone, as in files of older versions."""
+    if "p_value" in values:
+        values["log10_p_value"] = values.get("log10_p_value", [None] * len(values["p_value"]))
     lists = zip(*values.values(), strict=True)
     records = [
         replace(record, verdict=Verdict.NOT_REFUTED, **dict(zip(values, each, strict=True)))
@@ -72,6 +75,14 @@ def three():
 )
 def test_holm_passes_shares_on_by_weight(three, p_values, expected):
     assert refuted(judged_together(with_values(three, p_value=p_values), HOLM)) == list(expected)
+
+
+def test_holm_orders_and_decides_by_logarithms_where_p_values_underflow(three):
+    least = math.ulp(0.0)
+    logs = [-4000.0, -330.0, -325.0]  # 1/4, 1/3 and 2/2 of the error: all fall
+    judged = judged_together(with_values(three, p_value=[least] * 3, log10_p_value=logs), HOLM)
+    assert refuted(judged) == [True, True, True]
+    assert "10^-4000.0" in judged.records[0].notes[-1]
 
 
 @pytest.mark.parametrize(

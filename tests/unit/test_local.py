@@ -12,11 +12,11 @@ from scipy import integrate, stats
 from dpverify import PureDP, Relation
 from dpverify.accounting.accountant import account, meets
 from dpverify.base.errors import ParameterError, UsageError
-from mechanisms import noise_sums
-from mechanisms.counts import CountLayout
-from mechanisms.local import Local
-from mechanisms.privatizer import BatchPrivatizer, OnlinePrivatizer
-from mechanisms.trajectory_pairs import absence, constant, random_replacement, uniform, worst_replacement
+from mechanisms.datasets.pairs import absence, constant, random_replacement, uniform, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.local import Local
+from mechanisms.privatizers.protocol import BatchPrivatizer, OnlinePrivatizer
+from mechanisms.toolbox import laplace_sums as noise_sums
 
 ALPHA = 1e-6
 ONE_STEP = CountLayout(H=1, S=1, A=2, B=1)

@@ -8,14 +8,14 @@ import pytest
 from dpverify import ApproxDP, PureDP, Relation, ZCDP
 from dpverify.accounting.accountant import meets
 from dpverify.base.errors import AccountingError, ParameterError
-from mechanisms.calibration import calibrate
-from mechanisms.counts import CountLayout
-from mechanisms.linear_noise import LinearNoise
-from mechanisms.local import Local
-from mechanisms.no_privacy import NoPrivacy
-from mechanisms.offline_linear import OfflineLinear
-from mechanisms.privatizer import BatchPrivatizer, OnlinePrivatizer
-from mechanisms.trajectory_pairs import constant, worst_replacement
+from mechanisms.datasets.pairs import constant, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.linear_noise import LinearNoise
+from mechanisms.privatizers.local import Local
+from mechanisms.privatizers.no_privacy import NoPrivacy
+from mechanisms.privatizers.offline_linear import OfflineLinear
+from mechanisms.privatizers.protocol import BatchPrivatizer, OnlinePrivatizer
+from mechanisms.toolbox.noise_for_claim import calibrate
 
 LAYOUT = CountLayout(H=3, S=2, A=2)
 

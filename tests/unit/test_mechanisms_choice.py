@@ -17,10 +17,10 @@ from dpverify import Pair, View
 from dpverify.accounting.ledger import Sensitivity, Shift
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.exponential import Exponential
-from mechanisms.noisy_max import NoisyMax
-from mechanisms.randomised_response import RandomisedResponse
-from mechanisms.sparse_vector import SparseVector
+from mechanisms.releases.exponential import Exponential
+from mechanisms.releases.noisy_max import NoisyMax
+from mechanisms.releases.randomised_response import RandomisedResponse
+from mechanisms.releases.sparse_vector import SparseVector
 
 ONE = Sensitivity(replace=1, add_remove=1)
 LEVEL = 1e-6

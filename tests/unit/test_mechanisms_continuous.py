@@ -17,8 +17,8 @@ from dpverify import Pair, Relation
 from dpverify.accounting.ledger import Sensitivity, Shift
 from dpverify.base.errors import AccountingError, ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.gaussian import Gaussian
-from mechanisms.laplace import Laplace
+from mechanisms.releases.gaussian import Gaussian
+from mechanisms.releases.laplace import Laplace
 
 ONE = Sensitivity(replace=1, add_remove=1)
 CELLS = Sensitivity(replace=Shift(1, 2), add_remove=1)

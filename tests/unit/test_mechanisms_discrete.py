@@ -14,9 +14,9 @@ from dpverify import Pair
 from dpverify.accounting.ledger import Sensitivity, Shift
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
-from mechanisms import sampling
-from mechanisms.discrete_gaussian import DiscreteGaussian
-from mechanisms.discrete_laplace import DiscreteLaplace
+from mechanisms.releases.discrete_gaussian import DiscreteGaussian
+from mechanisms.releases.discrete_laplace import DiscreteLaplace
+from mechanisms.toolbox import samplers as sampling
 
 ONE = Sensitivity(replace=1, add_remove=1)
 LEVEL = 1e-6

@@ -14,10 +14,10 @@ from algorithms.users import TapeUsers
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
 from dpverify.evidence.promises import BROKEN, check_promise, KEPT
-from mechanisms.central import Central
-from mechanisms.counts import CountLayout, PrivateCounts
-from mechanisms.local import Local
-from mechanisms.no_privacy import NoPrivacy
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.privatizers.central import Central
+from mechanisms.privatizers.local import Local
+from mechanisms.privatizers.no_privacy import NoPrivacy
 
 GAME = random_game(1, 3, 2, 2, 3)
 K = 40

@@ -11,11 +11,11 @@ from scipy import optimize, stats
 from dpverify import Relation
 from dpverify.accounting.accountant import meets, rho_upper
 from dpverify.base.errors import ParameterError
-from mechanisms.counts import CountLayout
-from mechanisms.linear_costs import appendix_features, StepCost
-from mechanisms.linear_noise import LinearNoise
-from mechanisms.offline_linear import HALF_D, OfflineLinear, Statistic
-from mechanisms.trajectory_pairs import absence, constant, random_replacement, uniform
+from mechanisms.datasets.pairs import absence, constant, random_replacement, uniform
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.linear_costs import appendix_features, StepCost
+from mechanisms.privatizers.linear_noise import LinearNoise
+from mechanisms.privatizers.offline_linear import HALF_D, OfflineLinear, Statistic
 
 ALPHA = 1e-6
 REPLACE, ABSENT = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE

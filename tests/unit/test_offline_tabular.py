@@ -10,10 +10,10 @@ from scipy import stats
 from dpverify import PureDP, Relation, ZCDP
 from dpverify.accounting.accountant import account, meets, rho_upper
 from dpverify.base.errors import ParameterError
-from mechanisms.counts import CountLayout
-from mechanisms.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
-from mechanisms.privatizer import BatchPrivatizer
-from mechanisms.trajectory_pairs import absence, uniform, worst_replacement
+from mechanisms.datasets.pairs import absence, uniform, worst_replacement
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
+from mechanisms.privatizers.protocol import BatchPrivatizer
 
 ALPHA = 1e-6
 SMALL = CountLayout(H=2, S=2, A=2)

@@ -18,7 +18,7 @@ from algorithms.tabular import all_policies, backward_induction, expected_return
 from algorithms.users import Episodes, TapeUsers, Tree, TreeUsers
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.shuffle import Shuffle
+from mechanisms.privatizers.shuffle import Shuffle
 
 H, S, A = 3, 2, 2
 

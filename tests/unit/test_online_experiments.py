@@ -12,7 +12,7 @@ from algorithms.experiments.__main__ import Budget, Experiment, main, plan
 from algorithms.experiments.curves import draw, Settings
 from algorithms.experiments.figures import write_numbers
 from dpverify.base.errors import ParameterError
-from dpverify.base.executors import ordered_map
+from dpverify.runs.executors import ordered_map
 
 SMALL = {"runs": 2, "episodes": 60, "seed": 3}
 

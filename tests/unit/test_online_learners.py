@@ -16,13 +16,13 @@ from algorithms.ucbvi import UCBVI
 from algorithms.users import play, Replaced, TapeUsers, Tree
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.central import Central
-from mechanisms.counters.binary import BinaryCounter
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.noise import Laplace, NoNoise
-from mechanisms.counts import CountLayout
-from mechanisms.noise_sums import laplace_sum_bound
-from mechanisms.trajectories import Trajectories
+from mechanisms.counters.node_noise import Laplace, NoNoise
+from mechanisms.counters.tree import BinaryCounter
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.central import Central
+from mechanisms.toolbox.laplace_sums import laplace_sum_bound
 
 ENV = random_environment(0, 3, 2, 3)
 LAYOUT = layout_of(ENV.model)

@@ -139,11 +139,16 @@ def test_a_fit_is_a_function_of_its_trials():
 
 
 def test_cross_fitted_scores_of_noise_are_no_better_than_chance():
-    """A score fitted and read on the same trials would look informative; held-out loss is >= log 2 on average."""
-    same = trials_of(lambda data, *, rng, size: rng.integers(0, 300, size), 3000)
-    loss = log_loss(cross_fit(HistogramFamily(), same), same.first).mean()
-    seen = log_loss(HistogramFamily().fit(same)(same.outcomes), same.first).mean()
-    assert seen < np.log(2) < loss
+    """A score fitted and read on the same trials would look informative; held-out loss is >= log 2 on average.
+
+    The average is over sixteen samples: a single one may lie on either side.
+    """
+    loss, seen = [], []
+    for seed in range(16):
+        same = trials_of(lambda data, *, rng, size: rng.integers(0, 300, size), 3000, seed)
+        loss.append(log_loss(cross_fit(HistogramFamily(), same), same.first).mean())
+        seen.append(log_loss(HistogramFamily().fit(same)(same.outcomes), same.first).mean())
+    assert max(seen) < np.log(2) < np.mean(loss)
 
 
 def test_non_finite_numbers_are_features():

@@ -13,18 +13,18 @@ from dpverify.accounting.ledger import Direction, Shift
 from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Difference, Pair, Relation
-from mechanisms import shuffle_profile
-from mechanisms.counts import CountLayout
-from mechanisms.privatizer import BatchPrivatizer
-from mechanisms.processed import Processed
-from mechanisms.shuffle import changed_counters, Messages, number_of_changed_counters, Shuffle
-from mechanisms.shuffle_calibration import one_step_less, smallest_noise
-from mechanisms.shuffle_errors import chernoff_error, exact_error, provable_error
-from mechanisms.shuffle_profile import integers_delta, log_sum_delta, sum_delta
-from mechanisms.shuffled_bits import Bits, noise_for, NoiseBits, ShuffledSum, threshold
-from mechanisms.shuffled_integers import delta_floor, histogram_law, ShuffledIntegers
-from mechanisms.trajectories import Trajectories
-from mechanisms.trajectory_pairs import constant, random_replacement, uniform, worst_replacement
+from mechanisms.datasets.pairs import constant, random_replacement, uniform, worst_replacement
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.consistent import Processed
+from mechanisms.privatizers.protocol import BatchPrivatizer
+from mechanisms.privatizers.shuffle import changed_counters, Messages, number_of_changed_counters, Shuffle
+from mechanisms.shuffling import profile as shuffle_profile
+from mechanisms.shuffling.bits import Bits, noise_for, NoiseBits, ShuffledSum, threshold
+from mechanisms.shuffling.calibration import one_step_less, smallest_noise
+from mechanisms.shuffling.error_bounds import chernoff_error, exact_error, provable_error
+from mechanisms.shuffling.integers import delta_floor, histogram_law, ShuffledIntegers
+from mechanisms.shuffling.profile import integers_delta, log_sum_delta, sum_delta
 
 REPLACE = Relation.REPLACE_ONE
 SMALL = [(n, m, p) for n in (1, 2, 3, 4) for m, p in ((1, 0.5), (1, 0.2), (2, 0.5), (3, 0.5), (2, 0.3))]

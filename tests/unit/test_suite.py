@@ -6,7 +6,8 @@ import pytest
 from dpverify import Pair, planted, PureDP, Subject
 from dpverify.base.errors import DiscoveryError, ParameterError, UsageError
 from dpverify.evidence.promises import BROKEN, KEPT, Outcomes, Promise
-from dpverify.verdicts.discovery import Agenda, discover, matches
+from dpverify.verdicts.discovery import Agenda, discover
+from dpverify.verdicts.names import matches
 from dpverify.verdicts.suite import run_suite, Settings
 
 PAIRS = (Pair(0.0, 1.0, name="0 or 1"),)
@@ -51,7 +52,7 @@ def test_a_suite_is_green_when_claims_stand_and_planted_bugs_are_caught():
     ("subjects", "code"),
     [
         ((subject(target=half_noise),), 1),  # a claim falls
-        ((planted(subject(), "no bug", laplace),), 1),  # a bug that is none is not caught
+        ((planted(subject(claim=PureDP(1.2)), "no bug", laplace),), 1),  # a bug that is none is not caught
         ((subject(accounted=True),), 1),  # an account is expected and there is no ledger
         ((subject(trials=2),), 3),  # nothing could have been caught
         ((subject(target=lambda data, *, rng, size: 0.0),), 3),  # no release
@@ -116,7 +117,7 @@ def test_settings_are_checked():
 
 
 def test_a_backend_that_is_not_installed_is_refused_before_anything_runs(monkeypatch):
-    monkeypatch.setattr("dpverify.base.executors.find_spec", lambda package: None)
+    monkeypatch.setattr("dpverify.runs.executors.find_spec", lambda package: None)
     with pytest.raises(UsageError, match="not installed") as caught:
         Settings(seed=1, backend="ray")
     assert caught.value.exit_code == 2

@@ -10,10 +10,10 @@ import pytest
 from dpverify import PureDP, Relation
 from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.claims.neighbours import Difference
-from mechanisms.counts import CountLayout, Counts, ExactCounts
-from mechanisms.local import changed_indicators
-from mechanisms.trajectories import ABSENT, Trajectories
-from mechanisms.trajectory_pairs import absence, constant, random_replacement, uniform, worst_replacement
+from mechanisms.datasets.pairs import absence, constant, random_replacement, uniform, worst_replacement
+from mechanisms.datasets.trajectories import ABSENT, Trajectories
+from mechanisms.datasets.visit_counts import CountLayout, Counts, ExactCounts
+from mechanisms.privatizers.local import changed_indicators
 
 RNG_SEED = 11
 LAYOUTS = [CountLayout(H=3, S=2, A=2), CountLayout(H=2, S=3, A=2, B=3), CountLayout(H=1, S=1, A=1, B=1)]

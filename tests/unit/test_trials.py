@@ -1,11 +1,16 @@
+import pickle
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify import loop_trials, Pair
+from dpverify import failure, loop_trials, Pair
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage
 from dpverify.evidence.tally import Tally
+from dpverify.trials import grains
 from dpverify.trials.collect import estimate, Experiment, select
 from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target
@@ -21,12 +26,13 @@ def experiment(function, pair=PAIR, seed=3):
     return Experiment.of(as_target(function), pair, seed)
 
 
-def count_by_arm(first, second):
-    return Tally.of(len(first), len(second), len(first) + len(second))
+def count_by_arm(grain):
+    first = int(grain.first.sum())
+    return Tally.of(first, len(grain) - first, len(grain))
 
 
-def checksum(first, second):
-    return [float(first.values.sum()), float(second.values.sum())]
+def checksum(grain):
+    return [float(grain.outcomes.values[arm].sum()) for arm in (grain.first, ~grain.first)]
 
 
 def test_each_trial_tosses_a_fair_coin_of_its_own():
@@ -43,13 +49,13 @@ def test_the_coin_says_which_dataset_was_used():
 
 def test_selection_and_estimation_use_different_trials():
     e = experiment(normal)
-    first, _ = e.run_block(Stage.SELECT, 0, 1000)
-    again, _ = e.run_block(Stage.ESTIMATE, 0, 1000)
-    assert not np.isin(first.values, again.values).any()
+    first = e.run_grain(Stage.SELECT, 0, 1000)
+    again = e.run_grain(Stage.ESTIMATE, 0, 1000)
+    assert not np.isin(first.outcomes.values, again.outcomes.values).any()
 
 
 def test_equal_seeds_equal_trials_for_any_number_of_workers():
-    e = experiment(normal)
+    e = replace(experiment(normal), seconds=1.0)  # slow enough for workers
     one = list(estimate(e, 150_000, checksum))
     two = list(estimate(e, 150_000, checksum, jobs=2))
     assert one == two
@@ -59,14 +65,16 @@ def test_equal_seeds_equal_trials_for_any_number_of_workers():
 
 def test_twice_the_trials_keep_the_first_half():
     e = experiment(normal)
-    half, whole = list(estimate(e, 2 * e.block, checksum)), list(estimate(e, 4 * e.block, checksum))
-    assert whole[:2] == half
+    full = sum(size for _, size in list(e.grains(10**6))[:20])
+    half, whole = list(estimate(e, full, checksum)), list(estimate(e, 4 * full, checksum))
+    assert len(half) == 20
+    assert whole[:20] == half
 
 
 def test_large_outputs_come_in_smaller_blocks_and_a_target_may_say_so_itself():
     wide = experiment(lambda data, *, rng, size: np.zeros((size, 1 << 16)))
-    assert wide.block == 64
-    assert experiment(normal).block == 1 << 16
+    assert wide.largest == 64
+    assert experiment(normal).largest == 1 << 16
 
     class Heavy:
         trials_per_block = 10
@@ -142,3 +150,61 @@ def test_rows_know_their_coordinates_whatever_the_number_of_trials(shape):
     outcomes = Outcomes(np.zeros(shape))
     assert outcomes.rows.shape == (shape[0], int(np.prod(shape[1:])))
     assert outcomes.finite.shape == (shape[0],)
+
+
+def test_grains_depend_on_neither_budget_nor_time():
+    sizes = [list(grains.grains(trials, 1 << 16)) for trials in (2000, 10_000, 100_000, 10**6, 10**7)]
+    assert [len(each) for each in sizes] == [8, 19, 34, 52, 189]  # at least 30 at 1e5, hardly more than 153 at 1e7
+    for few, many in pairwise(sizes):
+        assert many[: len(few) - 1] == few[:-1]
+    for each, trials in zip(sizes, (2000, 10_000, 100_000, 10**6, 10**7), strict=True):
+        assert sum(size for _, size in each) == trials
+        assert [index for index, _ in each] == list(range(len(each)))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-6, 2e-3, 10.0])
+@pytest.mark.parametrize("jobs", [1, 2, 8])
+def test_tasks_hold_every_grain_once_and_a_slow_target_fills_all_workers(seconds, jobs):
+    blocks = list(grains.grains(20_000, 1 << 16))
+    found = list(grains.tasks(iter(blocks), 20_000, seconds, jobs))
+    assert [block for task in found for block in task] == blocks
+    if seconds >= 2e-3:
+        assert len(found) >= 2 * jobs
+        assert grains.workers(20_000, seconds, jobs, "loky") == jobs
+    assert grains.workers(20_000, 1e-6, jobs, "loky") == 1
+    assert grains.workers(20_000, 1e-6, jobs, "dask") == jobs
+
+
+def test_measured_time_changes_no_trial_and_no_key():
+    quick = experiment(normal)
+    slow = replace(quick, seconds=2.0)
+    assert pickle.dumps(quick.__getstate__()["seconds"]) == pickle.dumps(slow.__getstate__()["seconds"])
+    first, again = (e.run_grain(Stage.ESTIMATE, 3, 100) for e in (quick, slow))
+    assert (first.outcomes.values == again.outcomes.values).all()
+    assert (first.first == again.first).all()
+
+
+def test_the_order_of_the_arms_is_drawn_for_each_grain():
+    """800 grains: Bin(800, 1/2), exact test at 1e-6."""
+    order = []
+
+    def noted(data, *, rng, size):
+        order.append(data)
+        return data + rng.standard_normal(size)
+
+    e = experiment(noted)
+    order.clear()
+    for index in range(800):
+        e.run_grain(Stage.ESTIMATE, index, 64)
+    assert len(order) == 1600
+    assert stats.binomtest(int(sum(order[0::2])), 800).pvalue > 1e-6
+
+
+def test_a_failure_to_answer_at_first_is_no_failure_for_ever():
+    rarely = loop_trials(lambda data, *, rng: 1.0 if rng.random() < 0.2 else 1 / 0)
+    assert Experiment.of(rarely, PAIR, 1).form.kind == "f"
+
+
+def test_a_name_of_a_failure_is_not_empty():
+    with pytest.raises(ParameterError, match="name"):
+        failure("")

@@ -13,7 +13,7 @@ from algorithms.vapvi_transcripts import StatisticsView
 from dpverify import Pair
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.linear_noise import LinearNoise
+from mechanisms.privatizers.linear_noise import LinearNoise
 
 H = 4
 LINEAR = appendix_mdp(1, H, actions=6)

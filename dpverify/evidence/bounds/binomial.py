@@ -12,6 +12,7 @@ from scipy import special
 
 from dpverify.base.errors import ParameterError
 from dpverify.evidence.bounds import clopper_pearson, solve
+from dpverify.evidence.bounds.log_tails import log10_up, log_at_most, SMALLEST
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled
 from dpverify.evidence.tally import Tally
 
@@ -31,6 +32,11 @@ class BinomialTest:
         _check_pure(delta)
         return binomial_tail(*pooled(tally, self.levels), eps)
 
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        check_hypothesis(eps, delta)
+        _check_pure(delta)
+        return log10_up(log_binomial_tail(*pooled(tally, self.levels), eps))
+
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)
         _check_pure(delta)
@@ -44,10 +50,15 @@ class BinomialTest:
 
 
 def binomial_tail(right: int, wrong: int, eps: float) -> float:
-    """Pr[Bin(right + wrong, e^eps/(1 + e^eps)) >= right], through the small probability 1/(1 + e^eps)."""
+    """Pr[Bin(right + wrong, e^eps/(1 + e^eps)) >= right], through the small probability 1/(1 + e^eps); never 0."""
     if right == 0:
         return 1.0
-    return float(special.betaincc(wrong + 1, right, special.expit(-eps)))
+    return max(float(special.betaincc(wrong + 1, right, special.expit(-eps))), SMALLEST)
+
+
+def log_binomial_tail(right: int, wrong: int, eps: float) -> float:
+    """Natural logarithm of `binomial_tail`, from above."""
+    return float(log_at_most(wrong, right + wrong, float(special.expit(-eps))))
 
 
 def _check_pure(delta: float) -> None:

@@ -14,9 +14,13 @@ import numpy as np
 from scipy import special, stats
 
 from dpverify.evidence.bounds import solve
-from dpverify.evidence.bounds.binomial import binomial_tail
+from dpverify.evidence.bounds.binomial import binomial_tail, log_binomial_tail
+from dpverify.evidence.bounds.log_tails import log10_up, log_at_least, log_at_most, log_pmf, SMALLEST
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
 from dpverify.evidence.tally import Tally
+
+_WHAT_IS_LEFT_OUT = 1e-15  # the short sum's remainder is far below, and would decide p-values of its own size
+_SUMMING = 1e-9  # more than the rounding of a sum of a million terms
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,10 @@ class ConvolutionTest:
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)
         return revealed_tail(*pooled(tally, self.levels), eps, tally.trials, slack(tally, delta))
+
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        check_hypothesis(eps, delta)
+        return log10_up(log_revealed_tail(*pooled(tally, self.levels), eps, tally.trials, slack(tally, delta)))
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)
@@ -51,4 +59,26 @@ def revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed: flo
     pmf = stats.binom.pmf(count, trials, revealed)
     tail = special.betaincc(wrong + 1 + count, right - count, special.expit(-eps))
     beyond = special.betainc(last + 1, trials - last, revealed) if last < trials else 0.0
-    return min(1.0, float(pmf @ tail + beyond))
+    found = float(pmf @ tail + beyond)
+    if found < _WHAT_IS_LEFT_OUT:
+        found = max(math.exp(log_revealed_tail(right, wrong, eps, trials, revealed)), SMALLEST)
+    return min(1.0, found)
+
+
+def log_revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed: float) -> float:
+    """Natural logarithm of `revealed_tail`, from above; sums until what is left out is e^-40 of the sum."""
+    if right == 0:
+        return 0.0
+    if revealed == 0:
+        return log_binomial_tail(right, wrong, eps)
+    mean, most = trials * revealed, min(trials, right - 1)
+    last = min(most, math.ceil(mean + 10 * math.sqrt(mean) + 12))
+    while True:
+        count = np.arange(last + 1)
+        terms = log_pmf(count, trials, revealed)
+        terms = terms + log_at_most(wrong + count, right + wrong, float(special.expit(-eps)))
+        inside = float(special.logsumexp(terms)) + _SUMMING
+        beyond = float(log_at_least(last + 1, trials, revealed)) if last < trials else -math.inf
+        if last == most or beyond < inside - 40:
+            return min(0.0, float(np.logaddexp(inside, beyond)))
+        last = min(most, 2 * last)

@@ -3,14 +3,26 @@
 A claim allows c = Pr[right] at most g(w) when w = Pr[wrong] (`Claim.accuracy_limit`); a rule that only
 guesses one dataset allows c <= g(2w)/2 while g(2w) < 1 - 2w. The test is exact unconditional over w, as in
 `unconditional`.
-Outcomes are ordered by the number that two Clopper-Pearson limits would certify: the largest x with
-(lower limit of c) >= g_x(upper limit of w). The order does not depend on the hypothesis, so the same region
-tests every number of the notion, and every (eps, delta).
+Outcomes are ordered by T(v, j), the number that two Clopper-Pearson limits certify: the largest x with
+c_L(v) >= g_x(w_U(j)). T depends on the claim's notion and not on the hypothesis, so the same region tests every
+number of the notion, and every (eps, delta).
+
+Why Pr[p <= a] <= a under c <= limit(w). For an outcome o let R(o) be its region, I(o) the interval of w, and
+p(o) >= max{Pr[R(o)] : w in I(o), c <= limit(w)} + nuisance_level.
+    R(o) holds every y with T(y) >= T(o): x = T(o) rounded down is certified by o, and x <= T(y). g rises with its
+    number, so g_x(w_U(y)) <= g_T(y)(w_U(y)) <= c_L(y), which is the condition for y to be in R(o). This needs
+    the order to use g_x itself: with an upper bound on g_x the regions are not nested and the level is lost.
+    Whatever else makes R(o) larger (blocks, a window, rounding) is harmless.
+    Let t be the smallest T(o) among outcomes with p(o) <= a whose I(o) holds the true w, attained by o'. They all
+    lie in {T >= t}, a subset of R(o'), and Pr[R(o')] <= a - nuisance_level. The others miss the true w, which
+    has probability at most nuisance_level (Berger, Boos 1994). The sum is at most a.
+Enumerations over all outcomes keep this honest: tests/unit/test_bound_contract.py.
 
 A rule that never abstains has c = 1 - w: then v ~ Bin(n, c) with c at most the fixed point g(w) = 1 - w,
 and the test is an exact sign test (for mu-GDP: c <= Phi(mu/2)).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -23,7 +35,8 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import Claim
 from dpverify.evidence.bounds import clopper_pearson, solve
-from dpverify.evidence.bounds.limits import curve_limit, explained, response_limit, scaled
+from dpverify.evidence.bounds.limits import curve_limit, exact_limit, explained, response_limit, scaled
+from dpverify.evidence.bounds.log_tails import log10_of, log10_up, log_at_most, SMALLEST
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
 from dpverify.evidence.bounds.region import blocks, Limit, Region, smallest_true, wrong_interval
 from dpverify.evidence.bounds.threshold import ThresholdTest
@@ -31,6 +44,7 @@ from dpverify.evidence.tally import IntArray, Tally
 
 _TOLERANCE = 1e-6
 _SMALLEST = 2.0**-40  # claimed numbers are searched above this
+_ROUNDING = 1e-9  # more than the relative error of any claim's limit
 
 
 @dataclass(frozen=True)
@@ -56,24 +70,38 @@ class CurveTest:
 
     def claim_p_value(self, tally: Tally) -> float:
         """p-value of H0: the claim holds."""
-        return self._prepared(tally).p_value_of(self.claim)
+        prepared = self._prepared(tally)
+        return prepared.p_value(prepared.limit(self.claim))
+
+    def claim_log10_p_value(self, tally: Tally) -> float:
+        """Decimal logarithm of `claim_p_value`, from above; finite."""
+        prepared = self._prepared(tally)
+        return prepared.log10_p_value(prepared.limit(self.claim))
+
+    def number_p_value(self, tally: Tally) -> Callable[[float], float]:
+        """number -> p-value of H0: the claim with this number holds. The region is built once for all numbers."""
+        return self._p_value_of_number(self._prepared(tally))
 
     def number_lower(self, tally: Tally, *, significance: float) -> float:
         """Largest number such that the claim with every smaller one is refuted; 0.0 when none is."""
         require.open_unit(significance=significance)
         prepared = self._prepared(tally)
-
-        def p_value(number: float) -> float:
-            return prepared.p_value_of(self.claim.with_number(max(number, _SMALLEST)))
-
+        p_value = self._p_value_of_number(prepared)
         found = solve.largest_refuted(
-            p_value, significance, start=prepared.number_near(self.claim), tolerance=_TOLERANCE * self.claim.number
+            p_value, significance, start=prepared.number_near(self.claim), tolerance=_TOLERANCE * _size(self.claim)
         )
         return found if found > _SMALLEST else 0.0
+
+    def _p_value_of_number(self, prepared: "_Sign | _Box") -> Callable[[float], float]:
+        return lambda number: prepared.p_value(prepared.limit(self.claim.with_number(max(number, _SMALLEST))))
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)
         return self._prepared(tally).p_value(response_limit(eps, slack(tally, delta)))
+
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        check_hypothesis(eps, delta)
+        return self._prepared(tally).log10_p_value(response_limit(eps, slack(tally, delta)))
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)
@@ -95,6 +123,11 @@ class CurveTest:
         return _Sign(right, wrong)
 
 
+def _size(claim: Claim) -> float:
+    """A start for searches: the claimed number, and something where that is 0, as in (0, delta)-DP."""
+    return claim.number if claim.number > 0 else 1e-3
+
+
 @dataclass(frozen=True)
 class _Sign:
     """v ~ Bin(n, c) and c at most the fixed point of the limit."""
@@ -103,17 +136,27 @@ class _Sign:
     wrong: int
 
     def number_near(self, claim: Claim) -> float:
-        return claim.number
+        return _size(claim)
 
-    def p_value_of(self, claim: Claim) -> float:
-        return self.p_value(lambda w: np.array([claim.accuracy_limit(float(each)) for each in w]))
+    def limit(self, claim: Claim) -> Limit:
+        return exact_limit(claim)
 
     def p_value(self, limit: Limit) -> float:
-        low, high = 0.0, 0.5  # largest w known to have limit(w) < 1 - w, and the smallest known not to
-        while high - low > 1e-15 * high and low < (middle := (low + high) / 2) < high:
-            below = bool(limit(np.array([middle]))[0] < 1 - middle)
-            low, high = (middle, high) if below else (low, middle)
-        return float(special.betaincc(self.wrong + 1, self.right, low)) if self.right else 1.0
+        if self.right == 0:
+            return 1.0
+        return max(float(special.betaincc(self.wrong + 1, self.right, _least_wrong(limit))), SMALLEST)
+
+    def log10_p_value(self, limit: Limit) -> float:
+        return log10_up(float(log_at_most(self.wrong, self.right + self.wrong, _least_wrong(limit))))
+
+
+def _least_wrong(limit: Limit) -> float:
+    """The rate of wrong guesses of a rule that never abstains is at least this."""
+    low, high = 0.0, 0.5  # largest w known to have limit(w) < 1 - w, and the smallest known not to
+    while high - low > 1e-15 * high and low < (middle := (low + high) / 2) < high:
+        below = bool(limit(np.array([middle]))[0] < 1 - middle)
+        low, high = (middle, high) if below else (low, middle)
+    return low
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,18 +169,21 @@ class _Box:
     test: CurveTest
 
     def number_near(self, claim: Claim) -> float:
-        return claim.number if self._ordering_claim is None else self._ordering_claim.number
+        return _size(claim) if self._ordering_claim is None else self._ordering_claim.number
 
-    def p_value_of(self, claim: Claim) -> float:
+    def limit(self, claim: Claim) -> Limit:
+        """An upper bound on the claim's limit, quick and close to it where it is needed."""
         if self._region is None:
-            return 1.0
-        low, high = self._region.low, self._region.high
-        return self.p_value(curve_limit(claim, low, high, one_sided=self.tally.one_sided))
+            return exact_limit(claim)
+        return curve_limit(claim, self._region.low, self._region.high, one_sided=self.tally.one_sided)
 
     def p_value(self, limit: Limit) -> float:
         if self._region is None:
             return 1.0
         return min(1.0, self._region.worst_probability(limit) + self.test.nuisance_level)
+
+    def log10_p_value(self, limit: Limit) -> float:
+        return log10_of(self.p_value(limit))
 
     @cached_property
     def _region(self) -> Region | None:
@@ -148,16 +194,19 @@ class _Box:
         low, high = wrong_interval(self.wrong, n, self.test.nuisance_level)
         j, end = blocks(self.wrong, n, low, high)
         wrong_rate = np.where(j < n, special.betainccinv(j + 1, np.maximum(n - j, 1), level), 1.0)
-        # with j wrong guesses the order counts an outcome in when it excludes every right rate up to this one
-        order = curve_limit(claim, wrong_rate[0], wrong_rate[-1], one_sided=self.tally.one_sided)
-        right_rate = explained(order, wrong_rate)
+        # with j wrong guesses the order counts an outcome in when it excludes every right rate up to this one; lower
+        # by more than the limit's own rounding, which may only add outcomes
+        right_rate = (1 - _ROUNDING) * explained(self._order(claim), wrong_rate)
 
         def extreme(v: IntArray) -> npt.NDArray[np.bool_]:
             return np.asarray((v > 0) & (special.betainc(np.maximum(v, 1), n - v + 1, right_rate) <= level))
 
-        start = np.maximum.accumulate(smallest_true(extreme, j.size, n))
-        start = np.where(j <= self.wrong, np.minimum(start, self.right), start)  # chords and rounding excluded
+        start = np.minimum(smallest_true(extreme, j.size, n), np.where(j <= self.wrong, self.right, n + 1))
+        start = np.minimum.accumulate(start[::-1])[::-1]  # increasing but for rounding, which may only add outcomes
         return Region(n, j, end, start, low, high)
+
+    def _order(self, claim: Claim) -> Limit:
+        return scaled(exact_limit(claim), self.tally.one_sided)
 
     @cached_property
     def _ordering_claim(self) -> Claim | None:
@@ -167,15 +216,11 @@ class _Box:
         wrong_rate = np.array([clopper_pearson.upper(self.wrong, n, level)])
 
         def contradicted(number: float) -> bool:
-            limit = scaled(
-                lambda w: np.array([self.test.claim.with_number(number).accuracy_limit(float(w[0]))]),
-                self.tally.one_sided,
-            )
-            return bool(right_rate >= explained(limit, wrong_rate)[0])
+            return bool(right_rate >= explained(self._order(self.test.claim.with_number(number)), wrong_rate)[0])
 
         if not contradicted(_SMALLEST):
             return None
-        low, high = _SMALLEST, self.test.claim.number
+        low, high = _SMALLEST, _size(self.test.claim)
         while contradicted(high):
             low, high = high, 2 * high
         while high - low > 1e-6 * high:

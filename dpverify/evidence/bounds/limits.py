@@ -14,6 +14,11 @@ def response_limit(eps: float, d: float) -> Limit:
     return lambda wrong: np.minimum(1 - wrong, ratio * wrong + d)
 
 
+def exact_limit(claim: Claim) -> Limit:
+    """The claim's own limit, vectorised; each rate costs one call."""
+    return lambda wrong: np.array([claim.accuracy_limit(float(w)) if w < 1 else 0.0 for w in wrong])
+
+
 def curve_limit(claim: Claim, low: float, high: float, *, one_sided: bool) -> Limit:
     """Upper bound on c given w in [low, high], vectorised: a concave curve lies below its extended chords.
 
@@ -26,7 +31,7 @@ def curve_limit(claim: Claim, low: float, high: float, *, one_sided: bool) -> Li
     start, reach = max(0.0, low - margin), min(1.0, high + margin)
     near_zero = np.geomspace(max(start, reach * 1e-8), reach, 30)
     nodes = np.unique(np.concatenate([np.linspace(start, reach, 30), near_zero]))
-    value = np.array([claim.accuracy_limit(float(w)) if w < 1 else 0.0 for w in nodes])
+    value = exact_limit(claim)(nodes)
     slope = np.diff(value) / np.diff(nodes)
     last = slope.size - 1
 
@@ -35,7 +40,8 @@ def curve_limit(claim: Claim, low: float, high: float, *, one_sided: bool) -> Li
         left, right = np.maximum(i - 1, 0), np.minimum(i + 1, last)
         from_left = np.where(i > 0, value[i] + slope[left] * (wrong - nodes[i]), np.inf)
         from_right = np.where(i < last, value[right] + slope[right] * (wrong - nodes[right]), np.inf)
-        return np.asarray(np.minimum(1 - wrong, np.minimum(from_left, from_right)), dtype=np.float64)
+        bound = np.maximum(np.minimum(from_left, from_right), 0.0)  # a chord through the origin may round below it
+        return np.asarray(np.minimum(1 - wrong, bound), dtype=np.float64)
 
     return scaled(above, one_sided)
 

@@ -22,7 +22,10 @@ class BoundTest(Protocol):
         """How records call the test."""
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
-        """In [0, 1]; never smaller than an exact p-value of H0(eps, delta), and increasing in eps."""
+        """In (0, 1]; never smaller than an exact p-value of H0(eps, delta), and increasing in eps."""
+
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        """At most 0 and finite: the decimal logarithm of the p-value, from above, also where `p_value` underflows."""
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         """sup{eps >= 0 : H0(eps, delta) is rejected}, from below; 0.0 where eps = 0 is not rejected. Finite."""

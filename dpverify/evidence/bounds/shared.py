@@ -14,6 +14,8 @@ from dpverify.base.errors import ParameterError
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.tally import Tally
 
+_ROUNDING = 1e-14  # more than that of a logarithm of a share
+
 
 @dataclass(frozen=True)
 class SharedTest:
@@ -44,6 +46,10 @@ class SharedTest:
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         return min(1.0, *(BinomialTest(k).p_value(tally, eps=eps, delta=delta) / share for k, share in self.events))
+
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        logs = [BinomialTest(k).log10_p_value(tally, eps=eps, delta=delta) - math.log10(s) for k, s in self.events]
+        return min(0.0, min(logs) + _ROUNDING)
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         return max(bound for bound, *_ in self._bounds(tally, delta, significance))

@@ -18,6 +18,7 @@ from scipy import special
 from dpverify.base import require
 from dpverify.evidence.bounds import solve
 from dpverify.evidence.bounds.limits import response_limit
+from dpverify.evidence.bounds.log_tails import log10_of
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
 from dpverify.evidence.bounds.region import blocks, FloatArray, Region, smallest_true, wrong_interval
 from dpverify.evidence.bounds.threshold import ThresholdTest
@@ -48,6 +49,9 @@ class UnconditionalTest:
         check_hypothesis(eps, delta)
         region = self._region(tally, delta)
         return 1.0 if region is None else self._p_value(region, eps, slack(tally, delta))
+
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        return log10_of(self.p_value(tally, eps=eps, delta=delta))
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)

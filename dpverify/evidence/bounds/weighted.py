@@ -17,10 +17,11 @@ from scipy import signal, special, stats
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.evidence.bounds import solve
-from dpverify.evidence.bounds.convolution import revealed_tail
+from dpverify.evidence.bounds.convolution import log_revealed_tail, revealed_tail
+from dpverify.evidence.bounds.log_tails import log10_of, log10_up
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, slack
 from dpverify.evidence.bounds.region import FloatArray
-from dpverify.evidence.tally import Tally
+from dpverify.evidence.tally import IntArray, Tally
 
 _TAIL = 1e-14  # mass left out on either side of every binomial
 _ROUNDING = 1e-11  # more than the rounding of the fast convolutions; no p-value is smaller
@@ -47,16 +48,9 @@ class WeightedTest:
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)
-        if tally.right.size != len(self.weights):
-            raise ParameterError("weights", self.weights, f"one for each of the {tally.right.size} levels")
-        weights = np.array(self.weights)
-        # levels of one weight are one level: a sum of binomials with one r
-        weights, level = np.unique(weights, return_inverse=True)
-        right = np.bincount(level, weights=tally.right).astype(np.int64)
-        wrong = np.bincount(level, weights=tally.wrong).astype(np.int64)
-        right, wrong, weights = right[weights > 0], wrong[weights > 0], weights[weights > 0]
+        right, wrong, weights = self._merged(tally)
         if weights.size == 1:
-            return revealed_tail(int(right.sum()), int(wrong.sum()), eps, tally.trials, slack(tally, delta))
+            return revealed_tail(int(right[0]), int(wrong[0]), eps, tally.trials, slack(tally, delta))
         score = int(weights @ right)
         if score == 0:
             return 1.0
@@ -66,6 +60,23 @@ class WeightedTest:
             for weight, m in zip(weights, right + wrong, strict=True)
         ]
         return _tail(parts, score)
+
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        check_hypothesis(eps, delta)
+        right, wrong, weights = self._merged(tally)
+        if weights.size == 1:
+            log = log_revealed_tail(int(right[0]), int(wrong[0]), eps, tally.trials, slack(tally, delta))
+            return log10_up(log)
+        return log10_of(self.p_value(tally, eps=eps, delta=delta))
+
+    def _merged(self, tally: Tally) -> tuple[IntArray, IntArray, IntArray]:
+        """Right, wrong and weight of the levels that count; levels of one weight are one: binomials with one r."""
+        if tally.right.size != len(self.weights):
+            raise ParameterError("weights", self.weights, f"one for each of the {tally.right.size} levels")
+        weights, level = np.unique(np.array(self.weights), return_inverse=True)
+        right = np.bincount(level, weights=tally.right).astype(np.int64)
+        wrong = np.bincount(level, weights=tally.wrong).astype(np.int64)
+        return right[weights > 0], wrong[weights > 0], weights[weights > 0]
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)

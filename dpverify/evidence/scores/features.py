@@ -48,8 +48,8 @@ class Coordinate:
         """Quantiles of the finite values, dense in both tails."""
         marks = [mark(column) for mark in SYMBOLS]
         finite = np.sort(column[~(marks[0] | marks[1] | marks[2])])
-        seen = np.array([mark.any() for mark in marks])
-        if len(finite) == 0:
+        seen, empty = np.array([mark.any() for mark in marks]), len(finite) == 0
+        if empty:  # a knot where nothing was seen
             finite = np.zeros(1)
         values = finite[np.r_[True, finite[1:] != finite[:-1]]]
         categorical = len(values) <= FEW
@@ -62,7 +62,7 @@ class Coordinate:
             codes = np.empty(2 * len(knots) + 1)
             codes[0::2], codes[1::2] = between, (left + right) / 2
             common = np.zeros(len(codes), bool)
-            common[1::2] = True
+            common[1::2] = not empty
         else:
             codes, common = np.r_[below[:1] / 2, (below[1:] + below[:-1]) / 2], np.ones(len(below), bool)
         clip = CLIP if len(column) < 10_000 else max(CLIPPED / len(column), 1e-4)
@@ -85,7 +85,7 @@ class Coordinate:
         if self.atomic:
             met = self.knots[np.minimum(place, len(self.knots) - 1)] == column
             place = 2 * place + met
-        if not np.isfinite(column.sum()):
+        if not _all_finite(column):
             for code, mark in enumerate(SYMBOLS, start=len(self.ranks) - len(SYMBOLS)):
                 place[mark(column)] = code
         return place
@@ -93,7 +93,7 @@ class Coordinate:
     def clipped(self, column: FloatArray) -> FloatArray:
         """The standardised value, clipped to the bulk; 0 for what is not finite."""
         value: FloatArray = (np.minimum(np.maximum(column, self.low), self.high) - self.centre) / self.spread
-        if not np.isfinite(column.sum()):
+        if not _all_finite(column):
             value[~np.isfinite(column)] = 0.0
         return value
 
@@ -101,6 +101,12 @@ class Coordinate:
     def constant(self) -> bool:
         """True where all selection trials had one value."""
         return int(self.common.sum()) <= 1
+
+
+def _all_finite(column: FloatArray) -> bool:
+    """False where any value is not finite; also where their sum is not, which only costs time."""
+    with np.errstate(over="ignore", invalid="ignore"):  # inf - inf
+        return bool(np.isfinite(column.sum()))
 
 
 def _places(count: int) -> IntArray:
@@ -136,12 +142,15 @@ class FeatureMap:
         return codes, clipped
 
     def ranks(self, outcomes: Outcomes) -> FloatArray:
-        """Ranks of shape (size, coordinates), NaN where a number is NaN, beyond +-1/2 where it is infinite."""
+        """Ranks of shape (size, coordinates), beyond +-1/2 where a number is infinite, and farther where it is NaN.
+
+        Trees are handed no NaN: a column without any number has no place to be cut.
+        """
         columns = numbers(outcomes, self.increments).T
         ranks = np.empty(columns.shape)
         for place, (coordinate, column) in enumerate(zip(self.coordinates, columns, strict=True)):
             table = coordinate.ranks.copy()
-            table[-len(SYMBOLS) :] = np.nan, 1.0, -1.0
+            table[-len(SYMBOLS) :] = 2.0, 1.0, -1.0
             ranks[place] = table[coordinate.codes(np.ascontiguousarray(column))]
         return ranks.T
 

@@ -1,50 +1,109 @@
-"""Events of Google's dp-accounting as ledgers.
+"""Events of Google's dp-accounting as ledgers, under every relation that they know.
 
-    ledger = ledger_of(GaussianDpEvent(1.1), relation=Relation.ADD_OR_REMOVE_ONE)
+    ledger = ledger_of(GaussianDpEvent(1.1))
 
-An event states its noise relative to the sensitivity under the relation that its author had in mind; that
-relation must be said here, and the ledger is silent about the other one.
+`GaussianDpEvent(s)` and `LaplaceDpEvent(s)` noise a sum of vectors of norm at most C with scale s C: a record that is
+added or removed moves the sum by C, one that is replaced by up to 2 C. `DiscreteLaplaceDpEvent` states C itself.
+Sampling with a fixed chance is accounted under add/remove, of a fixed size under replace-one: see `accounting.events`.
+`RandomizedResponseDpEvent` is about the one bucket of a user, so it says nothing about adding or removing one.
 """
 
-from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
-from dpverify.accounting.ledger import Event, GaussianNoise, LaplaceNoise, Ledger, Sensitivity
+from dpverify.accounting.events import DominatingPair, FixedSizeSampled, PoissonSampled
+from dpverify.accounting.laws import Mixture, Normal
+from dpverify.accounting.ledger import (
+    DiscreteLaplaceNoise,
+    Event,
+    Exposed,
+    GaussianNoise,
+    KaryResponse,
+    LaplaceNoise,
+    Ledger,
+    Sensitivity,
+)
 from dpverify.base import require
 from dpverify.base.errors import UsageError
+from dpverify.base.rounding import float_down, log_up
 from dpverify.claims.neighbours import Relation
 from dpverify.faces.adapters.needs import needed
 
-MOST_EVENTS = 100_000
+WHAT = "dp-accounting event"
 
 
-def ledger_of(event: Any, *, relation: Relation) -> Ledger:
-    """The ledger of a composition of Gaussian and Laplace events.
+def ledger_of(event: Any) -> Ledger:
+    """The ledger of a composition of events; each states what moves under add/remove and under replace-one.
 
-    Raises UsageError for sampled and other events: a ledger has no amplification by sampling.
+    Raises UsageError for an event that this module does not know, ParameterError for numbers that are no noise.
     """
-    require.member(Relation, relation=relation)
-    found = list(_events(event, relation))
-    return Ledger(*found)
-
-
-def _events(event: Any, relation: Relation) -> Iterator[Event]:
-    dp = needed("dp_accounting", "dp-accounting")
-    one = Sensitivity(replace=1) if relation is Relation.REPLACE_ONE else Sensitivity(add_remove=1)
+    dp = needed("dp_accounting.dp_event", "dp-accounting")
     match event:
         case dp.NoOpDpEvent():
-            return
-        case dp.GaussianDpEvent():
-            yield GaussianNoise(what="dp-accounting event", sigma=event.noise_multiplier, sensitivity=one)
-        case dp.LaplaceDpEvent():
-            yield LaplaceNoise(what="dp-accounting event", scale=event.noise_multiplier, sensitivity=one)
+            return Ledger()
         case dp.ComposedDpEvent():
-            for each in event.events:
-                yield from _events(each, relation)
+            return sum((ledger_of(each) for each in event.events), Ledger())
         case dp.SelfComposedDpEvent():
-            inside = list(_events(event.event, relation))
-            if len(inside) * event.count > MOST_EVENTS:
-                raise UsageError(f"{event.count} compositions: more than {MOST_EVENTS} events are not listed")
-            yield from inside * event.count
-        case _:
-            raise UsageError(f"{type(event).__name__}: only Gaussian and Laplace events and compositions of them")
+            inside, count = ledger_of(event.event), event.count
+            require.integer(at_least=0, count=count)
+            return inside * int(count)
+    return Ledger(*_single(event, dp))
+
+
+def _single(event: Any, dp: Any) -> tuple[Event, ...]:
+    norm = Sensitivity(add_remove=1, replace=2)
+    match event:
+        case dp.NonPrivateDpEvent():
+            return (Exposed(what=WHAT),)
+        case dp.GaussianDpEvent():
+            return (_noised(event.noise_multiplier, lambda s: GaussianNoise(what=WHAT, sigma=s, sensitivity=norm)),)
+        case dp.LaplaceDpEvent():
+            return (_noised(event.noise_multiplier, lambda s: LaplaceNoise(what=WHAT, scale=s, sensitivity=norm)),)
+        case dp.DiscreteLaplaceDpEvent():
+            require.positive(noise_parameter=event.noise_parameter)
+            require.integer(at_least=1, sensitivity=event.sensitivity)
+            scale = float_down(1 / Fraction(event.noise_parameter))  # less noise
+            moves = Sensitivity(add_remove=event.sensitivity, replace=2 * event.sensitivity)
+            return (DiscreteLaplaceNoise(what=WHAT, scale=scale, sensitivity=moves),)
+        case dp.RandomizedResponseDpEvent():
+            return _response(event.noise_parameter, event.num_buckets)
+        case dp.MixtureOfGaussiansDpEvent():
+            return _mixture(event)
+        case dp.PoissonSampledDpEvent():
+            return (PoissonSampled(what=WHAT, rate=event.sampling_probability, inside=ledger_of(event.event)),)
+        case dp.SampledWithoutReplacementDpEvent():
+            inside = ledger_of(event.event)
+            return (
+                FixedSizeSampled(what=WHAT, sampled=event.sample_size, of=event.source_dataset_size, inside=inside),
+            )
+    raise UsageError(f"{type(event).__name__}: no ledger event says the same")
+
+
+def _noised(multiplier: float, noise: Any) -> Event:
+    """The event of this noise; a multiplier of 0 releases the sum itself."""
+    require.non_negative(noise_multiplier=multiplier)
+    found: Event = noise(multiplier) if multiplier else Exposed(what=WHAT)
+    return found
+
+
+def _mixture(event: Any) -> tuple[Event, ...]:
+    """N(0, s^2) on one dataset, a mixture of N(c_i, s^2) on the one with the user: add/remove only."""
+    if not event.standard_deviation:
+        return (Exposed(what=WHAT),)
+    moves = [(p, c) for p, c in zip(event.sampling_probs, event.sensitivities, strict=True) if p]
+    p = Mixture(tuple(float(p) for p, _ in moves), tuple(Normal(float(c), event.standard_deviation) for _, c in moves))
+    q = Normal(0.0, event.standard_deviation)
+    return (DominatingPair(what=WHAT, p=p, q=q, relation=Relation.ADD_OR_REMOVE_ONE, directed=True),)
+
+
+def _response(noise: float, buckets: int) -> tuple[Event, ...]:
+    """The truth with probability 1 - p + p/k, each other bucket with p/k: e^eps = 1 + k (1 - p)/p."""
+    require.probability(noise_parameter=noise)
+    require.integer(at_least=1, num_buckets=buckets)
+    if buckets == 1 or noise == 1:
+        return ()
+    if noise == 0:
+        return (Exposed(what=WHAT),)
+    p = Fraction(noise)
+    eps = log_up(1 + buckets * (1 - p) / p)
+    return (KaryResponse(what=WHAT, k=buckets, eps=eps, reports=Sensitivity(replace=1)),)

@@ -7,7 +7,7 @@ f(data)                 `Unseeded(f)`
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ class Unseeded:
 
     function: Callable[[Any], Any]
     notes: tuple[str, ...] = (UNSEEDED,)
+    reproducible: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ the stated confidence, not its numbers. The record says so.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ class Batched:
     measurement: Any
     name: str = "opendp"
     notes: tuple[str, ...] = (UNSEEDED,)
+    reproducible: ClassVar[bool] = False
 
     def release(self, data: Any, *, rng: np.random.Generator, size: int) -> Array:
         """`size` releases; data is a number or a flat array of numbers."""
@@ -50,6 +51,7 @@ class OneByOne:
     measurement: Any
     name: str = "opendp"
     notes: tuple[str, ...] = (UNSEEDED,)
+    reproducible: ClassVar[bool] = False
 
     def release(self, data: Any, *, rng: np.random.Generator, size: int) -> Array:
         """`size` calls."""

@@ -1,5 +1,6 @@
 """One self-contained HTML page: no network, no script needed to read it, the same bytes for the same records."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -8,11 +9,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from dpverify.accounting.describe import COLUMNS
+from dpverify.base.text import cleaned
 from dpverify.evidence.promises import PromiseCheck
-from dpverify.faces.report import coverage, intervals, words
+from dpverify.faces.report import coverage, intervals, tape_words, words
 from dpverify.faces.report.plots import Figure, figures
+from dpverify.verdicts.names import group
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import SuiteResult
+from dpverify.verdicts.suite_result import SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
 
@@ -57,6 +60,7 @@ class Share:
 
 def render(result: SuiteResult) -> str:
     """The page."""
+    result = cleaned(result)
     views = [
         view(f"s{index + 1}", record, words.command(record, result)) for index, record in enumerate(result.records)
     ]
@@ -65,7 +69,7 @@ def render(result: SuiteResult) -> str:
             result=result,
             views=views,
             papers=_shares(result.records, lambda record: record.paper) if any(r.paper for r in result.records) else [],
-            files=_shares(result.records, lambda record: words.group(record.subject)),
+            files=_shares(result.records, lambda record: group(record.subject)),
             headline=words.headline(result),
             ticks=intervals.scale(),
             promises=promised(result.promises),
@@ -104,5 +108,5 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(number=words.number, words=words, columns=COLUMNS)
+    environment.globals.update(number=words.number, words=words, tape_words=tape_words, columns=COLUMNS, inf=math.inf)
     return environment.get_template(name)

@@ -6,22 +6,25 @@ NaN is refused: no number of a report may be NaN.
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dpverify.base.errors import RunError, UsageError
+from dpverify.base.text import cleaned
 from dpverify.evidence.promises import PromiseCheck
+from dpverify.verdicts.plain import from_plain, to_plain
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import environment, Failure, SuiteResult
+from dpverify.verdicts.suite_result import Failure, Outcome, SuiteResult
 
-SCHEMA = "dpverify/records/1"
+SCHEMA = "dpverify/records/2"
 _INFINITY = "\x00infinity"  # control characters do not occur in names
 
 
 def render(result: SuiteResult) -> str:
     """The whole result as a JSON document."""
+    result = cleaned(result)
     document = {
         "schema": SCHEMA,
         "seed": result.seed,
@@ -30,7 +33,10 @@ def render(result: SuiteResult) -> str:
         "environment": result.environment,
         "records": [record.to_dict() for record in result.records],
         "promises": [check.to_dict() for check in result.promises],
-        "failures": [{"subject": failure.subject, "error": failure.error} for failure in result.failures],
+        "failures": [asdict(failure) for failure in result.failures],
+        "asked": None if result.asked is None else list(result.asked),
+        "interrupted": result.interrupted,
+        "require_tape": result.require_tape,
     }
     return strict(document)
 
@@ -41,34 +47,19 @@ def strict(document: Any) -> str:
     return text.replace(json.dumps(_INFINITY), "1e999").replace(json.dumps("-" + _INFINITY), "-1e999") + "\n"
 
 
-def render_one(outcome: AuditRecord | PromiseCheck | Failure) -> str:
+def render_one(outcome: Outcome) -> str:
     """One outcome of a suite on one line, to travel between processes; `join` puts them together."""
-    plain = asdict(outcome) if isinstance(outcome, Failure) else outcome.to_dict()
-    return json.dumps({"kind": type(outcome).__name__, "outcome": plain})
+    return json.dumps(to_plain(outcome))
 
 
-def outcomes(written: Sequence[str]) -> list[AuditRecord | PromiseCheck | Failure]:
+def outcomes(written: Sequence[str]) -> list[Outcome]:
     """Inverse of `render_one`, for many."""
-    makers: dict[str, Callable[[dict[str, Any]], AuditRecord | PromiseCheck | Failure]] = {
-        "AuditRecord": AuditRecord.from_dict,
-        "PromiseCheck": PromiseCheck.from_dict,
-        "Failure": lambda plain: Failure(**plain),
-    }
-    parts = [json.loads(each) for each in written]
-    return [makers[part["kind"]](part["outcome"]) for part in parts]
+    return [from_plain(json.loads(each)) for each in written]
 
 
 def join(written: Sequence[str], seed: int, family_wise_error: float) -> SuiteResult:
     """The suite of the outcomes that `render_one` wrote."""
-    found = outcomes(written)
-    return SuiteResult(
-        records=tuple(each for each in found if isinstance(each, AuditRecord)),
-        failures=tuple(each for each in found if isinstance(each, Failure)),
-        seed=seed,
-        family_wise_error=family_wise_error,
-        environment=environment(),
-        promises=tuple(each for each in found if isinstance(each, PromiseCheck)),
-    )
+    return SuiteResult.of(outcomes(written), seed=seed, family_wise_error=family_wise_error)
 
 
 def load(path: Path) -> SuiteResult:
@@ -78,13 +69,16 @@ def load(path: Path) -> SuiteResult:
         if document["schema"] != SCHEMA:
             raise UsageError(f"{path}: schema {document['schema']!r}, must be {SCHEMA!r}")
         return SuiteResult(
-            records=tuple(AuditRecord.from_dict(each) for each in document["records"]),
-            failures=tuple(Failure(each["subject"], each["error"]) for each in document["failures"]),
+            records=_read(AuditRecord, document["records"]),
+            failures=_read(Failure, document["failures"]),
             seed=document["seed"],
             family_wise_error=document["family_wise_error"],
             environment=document["environment"],
-            promises=tuple(PromiseCheck.from_dict(each) for each in document.get("promises", ())),
+            promises=_read(PromiseCheck, document.get("promises", ())),
             family=document.get("family", "bonferroni"),
+            asked=None if document["asked"] is None else tuple(document["asked"]),
+            interrupted=document["interrupted"],
+            require_tape=document.get("require_tape", False),
         )
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
@@ -92,6 +86,10 @@ def load(path: Path) -> SuiteResult:
         if isinstance(error, UsageError):
             raise
         raise UsageError(f"{path}: not a result file of dpverify ({type(error).__name__}: {error})") from error
+
+
+def _read(kind: Any, written: Any) -> tuple[Any, ...]:
+    return tuple(from_plain({"kind": kind.__name__, "outcome": each}) for each in written)
 
 
 def _encoded(value: Any) -> Any:

@@ -3,21 +3,24 @@
 import json
 from typing import Any
 
+from dpverify.base.text import cleaned
 from dpverify.faces.report import words
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import SuiteResult
+from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
 RULES = {
     "claim-refuted": "A privacy claim is false: the certified lower bound exceeds it.",
     "bug-not-caught": "A planted bug was not caught: the audit cannot see it in the real code either.",
     "not-accounted": "The ledger does not say what is expected of it.",
-    "inconclusive": "The audit could not have caught any violation.",
+    "inconclusive": "The audit could not have refuted any violation, or most of its trials failed.",
+    "invalid": "The trials are not what a bound may be computed from.",
 }
 
 
 def render(result: SuiteResult) -> str:
     """The document."""
+    result = cleaned(result)
     findings = [record for record in result.records if not record.as_expected]
     run = {
         "tool": {
@@ -27,7 +30,15 @@ def render(result: SuiteResult) -> str:
                 "rules": [{"id": rule, "shortDescription": {"text": text}} for rule, text in RULES.items()],
             }
         },
+        "invocations": [
+            {
+                "executionSuccessful": result.complete,
+                "exitCode": result.exit_code,
+                "toolExecutionNotifications": [*map(_notification, result.failures), *_not_reached(result)],
+            }
+        ],
         "results": [_finding(record, result) for record in findings],
+        "properties": {"reused": words.reused(result)},
     }
     document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -35,16 +46,30 @@ def render(result: SuiteResult) -> str:
 
 def annotations(result: SuiteResult) -> list[str]:
     """Workflow commands that mark the lines in a pull request."""
-    return [
-        f"::error file={_property(record.file)},line={max(1, record.line)},title={_property(record.subject)}::"
-        + _data(_message(record))
-        for record in result.records
-        if not record.as_expected
-    ]
+    result = cleaned(result)
+    return (
+        [
+            f"::error file={_property(record.file)},line={max(1, record.line)},title={_property(record.subject)}::"
+            + _data(_message(record))
+            for record in result.records
+            if not record.as_expected
+        ]
+        + [
+            f"::error {_place(failure)}title={_property(failure.subject)}::"
+            + _data(f"{failure.subject}: no verdict. {words.failed(failure)}")
+            for failure in result.failures
+        ]
+        + [
+            f"::error title={_property('dpverify is incomplete')}::" + _data(words.incomplete(result))
+            for _ in range(bool(result.missing or result.interrupted))
+        ]
+    )
 
 
 def rule(record: AuditRecord) -> str:
     """Which rule a record that is not as expected breaks."""
+    if record.verdict is Verdict.INVALID:
+        return "invalid"
     if record.verdict is Verdict.INCONCLUSIVE:
         return "inconclusive"
     if record.verdict is Verdict.REFUTED and record.expected != Verdict.REFUTED:
@@ -53,7 +78,7 @@ def rule(record: AuditRecord) -> str:
 
 
 def _message(record: AuditRecord) -> str:
-    return f"{record.subject}: {words.expectation(record)}. {words.sentence(record)} {words.ledger_sentence(record)}"
+    return f"{record.subject}: {words.expectation(record)}. {words.told(record)}"
 
 
 def _finding(record: AuditRecord, result: SuiteResult) -> dict[str, Any]:
@@ -63,12 +88,37 @@ def _finding(record: AuditRecord, result: SuiteResult) -> dict[str, Any]:
         "message": {"text": f"{_message(record)} Again, alone: {words.command(record, result)}"},
     }
     if record.file:
-        where = {
-            "artifactLocation": {"uri": record.file.replace("\\", "/")},
-            "region": {"startLine": max(1, record.line)},
-        }
-        found["locations"] = [{"physicalLocation": where}]
+        found["locations"] = [_location(record.file, record.line)]
     return found
+
+
+def _location(file: str, line: int) -> dict[str, Any]:
+    where = {"artifactLocation": {"uri": file.replace("\\", "/")}, "region": {"startLine": max(1, line)}}
+    return {"physicalLocation": where}
+
+
+def _notification(failure: Failure) -> dict[str, Any]:
+    """What a run could not do is no finding about the code: it stands with the invocation."""
+    told: dict[str, Any] = {
+        "level": "error",
+        "descriptor": {"id": failure.kind},
+        "message": {"text": f"{failure.subject}: no verdict. {words.failed(failure)}"},
+    }
+    if failure.file:
+        told["locations"] = [_location(failure.file, failure.line)]
+    return told
+
+
+def _not_reached(result: SuiteResult) -> list[dict[str, Any]]:
+    if not (result.missing or result.interrupted):
+        return []
+    names = f" Not reached: {', '.join(result.missing)}." if result.missing else ""
+    text = f"{words.incomplete(result)}{names}"
+    return [{"level": "error", "descriptor": {"id": "missing"}, "message": {"text": text}}]
+
+
+def _place(failure: Failure) -> str:
+    return f"file={_property(failure.file)},line={max(1, failure.line)}," if failure.file else ""
 
 
 def _data(text: str) -> str:

@@ -1,13 +1,15 @@
 """A certificate as JSON, and as one self-contained HTML page."""
 
+from dpverify.base.text import cleaned
 from dpverify.faces.report import coverage
 from dpverify.faces.report.as_html import promised, template, view
 from dpverify.faces.report.as_json import strict
-from dpverify.verdicts.certificate import Certificate, NOT_PROVED
+from dpverify.verdicts.certificate import Certificate
 
 
 def render(certificate: Certificate) -> str:
     """The page."""
+    certificate = cleaned(certificate)
     command = certificate.command or "(made by dpverify.certify in Python)"
     return (
         template("certificate.html").render(
@@ -15,7 +17,7 @@ def render(certificate: Certificate) -> str:
             views=[view(f"s{index + 1}", record, command) for index, record in enumerate(certificate.records)],
             promises=promised(certificate.promises),
             coverage_ticks=coverage.scale(),
-            not_proved=NOT_PROVED,
+            not_proved=certificate.not_proved,
         )
         + "\n"
     )
@@ -23,4 +25,4 @@ def render(certificate: Certificate) -> str:
 
 def render_json(certificate: Certificate) -> str:
     """The certificate as strict JSON; infinity is 1e999."""
-    return strict(certificate.to_dict())
+    return strict(cleaned(certificate).to_dict())

@@ -7,7 +7,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dpverify.base.errors import DpverifyError
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
+from dpverify.claims.parse import parse_claim
 from dpverify.faces.report.axes import Axis, Plot, Point, spread
 from dpverify.faces.report.words import number
 from dpverify.verdicts.record import AuditRecord
@@ -25,7 +27,11 @@ class Figure:
 
 
 def figures(record: AuditRecord) -> list[Figure]:
-    """The plots for which the record has numbers."""
+    """The plots for which the record has numbers; none of a record whose numbers make no claim."""
+    try:
+        claim_of(record)
+    except DpverifyError:
+        return []
     drawn = [_trade_off(record), _profile(record), _course(record)]
     return [figure for figure in drawn if figure is not None]
 
@@ -39,6 +45,8 @@ def claim_of(record: AuditRecord) -> Claim:
             return ApproxDP(record.claimed, record.delta)
         case "zcdp":
             return ZCDP(record.claimed, record.delta)
+        case "rdp" | "tradeoff":
+            return parse_claim(record.claim, delta=record.delta)
     return GaussianDP(record.claimed, record.delta)
 
 

@@ -5,15 +5,15 @@
 
 import types
 from dataclasses import fields as dataclass_fields
-from dataclasses import MISSING
+from dataclasses import is_dataclass, MISSING
 from typing import Any, get_args, get_origin, get_type_hints, Union
 
 from dpverify.evidence.promises import PromiseCheck
 from dpverify.faces.report.as_json import SCHEMA
 from dpverify.verdicts.family import FAMILIES
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import Failure
-from dpverify.verdicts.verdict import Verdict
+from dpverify.verdicts.suite_result import Failure
+from dpverify.verdicts.verdict import Status, Verdict
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 FLAGS = {"type": "boolean"}
@@ -21,7 +21,7 @@ FLAGS = {"type": "boolean"}
 
 def document() -> dict[str, Any]:
     """The schema (JSON Schema 2020-12). Infinity is written 1e999: a number."""
-    record = _object(AuditRecord, as_expected=FLAGS, ledger_contradicted=FLAGS)
+    record = _object(AuditRecord, status=_type(Status), as_expected=FLAGS, ledger_contradicted=FLAGS)
     properties = {
         "schema": {"const": SCHEMA},
         "seed": {"type": "integer", "minimum": 0},
@@ -31,12 +31,15 @@ def document() -> dict[str, Any]:
         "records": {"type": "array", "items": record},
         "promises": {"type": "array", "items": _object(PromiseCheck, as_expected=FLAGS)},
         "failures": {"type": "array", "items": _object(Failure)},
+        "asked": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+        "interrupted": {"type": "string"},
+        "require_tape": {"type": "boolean"},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Results of dpverify audit",
         "type": "object",
-        "required": [name for name in properties if name != "family"],  # files written before have none
+        "required": [name for name in properties if name not in ("family", "require_tape")],  # older
         "properties": properties,
     }
 
@@ -51,8 +54,10 @@ def _object(kind: type, **extra: Any) -> dict[str, Any]:
 def _type(hint: Any) -> dict[str, Any]:
     if hint in PLAIN:
         return {"type": PLAIN[hint]}
-    if hint is Verdict:
-        return {"enum": [str(each) for each in Verdict]}
+    if hint in (Verdict, Status):
+        return {"enum": [str(each) for each in hint]}
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _object(hint)
     origin, inside = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return {"anyOf": [_type(each) for each in inside]}

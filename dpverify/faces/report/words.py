@@ -3,25 +3,34 @@
 import math
 import shlex
 
+from dpverify.faces.report import tape_words
+from dpverify.faces.report.tape_words import number as number
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM
-from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite import SuiteResult
+from dpverify.verdicts.ladder import PLANTED
+from dpverify.verdicts.names import local
+from dpverify.verdicts.record import AuditRecord, Rung
+from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
 PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}
-SYMBOLS = {"pure": "eps", "approx": "eps", "zcdp": "rho", "gdp": "mu"}
-
-
-def number(value: float | None) -> str:
-    """Four significant figures; a dash where there is no number."""
-    if value is None:
-        return "-"
-    return "inf" if math.isinf(value) else f"{value:.4g}"
+SYMBOLS = {
+    "pure": "eps",
+    "approx": "eps",
+    "zcdp": "rho",
+    "gdp": "mu",
+    "rdp": "factor of the claimed divergences",
+    "tradeoff": "factor of the claimed power",
+}
+MOST_WORDS = 40  # letters of a claim; a longer curve is named by its ends
 
 
 def claim(record: AuditRecord) -> str:
     """The claim with the relation, where that is not replace-one."""
-    return record.claim + (" +/-1" if record.relation.startswith("add") else "")
+    text = record.claim
+    if len(text) > MOST_WORDS:
+        points = text.split(";")
+        text = f"{points[0]};...;{points[-1]} ({len(points)} points)"
+    return text + (" +/-1" if record.relation.startswith("add") else "")
 
 
 def account(record: AuditRecord) -> str:
@@ -38,36 +47,95 @@ def expectation(record: AuditRecord) -> str:
     if record.verdict != (record.expected or Verdict.NOT_REFUTED):
         return f"expected {record.expected or Verdict.NOT_REFUTED}"
     if record.ledger_contradicted:
-        return "the trials contradict the ledger"
+        return f"the {'code contradicts' if record.unlike_ledger else 'trials contradict'} the ledger"
     return f"expected accounted: {'yes' if record.expected_accounted else 'no'}"
 
 
-def group(subject: str) -> str:
-    """The stem of the file that declares the subject."""
-    return subject.partition("/")[0] if "/" in subject else ""
+def failed_trials(record: AuditRecord) -> str:
+    """How many trials failed on each dataset, and with what; empty where none did."""
+    if not any(record.failed_trials.values()):
+        return ""
+
+    def told(counts: dict[str, int]) -> str:
+        names = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
+        return f"{sum(counts.values()):,}" + (f" ({names})" if names else "")
+
+    first, second = (told(record.failed_trials.get(arm, {})) for arm in ("first", "second"))
+    return f"Failed trials: {first} on the first dataset, {second} on the second."
 
 
 def sentence(record: AuditRecord) -> str:
-    """The verdict in one sentence that can stand alone."""
+    """The verdict in one sentence that can stand alone, and a second one about failed trials where there are any."""
+    return f"{_judgement(record)} {failed_trials(record)}".rstrip()
+
+
+def _judgement(record: AuditRecord) -> str:
     symbol = SYMBOLS[record.notion]
     sure = f"{100 * (1 - record.significance):.6g} %"
     lower = f"{symbol} >= {number(record.number_lower)}"
     claimed = f"{symbol} = {number(record.claimed)}"
     if record.refuted_by:
-        evidence = f"p = {number(record.p_value)}" if record.refuted_by == HOLM else f"e = {number(record.e_value)}"
+        evidence = f"p = {record.p_text}" if record.refuted_by == HOLM else f"e = {number(record.e_value)}"
         return (
             f"The claim {claimed} is false: refuted by {PROCEDURES[record.refuted_by]} ({evidence}). Its own bound, at "
             f"its share of the significance, is {lower} (confidence {sure}) and does not contradict the claim."
         )
+    if record.audited is not None or (record.verdict is Verdict.REFUTED and not record.trials):
+        said = (
+            "no trials were made"
+            if record.trials_lower is None
+            else (f"the trials certify {symbol} >= {number(record.trials_lower)} (confidence {sure})")
+        )
+        return f"The claim {claimed} is false: transcripts of the code show {lower}; {said}."
     if record.verdict is Verdict.REFUTED:
         return f"The claim {claimed} is false: the trials certify {lower} with confidence {sure}."
-    catch = f"a true eps of {number(record.detectable_eps)} at delta = {record.delta:g}"
     if record.verdict is Verdict.NOT_REFUTED:
         return (
             f"The trials certify {lower} (confidence {sure}), which does not contradict the claim {claimed}. "
-            f"This run would have refuted {catch} with probability {record.power:g}; a smaller violation may exist."
+            f"{favourable(record)}{' ' + measured(record) if record.ladder else ''}"
         )
-    return "No violation, however large, could have been caught with this budget: the run says nothing about the claim."
+    if record.verdict is Verdict.INVALID:
+        return f"No bound may be computed from these trials, for or against the claim {claimed}: {record.invalid}."
+    if any(record.failed_trials.values()) and record.detectable < math.inf:
+        return f"At least half of the trials on a dataset failed: the run does not clear the claim {claimed}."
+    return "No violation, however large, could have been refuted with this budget: the run says nothing of the claim."
+
+
+DETECTABLE = (
+    "detectable: the most favourable violation that the run refutes with 95 % power, in the claim's own unit; one that "
+    "is less favourable has to be larger, or is missed"
+)
+
+
+def favourable(record: AuditRecord) -> str:
+    """What `detectable` means, in one sentence."""
+    eps = "" if record.detectable == record.detectable_eps else f", eps = {number(record.detectable_eps)}"
+    return (
+        f"The most favourable violation ({SYMBOLS[record.notion]} = {number(record.detectable)}{eps} at delta = "
+        f"{record.delta:g}) is refuted with probability {record.power:g}; others of that size, and smaller ones, may "
+        "be missed."
+    )
+
+
+def rung(step: Rung) -> str:
+    """One measured figure: `0.5 of the noise (2): refuted 8 of 8`, `planted half-noise (2): CAUGHT`."""
+    name = f"planted {step.name}" if step.kind == PLANTED else step.name
+    size = "" if step.size is None else f" ({number(step.size)})"
+    if step.runs == 1:
+        return f"{name}{size}: {'CAUGHT' if step.refuted else 'not caught'}"
+    return f"{name}{size}: refuted {step.refuted} of {step.runs}"
+
+
+def measured(record: AuditRecord) -> str:
+    """The ladder in one sentence; empty without one."""
+    if not record.ladder:
+        return ""
+    return f"Measured: {'; '.join(rung(step) for step in record.ladder)}."
+
+
+def power(step: Rung) -> str:
+    """The interval of a rung's power."""
+    return f"{100 * step.power_lower:.0f} to {100 * step.power_upper:.0f} %"
 
 
 def ledger_sentence(record: AuditRecord) -> str:
@@ -76,11 +144,30 @@ def ledger_sentence(record: AuditRecord) -> str:
     if record.number_upper is None:
         return "No ledger: nothing is proved from above."
     upper = f"{symbol} <= {number(record.number_upper)}"
+    if record.unlike_ledger:
+        return f"The ledger says {upper}, the code adds something else: it accounts for nothing."
     if record.ledger_contradicted:
         return f"The ledger says {upper}, the trials certify more: the ledger is not what is released."
     if record.accounted:
         return f"The ledger proves {upper}: the claim holds if the ledger lists what is really released."
     return f"The ledger proves {upper} only: it does not prove the claim."
+
+
+def code_sentence(record: AuditRecord) -> str:
+    """What the tape says of the code, in sentences that can stand alone."""
+    return tape_words.sentence(record.tape, SYMBOLS[record.notion])
+
+
+def of_code(record: AuditRecord) -> str:
+    """What the tape says where it has a part in the verdict or against the ledger; else empty."""
+    part = record.tape is not None and (record.tape.refutes or record.unlike_ledger)
+    return code_sentence(record) if part else ""
+
+
+def told(record: AuditRecord) -> str:
+    """The evidence in sentences: trials, the code where it decides something, the ledger."""
+    said = (sentence(record), of_code(record), ledger_sentence(record))
+    return " ".join(each for each in said if each)
 
 
 def command(record: AuditRecord, result: SuiteResult) -> str:
@@ -98,8 +185,10 @@ def command_for(record: AuditRecord, seed: int) -> str:
         share = math.nextafter(share, 1.0)
     where = shlex.quote(record.file or "audits")
     return (
-        f"dpverify audit {where} -k {shlex.quote(record.subject)} --seed {seed} "
-        f"--trials {record.budget} --significance {share!r}" + (" --sequential" if record.sequential else "")
+        f"dpverify audit {where} -k {shlex.quote(local(record.subject, record.file))} --seed {seed} "
+        f"--trials {record.budget} --significance {share!r}"
+        + (" --sequential" if record.sequential else "")
+        + ("" if record.tape is not None else " --no-tape")
     )
 
 
@@ -107,7 +196,7 @@ def family(result: SuiteResult) -> str:
     """What limits the error of the suite's verdicts, in sentences that can stand alone."""
     level = f"{result.family_wise_error:g}"
     bounds = (
-        f"All certified lower bounds (eps, rho or mu, as claimed) hold at once with probability >= "
+        f"All certified lower bounds (eps, rho, mu or factor, as claimed) hold at once with probability >= "
         f"{1 - result.family_wise_error:g}."
     )
     if result.family == BONFERRONI:
@@ -132,6 +221,28 @@ def speed(record: AuditRecord) -> str:
     return f"{record.trials * record.pairs / record.seconds:,.0f} trials a second"
 
 
+def incomplete(result: SuiteResult) -> str:
+    """What is missing from the suite, in one sentence; empty where nothing is."""
+    if result.complete:
+        return ""
+    found = len(result.records) + len(result.promises) + len(result.failures)
+    asked = found if result.asked is None else len(result.asked)
+    how = result.interrupted
+    begin = f"{how[0].upper()}{how[1:]}, {asked - len(result.missing)} of {asked} done. " if how else ""
+    return f"{begin}{result.unjudged} of {asked} could not be judged."
+
+
+def failed(failure: Failure) -> str:
+    """Why a subject has no verdict, in one line."""
+    tries = f" (tried {failure.attempts} times)" if failure.attempts > 1 else ""
+    return f"{failure.error}{tries}"
+
+
+def reused(result: SuiteResult) -> int:
+    """How many results were kept from earlier runs."""
+    return sum(record.reused for record in result.records) + sum(check.reused for check in result.promises)
+
+
 def headline(result: SuiteResult) -> str:
     """The suite in one line."""
     expected = sum(record.as_expected for record in result.records)
@@ -139,7 +250,10 @@ def headline(result: SuiteResult) -> str:
     caught = sum(record.verdict is Verdict.REFUTED for record in bugs)
     kept = sum(check.as_expected for check in result.promises)
     promises = f"{len(result.promises)} promises, {kept} as expected; " if result.promises else ""
-    return (
+    missing, kept_before = incomplete(result), reused(result)
+    looked = [record.tape for record in result.records if record.tape is not None]
+    traced = f" {sum(tape.traced for tape in looked)} of {len(looked)} traced." if looked else ""
+    return (missing + " " if missing else "") + (
         f"{len(result.records)} subjects, {expected} as expected; {caught} of {len(bugs)} planted bugs caught; "
-        f"{promises}{len(result.failures)} failed."
+        f"{promises}{len(result.failures)} failed{f'; {kept_before} reused' if kept_before else ''}.{traced}"
     )

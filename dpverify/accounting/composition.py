@@ -1,0 +1,202 @@
+"""delta of a composition of losses: grid laws above them, composed by the sum of `trapezoid`.
+
+Every bound is one whatever is chosen here. What is chosen, for tightness only, as a function of a tilt t = 2^(k/6):
+
+    tilt    argmin over t of K(t) - t eps - log t - log(1 + t), K = sum of n_i log E[e^(t L_i)] on a coarse law
+    steps   h_i = 0.03 sqrt(V/(units n_i)), V the tilted variance of the sum: a chord adds at most h_i^2/4 of variance
+            to a coordinate, 2e-4 V in all; finer where the period has fewer than 2^14 steps, never finer than the
+            window over 2^15. h is the finest, the others are h times powers of two. h is 5 or 7 times a power of two:
+            losses of a lattice shall not lie on the grid, or sums would not decay in frequency
+    window  what is above it is charged as infinite: 1e-4 of delta over all coordinates, delta as at the tilt's own eps;
+            wider where the tilt is used far from there (heavy tails: moments beyond some t are those of the tail alone)
+    period  N h such that Chernoff bounds both aliases by 1e-7 of delta
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.accounting.losses_of_ledger import Losses
+from dpverify.accounting.trapezoid import MOST_FFT, TrapezoidSum, Unit
+from dpverify.base.rounding import UNIT
+
+Array = npt.NDArray[np.float64]
+
+FINENESS = 0.03
+FINEST = 2**15  # steps in a window
+NEAREST = 2.0**-40  # of the losses: a grid of floats has no finer steps
+MANY = 2**14  # steps in a period: no more are saved where coordinates are few
+BEYOND = 1e-3  # of delta may be charged as infinite
+WIDER, MOST_WIDER = 20.0, 30  # in log delta: windows where a tilt is used for smaller deltas than its own
+_TILTS = 2.0 ** (np.arange(-240, 420) / 6)
+_SIZES = 2.0 ** (np.arange(-60 * 16, 21 * 16) / 16)
+_POINTS = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
+_LOG_ALIAS = math.log(1e7)
+_LOG_TAIL = math.log(1e-4)
+
+
+@lru_cache(maxsize=128)
+def composed(losses: Losses) -> "Composition":
+    """Adaptive composition of all losses, `count` times each."""
+    return Composition(losses)
+
+
+class Composition:
+    """delta(eps) of n_i independent coordinates of each loss; sums at few tilts are kept."""
+
+    def __init__(self, losses: Losses) -> None:
+        self._losses = losses
+        self._count = sum(count for _, count in losses)
+        laws = [loss.on_points(_POINTS) for loss, _ in losses]
+        self.revealed = any(law.infinite >= 1 or not law.masses.any() for law in laws)
+        if self.revealed:
+            return
+        cumulants = [_cumulants(law.masses) for law in laws]
+        counts = np.array([count for _, count in losses], dtype=np.float64)
+        self._log, self._mean, self._variance = (counts @ np.stack(part) for part in zip(*cumulants, strict=True))
+        # where all of the tilted law lies at its end, larger tilts say nothing more
+        told = np.flatnonzero(_TILTS * np.sqrt(self._variance) > 0.03)
+        self._usable = np.arange(len(_TILTS)) <= (told[-1] if len(told) else len(_TILTS) // 2)
+        self._sums: dict[tuple[int, int], tuple[TrapezoidSum, float]] = {}
+
+    def tilt_of(self, eps: float) -> int:
+        """Index of the tilt that is used at eps."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            bounds = self._log - _TILTS * eps - np.log(_TILTS) - np.log1p(_TILTS)
+        return int(np.argmin(np.where(self._usable & np.isfinite(bounds), bounds, np.inf)))
+
+    def guess(self, delta: float) -> float:
+        """About eps(delta), by the saddle points of the tilts: where a search may begin."""
+        if self.revealed:
+            return math.inf
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            eps = self._mean - 1 / _TILTS - 1 / (1 + _TILTS)
+            spread = self._variance + 1 / _TILTS**2 + 1 / (1 + _TILTS) ** 2
+            logs = self._log - _TILTS * eps - np.log(_TILTS * (1 + _TILTS)) - 0.5 * np.log(2 * math.pi * spread)
+        good = self._usable & np.isfinite(eps) & np.isfinite(logs) & (eps > 0)
+        if not good.any():
+            return 1.0
+        order = np.argsort(logs[good])
+        return float(np.interp(math.log(delta), logs[good][order], eps[good][order]))
+
+    def delta_at(self, eps: float) -> float:
+        """delta(eps), eps >= 0, an upper bound: between grid points D is linear in e^eps."""
+        if self.revealed:
+            return 1.0
+        sums, infinite = self._at(eps)
+        left = math.floor(eps / sums.step)
+        left -= left * sums.step > eps
+        low, high = sums.at(left), sums.at(left + 1)
+        high = min(low, high)
+        weight = math.expm1(eps - left * sums.step) / math.expm1(sums.step) * (1 - 8 * UNIT)
+        return min(1.0, (infinite + low + min(weight, 1.0) * (high - low)) * (1 + 4 * UNIT))
+
+    def rounding_at(self, eps: float) -> float:
+        """About the share of `delta_at(eps)` that is charged for the arithmetic."""
+        if self.revealed:
+            return 0.0
+        sums = self._at(eps)[0]
+        return sums.rounding(math.floor(eps / sums.step))
+
+    def _at(self, eps: float) -> tuple[TrapezoidSum, float]:
+        """The sum, with a window so wide that what is beyond it is little, where that can be had."""
+        index = self.tilt_of(eps)
+        found = self._prepared(index, 0)
+        for wider in range(1, MOST_WIDER):
+            if found[1] <= BEYOND * found[0].at(math.floor(eps / found[0].step)):
+                break
+            before, found = found, self._prepared(index, wider)
+            if found[1] > before[1] / 2:
+                break
+        return found
+
+    def _prepared(self, index: int, wider: int) -> tuple[TrapezoidSum, float]:
+        if (index, wider) not in self._sums:
+            self._sums[index, wider] = self._prepare(index, wider)
+        return self._sums[index, wider]
+
+    def _prepare(self, index: int, wider: int) -> tuple[TrapezoidSum, float]:
+        t = float(_TILTS[index])
+        eps = max(0.0, float(self._mean[index]) - 1 / t - 1 / (1 + t))
+        variance = float(self._variance[index])
+        spread = variance + 1 / t**2 + 1 / (1 + t) ** 2
+        chernoff = float(self._log[index]) - t * eps
+        # a tilt is used half a step to either side: there delta is smaller by a factor of some e^(0.06 t^2 V)
+        log_delta = (
+            chernoff - math.log(t * (1 + t)) - 0.5 * math.log(2 * math.pi * spread) - 0.08 * t * t * variance - 2
+        )
+        log_delta = max(min(log_delta, -1.0) - WIDER * wider, -650.0)
+        tail = math.exp(max(log_delta + _LOG_TAIL - math.log(self._count), -690.0))
+        windows = [loss.window(tail) for loss, _ in self._losses]
+        largest = sum(count * high for (_, count), (_, high) in zip(self._losses, windows, strict=True))
+        reach = self._period(index, eps, log_delta, max(largest - eps, 0.0))
+        share = variance / len(self._losses)
+        steps = [
+            max(
+                min(FINENESS * math.sqrt(share / count), reach / MANY),
+                (high - low) / FINEST,
+                max(high, -low) * NEAREST,
+                1e-290,
+            )
+            for (_, count), (low, high) in zip(self._losses, windows, strict=True)
+        ]
+        finest = 0.0
+        while True:
+            steps = [max(step, finest) for step in steps]
+            step = _odd(min(steps))
+            strides = [2 ** math.floor(math.log2(each / step)) if each > step else 1 for each in steps]
+            period = max(2 ** math.ceil(math.log2(reach / step)), 16, 2 * max(strides))
+            units, infinite = self._units(step, strides, windows)
+            sums = TrapezoidSum(units, step=step, tilt=t, period=period)
+            if sums.done:
+                return sums, infinite
+            finest = max(1.5 * step, reach / MOST_FFT)
+
+    def _units(self, step: float, strides: list[int], windows: list[tuple[float, float]]) -> tuple[list[Unit], float]:
+        units, log_finite = [], 0.0
+        for (loss, count), stride, (low, high) in zip(self._losses, strides, windows, strict=True):
+            first = math.floor(low / (stride * step))
+            last = max(first + 1, math.ceil(high / (stride * step)))
+            points = np.arange(first, last + 1, dtype=np.float64) * (stride * step)
+            law = loss.on_points(points)
+            units.append(Unit(first * stride, stride, law.masses, count))
+            log_finite += count * math.log1p(-min(law.infinite, 1 - UNIT))
+        return units, -math.expm1(log_finite * (1 + 8 * UNIT)) * (1 + 8 * UNIT)
+
+    def _period(self, index: int, eps: float, log_delta: float, most: float) -> float:
+        """N h with e^(t r N h) D(eps + r N h) <= 1e-7 delta by Chernoff at other tilts, for r of either sign.
+
+        D = 0 beyond eps + most.
+        """
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            tops = (self._log - _TILTS * eps - log_delta + _LOG_ALIAS) / np.abs(_TILTS - _TILTS[index])
+        tops = np.where(np.isfinite(tops), tops, np.inf)
+        plain = (_LOG_ALIAS - log_delta) / float(_TILTS[index])
+        right = float(tops[index + 1 :].min(initial=np.inf))
+        left = min(plain, float(tops[:index].min(initial=np.inf)))
+        return max(min(right, 1.1 * most), left, 1e-280)
+
+
+def _cumulants(masses: Array) -> tuple[Array, Array, Array]:
+    """log E[e^(tL)], its first and second derivative at all tilts, of a coarse law on `_POINTS`."""
+    used = masses > 0
+    m, points = masses[used], _POINTS[used]
+    log, mean, variance = np.empty(len(_TILTS)), np.empty(len(_TILTS)), np.empty(len(_TILTS))
+    size = float(np.abs(points).max(initial=1e-300))
+    for i, t in enumerate(_TILTS):
+        exponents = np.clip(t * points, -1e290, 1e290)
+        top = float(exponents.max())
+        weights = m * np.exp(exponents - top)
+        total = weights.sum()
+        mean[i] = (weights * points).sum() / total
+        variance[i] = (weights * (points - mean[i]) ** 2).sum() / total
+        log[i] = math.log1p((m * np.expm1(exponents)).sum() + m.sum() - 1) if t * size < 1 else top + math.log(total)
+    return log, mean, variance
+
+
+def _odd(step: float) -> float:
+    """The largest of 5/8 and 7/8 times a power of two that is <= `step`, or a number below."""
+    mantissa, exponent = math.frexp(step)
+    return math.ldexp(0.875 if mantissa >= 0.875 else 0.625 if mantissa >= 0.625 else 0.4375, exponent)

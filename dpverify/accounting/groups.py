@@ -1,0 +1,146 @@
+"""Ledgers of groups: what k changes, one after the other, cost together, with an odometer for budgets beside it.
+
+Additive log-concave noise. A coordinate that moves by k s costs at most f_s iterated k times = f_(k s) (Dong, Roth, Su
+2022, Theorem 4, with equality for shifts). k changes of c coordinates by s move coordinates i by m_i s, m_i <= k, sum
+m_i <= k c. Densities (Laplace, Gauss): min(p(x), e^eps p(x - v)) is log-concave in (x, v), so its integral is in v
+(Prekopa), delta = 1 - integral is quasi-convex in v, and its largest value on this set of v is at a vertex: c
+coordinates by k s. Chosen one after the other, by induction from the last one. Integer noise, symmetric: moves are
+packed as they come into bins of capacity k, a bin costs no more than one coordinate by k s (iterate f_s along it),
+bins compose although they overlap in time (Vadhan, Zhang 2023); two bins of at most k/2 are never open, which leaves c
+bins for k = 2 and 2c - 1 beyond. Pure steps are packed in the same way.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from dpverify.accounting.accountant import eps_upper, pure_eps
+from dpverify.accounting.events import Filtered, MatrixGaussian
+from dpverify.accounting.ledger import (
+    BinomialNoise,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    Exposed,
+    FiniteLaws,
+    GaussianNoise,
+    KaryResponse,
+    LaplaceNoise,
+    Ledger,
+    PureStep,
+    Sensitivity,
+    Shift,
+)
+from dpverify.base import require
+from dpverify.base.errors import AccountingError
+from dpverify.base.rounding import as_fraction, float_up, sqrt_up
+from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
+
+
+def group_of(ledger: Ledger, k: int) -> Ledger:
+    """The ledger of the same releases for datasets that are k steps of the relation apart (k users).
+
+    Additive noise: sizes times k, exact for one coordinate and for Laplace and Gaussian noise; integer noise with c >
+    1 coordinates and k > 2 is charged 2c - 1 of them. A report that changes k times is one changed report of another
+    user or of the same: k times as many reports. Listed laws and pure steps: k times the largest log ratio. Budgets: k
+    eps, k^2 rho, k mu. `group_of(ledger under add/remove, 2)` under add/remove is what replaces one user.
+
+    AccountingError for events without such a rule (sampling: state the `DominatingPair` of the group, for Gaussians a
+    `Mixture`, Ganesh 2024; branches: each member of the group may be in another one; noise of unfair bits).
+    """
+    require.integer(at_least=1, k=k)
+    if k == 1:
+        return ledger
+    return Ledger.of(*((_grouped(event, int(k)), times) for event, times in ledger.counted))
+
+
+def _grouped(event: Event, k: int) -> Event:
+    match event:
+        case LaplaceNoise() | GaussianNoise():
+            return replace(event, sensitivity=_moved(event.sensitivity, k))
+        case DiscreteLaplaceNoise() | DiscreteGaussianNoise():
+            return replace(event, sensitivity=_moved(event.sensitivity, k, partial(_packed, k)))
+        case BinomialNoise(probability=0.5):
+            return replace(event, sensitivity=_moved(event.sensitivity, k, partial(_packed, k)))
+        case KaryResponse():
+            return replace(event, reports=_more(event.reports, k))
+        case PureStep():
+            uses = _moved(event.uses, 1, partial(_packed, k))
+            return replace(event, eps=float_up(k * as_fraction(event.eps)), uses=uses)
+        case MatrixGaussian():
+            return replace(event, movement=_moved(event.movement, k))
+        case FiniteLaws():
+            return _finite(event, k)
+        case Filtered():
+            return replace(event, budget=_budget(event, k))
+        case Exposed():
+            return event
+    raise AccountingError(f"no account of a group is known for {type(event).__name__} ({event.what or 'unnamed'})")
+
+
+def _moved(sensitivity: Sensitivity, k: int, count: Callable[[int], int] = int) -> Sensitivity:
+    """Sizes times k, rounded up, without directions."""
+
+    def times(shifts: tuple[Shift, ...] | None) -> tuple[Shift, ...] | None:
+        if shifts is None:
+            return None
+        return tuple(Shift(float_up(as_fraction(shift.size) * k), count(shift.count)) for shift in shifts)
+
+    return Sensitivity(replace=times(sensitivity.replace), add_remove=times(sensitivity.add_remove))
+
+
+def _packed(k: int, count: int) -> int:
+    """How many moves by the full k hold `count` k single ones."""
+    return count if k <= 2 or not count else 2 * count - 1
+
+
+def _more(reports: Sensitivity, k: int) -> Sensitivity:
+    found = [
+        None if shifts is None else tuple(replace(shift, count=shift.count * k) for shift in shifts)
+        for shifts in (reports.replace, reports.add_remove)
+    ]
+    return Sensitivity(replace=found[0], add_remove=found[1])
+
+
+def _finite(event: FiniteLaws, k: int) -> Event:
+    pure = pure_eps(Ledger(event), relation=event.relation)
+    if not isinstance(pure, Fraction):
+        return Exposed(what=event.what)
+    if not pure:
+        return replace(event, directed=False)
+    reached = Sensitivity(**{"replace" if "replace" in event.relation.value else "add_remove": 1})
+    return PureStep(what=event.what, eps=float_up(k * pure), uses=reached)
+
+
+def _budget(event: Filtered, k: int) -> PureDP | ZCDP | GaussianDP:
+    budget = event.budget
+    assert isinstance(budget, PureDP | ZCDP | GaussianDP)
+    factor = k * k if isinstance(budget, ZCDP) else k
+    return budget.with_number(float_up(factor * as_fraction(budget.number)))
+
+
+def odometer_eps(spent: float, *, base: PureDP | ZCDP | GaussianDP, delta: float) -> float:
+    """eps that holds at every moment of an adaptive run at once, with failure mass `delta`, after `spent` so far.
+
+    `spent` and `base` in the same unit: sum of eps_t, of rho_t, or sqrt(sum mu_t^2). Budgets B_j are 2^j times that of
+    `base` (for mu: 2^j times mu^2), each a filter (`Filtered`) at delta_j = 6 delta/(pi^2 (j+1)^2), which add up to
+    delta: the smallest one that is not exceeded says the eps. Every j is decided by what was spent, so the statement
+    holds whenever one looks.
+
+    >>> odometer_eps(0.1, base=ZCDP(0.5), delta=1e-6) == odometer_eps(0.5, base=ZCDP(0.5), delta=1e-6)
+    True
+    """
+    require.non_negative(spent=spent)
+    require.open_unit(delta=delta)
+    used, number = as_fraction(spent), as_fraction(base.number)
+    if isinstance(base, GaussianDP):
+        used, number = used**2, number**2
+    j = 0
+    while number * 2**j < used:
+        j += 1
+    reached = number * 2**j
+    budget = base.with_number(sqrt_up(reached) if isinstance(base, GaussianDP) else float_up(reached))
+    share = delta * (6 / math.pi**2 * (1 - 1e-15)) / (j + 1) ** 2
+    return eps_upper(Ledger(Filtered(budget=budget)), delta=share, relation=base.relation)

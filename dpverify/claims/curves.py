@@ -1,0 +1,212 @@
+"""Claims that are curves: Renyi divergences at listed orders, and a piecewise linear trade-off curve.
+
+Both have no single number. Their own unit is a *factor on the curve*: 1 is the claim, a claim with factor x allows x
+times the divergences (RenyiDP), x times the power 1 - f (TradeOff). A certified `number_lower` of 1.3 refutes the claim
+and every weaker one with a factor below 1.3.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.base.rounding import as_fraction
+from dpverify.claims import profiles
+from dpverify.claims.claim import REPORTING_DELTA, WholeProfile
+
+Array = npt.NDArray[np.float64]
+Points = tuple[tuple[float, float], ...]
+
+COLLINEAR = 1e-12  # a point may lie this far above the chord of its neighbours: written-down decimals
+
+
+@dataclass(frozen=True)
+class RenyiDP(WholeProfile):
+    """(alpha, eps)-Renyi DP at every listed order: D_alpha(P||Q) <= eps for both directions (Mironov 2017, Def. 4).
+
+    `curve` lists ((alpha, eps), ...). `delta` only says where eps is quoted; a verdict is about the whole curve.
+    Raises ParameterError unless 1 < alpha_1 < alpha_2 < ... < inf, 0 < eps_1 <= eps_2 <= ... < inf (Renyi divergences
+    grow with their order: a smaller eps at a larger order is the claim at the smaller order as well), 0 < delta < 1.
+    """
+
+    curve: Points
+    delta: float = REPORTING_DELTA
+    factor: float = 1.0
+
+    notion: ClassVar[str] = "rdp"
+    _number: ClassVar[str] = "factor"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "curve", _pairs("curve", self.curve, "(alpha, eps)"))
+        last = (1.0, 0.0)
+        for alpha, eps in self.curve:
+            require.finite(alpha=alpha)
+            require.positive(eps=eps)
+            if not alpha > last[0]:
+                raise ParameterError("curve", f"alpha = {alpha:g} after {last[0]:g}", "orders > 1 that increase")
+            if not eps >= last[1]:
+                raise ParameterError(
+                    "curve", f"eps = {eps:g} at alpha = {alpha:g} after {last[1]:g}", "eps that do not fall"
+                )
+            last = (alpha, eps)
+        require.positive(factor=self.factor)
+        super().__post_init__()
+
+    @cached_property
+    def allowed(self) -> tuple[Array, Array]:
+        """Orders, and the divergences that are allowed at them: eps times the factor."""
+        alphas, eps = np.array(self.curve, dtype=np.float64).T
+        return alphas, eps * self.factor
+
+    def delta_at(self, eps: float) -> float:
+        """min over the listed orders, see `profiles.renyi_delta`."""
+        return profiles.renyi_delta(*self.allowed, eps)
+
+    def accuracy_limit(self, wrong: float) -> float:
+        """Largest c that no listed divergence of (Bern(c), Bern(w)) forbids."""
+        return profiles.renyi_accuracy_limit(*self.allowed, wrong)
+
+    def number_at(self, right: Array, wrong: Array) -> Array:
+        orders, allowed = np.array(self.curve, dtype=np.float64).T
+        return profiles.renyi_factor(orders, allowed, right, wrong)
+
+    def __str__(self) -> str:
+        return "rdp:" + _written(self.curve) + _times(self.factor)
+
+
+@dataclass(frozen=True)
+class TradeOff(WholeProfile):
+    """f-DP (Dong, Roth, Su 2022, Definition 2.3): a test of size a has type II error at least f(a), both directions.
+
+    `points` lists ((type_I, type_II), ...): f is piecewise linear through them, from (0, f(0)) to (a, 0), 0 beyond a.
+    f need not be symmetric. `delta` only says where eps is quoted (default 1e-5, or what lies above 1 - f(0)).
+    Raises ParameterError unless type I errors grow from 0, type II errors fall to 0, all lie in [0, 1], f is convex
+    (points up to 1e-12 above the chord of their neighbours are let through) and 0 < delta < 1.
+    """
+
+    points: Points
+    delta: float = REPORTING_DELTA
+    factor: float = 1.0
+
+    notion: ClassVar[str] = "tradeoff"
+    _number: ClassVar[str] = "factor"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", _pairs("points", self.points, "(type I, type II)"))
+        _check_curve(self.points)
+        require.positive(factor=self.factor)
+        certain = 1 - self.points[0][1]
+        if self.delta == REPORTING_DELTA and 2 * certain > REPORTING_DELTA:
+            object.__setattr__(self, "delta", 2 * certain if certain < 0.25 else (1 + certain) / 2)
+        super().__post_init__()
+
+    @cached_property
+    def _power(self) -> tuple[Array, Array]:
+        """Sizes and largest powers of the vertices: factor (1 - f), cut off at 1."""
+        size, error = np.array(self.points, dtype=np.float64).T
+        power = self.factor * (1 - error)
+        if power[0] >= 1:
+            return np.zeros(1), np.ones(1)
+        if power[-1] > 1:
+            end = int(np.argmax(power > 1))
+            share = (1 - power[end - 1]) / (power[end] - power[end - 1])
+            size = np.append(size[:end], size[end - 1] + share * (size[end] - size[end - 1]))
+            power = np.append(power[:end], 1.0)
+        return size, power
+
+    def segments(self) -> list[tuple[Fraction, Fraction]]:
+        """(r, d): the claim says D(log r) <= d for each, r >= 1, in both directions; together they are the claim.
+
+        A segment of slope -m and intercept c lies below every trade-off curve iff D(log m) <= 1 - c. For m < 1 the same
+        is said by the other direction at log(1/m), with the intercept c/m of the other axis, since
+        D_PQ(x) = 1 - e^x + e^x D_QP(-x).
+        """
+        found = []
+        factor = as_fraction(self.factor)
+        points = [(Fraction(a), factor * (1 - Fraction(b))) for a, b in self.points]
+        for (size, power), (next_size, next_power) in itertools.pairwise(points):
+            slope = (next_power - power) / (next_size - size)
+            missing = power - slope * size  # 1 - c
+            if missing >= 1:
+                break  # from here on nothing is claimed
+            if slope >= 1:
+                found.append((slope, missing))
+            else:
+                found.append((1 / slope, 1 - (1 - missing) / slope))
+        return found
+
+    def delta_at(self, eps: float) -> float:
+        """max over a of 1 - f(a) - e^eps a: at a vertex."""
+        require.non_negative(eps=eps)
+        size, power = self._power
+        with np.errstate(over="ignore", invalid="ignore"):
+            cost = np.where(size > 0, np.exp(eps) * size, 0.0)
+        return float((power - cost).max())
+
+    def accuracy_limit(self, wrong: float) -> float:
+        """1 - f(w), at most 1 - w."""
+        return min(1.0 - wrong, float(np.interp(wrong, *self._power)))
+
+    def number_at(self, right: Array, wrong: Array) -> Array:
+        size, error = np.array(self.points, dtype=np.float64).T
+        power = np.interp(wrong, size, 1 - error)
+        return np.asarray(right / np.maximum(power, 1e-300), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return "tradeoff:" + _written(self.points) + _times(self.factor)
+
+
+def _check_curve(points: Points) -> None:
+    for size, error in points:
+        require.probability(type_I=size, type_II=error)
+    if len(points) < 2 or points[0][0] != 0 or points[-1][1] != 0:
+        raise ParameterError("points", _written(points), "two or more, the first with type I = 0, the last type II = 0")
+    exact = [(Fraction(size), Fraction(error)) for size, error in points]
+    for one, other in itertools.pairwise(exact):
+        if not (other[0] > one[0] and other[1] < one[1]):
+            raise ParameterError(
+                "points",
+                f"{_point(other)} after {_point(one)}",
+                "type I errors that grow and type II errors that fall",
+            )
+    for before, here, after in zip(exact, exact[1:], exact[2:], strict=False):
+        share = (here[0] - before[0]) / (after[0] - before[0])
+        chord = before[1] + share * (after[1] - before[1])
+        if not here[1] <= chord + Fraction(COLLINEAR):
+            raise ParameterError("points", _point(here), f"convex: at most {float(chord):g} there")
+
+
+def _point(point: tuple[Fraction, Fraction]) -> str:
+    return f"({float(point[0]):g}, {float(point[1]):g})"
+
+
+def _pairs(name: str, given: Any, what: str) -> Points:
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
+        raise ParameterError(name, given, f"a sequence of pairs {what}")
+    for each in given:
+        if isinstance(each, str) or not isinstance(each, Sequence | np.ndarray) or len(each) != 2:
+            raise ParameterError(name, each, f"a pair {what}")
+        require.finite(**{f"{name}: first of a pair": each[0], f"{name}: second of a pair": each[1]})
+    return tuple((float(first), float(second)) for first, second in given)
+
+
+def _written(pairs: Points) -> str:
+    """As on the command line, without loss."""
+    return ";".join(f"{_digits(first)},{_digits(second)}" for first, second in pairs)
+
+
+def _digits(x: float) -> str:
+    short = f"{x:g}"
+    return short if float(short) == x else repr(x)
+
+
+def _times(factor: float) -> str:
+    return "" if factor == 1 or math.isnan(factor) else f" x {factor:g}"

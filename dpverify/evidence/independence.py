@@ -1,0 +1,246 @@
+"""Are the trials of an audit independent? Tests on what a frozen attack says of them, grain by grain.
+
+If trials of one dataset are independent draws of one law, then, given the scores that a call produced, every order of
+them is equally likely. Let a and b say of n pairs of trials, disjoint and laid down by place alone, whether something
+holds of each trial. Given how often it holds on either side, r and c times, it holds on both sides in N of the pairs,
+N hypergeometric: r draws from n, c of them marked. With D = N - r c/n, for every real x,
+    E exp(x D) <= exp(x^2 V/2),   V = min over m in {r, n-r, c, n-c} of m/4 (1 - (m - 1)/n)
+(Serfling 1974, Theorem 2.2 and its proof). So over grains exp(x sum D - x^2 sum V/2) is a supermartingale, whatever
+rule is settled for each grain before it is drawn; mixed over x ~ N(0, 1/ETA),
+    log M = log(ETA / (ETA + V))/2 + D^2 / (2 (ETA + V)),     Pr[M ever reaches 1/level] <= level     (Ville 1939)
+at any time of stopping. The pairs:
+    neighbours    trials 2i and 2i+1 of a call: serial correlation (AR(1), alternation, chunks that share a draw)
+    halves        trials i and i + n/2 of a call: antithetic and repeated halves
+    datasets      the i-th trial on the first and on the second dataset: noise shared by both
+    calls         the i-th trial of a call and of the next call on the same dataset: a generator that starts anew
+and for whole calls, r guesses among n trials of one and c - r among m of the next: the same D and V with n + m pairs'
+places, a wager for every two calls. It sees a draw or a state that trials of one call have in common.
+
+What holds of a trial: its rank value - the score, ties broken by the output itself - is above the median of its call (a
+symmetric function of the call: the order stays uniform), or it is guessed on. Rare guesses say little, and their V is
+generous.
+
+Last, values: of two calls' first outputs, those that occur exactly twice are split between the calls or not; that all
+of t such twins are split has probability 2^t C(2n - 2t, n - t) / C(2n, n). A generator that starts anew splits all.
+
+Every one of the TESTS tests has level LEVEL; together an honest target is INVALID by them at most 8 times in 10^7
+audits, by the sentinel once in 10^7, by redrawn calls once in 10^7 (`trials.failing`).
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+PAIRED = {
+    "neighbours": "neighbouring trials of a call are correlated",
+    "guessed neighbours, first": "guesses in neighbouring trials of a call are correlated",
+    "guessed neighbours, second": "guesses in neighbouring trials of a call are correlated",
+    "halves": "the halves of a call are correlated",
+    "datasets": "trials on the first dataset are correlated with trials on the second",
+    "calls": "trials of a call are correlated with those of the next call",
+}
+WHOLE = {"first": "calls differ by more than chance allows", "second": "calls differ by more than chance allows"}
+TESTS = len(PAIRED) + len(WHOLE) + 1
+LEVEL = 8e-7 / TESTS
+ETA = 64.0  # where the mixture is sharpest: about 1,000 pairs
+RANKED, LOOKED_AT = 256, 2048  # trials of a call that are ranked, and whose guesses are compared: enough, and cheap
+BITS = 64  # trials of a call that are compared with the next call's
+KEYED = 8  # grains whose values are compared with the next one's: as many comparisons, on both datasets
+
+Deviation = tuple[float, float]  # D, V
+
+
+def association(a: int, b: int, n: int) -> Deviation:
+    """D and V of n pairs, see the module, from what holds of each side as the bits of a number."""
+    if not (a and b):
+        return 0.0, 0.0
+    return deviation(n, a.bit_count(), b.bit_count(), (a & b).bit_count())
+
+
+def deviation(n: int, r: int, c: int, both: int) -> Deviation:
+    """The same from counts: r and c of n, `both` together."""
+    m = min(r, n - r, c, n - c)
+    if m <= 0:
+        return 0.0, 0.0
+    return both - r * c / n, m / 4 * (1 - (m - 1) / n)
+
+
+def log_wager(d: float, v: float, eta: float = ETA) -> float:
+    """log M, see the module; 0 for no pairs."""
+    return 0.5 * math.log(eta / (eta + v)) + d * d / (2 * (eta + v))
+
+
+def log_all_split(n: int, twins: int) -> float:
+    """log Pr[each of `twins` pairs of equal values among 2n is split between two calls of n]."""
+
+    def choose(a: int, b: int) -> float:
+        return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
+
+    return twins * math.log(2) + choose(2 * n - 2 * twins, n - twins) - choose(2 * n, n)
+
+
+@dataclass(frozen=True)
+class CallMarks:
+    """What the next call on the same dataset is compared with."""
+
+    trials: int
+    guesses: tuple[int, int]  # of the first and of the second dataset
+    bits: int  # whether each of the first trials is above the median, as one integer
+    known: int  # how many of them
+    keys: tuple[int, ...] = ()  # of the first values, where they are compared
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What one grain says about independence: plain numbers, that travel and are kept."""
+
+    index: int
+    deviations: dict[str, Deviation]
+    calls: tuple[CallMarks, CallMarks]
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain values, for a checkpoint."""
+        calls = [[c.trials, list(c.guesses), c.bits, c.known, list(c.keys)] for c in self.calls]
+        return {"index": self.index, "deviations": {k: list(v) for k, v in self.deviations.items()}, "calls": calls}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "Marks":
+        """Inverse of `to_plain`."""
+        first, second = (CallMarks(n, (g[0], g[1]), b, k, tuple(keys)) for n, g, b, k, keys in plain["calls"])
+        return cls(plain["index"], {k: (d, v) for k, (d, v) in plain["deviations"].items()}, (first, second))
+
+
+def marks(
+    index: int,
+    ranked: tuple[FloatArray, FloatArray],
+    guessed: tuple[tuple[BoolArray, BoolArray], tuple[BoolArray, BoolArray]],
+    keys: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
+) -> Marks:
+    """Marks of a grain: rank values of its first trials on each dataset, in the order of their call.
+
+    `guessed[arm]` are the masks of all trials on that dataset that are guessed as first and as second.
+    """
+    above = [(_bits(_above(each[:RANKED])), min(RANKED, len(each))) for each in ranked]
+    shared = (1 << min(n for _, n in above)) - 1
+    looked = [[(_bits(mask[:LOOKED_AT]), min(LOOKED_AT, len(mask))) for mask in each] for each in guessed]
+    found = {
+        "neighbours": _sum(_neighbours(*above[0]), _neighbours(*above[1])),
+        "guessed neighbours, first": _sum(_neighbours(*looked[0][0]), _neighbours(*looked[1][0])),
+        "guessed neighbours, second": _sum(_neighbours(*looked[0][1]), _neighbours(*looked[1][1])),
+        "halves": _sum(_halves(*above[0]), _halves(*above[1])),
+        "datasets": association(above[0][0] & shared, above[1][0] & shared, shared.bit_count()),
+    }
+    first, second = (
+        CallMarks(
+            len(guessed[arm][0]),
+            (int(np.count_nonzero(guessed[arm][0])), int(np.count_nonzero(guessed[arm][1]))),
+            above[arm][0] & ((1 << BITS) - 1),
+            min(BITS, above[arm][1]),
+            keys[arm],
+        )
+        for arm in (0, 1)
+    )
+    return Marks(index, found, (first, second))
+
+
+@dataclass
+class Independence:
+    """Collects the marks of an audit, in the order of its grains."""
+
+    _paired: dict[str, Deviation] = field(default_factory=dict)
+    _whole: dict[str, float] = field(default_factory=dict)
+    _twins: float = 0.0  # the largest -log p, less the log of the number of comparisons
+    _last: tuple[Marks, Any] | None = None
+
+    def add(self, marks: Marks, rule: Any = None) -> None:
+        """One more grain; two calls are compared only where they were made under the same `rule`."""
+        for name, (d, v) in marks.deviations.items():
+            self._put(name, d, v)
+        if self._last is None or self._last[1] is not rule:
+            self._last = marks, rule
+            return
+        before, self._last = self._last[0], None  # each grain has one partner
+        for arm in (0, 1):
+            self._compare(before.calls[arm], marks.calls[arm])
+
+    @property
+    def objections(self) -> list[str]:
+        """What speaks against independence at LEVEL each; empty for an honest target but for TESTS LEVEL."""
+        reached = math.log(1 / LEVEL)
+        found = [said for name, said in PAIRED.items() if log_wager(*self._paired.get(name, (0.0, 0.0))) > reached]
+        found += [said for name, said in WHOLE.items() if self._whole.get(name, 0.0) > reached]
+        if self._twins > reached:
+            found.append("values of a call come again in the next call, and not within a call")
+        return list(dict.fromkeys(found))
+
+    def _put(self, name: str, d: float, v: float) -> None:
+        old = self._paired.get(name, (0.0, 0.0))
+        self._paired[name] = old[0] + d, old[1] + v
+
+    def _compare(self, before: CallMarks, now: CallMarks) -> None:
+        known = min(before.known, now.known)
+        mask = (1 << known) - 1
+        a, b = before.bits & mask, now.bits & mask
+        self._put("calls", *deviation(known, a.bit_count(), b.bit_count(), (a & b).bit_count()))
+        together = before.trials + now.trials
+        for name, one, other in zip(WHOLE, before.guesses, now.guesses, strict=True):
+            d, v = deviation(together, before.trials, one + other, one)
+            if v > 0:
+                self._whole[name] = self._whole.get(name, 0.0) + log_wager(d, v, eta=v)
+        n = min(len(before.keys), len(now.keys))
+        if n:
+            twins, split = _twins(before.keys[:n], now.keys[:n])
+            if twins and split == twins:
+                self._twins = max(self._twins, -log_all_split(n, twins) - math.log(KEYED))
+
+
+def _above(scores: FloatArray) -> BoolArray:
+    """Whether each score is above the median of them all; ties go to the side that makes the shares more equal."""
+    if len(scores) == 0:
+        return np.zeros(0, bool)
+    place, half = len(scores) // 2, len(scores) / 2
+    ordered = scores.copy()
+    ordered.partition(place)
+    middle = ordered[place]
+    over, reached = scores > middle, scores >= middle
+    chosen: BoolArray = reached if np.count_nonzero(reached) - half <= half - np.count_nonzero(over) else over
+    return chosen
+
+
+def _bits(held: BoolArray) -> int:
+    """The i-th of `held` as the i-th bit: whole numbers are counted faster than short arrays."""
+    return int.from_bytes(np.packbits(held, bitorder="little"), "little")
+
+
+EVEN = int.from_bytes(b"\x55" * (LOOKED_AT // 8), "little")
+
+
+def _neighbours(held: int, n: int) -> Deviation:
+    if not held:
+        return 0.0, 0.0
+    pairs = EVEN & ((1 << (n - n % 2)) - 1)
+    return association(held & pairs, (held >> 1) & pairs, n // 2)
+
+
+def _halves(held: int, n: int) -> Deviation:
+    half = (1 << (n // 2)) - 1
+    return association(held & half, (held >> (n // 2)) & half, n // 2)
+
+
+def _sum(one: Deviation, other: Deviation) -> Deviation:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _twins(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int]:
+    """Values that occur exactly twice in both together, and how many of them once in each."""
+    counts = Counter(before)
+    counts.update(now)
+    twice = {key for key, count in counts.items() if count == 2}
+    return len(twice), len(twice & set(before) & set(now))

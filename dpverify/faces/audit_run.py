@@ -1,0 +1,179 @@
+"""`dpverify audit` after its options are parsed: discovery, the watched run, the reports, the exit code."""
+
+import shlex
+import sys
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_UNEXPECTED, RunError, UsageError
+from dpverify.faces import console, progress, workflow
+from dpverify.faces.options import Outputs
+from dpverify.faces.report import files
+from dpverify.faces.report.as_sarif import annotations
+from dpverify.runs import provenance
+from dpverify.runs.interruption import Heard, heeded
+from dpverify.runs.journal import FOLDER, Journal, prune
+from dpverify.runs.task import Limits
+from dpverify.verdicts import manifest
+from dpverify.verdicts.family import judged_together
+from dpverify.verdicts.reuse import Kept
+from dpverify.verdicts.settings import Settings
+from dpverify.verdicts.suite_result import environment, Failure, SuiteResult
+from dpverify.verdicts.watched import place_of, result_of, run_watched, seconds_of, Supervision
+
+# what a report says until the run has ended, should it be killed
+NOT_FINISHED = "still under way, or interrupted without a farewell"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What `dpverify audit` was asked for; `arguments` as they were typed."""
+
+    paths: list[Path]
+    expression: str
+    settings: Settings
+    limits: Limits
+    outputs: Outputs
+    family: str
+    scorecard: bool = False
+    resume: bool = False
+    changed_only: bool = False
+    keep: bool = False
+    secret: bytes = b""
+    quiet: bool = False
+    arguments: tuple[str, ...] = ()
+
+
+def run(request: Request) -> int:
+    """Runs it and returns the exit code."""
+    files.check(request.outputs)
+    watch = Supervision(limits=request.limits)
+    with heeded(watch.halt) as heard:
+        try:
+            agenda = _discovered(request, watch)
+            return _audited(request, agenda, watch, heard)
+        except DpverifyError as error:
+            if heard.number:
+                print(f"dpverify: interrupted by {heard.name} before anything was run", file=sys.stderr)
+                return heard.exit_code
+            raise error
+        except KeyboardInterrupt:  # the second one: reports stay as they are, marked as not finished
+            again = _kept_and_again(request, watch)
+            print(f"dpverify: interrupted by {heard.name or 'SIGINT'} twice; {again}", file=sys.stderr)
+            return heard.exit_code if heard.number else 130
+        finally:
+            watch.supervisor.close()
+            watch.halt.close()
+            if watch.journal is not None:
+                watch.journal.close()
+
+
+def _discovered(request: Request, watch: Supervision) -> manifest.Manifest:
+    try:
+        agenda = manifest.read(
+            request.paths,
+            request.expression,
+            watch.supervisor,
+            watch.limits,
+            slots=request.settings.jobs,
+            halt=watch.halt,
+        )
+        return agenda.of_papers() if request.scorecard else agenda
+    except DpverifyError as error:
+        files.write(_not_started(request, str(error)), request.outputs)  # no old report may look like this run's
+        raise
+
+
+def _not_started(request: Request, why: str) -> SuiteResult:
+    what = " ".join(str(path) for path in request.paths)
+    return SuiteResult.of(
+        [Failure(what, why, "discovery")],
+        seed=request.settings.seed,
+        family_wise_error=request.settings.significance,
+        asked=(what,),
+    )
+
+
+def _audited(request: Request, agenda: manifest.Manifest, watch: Supervision, heard: Heard) -> int:
+    settings, outputs = request.settings, request.outputs
+    before = _journal(request, agenda, watch)
+    files.write(result_of(agenda, settings, {}, NOT_FINISHED), outputs, early=True)
+    kept = _kept(request, agenda, watch)
+    known = kept.known() if kept is not None and request.changed_only else {}
+    with progress.shown(agenda, settings, before, quiet=request.quiet) as watcher:
+        found = run_watched(agenda, settings, watch, watcher.finished, watcher.trials, known)
+    result = found.result
+    if kept is not None and request.keep:
+        kept.keep({key: outcome for key, outcome in found.outcomes.items() if key not in known}, found.provenance)
+    if result.interrupted:
+        result = replace(result, interrupted=f"interrupted by {heard.name}")
+    else:
+        result = judged_together(result, request.family)
+    problem = _written(result, outputs)
+    if result.interrupted:
+        return _interrupted(request, result, watch, heard)
+    (console.show_scorecard if request.scorecard else console.show_result)(result, quiet=request.quiet)
+    workflow.commands(annotations(result))
+    if problem:
+        print(f"dpverify: {problem}", file=sys.stderr)
+        return EXIT_UNEXPECTED if result.exit_code == EXIT_UNEXPECTED else EXIT_FAILED
+    prune(FOLDER)
+    return result.exit_code
+
+
+def _kept(request: Request, agenda: manifest.Manifest, watch: Supervision) -> Kept | None:
+    if not (request.changed_only or request.keep):
+        return None
+    return Kept(agenda, request.settings, request.secret, watch.world)
+
+
+def _journal(request: Request, agenda: manifest.Manifest, watch: Supervision) -> dict[tuple[str, str], float]:
+    """Opens the run's journal, and says how long everything took the last time."""
+    paths = sorted(str(path.resolve()) for path in request.paths)
+    place = place_of(FOLDER, paths, request.expression, request.scorecard)
+    header = _header(request, agenda)
+    before = seconds_of(Journal.of(place)) if place.exists() else {}
+    try:
+        watch.journal = (Journal.resume if request.resume else Journal.start)(place, header)
+    except OSError as error:
+        if request.resume:
+            raise UsageError(f"--resume: {place} cannot be used ({error.strerror})") from error
+        print(f"dpverify: no journal, so no --resume ({place}: {error.strerror})", file=sys.stderr)
+    if watch.journal is not None and watch.journal.damaged:
+        print(f"dpverify: {watch.journal.damaged} damaged lines of {place} do not count", file=sys.stderr)
+    return before
+
+
+def _header(request: Request, agenda: manifest.Manifest) -> dict[str, object]:
+    """What an interrupted run must have in common with the one that goes on; neither workers nor outputs."""
+    settings = {name: value for name, value in asdict(request.settings).items() if name not in ("jobs", "backend")}
+    packages = {f"version of {name}": value for name, value in environment().items() if name != "dpverify"}
+    code: dict[str, object] = {}
+    for _, loaded in agenda.provenance:
+        code.update({f"file {name}": seen for kind, name, seen in loaded.get("facts", ()) if kind in ("code", "file")})
+    asked = [[*entry.key, entry.pairs, entry.trials, entry.claim] for entry in agenda.entries]
+    return {**settings, **provenance.ours(), **packages, "subjects": asked, **code}
+
+
+def _written(result: SuiteResult, outputs: Outputs) -> str:
+    try:
+        files.write(result, outputs)
+    except RunError as error:
+        return str(error)
+    return ""
+
+
+def _interrupted(request: Request, result: SuiteResult, watch: Supervision, heard: Heard) -> int:
+    asked = len(result.asked or ())
+    done = asked - len(result.missing)
+    again = _kept_and_again(request, watch)
+    print(f"dpverify: interrupted by {heard.name}, {done} of {asked} done; {again}", file=sys.stderr)
+    return heard.exit_code
+
+
+def _kept_and_again(request: Request, watch: Supervision) -> str:
+    """What is kept, and how to go on."""
+    if watch.journal is None:
+        return "nothing is kept"
+    again = [word for word in request.arguments if word != "--resume"]
+    return f"kept in {watch.journal.path}; go on with: {shlex.join(['dpverify', *again, '--resume'])}"

@@ -1,0 +1,46 @@
+"""`dpverify audit --list`: names, claims and budgets of what audit files declare; nothing is run.
+
+On its own, since it needs neither statistics nor reports: their imports would take longer than a list.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from dpverify.base import require
+from dpverify.base.errors import DpverifyError
+from dpverify.runs.interruption import Halt, heeded
+from dpverify.runs.supervisor import Supervisor
+from dpverify.runs.task import Limits
+from dpverify.verdicts.manifest import Manifest, read
+from dpverify.verdicts.preload import LISTED
+
+MOST = 8  # files read at a time where nobody says how many: counting usable processors takes longer than a list
+
+
+def run(paths: list[Path], expression: str, limits: Limits, *, jobs: int | None, scorecard: bool) -> int:
+    """Prints the list and returns the exit code; ParameterError for no jobs."""
+    slots = min(os.cpu_count() or 1, MOST) if jobs is None else jobs
+    require.integer(at_least=1, jobs=slots)
+    supervisor, halt = Supervisor(preload=LISTED), Halt()
+    with heeded(halt) as heard:
+        try:
+            found = read(paths, expression, supervisor, limits, slots=slots, halt=halt, provenance=False)
+            show(found.of_papers() if scorecard else found)
+            return 0
+        except DpverifyError as error:
+            if heard.number:
+                print(f"dpverify: interrupted by {heard.name} before anything was run", file=sys.stderr)
+                return heard.exit_code
+            raise error
+        finally:
+            supervisor.close()
+            halt.close()
+
+
+def show(agenda: Manifest) -> None:
+    """One line for each subject and promise."""
+    for each in agenda.subjects:
+        print(f"{each.name}\t{each.claim}\t{each.relation}\t{each.trials} trials\t{each.expected}")
+    for each in agenda.promises:
+        print(f"{each.name}\t{each.claim}\t{each.trials} trials\t{each.expected}")

@@ -1,0 +1,105 @@
+"""How what the tape says is written: a cell of a table, a sentence, the three kinds of evidence side by side."""
+
+import math
+
+from dpverify.verdicts.record import AuditRecord
+from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, Taped, TapeDraw
+
+UNMATCHED = "not matched by draws"  # how the tape's note begins
+MEANINGS = {
+    CONFORMS: "conforms",
+    DERIVED: "derived",
+    CONTRADICTED: "contradicts",
+}
+
+
+def number(value: float | None) -> str:
+    """Four significant figures; a dash where there is no number."""
+    if value is None:
+        return "-"
+    return "inf" if math.isinf(value) else f"{value:.4g}"
+
+
+def cell(record: AuditRecord) -> str:
+    """The code's end of the interval and its word: `2.5 conforms`, `>= 2 refutes`, `not traced`, `-`."""
+    tape = record.tape
+    if tape is None:
+        return "-"
+    if not tape.traced:
+        return "not traced"
+    word = "refutes" if tape.refutes else MEANINGS[tape.status]
+    return f"{_value(tape)} {word}{' (reals)' if tape.rounding == 'reals' else ''}".lstrip()
+
+
+def _value(tape: Taped) -> str:
+    if tape.number is not None:
+        return number(tape.number)
+    if tape.refutes:
+        return f">= {number(tape.lower)}"
+    if tape.loss is not None and tape.delta_k is not None:
+        return f"({number(tape.loss)}, {tape.delta_k:.2g})"
+    return ""
+
+
+def beside(record: AuditRecord) -> str:
+    """`audit 0.91 | code 1 (64 transcripts, derived) | ledger 1`, in the claim's own unit."""
+    tape = record.tape
+    code = cell(record)
+    if tape is not None and tape.traced:
+        value, word = _value(tape), "refutes" if tape.refutes else MEANINGS[tape.status]
+        code = f"{value} ({tape.transcripts} transcripts, {word})".lstrip()
+    return f"audit {number(record.trials_lower)} | code {code} | ledger {number(record.number_upper)}"
+
+
+def sentence(tape: Taped | None, symbol: str) -> str:
+    """What the tape says, in sentences that can stand alone."""
+    if tape is None:
+        return "The code was not traced."
+    why = "; ".join(str(each) for each in tape.reasons[:2])
+    if not tape.traced:
+        return f"The code is not traced, which says nothing about the claim: {why}."
+    pairs = "this pair" if tape.pairs == 1 else f"each of {tape.pairs} pairs"
+    if tape.refutes:
+        where = f" The noise is added at {sites(tape)}." if sites(tape) else ""
+        how = f"at an error of {tape.error:g}" if tape.error else "without statistics"
+        return f"The code refutes the claim, {how}: {why} [{tape.witness}].{where}"
+    if tape.ledger == CONTRADICTED:
+        return f"The code contradicts the ledger, which accounts for nothing then: {why}. {_end(tape, symbol, pairs)}"
+    if tape.status == CONFORMS:
+        seen = f"{tape.transcripts} of {tape.transcripts} transcripts in each order"
+        return f"The code does what the ledger says in {seen}, on {pairs}. {_end(tape, symbol, pairs)}"
+    unmatched = next((note for note in tape.notes if note.startswith(UNMATCHED)), "")
+    compared = f" The ledger is not compared with it, it has what no draw shows ({unmatched})." if tape.ledger else ""
+    return f"{_end(tape, symbol, pairs)}{compared}"
+
+
+def _end(tape: Taped, symbol: str, pairs: str) -> str:
+    """The code's end of the interval, with what the transcripts leave open."""
+    if tape.delta_k is None:
+        return ""
+    sure = f"but for a probability of {tape.delta_k:.3g}, at {tape.confidence:.0%} on {pairs}"
+    if tape.number is not None:
+        at = f" at {sites(tape)}" if sites(tape) else ""
+        return f"The noise that the code adds{at} makes {symbol} <= {number(tape.number)}, {sure}."
+    return f"In {tape.transcripts} transcripts in each order no loss exceeds {number(tape.loss)}, {sure}."
+
+
+def sites(tape: Taped) -> str:
+    """file:line of the draws that move."""
+    return ", ".join(dict.fromkeys(draw.site for draw in tape.draws if draw.moved and draw.site))
+
+
+def draw(row: TapeDraw) -> str:
+    """`noisy.py:21 adds laplace(2) to 2 of 4 values that move, by 1 at most`."""
+    if not row.moved:
+        return f"{row.site}: {row.count} of {row.family}, none on a value that moves"
+    scale = "" if row.scale is None else f"({number(row.scale)})"
+    return (
+        f"{row.site}: {row.family}{scale} on {row.moved} values that move, by {number(row.shift_max)} at most "
+        f"(l1 {number(row.shift_l1)}, l2 {number(row.shift_l2)}); {row.count} drawn"
+    )
+
+
+def derived(tape: Taped) -> list[str]:
+    """The derived ledger as it would be written; nothing where there is none."""
+    return [str(each) for each in tape.events or ()]

@@ -1,0 +1,1 @@
+"""How work is done and remembered: executors, supervision, the journal, provenance. Knows no privacy."""

@@ -1,0 +1,1 @@
+"""The tape: evidence from the code itself. What a release does with its random draws, on both datasets at once."""

@@ -1,0 +1,163 @@
+"""Which rule z -> z' a target needs, chosen on pilot seeds that never count.
+
+The facts of `derive` hold for any rule that is fixed before the transcripts that count. Tried in this order:
+
+    value     first use
+    coin      uniforms become public coins as they are drawn, instead of decisions
+    unscaled  a noisy sum becomes a number before it is multiplied: its other uses are then equal in bits
+    tracked   arrays of the target's own modules are opaque, see `allocations`; then with coins as well
+    learned   constant shifts of the draws: the output's dependence on them is found by finite differences on a pilot,
+              and the smallest shifts are taken that give the other dataset's output: in l1 over the scales (a linear
+              program), or in l2 where all of the noise is normal. For mechanisms that mix their noises linearly
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from dpverify.tape import witness
+from dpverify.tape.arena import Alignment
+from dpverify.tape.forced import Forced, Pairing
+from dpverify.tape.transcript import site_text
+
+PILOTS = 4  # for each order and rule
+LEARNED = 400  # draws at most
+CLOSE = 1e-9  # of a solution to the outputs, relative to the largest
+DYADIC, NEAR = 2.0**32, 1e-11  # a shift that is so near to a multiple of 2^-32 is one: so it is on a dyadic tape
+
+Pilots = tuple[list[Forced], list[Forced]]
+
+
+def choose(pairings: tuple[Pairing, Pairing]) -> tuple[str, Pilots]:
+    """The name of the first rule whose pilots are all good, or "value", and its pilots in both orders.
+
+    Good in bits is better than good on a dyadic tape only: such a rule is taken where no other one is good.
+    """
+    first = _pilots(pairings, (Alignment(), Alignment()))
+    tried = [((Alignment(), Alignment()), first)]
+    if not _in_bits(first) and not _foreign(first):
+        for rules in _rules(pairings, first):
+            tried.append((rules, _pilots(pairings, rules)))
+            if _in_bits(tried[-1][1]):
+                break
+    rules, found = next((each for each in reversed(tried) if _in_bits(each[1])),
+                        next((each for each in tried if _good(each[1])), tried[0]))  # fmt: skip
+    for pairing, rule in zip(pairings, rules, strict=True):
+        pairing.align = rule
+    return rules[0].name, found
+
+
+def unscaled(pairings: tuple[Pairing, Pairing]) -> Pilots | None:
+    """Changes the rule "value" to "unscaled", where its pilots are good; for roundings that pilots have not shown."""
+    if any(pairing.align.name != "value" for pairing in pairings):
+        return None
+    found = _pilots(pairings, (Alignment("unscaled", unscaled=True),) * 2)
+    return found if _good(found) else None
+
+
+def _rules(pairings: tuple[Pairing, Pairing], seen: Pilots) -> Iterator[tuple[Alignment, Alignment]]:
+    coins = frozenset(
+        site_text(draw.site)
+        for order in seen
+        for run in order
+        for draw in run.first.transcript.draws
+        if draw.family == "uniform"
+    )
+    if coins:
+        yield (Alignment("coin", coins),) * 2
+    runs = [run for order in seen for run in order]
+    if any(run.dyadic or (run.bad is not None and run.bad.code == "ROUNDING") for run in runs):
+        yield (Alignment("unscaled", unscaled=True),) * 2
+        if _good(seen):
+            return
+    if _draws(seen):
+        yield (Alignment("tracked", tracked=True),) * 2
+        yield (Alignment("tracked", tracked=True, unscaled=True),) * 2
+        if coins:
+            yield (Alignment("tracked", coins, tracked=True),) * 2
+    if (shifts := _learned(pairings)) is not None:
+        yield Alignment("learned", shifts=shifts[0]), Alignment("learned", shifts=shifts[1])
+
+
+def _pilots(pairings: tuple[Pairing, Pairing], rules: tuple[Alignment, Alignment]) -> Pilots:
+    found: Pilots = ([], [])
+    for pairing, rule in zip(pairings, rules, strict=True):
+        pairing.align = rule
+    for index in range(PILOTS):
+        for pairing, runs in zip(pairings, found, strict=True):
+            runs.append(pairing.transcript(index, pilot=True))
+            if rules[0].name != "value" and runs[-1].bad is not None:
+                return found
+    return found
+
+
+def _good(runs: Pilots) -> bool:
+    return all(len(order) == PILOTS and all(run.bad is None for run in order) for order in runs)
+
+
+def _in_bits(runs: Pilots) -> bool:
+    return _good(runs) and not any(run.dyadic for order in runs for run in order)
+
+
+def _foreign(runs: Pilots) -> bool:
+    """Whether no rule can help: a run is not to be trusted."""
+    return any(run.bad is not None and not run.trusted for order in runs for run in order)
+
+
+def _draws(runs: Pilots) -> int:
+    return max(run.first.size for order in runs for run in order)
+
+
+def _learned(pairings: tuple[Pairing, Pairing]) -> tuple[Any, Any] | None:
+    found = [_shifts(pairing) for pairing in pairings]
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+
+def _shifts(pairing: Pairing) -> Any:
+    """Shifts of the draws under which the second dataset gives the first one's output, or None."""
+    pairing.align = Alignment("learned")
+    base = pairing.transcript(PILOTS, pilot=True)
+    draws = base.first.transcript.draws
+    count = base.first.size
+    if not base.trusted or base.second.bad is not None or base.other_output is None or not 0 < count <= LEARNED:
+        return None
+    entries = base.second.transcript.entries
+    if any(entry.kind != "value" for entry in entries):
+        return None
+    scales = np.zeros(count)
+    for entry in entries:
+        scales[entry.place] = np.abs(entry.coef)
+    wanted, there = witness.flat(base.output), witness.flat(base.other_output)
+    if wanted.shape != there.shape or not np.isfinite(wanted).all() or not np.isfinite(there).all():
+        return None
+    columns = []
+    for at in np.flatnonzero(scales):
+        shown = witness.flat(pairing.shifted(base, np.eye(1, count, int(at))[0]))
+        if shown.shape != there.shape or not np.isfinite(shown).all():
+            return None
+        columns.append((shown - there) * scales[at])
+    solved = _smallest(np.array(columns).T, wanted - there, all(draw.family == "normal" for draw in draws))
+    if solved is None:
+        return None
+    shifts = np.zeros(count)
+    shifts[np.flatnonzero(scales)] = solved * scales[np.flatnonzero(scales)]
+    near = np.rint(shifts * DYADIC) / DYADIC
+    return np.where(np.abs(near - shifts) <= NEAR, near, shifts)
+
+
+def _smallest(matrix: Any, wanted: Any, normal: bool) -> Any:
+    """The x with matrix x = wanted that has the smallest l2 norm (normal) or l1 norm; None where there is none."""
+    if not matrix.size:
+        return None
+    if normal:
+        found = np.linalg.lstsq(matrix, wanted, rcond=1e-12)[0]
+    else:
+        count = matrix.shape[1]
+        solved = optimize.linprog(np.ones(2 * count), A_eq=np.hstack([matrix, -matrix]), b_eq=wanted, method="highs")
+        if solved.x is None:
+            return None
+        found = solved.x[:count] - solved.x[count:]
+    good = np.abs(matrix @ found - wanted).max(initial=0.0) <= CLOSE * max(np.abs(wanted).max(initial=0.0), 1.0)
+    return found if good and np.isfinite(found).all() else None

@@ -1,0 +1,356 @@
+"""The randomness of one run: every standard variable that was drawn, and what of it the transcript has seen.
+
+The rule. A draw is off + coef * z, and z is not known to the program. When a number is needed for the first time, the
+value o = off + coef * z goes into the transcript. A forced run is given the same o, so that its noise is
+z' = (o - off')/coef'. Whatever uses the draw later uses z on one dataset and z' on the other. There is no list of
+allowed operations: a second use that would make outputs differ makes them differ.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.tape.families import FAMILIES
+from dpverify.tape.transcript import Draw, Entry, Reason, same_kind, Site, site_text, Transcript
+
+Array = npt.NDArray[Any]
+
+_COLUMNS = ("z", "o", "off", "coef", "low", "high")
+DYADIC_BITS = 10
+_HERE = __file__.rpartition("/")[0] + "/"
+_EDGE = _HERE + "running.py"
+_ABOVE = (_HERE, np.__file__.rpartition("/")[0] + "/")
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The rule z -> z' where first use is not what works, fixed on pilots.
+
+    `coins` are sites whose values are public as they are drawn. With `tracked`, arrays that the target's own modules
+    allocate are opaque as well, so that noise written into them stays opaque. With `unscaled`, the transcript has a
+    noisy sum itself where a multiple of it is used, so that other uses of the sum are equal in bits. `shifts` (by
+    place) are learned: on the other dataset the program uses the value of the transcript plus its shift.
+    """
+
+    name: str = "value"
+    coins: frozenset[str] = frozenset()
+    tracked: bool = False
+    unscaled: bool = False
+    shifts: Array | None = None
+
+
+class Diverged(BaseException):
+    """The forced run asked for something that the transcript does not have. Not an Exception: programs catch those."""
+
+
+class Arena:
+    """All draws of one run. Without `forced`, it records; with the transcript of another run, it follows it.
+
+    On a `dyadic` tape a value is a multiple of 2^-10 times the power of two
+    below its noise's scale: sums, and products with short dyadic numbers, are exact. `shifts` are those of the
+    alignment in the run on the other dataset, None elsewhere. `notes` are findings that make a trace impossible; `bad`
+    why this transcript is bad.
+    """
+
+    def __init__(
+        self,
+        forced: Transcript | None = None,
+        align: Alignment | None = None,
+        *,
+        shifts: Array | None = None,
+        dyadic: bool = False,
+    ) -> None:
+        self.forced = forced
+        self.align = align or Alignment()
+        self.dyadic = dyadic
+        self._shifts = shifts
+        self.transcript = Transcript()
+        self.notes: list[Reason] = []
+        self.bad: Reason | None = None
+        self.size = 0
+        self._columns = {name: np.zeros(64) for name in _COLUMNS}
+        self._known = np.zeros(64, dtype=bool)
+        self._touched = np.zeros(64, dtype=bool)
+        self._partner = np.zeros(64, dtype=np.int64)
+        self._starts: list[int] = []
+
+    # draws
+
+    def site(self) -> Site:
+        """The line that is at work: the innermost frame outside of the tape, of NumPy and of primitives."""
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file == _EDGE:
+                break  # nobody's line: the output is looked at
+            if not file.startswith(_ABOVE) and "__tape_primitive__" not in frame.f_globals:
+                return file, frame.f_lineno
+            frame = frame.f_back
+        return "", 0
+
+    def draw(self, family: str, z: Array, parameters: tuple[Any, ...] = ()) -> Array:
+        """Places of new variables with the values z (of this run's own generator), shape of z."""
+        flat = np.asarray(z, dtype=np.float64).ravel()
+        start, self.size = self.size, self.size + len(flat)
+        while self.size > len(self._known):
+            self._grow()
+        rows = slice(start, self.size)
+        self._columns["z"][rows] = flat
+        self._columns["low"][rows], self._columns["high"][rows] = 0.0, 1.0
+        shaped = tuple(self._shaped(each, np.shape(z)) for each in parameters)
+        leading = np.shape(z)[0] if np.ndim(z) else 0
+        self.transcript.draws.append(Draw(family, start, len(flat), shaped, self.site(), leading))
+        self._starts.append(start)
+        return np.arange(start, self.size).reshape(np.shape(z))
+
+    @staticmethod
+    def _shaped(parameter: Any, shape: tuple[int, ...]) -> Array:
+        given = np.asarray(parameter, dtype=np.float64)
+        return given if given.ndim == 0 else np.broadcast_to(given, shape).ravel()
+
+    def _grow(self) -> None:
+        for name in _COLUMNS:
+            self._columns[name] = np.concatenate([self._columns[name], np.zeros(len(self._known))])
+        self._touched = np.concatenate([self._touched, np.zeros(len(self._known), dtype=bool)])
+        self._partner = np.concatenate([self._partner, np.zeros(len(self._known), dtype=np.int64)])
+        self._known = np.concatenate([self._known, np.zeros(len(self._known), dtype=bool)])
+
+    def draws_of(self, place: Array) -> Array:
+        """Index of the draw of each place."""
+        return np.searchsorted(np.asarray(self._starts), place, side="right") - 1
+
+    def families_of(self, place: Array) -> tuple[tuple[str, ...], Array]:
+        """Distinct families, in the order of first use, and which of them each place is of."""
+        which = self.draws_of(place)
+        names: list[str] = []
+        codes = np.zeros(len(place), dtype=np.int64)
+        distinct, first, inverse = np.unique(which, return_index=True, return_inverse=True)
+        of_draw = np.zeros(len(distinct), dtype=np.int64)
+        for at in np.argsort(first):
+            family = self.transcript.draws[distinct[at]].family
+            if family not in names:
+                names.append(family)
+            of_draw[at] = names.index(family)
+        codes[:] = of_draw[inverse]
+        return tuple(names), codes
+
+    def is_uniform(self, place: Array) -> bool:
+        """Whether all places are uniforms."""
+        return len(place) > 0 and self.families_of(place)[0] == ("uniform",)
+
+    def values(self, start: int, count: int) -> Array:
+        """z of a draw, as far as it is known now; what a plain generator returns in a replay."""
+        return self._columns["z"][start : start + count]
+
+    # materialisation
+
+    def resolve(self, off: Array, coef: Array, place: Array) -> Array:
+        """Numbers of elements (flat arrays of one length; place < 0 is a plain number). They are known from now on."""
+        found = off.copy()
+        live = np.flatnonzero(place >= 0)
+        if not len(live):
+            return found
+        fresh = live[~self._known[place[live]]]
+        if len(fresh):
+            _, first = np.unique(place[fresh], return_index=True)
+            fresh = fresh[np.sort(first)]
+            touched = self._touched[place[fresh]]
+            for positions, group in ((False, fresh[~touched]), (True, fresh[touched])):
+                if len(group):
+                    act = self._position if positions else self._value
+                    found[group] = act(off[group], coef[group], place[group])
+            later = np.setdiff1d(live, fresh, assume_unique=True)
+        else:
+            later = live
+        if len(later):
+            found[later] = self._again(off[later], coef[later], place[later])
+        return found
+
+    def _again(self, off: Array, coef: Array, place: Array) -> Array:
+        """A later use of known variables: from o where the factor is the same, so that sums telescope in bits."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            from_o = self._columns["o"][place] + (off - self._columns["off"][place])
+            plain = off + coef * self._columns["z"][place]
+        same = (coef == self._columns["coef"][place]) & np.isfinite(from_o)
+        return np.asarray(np.where(same, from_o, plain).astype(off.dtype))
+
+    def _value(self, off: Array, coef: Array, place: Array) -> Array:
+        shift = self._shift(off, place)
+        o = self._first_use(off - shift if shift is not None else off, coef, place)
+        return o if shift is None else o + shift
+
+    def _shift(self, off: Array, place: Array) -> Array | None:
+        """Learned shifts of these places; elements beyond those that were learned have none."""
+        if self._shifts is None:
+            return None
+        known = place < len(self._shifts)
+        return np.where(known, self._shifts[np.where(known, place, 0)], 0.0).astype(off.dtype)
+
+    def _first_use(self, off: Array, coef: Array, place: Array) -> Array:
+        z = self._columns["z"][place]
+        entry = self._entry("value", place, np.empty(len(place), dtype=off.dtype), off, coef)
+        if self.forced is None:
+            o = _compute(off, coef, z)
+            if self.dyadic and o.dtype.kind == "f":
+                with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                    grid = np.exp2(np.floor(np.log2(np.abs(coef))) - DYADIC_BITS)
+                    o = np.rint(o / grid) * grid
+                    z = np.asarray((o - off) / coef, dtype=np.float64)
+        else:
+            other = self._next(entry)
+            o = other.forced
+            if o.dtype != off.dtype:
+                self._diverge("DTYPE", entry.site, f"a draw is {other.forced.dtype} on one dataset, {off.dtype} here")
+            z = self._aligned(o, off, coef, other.z, place)
+        entry.forced, entry.z = o, z
+        self._keep(entry, o)
+        return o
+
+    def _aligned(self, o: Array, off: Array, coef: Array, candidate: Array, place: Array) -> Array:
+        """z' with off' + coef' z' = o: the other run's z where that gives o in bits, else (o - off')/coef'."""
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            z = np.asarray((o - off) / coef, dtype=np.float64)
+            names, codes = self.families_of(place)
+            lattice = np.array([FAMILIES[name].lattice for name in names])[codes]
+            nearest = np.rint(z)
+            met = _bits(_compute(off, coef, np.where(np.isfinite(nearest), nearest, 0.0))) == _bits(o)
+            z = np.where(lattice, np.where(met & np.isfinite(nearest), nearest, np.nan), z)
+            return np.where(_bits(_compute(off, coef, candidate)) == _bits(o), candidate, z)
+
+    def _position(self, off: Array, coef: Array, place: Array) -> Array:
+        """A compared uniform becomes a number: its relative place in (low, high) is in the transcript."""
+        low, high = self._columns["low"][place], self._columns["high"][place]
+        entry = self._entry("position", place, np.empty(len(place)), off, coef)
+        if self.forced is None:
+            entry.forced = (self._columns["z"][place] - low) / (high - low)
+            z = self._columns["z"][place]
+        else:
+            entry.forced = self._next(entry).forced
+            z = within(low, high, entry.forced)
+        entry.z = z
+        entry.log_mass = np.zeros(len(place))
+        o = _compute(off, coef, z)
+        self._keep(entry, o)
+        return o
+
+    def decide(self, below: Array, place: Array, closed: Array, plain: Array) -> Array:
+        """Outcomes of z < below for uniforms that are not known; the interval of each narrows.
+
+        `closed` (z <= below) and `plain` (the program compares z itself) matter where u is j/2^53, in `finite`.
+        """
+        if not len(place):
+            return np.zeros(0, dtype=bool)
+        outcomes = np.zeros(len(place), dtype=bool)
+        order = np.argsort(place, kind="stable")
+        ranks = np.zeros(len(place), dtype=np.int64)
+        ordered = place[order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        ranks[order] = np.arange(len(place)) - np.repeat(starts, np.diff(np.r_[starts, len(place)]))
+        for rank in range(int(ranks.max()) + 1):  # thresholds of one variable, one after the other
+            now = np.flatnonzero(ranks == rank)
+            outcomes[now] = self._decide(below[now], place[now])
+        return outcomes
+
+    def _decide(self, below: Array, place: Array) -> Array:
+        low, high = self._columns["low"][place], self._columns["high"][place]
+        chance = np.clip((below - low) / (high - low), 0.0, 1.0)
+        entry = self._entry("decision", place, np.zeros(len(place), dtype=bool), below, np.ones(len(place)))
+        if self.forced is None:
+            entry.forced = np.asarray(self._columns["z"][place] < below)
+        else:
+            other = self._next(entry)
+            entry.forced = other.forced
+            self._partner[place] = other.place
+        with np.errstate(divide="ignore"):
+            entry.log_mass = np.log(np.where(entry.forced, chance, 1 - chance))
+        cut = np.clip(below, low, high)
+        self._columns["low"][place] = np.where(entry.forced, low, cut)
+        self._columns["high"][place] = np.where(entry.forced, cut, high)
+        self._touched[place] = True
+        self.transcript.entries.append(entry)
+        return entry.forced
+
+    def atom(self, family: str, value: Any, log_mass: Array | None, key: bytes, site: Site) -> Any:
+        """A value that is drawn whole; `log_mass(value)` is recomputed by `mass_of` in a forced run, see generator."""
+        none = np.zeros(0, dtype=np.int64)
+        nothing = np.zeros(0)
+        entry = Entry("atom", (family,), none, none, nothing, site, nothing, nothing, nothing, log_mass, value, key)
+        if self.forced is not None:
+            other = self._next(entry)
+            entry.value = other.value
+            if other.key != key:
+                self._diverge("UNKNOWN_LAW", site, f"{family} is called with other arguments on the other dataset, and "
+                              "its law is not known to the tape")  # fmt: skip
+        self.transcript.entries.append(entry)
+        return entry
+
+    # the transcript
+
+    def _entry(self, kind: str, place: Array, forced: Array, off: Array, coef: Array) -> Entry:
+        names, codes = self.families_of(place)
+        z = self._columns["z"][place]
+        return Entry(kind, names, codes, place.copy(), forced, self.site(), off.copy(), coef.copy(), z)
+
+    def _keep(self, entry: Entry, o: Array) -> None:
+        place = entry.place
+        self._columns["z"][place], self._columns["o"][place] = entry.z, o
+        self._columns["off"][place], self._columns["coef"][place] = entry.off, entry.coef
+        self._known[place] = True
+        self.transcript.entries.append(entry)
+
+    def _next(self, entry: Entry) -> Entry:
+        assert self.forced is not None
+        at = len(self.transcript.entries)
+        if at >= len(self.forced.entries):
+            self._diverge("MORE_DRAWS", entry.site, "one dataset needs more random numbers than the other")
+        other = self.forced.entries[at]
+        if not same_kind(entry, other):
+            self._diverge(
+                "OTHER_DRAWS",
+                entry.site,
+                f"{entry.count} {'/'.join(entry.families)} ({entry.kind}) where the other dataset has {other.count} "
+                f"{'/'.join(other.families)} ({other.kind}, {site_text(other.site)}) although all values are the same",
+            )
+        return other
+
+    def _diverge(self, code: str, site: Site, text: str) -> None:
+        if self.bad is None:
+            self.bad = Reason(code, site_text(site), text)
+        raise Diverged
+
+    def finish(self) -> None:
+        """After the run: a forced run must have used the whole transcript."""
+        left = len(self.forced.entries) - len(self.transcript.entries) if self.forced is not None else 0
+        if left > 0 and self.bad is None:
+            assert self.forced is not None
+            missing = self.forced.entries[len(self.transcript.entries)]
+            self.bad = Reason("FEWER_DRAWS", site_text(missing.site), "one dataset needs more random numbers")
+
+    def settle(self, other: "Arena | None") -> None:
+        """Values for a plain replay: uniforms that were only compared go to their relative place in their interval."""
+        rows = np.flatnonzero(self._touched[: self.size] & ~self._known[: self.size])
+        if other is None or not len(rows):
+            return
+        theirs = {name: other._columns[name][self._partner[rows]] for name in ("z", "low", "high")}
+        ratio = (theirs["z"] - theirs["low"]) / (theirs["high"] - theirs["low"])
+        self._columns["z"][rows] = within(self._columns["low"][rows], self._columns["high"][rows], ratio)
+
+
+def within(low: Array, high: Array, ratio: Array) -> Array:
+    """low + ratio (high - low), kept below `high`."""
+    return np.asarray(np.minimum(low + ratio * (high - low), np.maximum(np.nextafter(high, low), low)))
+
+
+def _compute(off: Array, coef: Array, z: Array) -> Array:
+    """off + coef * z in the dtype of off; for whole numbers exactly."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        if off.dtype.kind == "i":
+            return np.asarray(off + coef * z.astype(np.int64))
+        return np.asarray(off + coef * z)
+
+
+def _bits(numbers: Array) -> Array:
+    return np.ascontiguousarray(numbers).view(np.int64)

@@ -1,0 +1,351 @@
+"""What keeps an opaque array opaque: sums and products with plain numbers, comparisons of uniforms, moving elements.
+
+Where two opaque elements meet, the second one is made a number first, and is a public coin or a released value from
+then on; the first stays opaque. Everything that is not listed is done by NumPy, with numbers.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.tape.arena import Arena
+from dpverify.tape.opaque import has_opaque, KEPT, Memory, Opaque, OpaqueScalar, plain
+
+Array = npt.NDArray[Any]
+
+_LESS = {np.less: False, np.greater: True, np.less_equal: False, np.greater_equal: True}  # value: operands swapped
+
+
+def ufunc(arena: Arena, act: Any, method: str, inputs: Any, out: Any, kwargs: dict[str, Any]) -> Any:
+    """`__array_ufunc__` of opaque arrays."""
+    targets = out if isinstance(out, tuple) else (out,)
+    simple = method == "__call__" and not kwargs and len(targets) == 1
+    if simple and targets[0] is None:
+        found = _kept(arena, act, inputs)
+        if found is not NotImplemented:
+            return found
+    elif simple and isinstance(targets[0], Opaque):
+        found = _kept(arena, act, inputs)
+        if isinstance(found, Opaque) and _fits(found, targets[0]):
+            targets[0][...] = found
+            return targets[0]
+        if found is not NotImplemented:
+            inputs = (found,)
+            act = np.positive  # the numbers of the result, with NumPy's own errors where they do not fit
+    if method == "reduce" and act is np.add:
+        found = _sum(inputs[0], kwargs) if out is None else NotImplemented
+        if found is not NotImplemented:
+            return found
+    given = tuple(_operand(each) for each in inputs)
+    if out is not None:
+        kwargs = {**kwargs, "out": tuple(_buffer(each) for each in targets)}
+    result = getattr(act, method)(*given, **{name: plain(value) for name, value in kwargs.items() if name != "out"},
+                                  **({"out": kwargs["out"]} if "out" in kwargs else {}))  # fmt: skip
+    if out is not None:
+        return targets[0] if len(targets) == 1 else targets
+    return result
+
+
+def _operand(each: Any) -> Any:
+    return each.numbers() if isinstance(each, Opaque) else each
+
+
+def _buffer(each: Any) -> Any:
+    """The plain memory of an output: its opaque elements become numbers, as they are overwritten or kept."""
+    return each.numbers() if isinstance(each, Opaque) else each
+
+
+def _fits(found: Opaque, target: Opaque) -> bool:
+    if isinstance(target, OpaqueScalar) or found.dtype != target.dtype:
+        return False
+    try:
+        return np.broadcast_shapes(found.shape, target.shape) == target.shape
+    except ValueError:
+        return False
+
+
+def _kept(arena: Arena, act: Any, inputs: Any) -> Any:
+    """The result of an operation that needs no numbers, or NotImplemented."""
+    if act in (np.negative, np.positive):
+        (only,) = inputs
+        sign = -1 if act is np.negative else 1
+        return _make(arena, act(only._off), sign * only._coef, only._place.copy(), added=only._memory.added)
+    if act in _LESS:
+        return _compared(arena, act, inputs)
+    if act not in (np.add, np.subtract, np.multiply, np.divide) or len(inputs) != 2:
+        return NotImplemented
+    left, right = inputs
+    if isinstance(left, Opaque) and isinstance(right, Opaque):
+        right = right.numbers() if act in (np.multiply, np.divide) else _numbers_where_both(left, right)
+    sides = (left, right)
+    if not all(isinstance(each, Opaque) or _is_number(each) for each in sides) or not has_opaque(list(sides)):
+        return NotImplemented
+    if act is np.divide and isinstance(right, Opaque):
+        return NotImplemented
+    if _result_type(act, left, right) not in KEPT:
+        return NotImplemented
+    if act in (np.multiply, np.divide) and arena.align.unscaled and any(
+            isinstance(each, Opaque) and each._memory.added for each in sides):  # fmt: skip
+        return NotImplemented  # the sum is the value that the transcript has, and not a multiple of it
+    try:
+        return _linear(arena, act, left, right)
+    except (TypeError, ValueError):
+        return NotImplemented  # NumPy says it better
+
+
+def _is_number(each: Any) -> bool:
+    if isinstance(each, np.ndarray):
+        return type(each) is np.ndarray and each.dtype.kind in "biuf"
+    return isinstance(each, (bool, int, float, np.bool, np.integer, np.floating))
+
+
+def _result_type(act: Any, left: Any, right: Any) -> Any:
+    def kind(each: Any) -> Any:
+        return type(each) if type(each) in (int, float) else np.asarray(each).dtype if not isinstance(
+            each, Opaque) else each.dtype  # fmt: skip
+
+    types = [bool if type(each) is bool else kind(each) for each in (left, right)]
+    try:
+        return act.resolve_dtypes((*(np.dtype(bool) if each is bool else each for each in types), None))[-1]
+    except TypeError:
+        return None
+
+
+def _numbers_where_both(left: Opaque, right: Opaque) -> Opaque:
+    """`right`, with numbers in the elements that meet an opaque element of `left`."""
+    try:
+        np.broadcast_shapes(left.shape, right.shape)
+    except ValueError:
+        return right
+    if not (left._place >= 0).any():
+        return right
+    right.numbers()
+    return right
+
+
+def _linear(arena: Arena, act: Any, left: Any, right: Any) -> Any:
+    """off and coef of a sum or product; numbers have coef 0."""
+    offs = [each._off if isinstance(each, Opaque) else each for each in (left, right)]
+    off = act(*offs)
+    shape = np.shape(off)
+    coefs: list[Any] = []
+    places: list[Any] = []
+    for each in (left, right):
+        if isinstance(each, Opaque):
+            coefs.append(each._coef)
+            places.append(np.broadcast_to(each._place, shape))
+        else:
+            coefs.append(0)
+            places.append(None)
+    if act in (np.add, np.subtract):
+        first = np.broadcast_to(coefs[0], shape)
+        second = np.broadcast_to(coefs[1], shape)
+        coef = (first + second if act is np.add else first - second).astype(off.dtype)
+        if places[0] is None or places[1] is None:
+            place = np.array(places[0] if places[1] is None else places[1])
+        else:
+            place = np.where(places[0] >= 0, places[0], places[1])
+        return _make(arena, off, coef, place, added=True)
+    if isinstance(left, Opaque):
+        coef, place = act(coefs[0], offs[1]), places[0]
+    else:
+        coef, place = act(offs[0], coefs[1]), places[1]
+    assert place is not None
+    coef, place = np.array(np.broadcast_to(coef, shape), dtype=off.dtype), np.array(place)
+    if ((coef == 0) & (place >= 0)).any() or not np.isfinite(coef).all():
+        return NotImplemented  # 0 * z has the sign of z, inf * z as well: numbers
+    added = any(isinstance(each, Opaque) and each._memory.added for each in (left, right))
+    return _make(arena, off, coef, place, added=added)
+
+
+def _make(arena: Arena, off: Any, coef: Any, place: Array, *, added: bool) -> Any:
+    off = np.asarray(off)
+    scalar = not off.ndim
+    coef = np.asarray(coef, dtype=off.dtype)
+    if scalar and place < 0:
+        return off[()]
+    kind = OpaqueScalar if scalar else Opaque
+    return kind(arena, np.array(off), np.array(coef), np.array(place), Memory(added=added))
+
+
+def _compared(arena: Arena, act: Any, inputs: Any) -> Any:
+    """u < t for uniforms that are not known: a decision."""
+    left, right = inputs
+    if isinstance(left, Opaque) and isinstance(right, Opaque):
+        right = right.numbers()
+    swap = _LESS[act] != (not isinstance(left, Opaque))
+    uniform, threshold = (left, right) if isinstance(left, Opaque) else (right, left)
+    if not _is_number(threshold):
+        return NotImplemented
+    place = uniform._place.ravel()
+    live = place[place >= 0]
+    if not len(live) or arena._known[live].any() or not arena.is_uniform(live):
+        return NotImplemented
+    try:
+        shape = np.broadcast_shapes(uniform.shape, np.shape(threshold))
+    except ValueError:
+        return NotImplemented
+    off, coef, where = (np.broadcast_to(each, shape).ravel() for each in (uniform._off, uniform._coef, uniform._place))
+    limit = np.broadcast_to(np.asarray(threshold, dtype=np.float64), shape).ravel()
+    found = np.asarray(act(off, limit) if isinstance(left, Opaque) else act(limit, off))
+    rows = np.flatnonzero(where >= 0)
+    with np.errstate(invalid="ignore"):
+        cut = (limit[rows] - off[rows]) / coef[rows]
+    if np.isnan(cut).any():
+        return NotImplemented
+    greater = swap != (coef[rows] < 0)  # off + coef z > t, up to the boundary, which has no mass in the ideal law
+    closed = np.asarray((act in (np.less_equal, np.greater_equal)) != greater)  # z <= cut: mass, where there is a grid
+    below = arena.decide(cut, where[rows], closed, (off[rows] == 0) & (coef[rows] == 1))
+    found[rows] = below != greater
+    found = found.reshape(shape)
+    return found if found.ndim else found[()]
+
+
+def _sum(array: Any, kwargs: dict[str, Any]) -> Any:
+    """A sum over axes: one element of each stays opaque, the others become numbers."""
+    if not isinstance(array, Opaque) or kwargs.keys() - {"axis", "keepdims"} or array.dtype not in KEPT:
+        return NotImplemented
+    axis = kwargs.get("axis", 0)
+    axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not all(isinstance(each, (int, np.integer)) and -array.ndim <= each < array.ndim for each in axes):
+        return NotImplemented
+    axes = tuple(int(each) % array.ndim for each in axes)
+    if not axes or array.size == 0:
+        return NotImplemented
+    last = range(array.ndim - len(axes), array.ndim)
+    moved = array._same(lambda buffer: np.moveaxis(buffer, axes, last))
+    kept = moved.shape[: array.ndim - len(axes)]
+    flat = moved.reshape(*kept, -1)
+    rest = flat[..., 1:].copy().numbers()
+    if array._memory.shown or len(set(axes)) != len(axes):
+        return NotImplemented
+    total = flat[..., 0].copy() if kept else flat[0]
+    total = total + rest.sum(axis=-1)
+    if kwargs.get("keepdims"):
+        total = np.reshape(total, tuple(1 if i in axes else n for i, n in enumerate(array.shape)))
+    return total
+
+
+def function(act: Any, args: Any, kwargs: Any) -> Any:
+    """`__array_function__` of opaque arrays: moving elements keeps them opaque, all else has numbers."""
+    rule = _RULES.get(act)
+    if rule is not None:
+        found = rule(*args, **kwargs)
+        if found is not NotImplemented:
+            return found
+    return act(*plain(tuple(args)), **plain(dict(kwargs)))
+
+
+def _layout(act: Any) -> Any:
+    """A function of one array that only moves elements."""
+
+    def rule(array: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(array, Opaque) or has_opaque([list(args), kwargs]):
+            return NotImplemented
+        found = array._same(lambda buffer: act(buffer, *args, **kwargs))
+        return found
+
+    return rule
+
+
+def _joined(act: Any) -> Any:
+    """A function of a sequence of arrays that puts them together."""
+
+    def rule(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = list(arrays)
+        if kwargs.keys() - {"axis"} or not parts:
+            return NotImplemented
+        if not all(isinstance(each, Opaque) or _is_number(each) for each in parts):
+            return NotImplemented
+        dtypes = {each.dtype if isinstance(each, Opaque) else np.asarray(each).dtype for each in parts}
+        if np.result_type(*dtypes) not in KEPT:
+            return NotImplemented
+        if len(dtypes) > 1:
+            parts = [each if not isinstance(each, Opaque) else each.astype(np.result_type(*dtypes)) for each in parts]
+        arena = next(each._arena for each in parts if isinstance(each, Opaque))
+        buffers = [
+            (each._off, each._coef, each._place)
+            if isinstance(each, Opaque)
+            else (np.asarray(each), np.zeros(np.shape(each)), np.full(np.shape(each), -1))
+            for each in parts
+        ]
+        off, coef, place = (act([each[i] for each in buffers], *args, **kwargs) for i in range(3))
+        added = any(isinstance(each, Opaque) and each._memory.added for each in parts)
+        return Opaque(arena, off, coef.astype(off.dtype), place, Memory(added=added))
+
+    return rule
+
+
+def _where(condition: Any, *choices: Any) -> Any:
+    if len(choices) != 2 or has_opaque([condition]):
+        return NotImplemented
+    if not all(isinstance(each, Opaque) or _is_number(each) for each in choices):
+        return NotImplemented
+    kinds = [each.dtype if isinstance(each, Opaque) else type(each) if type(each) in (int, float) else
+             np.asarray(each).dtype for each in choices]  # fmt: skip
+    weak: dict[Any, Any] = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
+    dtype = np.result_type(*(weak.get(kind, kind) for kind in kinds))
+    if dtype not in KEPT:
+        return NotImplemented
+    arena = next(each._arena for each in choices if isinstance(each, Opaque))
+    parts = [(each._off, each._coef, each._place) if isinstance(each, Opaque) else (each, 0, -1) for each in choices]
+    off, coef, place = (np.where(condition, parts[0][i], parts[1][i]) for i in range(3))
+    added = any(isinstance(each, Opaque) and each._memory.added for each in choices)
+    return Opaque(arena, off.astype(dtype), coef.astype(dtype), place, Memory(added=added))
+
+
+def _summed(array: Any, axis: Any = None, **kwargs: Any) -> Any:
+    if kwargs.keys() - {"keepdims"} or not isinstance(array, Opaque):
+        return NotImplemented
+    return _sum(array, {"axis": axis, **kwargs})
+
+
+def _averaged(array: Any, axis: Any = None, **kwargs: Any) -> Any:
+    total = _summed(array, axis, **kwargs)
+    if total is NotImplemented:
+        return NotImplemented
+    return total / (array.size / max(np.size(total) if not isinstance(total, Opaque) else total.size, 1))
+
+
+def _searched(sorted_: Any, value: Any, side: str = "left", sorter: Any = None) -> Any:
+    """The number of thresholds below a uniform: comparisons one after the other."""
+    if type(sorted_) in (list, tuple) and all(type(each) in (int, float) for each in sorted_):
+        sorted_ = np.array(sorted_)
+    if not isinstance(value, Opaque) or not _is_number(sorted_) or sorter is not None or side not in ("left", "right"):
+        return NotImplemented
+    if not isinstance(sorted_, np.ndarray) or sorted_.ndim != 1 or not value._arena.is_uniform(
+            value._place[value._place >= 0].ravel()):  # fmt: skip
+        return NotImplemented
+    wide = value._same(lambda buffer: buffer[..., None].copy())
+    found = wide > sorted_ if side == "left" else wide >= sorted_
+    counted = np.asarray(found).sum(axis=-1)
+    return counted if value.ndim else counted[()]
+
+
+def _broadcast(array: Any, shape: Any, subok: bool = False) -> Any:
+    if not isinstance(array, Opaque):
+        return NotImplemented
+    return array._same(lambda buffer: np.broadcast_to(buffer, shape).copy())
+
+
+_MOVES = (
+    *(np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.expand_dims, np.squeeze, np.copy, np.rollaxis),
+    *(np.flip, np.fliplr, np.flipud, np.repeat, np.tile, np.take, np.delete, np.diagonal, np.atleast_1d, np.roll),
+    np.take_along_axis,
+)
+_RULES: dict[Any, Any] = {
+    np.where: _where,
+    np.sum: _summed,
+    np.mean: _averaged,
+    np.searchsorted: _searched,
+    np.shape: lambda array: array.shape,
+    np.ndim: lambda array: array.ndim,
+    np.size: lambda array, axis=None: array.size if axis is None else array.shape[axis],
+    np.broadcast_to: _broadcast,
+    np.zeros_like: lambda array, *args, **kwargs: np.zeros_like(array._off, *args, **kwargs),
+    np.ones_like: lambda array, *args, **kwargs: np.ones_like(array._off, *args, **kwargs),
+    np.empty_like: lambda array, *args, **kwargs: np.empty_like(array._off, *args, **kwargs),
+    **{act: _layout(act) for act in _MOVES},
+    **{act: _joined(act) for act in (np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack)},
+}

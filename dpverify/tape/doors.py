@@ -1,0 +1,102 @@
+"""The doors to randomness that a program may open beside its `rng`: closed, led to the tape, or watched."""
+
+import contextlib
+import functools
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dpverify.tape.generator import TapeGenerator, TapeRandomState
+from dpverify.tape.sources import Source
+from dpverify.tape.transcript import Reason, site_text
+
+_MADE = "default" + "_rng"  # by its name: only base.seeding makes generators, here it is led to the tape
+
+
+_NEAR = {"ranf": "random_sample", "sample": "random_sample"}
+_NAMES = [
+    name
+    for name in dir(np.random)
+    if isinstance(getattr(getattr(np.random, name), "__self__", None), np.random.RandomState)
+]
+
+
+class Entropy:
+    """Generators for `default_rng()` and `numpy.random`, equal for equal keys: what a run without seeds would get."""
+
+    def __init__(self, root: np.random.Generator, source: Source | None) -> None:
+        self._root = root
+        self._source = source
+
+    def fresh(self) -> np.random.Generator:
+        """The next unseeded generator."""
+        real = self._root.spawn(1)[0]
+        return real if self._source is None else TapeGenerator(real, self._source)
+
+    @functools.cached_property
+    def legacy(self) -> np.random.RandomState:
+        """What the functions of `numpy.random` draw from."""
+        real = np.random.RandomState(np.random.MT19937(self._root.integers(0, 2**32, 4).tolist()))
+        return real if self._source is None else TapeRandomState(real, self._source)
+
+
+@contextlib.contextmanager
+def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Iterator[None]:
+    """`default_rng()` and `numpy.random` draw from `entropy`, through the tape if there is a `source`.
+
+    What is seen of other doors is added to `found`; the states of `random` and `numpy.random` are put back.
+    """
+    original = getattr(np.random, _MADE)
+    kept = {name: getattr(np.random, name) for name in _NAMES}
+
+    def note(text: str) -> None:
+        site = source.arena.site() if source is not None else ("", 0)
+        found.append(Reason("FOREIGN", site_text(site), text))
+
+    def unseeded(seed: Any = None) -> Any:
+        if isinstance(seed, np.random.Generator):
+            return seed
+        if seed is not None:
+            note("makes a generator with a seed of its own")
+            return original(seed)
+        return entropy.fresh()
+
+    def led(name: str) -> Any:
+        return lambda *args, **kwargs: getattr(entropy.legacy, name)(*args, **kwargs)
+
+    saved = random.getstate(), np.random.get_state(legacy=False), _torch()  # noqa: NPY002
+    try:
+        setattr(np.random, _MADE, unseeded)
+        for name in _NAMES:
+            setattr(np.random, name, led(_NEAR.get(name, name)))
+        yield
+    finally:
+        setattr(np.random, _MADE, original)
+        for name, function in kept.items():
+            setattr(np.random, name, function)
+        after = random.getstate(), np.random.get_state(legacy=False), _torch()  # noqa: NPY002
+        same = saved[0] == after[0], _equal(saved[1], after[1]), saved[2] == after[2]
+        for door, unchanged in zip(("random", "numpy.random", "torch"), same, strict=True):
+            if not unchanged:
+                found.append(Reason("FOREIGN", "", f"draws from the generator of {door}, which the tape does not see"))
+        if not same[0]:
+            random.setstate(saved[0])
+        if not same[1]:
+            np.random.set_state(saved[1])  # noqa: NPY002
+
+
+def _equal(first: Any, second: Any) -> bool:
+    """Two states of numpy.random."""
+    if isinstance(first, dict):
+        return all(_equal(first[key], second[key]) for key in first)
+    return bool(np.array_equal(first, second))
+
+
+def _torch() -> bytes:
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "random"):
+        return b""
+    return bytes(torch.random.get_rng_state().numpy().tobytes())

@@ -1,0 +1,319 @@
+"""One transcript: the run on D is recorded, the run on D' is forced to the same values, and four checks are made.
+
+    self-replay       D forced by its own transcript gives the same bits and the same entries; else FOREIGN: there is
+                      randomness outside of the tape, or state that a run leaves behind
+    plain replay      the unmodified program with plain numbers z, respectively z', gives the outputs of the opaque
+                      runs (to 1e-7: other roundings); else UNFAITHFUL. The opaque arrays only propose z -> z'
+    own copies        every run has a deep copy of data and target; a change of the data is noted
+    real generator    the run on D without any tape, with an equally seeded NumPy generator, gives the bits of the
+                      plain replay, exceptions included; else UNFAITHFUL. (Not for transcripts with chosen values.)
+
+An exception is an output: its class and its text.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base.seeding import Stage, stream
+from dpverify.tape import outputs
+from dpverify.tape.arena import Alignment, Arena
+from dpverify.tape.families import FAMILIES
+from dpverify.tape.running import Run, run
+from dpverify.tape.sources import Change, Opaques, Plain, Source
+from dpverify.tape.transcript import Entry, Reason, site_text, Transcript
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The elements of one entry whose law differs between D and D', as the code used them."""
+
+    entry: int  # index in the transcript
+    site: str
+    family: str
+    kind: str
+    shift: Array  # off - off', in units of the value
+    scale: Array  # |coef| on D
+    other_scale: Array  # |coef| on D'
+    parameters: tuple[Array, ...]
+    other_parameters: tuple[Array, ...]
+    terms: Array  # log ratios
+    direction: Array  # sign that z must have for the largest loss: sign(coef) sign(off - off'); 0 where none is
+    place: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # in the arena
+
+    def part(self, rows: Array) -> "Moved":
+        """Some of the elements."""
+        ours, theirs = (tuple(each[rows] for each in given) for given in (self.parameters, self.other_parameters))
+        return Moved(
+            self.entry, self.site, self.family, self.kind, self.shift[rows], self.scale[rows], self.other_scale[rows],
+            ours, theirs, self.terms[rows], self.direction[rows], self.place[rows],
+        )  # fmt: skip
+
+
+@dataclass(eq=False)
+class Forced:
+    """A transcript and what it shows; `bad` is None where every check is passed and the outputs are equal."""
+
+    log_ratio: float
+    bad: Reason | None
+    first: Arena
+    second: Arena
+    output: Any
+    other_output: Any
+    order: int = 0
+    raised: bool = False  # both runs end with an exception
+    differ: bool = False  # all values are the same, and yet the outputs are not
+    dyadic: bool = False  # outputs differ in the last digits, and are equal in bits on a dyadic tape
+    trusted: bool = False  # self-replay, plain replay of D and the real generator have agreed
+    moved: tuple[Moved, ...] = ()
+    notes: tuple[Reason, ...] = ()
+    changed: bool = False
+    row: bool = False  # one of many releases of a call: its arenas are those of all of them
+
+
+class Pairing:
+    """A target on two datasets in one order, with the alignment that its transcripts use."""
+
+    def __init__(self, target: Any, first: Any, second: Any, *, seed: int, order: int) -> None:
+        self.target, self.first, self.second = target, first, second
+        self.seed, self.order = seed, order
+        self.align = Alignment()
+        self.size = 1  # releases of a call; `rows` makes many
+
+    def transcript(self, index: int, *, change: Change | None = None, pilot: bool = False) -> Forced:
+        """Transcript number `index`; `change` chooses values of the draws instead of the law's."""
+        key = (index, self.order, int(pilot))
+        first = self._opaque(self.first, None, (*key, 0), change)
+        if first.bad is not None or first.notes:
+            return self._failed(first, first.bad or first.notes[0])
+        again = self._opaque(self.first, first.arena.transcript, (*key, 1), None)
+        if again.bad is not None or not outputs.same_bits(first.parts, again.parts) or _any_moved(first, again):
+            text = "the run repeated with the same random numbers gives something else: randomness outside of the tape"
+            return self._failed(first, Reason("FOREIGN", again.bad.site if again.bad else "", text))
+        plain = self._plain(self.first, first.arena, key)
+        if plain.bad is not None or not outputs.close(first.parts, plain.parts):
+            return self._failed(first, plain.bad or Reason("UNFAITHFUL", "", _APART))
+        if change is None:
+            real = self._real(self.first, (*key, 0))
+            if not outputs.same_bits(real.parts, plain.parts):
+                text = "the program does something else with NumPy's own generator than with the tape's"
+                return self._failed(first, Reason("UNFAITHFUL", "", text))
+            if real.notes:
+                return self._failed(first, real.notes[0])
+        second = self._opaque(self.second, first.arena.transcript, (*key, 2), None, shifts=self.align.shifts)
+        found = self._judged(first, second, key)
+        if found.bad is not None and found.bad.code == "ROUNDING" and self._exactly(key, first.arena):
+            found.bad, found.differ, found.dyadic = None, False, True
+        return found
+
+    def _exactly(self, key: tuple[int, ...], done: Arena) -> bool:
+        """Whether the outputs are equal in bits on a dyadic tape, where sums of values and of dyadic data are exact.
+
+        The values are those of the finished run but for the rounding. A leak in the low bits stays one.
+        """
+        first = self._opaque(
+            self.first, None, (*key, 0), lambda family, z, at: done.values(at, z.size).reshape(z.shape), dyadic=True
+        )
+        if first.bad is not None or first.notes:
+            return False
+        second = self._opaque(
+            self.second, first.arena.transcript, (*key, 2), None, shifts=self.align.shifts, dyadic=True
+        )
+        if second.bad is not None or second.notes or not outputs.same_bits(first.parts, second.parts):
+            return False
+        return math.isfinite(log_ratio(first.arena, second.arena)[0])
+
+    def shifted(self, base: Forced, shifts: Array) -> Any:
+        """What the other dataset gives for the values of a transcript when its draws are shifted; for `alignments`."""
+        found = self._opaque(self.second, base.first.transcript, (0, self.order, 2, 0), None, shifts=shifts)
+        return None if found.bad is not None or found.notes else found.outcome
+
+    def _judged(self, first: Run, second: Run, key: tuple[int, ...]) -> Forced:
+        found = Forced(
+            math.nan, None, first.arena, second.arena, first.outcome, second.outcome,
+            trusted=True, order=self.order, raised=first.outcome[0] == "raised",
+            changed=first.changed or second.changed,
+        )  # fmt: skip
+        if second.notes:
+            found.bad, found.trusted = second.notes[0], False
+            return found
+        if second.bad is not None:
+            found.bad = second.bad
+            return found
+        found.log_ratio, found.moved = log_ratio(first.arena, second.arena)
+        found.differ = not outputs.same_bits(first.parts, second.parts)
+        if math.isfinite(found.log_ratio):
+            second.arena.settle(first.arena)
+            plain = self._plain(self.second, second.arena, key)
+            if plain.bad is not None or not outputs.close(second.parts, plain.parts):
+                found.bad, found.trusted = plain.bad or Reason("UNFAITHFUL", "", _APART), False
+                return found
+        if found.differ:
+            found.bad = _difference(first, second)
+        elif not math.isfinite(found.log_ratio):
+            worst = next((m for m in found.moved if not np.isfinite(m.terms).all()), None)
+            site = worst.site if worst else ""
+            found.bad = Reason("INFINITE", site, "a value that is possible on one dataset is impossible on the other")
+        return found
+
+    def _failed(self, run: Run, reason: Reason) -> Forced:
+        return Forced(
+            math.nan, reason, run.arena, run.arena, run.outcome, None, order=self.order, notes=tuple(run.notes)
+        )
+
+    def _opaque(
+        self,
+        data: Any,
+        forced: Transcript | None,
+        key: tuple[int, ...],
+        change: Change | None,
+        *,
+        shifts: Array | None = None,
+        dyadic: bool = False,
+    ) -> Run:
+        arena = Arena(forced, self.align, shifts=shifts, dyadic=dyadic)
+        return self._run(data, arena, Opaques(arena, change), key)
+
+    def _plain(self, data: Any, done: Arena, key: tuple[int, ...]) -> Run:
+        source = Plain(done)
+        return self._run(data, source.arena, source, (*key, 3))
+
+    def _real(self, data: Any, key: tuple[int, ...]) -> Run:
+        return self._run(data, Arena(), None, key)
+
+    def _run(self, data: Any, arena: Arena, source: Source | None, key: tuple[int, ...]) -> Run:
+        streams = stream(self.seed, Stage.TAPE, *key, 0), stream(self.seed, Stage.TAPE, *key, 1)
+        return run(self.target, data, arena, source, *streams, size=self.size)
+
+
+_APART = "the program with plain numbers gives something else than with opaque arrays"
+
+
+def _difference(first: Run, second: Run) -> Reason:
+    bare = _bare(first.arena)
+    used = f"; draws used as bare numbers: {', '.join(bare)}" if bare else ""
+    if outputs.rounding(first.parts, second.parts):
+        text = f"outputs agree but for the last digits; a leak in low bits looks the same{used}"
+        return Reason("ROUNDING", bare[0].split(" at ")[-1] if bare else "", text)
+    kinds = {run.outcome[0] for run in (first, second)}
+    what = "one dataset raises an exception" if len(kinds) > 1 else "the output differs"
+    count = sum(entry.count for entry in first.arena.transcript.entries)
+    text = f"{what} although all {count} values are the same{used}"
+    return Reason("OUTPUTS_DIFFER", bare[0].split(" at ")[-1] if bare else "", text)
+
+
+def _bare(arena: Arena) -> list[str]:
+    """family and site of the draws that became numbers without anything added to them."""
+    found: dict[str, None] = {}
+    for entry in arena.transcript.entries:
+        if entry.kind == "value" and (entry.off == 0).any():
+            draw = arena.transcript.draws[arena.draws_of(entry.place[entry.off == 0][:1])[0]]
+            found[f"{draw.family} at {site_text(draw.site)}"] = None
+        elif entry.kind == "atom":
+            found[f"{entry.families[0]} at {site_text(entry.site)}"] = None
+    return list(found)[:3]
+
+
+def _any_moved(first: Run, again: Run) -> bool:
+    return log_ratio(first.arena, again.arena) != (0.0, ())
+
+
+def log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Moved, ...]]:
+    """L(T) = sum of log p - log q of the entries, and the entries where it is not 0; nan counts as inf."""
+    total: list[float] = []
+    moved: list[Moved] = []
+    for index, (here, there) in enumerate(zip(first.transcript.entries, second.transcript.entries, strict=True)):
+        for found in _entry_ratio(index, here, there, first, second):
+            moved.append(found)
+            total += found.terms.tolist()
+    if any(not math.isfinite(each) for each in total):
+        return math.inf, tuple(moved)
+    return math.fsum(total), tuple(moved)
+
+
+def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Arena) -> list[Moved]:
+    site = site_text(here.site)
+    if here.kind == "position" or (here.kind == "atom" and here.log_mass is None):
+        return []
+    if here.log_mass is not None and there.log_mass is not None:
+        terms = _difference_of(np.ravel(here.log_mass), np.ravel(there.log_mass))
+        rows = np.flatnonzero(terms != 0)
+        if not len(rows):
+            return []
+        chances = tuple(np.exp(np.ravel(mass)[rows]) for mass in (here.log_mass, there.log_mass))
+        nothing = np.zeros(len(rows))
+        place = here.place[rows] if len(here.place) else here.place
+        return [Moved(index, site, here.families[0], here.kind, nothing, nothing, nothing, (chances[0],),
+                      (chances[1],), terms[rows], nothing, place)]  # fmt: skip
+    found = []
+    for name, site, rows in _groups(here, first):
+        ours = _parameters(first, here.place[rows])
+        theirs = _parameters(second, there.place[rows])
+        differs = (here.z[rows] != there.z[rows]) | (here.coef[rows] != there.coef[rows])
+        for one, two in zip(ours, theirs, strict=True):
+            differs |= one != two
+        if not differs.any():
+            continue
+        rows = rows[differs]
+        ours = tuple(each[differs] for each in ours)
+        theirs = tuple(each[differs] for each in theirs)
+        family = FAMILIES[name]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = _difference_of(family.log_mass(here.z[rows], *ours), family.log_mass(there.z[rows], *theirs))
+            if not family.lattice:
+                terms = terms - np.log(np.abs(here.coef[rows] / there.coef[rows]))
+            shift = np.asarray(here.off[rows] - there.off[rows], dtype=np.float64)
+        terms = np.where(np.isnan(terms), np.inf, terms)
+        scale, other = (np.abs(np.asarray(entry.coef[rows], dtype=np.float64)) for entry in (here, there))
+        found.append(
+            Moved(
+                index,
+                site,
+                name,
+                here.kind,
+                shift,
+                scale,
+                other,
+                ours,
+                theirs,
+                terms,
+                np.sign(here.coef[rows]) * np.sign(shift),
+                here.place[rows],
+            )
+        )
+    return found
+
+
+def _groups(entry: Entry, arena: Arena) -> list[tuple[str, str, Array]]:
+    """(family, line of the draw, elements), for each draw call's line."""
+    which = arena.draws_of(entry.place)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for each in np.unique(which):
+        draw = arena.transcript.draws[each]
+        groups.setdefault((draw.family, site_text(draw.site)), []).append(int(each))
+    return [(*key, np.flatnonzero(np.isin(which, draws))) for key, draws in groups.items()]
+
+
+def _difference_of(ours: Array, theirs: Array) -> Array:
+    """log p - log q; inf where a value is possible on one side only or impossible on both, which is not drawn."""
+    if ours.shape != theirs.shape:
+        return np.array([np.inf])
+    with np.errstate(invalid="ignore"):
+        found = ours - theirs
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def _parameters(arena: Arena, place: Array) -> tuple[Array, ...]:
+    which = arena.draws_of(place)
+    count = len(arena.transcript.draws[which[0]].parameters)
+    found = tuple(np.zeros(len(place)) for _ in range(count))
+    for each in np.unique(which) if count else ():
+        draw, rows = arena.transcript.draws[each], np.flatnonzero(which == each)
+        for column, given in zip(found, draw.parameters, strict=True):
+            column[rows] = given if given.ndim == 0 else given[place[rows] - draw.start]
+    return found

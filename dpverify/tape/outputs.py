@@ -1,0 +1,145 @@
+"""What a run gave: opaque arrays in it become numbers, and two outputs are compared bit for bit.
+
+-0.0 against 0.0, another dtype, another type, another exception text: all of them are different outputs.
+"""
+
+import dataclasses
+import pickle
+import struct
+import sys
+from typing import Any
+
+import numpy as np
+
+from dpverify.tape.opaque import Opaque
+
+Parts = list[tuple[bytes, Any]]
+
+ULPS = 16  # how far apart outputs may be and be called rounding
+CLOSE = 1e-7  # how far a plain program may be from the opaque one: other roundings, nothing else
+
+
+def settled(value: Any) -> Any:
+    """The value with all opaque arrays made numbers, in containers and in attributes as well."""
+    if isinstance(value, Opaque):
+        found = value.numbers()
+        return found.copy() if isinstance(found, np.ndarray) else found
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        flat = np.empty(value.size, dtype=object)
+        flat[:] = [settled(each) for each in value.ravel()]
+        return flat.reshape(value.shape)
+    if type(value) in (list, tuple):
+        return type(value)(settled(each) for each in value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(settled(each) for each in value))
+    if type(value) is dict:
+        return {key: settled(each) for key, each in value.items()}
+    if hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
+        for name, each in list(vars(value).items()):
+            made = settled(each)
+            if made is not each:
+                object.__setattr__(value, name, made)
+    return value
+
+
+def parts(value: Any) -> Parts:
+    """(everything but the numbers, numbers or None) of each part, in order; two outputs are compared by their parts.
+
+    A foreign object is its class, its attributes (slots included) and its pickle. Raises where something may hold more
+    than that shows: classes and functions made in the run, metadata, what has no pickle.
+    """
+    whole = type(value) is np.ndarray or isinstance(value, np.generic)  # a subclass may hold more: masks, units
+    if whole:
+        return _array(value)
+    if type(value) is float:
+        return [(b"float", np.array([value]))]
+    if type(value) in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        inner = [part for each in value for part in parts(each)]
+        return [(f"{_class(value)} {len(value)}".encode(), None), *inner]
+    if type(value) is dict:
+        inner = [part for key, each in value.items() for part in (*parts(key), *parts(each))]
+        return [(f"dict {len(value)}".encode(), None), *inner]
+    if type(value) is complex:
+        return [(b"complex" + struct.pack("<dd", value.real, value.imag), None)]
+    if value is None or type(value) in (bool, int, str, bytes):
+        return [(type(value).__name__.encode() + pickle.dumps(value, protocol=5), None)]
+    inner = [part for key, each in _attributes(value) for part in ((key.encode(), None), *parts(each))]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [(_class(value).encode(), None), *inner]
+    return [(_class(value).encode(), None), *inner, (pickle.dumps(value, protocol=5), None)]
+
+
+def _array(value: Any) -> Parts:
+    found = np.asarray(value)
+    kind = type(value).__name__
+    if _holds_metadata(found.dtype) or (found.dtype.kind == "V" and found.dtype.hasobject) or found.dtype.kind == "T":
+        raise TypeError(f"an array of {found.dtype!r} may hold more than its numbers")
+    if found.dtype.kind == "f":
+        return [(f"{kind} {found.dtype.str} {found.shape}".encode(), found.ravel())]
+    if found.dtype.kind == "O":
+        return [(f"{kind} {found.shape}".encode(), None), *(part for each in found.ravel() for part in parts(each))]
+    return [(f"{kind} {found.dtype} {found.dtype.str} {found.shape}".encode() + found.tobytes(), None)]
+
+
+def _holds_metadata(dtype: Any) -> bool:
+    inner = [field[0] for field in (dtype.fields or {}).values()] + ([dtype.base] if dtype.base is not dtype else [])
+    return dtype.metadata is not None or any(_holds_metadata(each) for each in inner)
+
+
+def _class(value: Any) -> str:
+    """The full name of the value's class; TypeError for a class that the run itself has made."""
+    kind = type(value)
+    named: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        named = getattr(named, name, None)
+    if named is not kind:
+        raise TypeError(f"{kind.__qualname__} is a class that nothing names")
+    if isinstance(value, type) and kind is not type:
+        raise TypeError(f"{value!r} is a class")
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    """What an object holds, in its __dict__ and in its slots, in order of the names."""
+    if isinstance(value, type) or callable(value):
+        raise TypeError(f"{value!r} is code")
+    found = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            hidden = f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") and name[-2:] != "__" else name
+            if name not in ("__dict__", "__weakref__") and hasattr(value, hidden):
+                found[hidden] = getattr(value, hidden)
+    return sorted(found.items())
+
+
+def same_bits(ours: Parts, theirs: Parts) -> bool:
+    """Equal in every bit, dtype, shape and type."""
+    return len(ours) == len(theirs) and all(
+        a == b and (x is None) == (y is None) and (x is None or x.tobytes() == y.tobytes())
+        for (a, x), (b, y) in zip(ours, theirs, strict=True)
+    )
+
+
+def close(ours: Parts, theirs: Parts, *, tolerance: float = CLOSE) -> bool:
+    """Equal but for roundings: floats within `tolerance` of the largest; the sign of zero and NaN exactly."""
+    return len(ours) == len(theirs) and all(
+        a == b and (x is None) == (y is None) and (x is None or _close(x, y, tolerance))
+        for (a, x), (b, y) in zip(ours, theirs, strict=True)
+    )
+
+
+def _close(x: Any, y: Any, tolerance: float) -> bool:
+    finite = np.isfinite(x)
+    if not np.array_equal(finite, np.isfinite(y)) or x[~finite].tobytes() != y[~finite].tobytes():
+        return False
+    zeros = (x == 0) & (y == 0)
+    if (np.signbit(x[zeros]) != np.signbit(y[zeros])).any():
+        return False
+    scale = np.abs(x[finite]).max(initial=0.0)
+    return bool((np.abs(x[finite] - y[finite]) <= tolerance * scale).all())
+
+
+def rounding(first: Parts, second: Parts) -> bool:
+    """Whether outputs that differ do so by at most ULPS units in the last place of the largest number."""
+    return close(first, second, tolerance=ULPS * 2.0**-52)

@@ -1,0 +1,71 @@
+"""One run of a program on the tape: its own copies, closed doors, and what it gave, an exception included."""
+
+import copy
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpverify.tape import allocations, outputs
+from dpverify.tape.arena import Arena, Diverged
+from dpverify.tape.doors import Entropy, watched
+from dpverify.tape.generator import TapeGenerator
+from dpverify.tape.sources import Source
+from dpverify.tape.transcript import Reason
+from dpverify.trials.fingerprint import changed, fingerprint
+
+
+@dataclass
+class Run:
+    """`outcome` is ("returned", value) or ("raised", (class, text)); `bad` why there is none; `notes` what was seen."""
+
+    arena: Arena
+    outcome: Any
+    parts: outputs.Parts
+    bad: Reason | None
+    notes: list[Reason] = field(default_factory=list)
+    changed: bool = False
+
+
+def run(
+    target: Any,
+    data: Any,
+    arena: Arena,
+    source: Source | None,
+    rng: np.random.Generator,
+    spare: np.random.Generator,
+    *,
+    size: int = 1,
+) -> Run:
+    """`target.release` on deep copies of target and data; without `source` the generator is `rng` itself.
+
+    `spare` is what generators come from that the program makes without a seed.
+    """
+    data, target = copy.deepcopy(data), copy.deepcopy(target)
+    before = fingerprint(data)
+    entropy = Entropy(spare, source)
+    notes: list[Reason] = []
+    outcome: Any = None
+    seen: outputs.Parts = []
+    bad = None
+    returned = False
+    with warnings.catch_warnings(), watched(entropy, source, notes), allocations.tracked(arena):
+        warnings.simplefilter("ignore")
+        try:
+            given = rng if source is None else TapeGenerator(rng, source)
+            try:
+                outcome = target.release(data, rng=given, size=size)
+                returned = True
+            except (Exception, SystemExit) as error:  # an exception of the program is what it gives
+                outcome = (type(error).__qualname__, str(error))
+            outcome = ("returned" if returned else "raised", outputs.settled(outcome))
+            seen = outputs.parts(outcome)
+        except Diverged:
+            bad = arena.bad
+        except Exception as error:  # ours: what is released cannot be looked at
+            bad = Reason("OUTPUT", "", f"what is released cannot be compared ({type(error).__name__}: {error})")
+    if bad is None:
+        arena.finish()
+    bad = bad or arena.bad  # a program may catch what ends a run
+    return Run(arena, outcome, seen, bad, [*arena.notes, *notes], changed(before, data))

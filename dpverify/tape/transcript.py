@@ -1,0 +1,94 @@
+"""What came into being in a run, in order: the transcript, and how likely each entry was.
+
+    value      o = off + coef * z was needed for the first time: o is in the transcript
+    decision   a uniform was compared with a threshold: the outcome is in the transcript
+    position   the value of a uniform that had been compared: its relative place in what is left of the interval
+    atom       a draw without shift or scale (choice, permutation, bytes): the whole value
+
+A run on the other dataset is forced to the same entries. The log ratio of a transcript is the sum of those of its
+entries, see F1 in `derive`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Site = tuple[str, int]  # file and line
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something is so: a code, the place in the target's own files ("x.py:114", or ""), a text."""
+
+    code: str
+    site: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.code}{' at ' + self.site if self.site else ''}: {self.text}"
+
+
+@dataclass
+class Draw:
+    """One call of a sampler: `count` standard variables of `family`, the first at place `start` of the arena."""
+
+    family: str
+    start: int
+    count: int
+    parameters: tuple[Array, ...]  # each a scalar array or of shape (count,)
+    site: Site
+    rows: int = 0  # length of the leading axis; 0 for a scalar
+
+
+@dataclass
+class Entry:
+    """One materialisation. `place` are the elements in the arena (empty for atoms), `forced` what the transcript has.
+
+    value: forced = o;  decision: forced = outcomes, log_mass = theirs;  position: forced = relative places;
+    atom: value = what was drawn, log_mass its log masses, or None with `key`, the arguments, where no law is known.
+    """
+
+    kind: str
+    families: tuple[str, ...]  # distinct, in the order of first use
+    codes: Array  # family of each element, an index into `families`
+    place: Array
+    forced: Array
+    site: Site
+    off: Array
+    coef: Array
+    z: Array
+    log_mass: Array | None = None
+    value: Any = None
+    key: bytes = b""
+
+    @property
+    def count(self) -> int:
+        """Elements."""
+        return len(self.forced)
+
+
+@dataclass
+class Transcript:
+    """The entries of a run and the draws that they came from."""
+
+    entries: list[Entry] = field(default_factory=list)
+    draws: list[Draw] = field(default_factory=list)
+
+
+def same_kind(entry: Entry, other: Entry) -> bool:
+    """Whether both are the same step: kind, number and families, elementwise."""
+    return (
+        entry.kind == other.kind
+        and entry.count == other.count
+        and entry.families == other.families
+        and np.array_equal(entry.codes, other.codes)
+    )
+
+
+def site_text(site: Site) -> str:
+    """`file:line` with the last two parts of the path, or nothing."""
+    file, line = site
+    return f"{'/'.join(file.split('/')[-2:])}:{line}" if file else ""

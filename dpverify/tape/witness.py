@@ -1,0 +1,162 @@
+"""Refutations by one transcript (F2 to F4), and where what is released determines the transcript.
+
+F2. Let V determine T. If the claim eps holds, L(T) <= eps for P-almost every T, hence for R-almost every T of any law R
+that is absolutely continuous with respect to P. So a T drawn from such an R with L(T) > eps has probability 0 under the
+claim: significance 0. Proof: A = g({L > eps}) has P(A) = P(L > eps) since V fixes T, and Q(A) = Q(L > eps) likewise; if
+P(A) > 0, then P(A) > e^eps Q(A). R may choose values, with fresh continuous magnitudes: `signs` and `stress` do.
+(Ideal reals; a generator's finite precision is another claim.) L is rounded towards 0.
+
+F3, the density witness. Put every moved value on D's side of both centres: sign(z_i) = sign(coef_i (off_i - off'_i)).
+For Laplace noise L is then sum |shift_i|/b_i, the ledger itself.
+
+F4, infinite loss. Let the values stand at fixed places of V, on D and on D', and the outputs differ at a T drawn as in
+F2. Then eps is infinite. Proof: A = {g(t): outputs differ at t} has P(A) = P[differ] > 0; the places fix t, on D' they
+show the same t, where g'(t) != g(t); so Q(A) = 0.
+
+`places`: one fixed place of V for every materialised value, equal bit for bit in all of TRIES runs, on both datasets
+and in both orders. Decisions, atoms and values of small support never count: they would be found by coincidence.
+F9: upper bounds hold for every view, lower bounds only where V determines T. F10: outputs that differ where V does not
+determine T prove nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base.seeding import Stage, stream
+from dpverify.tape.families import FAMILIES
+from dpverify.tape.forced import Forced
+from dpverify.tape.sources import Change
+
+Array = npt.NDArray[Any]
+
+TRIES = 10  # runs in which a place must agree
+DISTINCT = 4  # values that a whole number must have taken in them
+WIDENED = ("normal", "laplace", "exponential", "gumbel", "logistic", "student", "gamma", "laplace_sum",
+           "discrete_laplace", "discrete_gaussian", "poisson", "geometric", "negative_binomial")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A transcript that no release with a smaller eps has: its log ratio, rounded towards 0, inf by F4."""
+
+    log_ratio: float
+    visible: bool
+    kind: str  # "sampled" | "stress" | "signs" | "differs"
+    transcript: int
+    order: int
+    seed: int
+    draws: int
+
+
+def flat(output: Any) -> Array:
+    """Floats and whole numbers of arrays and containers, in order; everything else is left out."""
+    if isinstance(output, np.ndarray | np.generic):
+        found = np.asarray(output)
+        return found.ravel().astype(np.float64) if found.dtype.kind in "fiu" else np.zeros(0)
+    if isinstance(output, list | tuple):
+        return np.concatenate([np.zeros(0), *(flat(each) for each in output)])
+    if type(output) is dict:
+        return np.concatenate([np.zeros(0), *(flat(each) for each in output.values())])
+    if type(output) in (int, float):
+        return np.array([float(output)])
+    return np.zeros(0)
+
+
+def places(runs: Sequence[Forced]) -> dict[int, Array] | None:
+    """Entry -> places of its values in V; None where there are none, in all of `runs`, on D and on D'."""
+    first = runs[0].first.transcript.entries
+    if len(runs) < TRIES or not first:
+        return None
+    for run in runs:
+        for entries in (run.first.transcript.entries, run.second.transcript.entries):
+            if len(entries) != len(first) or any(
+                entry.kind != "value" or entry.count != other.count or entry.families != other.families
+                for entry, other in zip(entries, first, strict=True)
+            ):
+                return None
+    seen = []
+    for run in runs:
+        shown = [flat(run.output), flat(run.other_output)]
+        if len(shown[0]) != len(shown[1]):
+            return None
+        seen += shown
+    if len({len(each) for each in seen}) != 1:
+        return None
+    stacked = np.ascontiguousarray(np.array(seen).T)  # a row for every place
+    where = {row.tobytes(): at for at, row in reversed(list(enumerate(stacked)))}
+    found: dict[int, Array] = {}
+    for index, entry in enumerate(first):
+        values = np.array(
+            [np.asarray(run.first.transcript.entries[index].forced, dtype=np.float64) for run in runs for _ in (0, 1)]
+        ).T
+        at = [where.get(np.ascontiguousarray(row).tobytes(), -1) for row in values]
+        if min(at) < 0:
+            return None
+        for row, code in zip(values, entry.codes, strict=True):
+            family = FAMILIES[entry.families[code]]
+            if family.name == "integers" or (family.lattice and len(np.unique(row)) < DISTINCT):
+                return None
+        found[index] = np.array(at)
+    return found
+
+
+def shown(run: Forced, where: dict[int, Array]) -> bool:
+    """Whether both outputs of a run show its values at these places."""
+    for output, arena in ((run.output, run.first), (run.other_output, run.second)):
+        seen = flat(output)
+        entries = arena.transcript.entries
+        if len(entries) != len(where):
+            return False
+        for index, at in where.items():
+            entry = entries[index]
+            if entry.kind != "value" or len(at) != entry.count or at.max(initial=-1) >= len(seen):
+                return False
+            if seen[at].tobytes() != np.asarray(entry.forced, dtype=np.float64).tobytes():
+                return False
+    return True
+
+
+def stress(seed: int, *key: int) -> Change:
+    """Values from a wider law: z times exp(2 N(0, 1)), whole numbers rounded. For F2 and F4, never for F5 to F8."""
+    rng = stream(seed, Stage.TAPE, *key, 7)
+
+    def change(family: str, z: Array, start: int) -> Array:
+        wider = z * np.exp(2 * rng.standard_normal(z.shape))
+        if family not in WIDENED:
+            return z
+        if not FAMILIES[family].lattice:
+            return np.asarray(wider)
+        whole = np.rint(wider) if family != "geometric" else np.maximum(np.rint(wider), 1.0)
+        return np.asarray(np.where(np.abs(wider) < 2**52, whole, z))
+
+    return change
+
+
+def signs(run: Forced) -> Change:
+    """F3: every moved value of a symmetric law on D's side of both centres, magnitudes as drawn."""
+    wanted: dict[int, float] = {}
+    for moved in run.moved:
+        if moved.kind == "value" and FAMILIES[moved.family].symmetric:
+            entry = run.first.transcript.entries[moved.entry]
+            terms = dict(zip(entry.place.tolist(), np.sign(entry.coef).tolist(), strict=True))
+            other = run.second.transcript.entries[moved.entry]
+            gaps = np.sign(np.asarray(entry.off, dtype=np.float64) - other.off)
+            for place, gap in zip(entry.place.tolist(), gaps.tolist(), strict=True):
+                wanted[place] = terms[place] * gap
+
+    def change(family: str, z: Array, start: int) -> Array:
+        if not FAMILIES[family].symmetric:
+            return z
+        given = np.array([wanted.get(start + at, 0.0) for at in range(z.size)]).reshape(z.shape)
+        return np.where(given != 0, np.abs(z) * given, z)
+
+    return change
+
+
+def towards_zero(log_ratio: float) -> float:
+    """A log ratio with its rounding errors taken off, 1e-9 of it."""
+    return log_ratio * (1 - 1e-9)

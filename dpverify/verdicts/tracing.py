@@ -1,0 +1,144 @@
+"""Traces a subject's pairs before its trials are run: apart from them, within a share of their time, never an error.
+
+Each trace runs in a process that is forked for it (`runs.apart`): what the tape or the code on it does to its process
+is lost with it, so the trials are those of a run without any trace, bit for bit. A crash, a hang, or code that the tape
+cannot follow is NOT_TRACED with its reason. How many transcripts are made does not depend on time, so equal seeds give
+equal records, except that a trace which needs more than its time is NOT_TRACED.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from dpverify.accounting.ledger import Ledger
+from dpverify.base.errors import DpverifyError
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import ApproxDP, Claim, PureDP
+from dpverify.claims.neighbours import Pair
+from dpverify.runs.apart import apart, limited, Lost
+from dpverify.tape import derive
+from dpverify.tape.trace import SURE, Trace, trace
+from dpverify.trials.target import as_target, declaration
+from dpverify.verdicts import taped
+from dpverify.verdicts.taped import MOST, Taped, TapeDraw, TapeReason
+
+FIRST = 10  # transcripts in each order: the fewest that say whether what is released shows every value
+FULL = 64  # of a certificate
+CONFIDENCE = 0.95
+SHARE = 0.05  # of the time that the trials of the pair may take, one by one
+LEAST, LONGEST, WALL = 2.0, 60.0, 180.0  # seconds: of processor time at least and at most, of the clock
+
+CODES = {"crash": "CRASH", "timeout": "TIMEOUT", "error": "ERROR", "system": "SYSTEM"}
+
+
+def taped_pair(
+    target: Any,
+    *,
+    claim: Claim,
+    pair: Pair,
+    ledger: Ledger | None = None,
+    seed: int,
+    trials: int,
+    transcripts: int = FIRST,
+) -> Taped:
+    """What the tape says of `target` on a pair, see `verdicts.taped`; NOT_TRACED where nothing comes back.
+
+    With more than FIRST transcripts the first ones are looked at by themselves: a claim that they refute needs no more.
+    """
+
+    def work() -> dict[str, Any]:
+        return _work(target, claim, pair, ledger, seed, trials, transcripts)
+
+    found = apart(work, wall=WALL)
+    if isinstance(found, Lost):
+        return Taped.lost(CODES[found.kind], f"the trace gave no answer: {found.text}", seed)
+    try:
+        return Taped.from_dict(found)
+    except (KeyError, TypeError, ValueError) as error:
+        return Taped.lost("ERROR", f"the trace's answer cannot be read ({type(error).__name__})", seed)
+
+
+def _work(
+    target: Any, claim: Claim, pair: Pair, ledger: Ledger | None, seed: int, trials: int, transcripts: int
+) -> dict[str, Any]:
+    """In the forked process."""
+    limited(LONGEST)
+    once = min(_seconds(target, pair) for _ in range(2))  # the first one loads and caches
+    limited(min(LONGEST, max(LEAST, SHARE * trials * once)))
+    declared = ledger if ledger is not None else declaration(as_target(target), "ledger")
+    found = Taped.lost("TIMEOUT", "no transcript", seed)
+    for count in sorted({min(FIRST, transcripts), transcripts}):
+        found = of_trace(_traced(target, claim, pair, declared, seed, count), claim)
+        if found.refutes or not found.traced:
+            break
+    return asdict(found)
+
+
+def _traced(target: Any, claim: Claim, pair: Pair, ledger: Ledger | None, seed: int, count: int) -> Trace:
+    return trace(
+        target, pair=pair, claim=claim, ledger=ledger, transcripts=count, confidence=CONFIDENCE, seed=seed,
+        timeout=LONGEST,
+    )  # fmt: skip
+
+
+def _seconds(target: Any, pair: Pair) -> float:
+    started = time.process_time()
+    with contextlib.suppress(Exception, SystemExit):  # which may be what it gives
+        as_target(target).release(pair.first, rng=stream(0, Stage.TAPE), size=1)
+    return time.process_time() - started
+
+
+def of_trace(found: Trace, claim: Claim) -> Taped:
+    """A trace as a part of a record."""
+    refutes = found.status == taped.CONTRADICTED and any(each.code == "WITNESS" for each in found.reasons)
+    block = Taped(
+        status=found.status,
+        reasons=tuple(TapeReason(each.code, each.site, each.text) for each in found.reasons)[:MOST],
+        refutes=refutes,
+        error=SURE if refutes and claim.notion == "approx" and claim.delta > 0 else 0.0,
+        ledger="" if found.conformity is None else found.conformity.status,
+        confidence=found.confidence,
+        transcripts=found.transcripts,
+        bad=found.bad,
+        draws=tuple(_draws(found)),
+        rounding=found.rounding,
+        alignment=found.alignment,
+        seed=found.seed,
+        notes=found.notes[:MOST],
+    )
+    if not found.traced:
+        return replace(block, ledger="")
+    if found.witness is not None and found.witness.visible:
+        one = found.witness
+        order = "the first dataset against the second" if one.order == 0 else "the second dataset against the first"
+        block = replace(block, lower=_bounded(one.log_ratio, claim, refutes=refutes),
+                        witness=f"transcript {one.transcript} ({one.kind}), {order}, seed {one.seed}")  # fmt: skip
+    if found.bad or not found.transcripts:
+        return block
+    missed = derive.failure_mass(found.transcripts, (1 - found.confidence) / 2)
+    block = replace(block, delta_k=missed, loss=max(map(derive.largest, found.log_ratio)))
+    if found.ledger is None or not found.fixed:
+        return block
+    events = taped.written(found.ledger)
+    if events is None:
+        return block
+    try:
+        eps, number = taped.numbers(claim, events)
+    except DpverifyError as error:  # a ledger without an account under this claim
+        return replace(block, events=events, notes=(*block.notes, f"derived ledger not accounted: {error}"))
+    return replace(block, events=events, eps=eps, number=number)
+
+
+def _bounded(log_ratio: float, claim: Claim, *, refutes: bool) -> float | None:
+    """A lower bound of eps at the claim's delta: of pure DP any witness is one, else only what refutes the claim."""
+    pure = isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0)
+    return log_ratio if pure or refutes else None
+
+
+def _draws(found: Trace) -> Iterator[TapeDraw]:
+    for row in sorted(found.draws, key=lambda each: -each.moved)[:MOST]:
+        scale = row.scale if math.isfinite(row.scale) else None
+        yield TapeDraw(row.site, row.family, scale, row.count, row.moved, row.shift_max, row.shift_l1, row.shift_l2)

@@ -1,0 +1,1 @@
+"""What the data are: trajectories of users, their exact counts, their neighbours."""

@@ -1,0 +1,1 @@
+"""Private counts of trajectories with a claim and an error bound: the papers' privatizers."""

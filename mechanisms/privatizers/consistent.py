@@ -1,0 +1,55 @@
+"""A batch privatizer together with its post-processing: what the learning algorithms get to see.
+
+Post-processing reads nothing but the released counts, so claim and ledger are those of the privatizer. No
+likelihood ratio is known after it; an audit has to learn one, and can only find less.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.accounting.ledger import Ledger
+from dpverify.base import require
+from dpverify.claims.claim import Claim
+from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import Counts
+from mechanisms.privatizers.consistency import never_underestimating
+from mechanisms.privatizers.protocol import BatchPrivatizer
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Processed:
+    """Counts of `privatizer` made consistent with E = error_bound(beta); rewards, if any, as they are.
+
+    The claim is the privatizer's: post-processing (Dwork, Roth 2014, Proposition 2.1).
+    Outputs (size, layout.cells). Raises ParameterError unless 0 < beta < 1.
+    """
+
+    privatizer: BatchPrivatizer
+    beta: float
+
+    def __post_init__(self) -> None:
+        require.open_unit(beta=self.beta)
+
+    @property
+    def claim(self) -> Claim:
+        """That of the privatizer."""
+        return self.privatizer.claim
+
+    @property
+    def ledger(self) -> Ledger:
+        """That of the privatizer."""
+        return self.privatizer.ledger
+
+    def release(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> Array:
+        """`size` releases, post-processed and packed."""
+        return self.process(self.privatizer.private_counts(data, rng=rng, size=size))
+
+    def process(self, raw: Counts) -> Array:
+        """Post-processes raw counts with leading axes (...): (..., cells). No data and no randomness."""
+        done = never_underestimating(raw.transitions, raw.visits, self.privatizer.error_bound(self.beta))
+        return self.privatizer.layout.pack(Counts(done.pair_counts, done.next_counts, raw.rewards))

@@ -1,0 +1,1 @@
+"""One release of one query: claim, ledger, draw, exact log ratio."""

@@ -1,0 +1,1 @@
+"""Messages of many users, stripped of their names: one count."""

@@ -1,0 +1,1 @@
+"""Helpers without a privacy claim."""

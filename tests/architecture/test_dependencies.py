@@ -1,0 +1,55 @@
+"""What is declared is imported, and what is imported is declared: run-time dependencies against the code itself."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ("dpverify", "mechanisms", "algorithms", "audits")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def normal(name):
+    return re.sub(r"[-_.]+", "-", re.match(r"[A-Za-z0-9._-]+", name).group()).lower()
+
+
+def imported(folders=SHIPPED):
+    """Top-level names of all imports, those inside functions included."""
+    found = set()
+    for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                found.add(node.module.partition(".")[0])
+    return found
+
+
+def unused(declared, modules):
+    """Declared distributions of which no module is imported."""
+    owners = packages_distributions()
+    used = {normal(owner) for module in modules for owner in owners.get(module, [module])}
+    return sorted({normal(each) for each in declared} - used)
+
+
+def test_every_declared_dependency_is_imported():
+    assert unused(PROJECT["dependencies"], imported()) == []
+
+
+def test_a_dependency_that_nothing_imports_is_seen():
+    assert unused([*PROJECT["dependencies"], "hypothesis>=6"], imported()) == ["hypothesis"]
+
+
+def test_every_import_is_declared():
+    """Optional ones by an extra; what another dependency brings along (markupsafe by jinja2) is named here."""
+    brought = {"markupsafe": "jinja2", "distributed": "dask"}
+    extras = [each for group in PROJECT.get("optional-dependencies", {}).values() for each in group]
+    declared = {normal(re.sub(r"\[.*?\]", "", each)) for each in [*PROJECT["dependencies"], *extras]}
+    owners = packages_distributions()
+    own = {*SHIPPED, *sys.stdlib_module_names}
+    for module in imported() - own:
+        names = {normal(owner) for owner in owners.get(module, [module])}
+        assert names & declared or brought.get(module) in declared, f"{module} is imported and not declared"

@@ -1,0 +1,52 @@
+"""The wheel holds the toolkit alone: a user's own `audits`, `mechanisms`, `algorithms` are never shadowed by ours."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = {
+    "audits/common.py": "EPS = 1.0",
+    "mechanisms/noisy.py": """
+        def release(data, *, rng, size):
+            return data + rng.laplace(0.0, 1.0, size)
+    """,
+    "audits/audit_mine.py": """
+        from audits.common import EPS
+        from dpverify import Pair, PureDP, Subject
+        from mechanisms.noisy import release
+
+        subjects = [Subject(name="mine", target=release, claim=PureDP(EPS), pairs=(Pair(0, 1),), trials=400)]
+    """,
+}
+
+
+def test_what_is_installed_is_dpverify_alone():
+    """In an editable checkout this is what stands in for the package: a finder and the metadata."""
+    files = distribution("dpverify").files or ()
+    first = {file.parts[0] for file in files if file.parts[0] not in ("..", "__pycache__")}
+    assert first
+    assert not {"audits", "mechanisms", "algorithms", "benchmarks", "tests"} & first
+
+
+@pytest.mark.parametrize(("shadowed", "code"), [(False, 0), (True, 2)])
+def test_a_project_with_folders_of_our_names_works_beside_the_wheel(tmp_path, shadowed, code):
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "dpverify").symlink_to(ROOT / "dpverify")  # as a wheel of only dpverify would lie there
+    environment = {**os.environ, "PYTHONPATH": str(ROOT if shadowed else tmp_path / "site")}
+    command = [sys.executable, "-m", "dpverify", "audit", "audits", "--jobs", "1", "--json", "out.json"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    if shadowed:  # what this test would see if the other folders were installed, too
+        assert "No module named 'audits.common'" in done.stderr
+    else:
+        assert [each["subject"] for each in json.loads((tmp_path / "out.json").read_text())["records"]] == ["mine/mine"]

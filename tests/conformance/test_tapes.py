@@ -1,0 +1,36 @@
+"""The tape on every true claim of the audits: its code conforms to its ledger, or the report says why not.
+
+The transcripts of the first pair. No true claim falls, no ledger of one is contradicted; both would be findings.
+`benchmarks.tape_suite` counts them.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.base.seeding import derive
+from dpverify.faces.report import tape_words
+from dpverify.faces.report.words import SYMBOLS
+from dpverify.verdicts.discovery import discover
+from dpverify.verdicts.taped import CONFORMS, DERIVED, NOT_TRACED
+from dpverify.verdicts.tracing import taped_pair
+
+SUBJECTS = discover([Path(__file__).parents[2] / "audits"]).subjects
+TRUE = [subject for subject in SUBJECTS if subject.expected == "NOT_REFUTED"]
+
+
+@pytest.mark.parametrize("subject", TRUE, ids=lambda subject: subject.name)
+def test_a_true_claim_conforms_or_the_difference_is_explained(subject):
+    pair = subject.claim.check(subject.pairs[0])
+    tape = taped_pair(subject.target, claim=subject.claim, pair=pair, ledger=subject.ledger,
+                      seed=derive(1, subject.name), trials=subject.trials)  # fmt: skip
+    assert tape.status in (CONFORMS, DERIVED, NOT_TRACED), tape.reasons
+    said = tape_words.sentence(tape, SYMBOLS[subject.claim.notion])
+    if tape.status == CONFORMS:
+        assert "The code does what the ledger says" in said
+    elif tape.status == NOT_TRACED:
+        assert tape.reasons[0].text in said
+        assert tape.reasons[0].site in said
+        assert tape.reasons[0].code not in ("CRASH", "ERROR")
+    elif tape.ledger:
+        assert tape_words.UNMATCHED in said

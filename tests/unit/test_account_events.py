@@ -1,0 +1,572 @@
+"""Pairs of laws, bounded range, shuffling, matrix noise, filters, groups: each against an oracle of its own."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpverify import GaussianDP, PureDP, Relation, RenyiDP, TradeOff, ZCDP
+from dpverify.accounting.accountant import (
+    account,
+    delta_upper,
+    eps_upper,
+    factor_upper,
+    meets,
+    mu_upper,
+    pure_eps,
+    renyi_upper,
+    rho_upper,
+)
+from dpverify.accounting.describe import rows
+from dpverify.accounting.events import BoundedRange, DominatingPair, Filtered, MatrixGaussian, PoissonSampled, Shuffled
+from dpverify.accounting.groups import group_of, odometer_eps
+from dpverify.accounting.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
+from dpverify.accounting.ledger import (
+    BinomialNoise,
+    DiscreteLaplaceNoise,
+    FiniteLaws,
+    GaussianNoise,
+    KaryResponse,
+    LaplaceNoise,
+    Ledger,
+    OneOf,
+    PureStep,
+    Sensitivity,
+    Shift,
+)
+from dpverify.accounting.matrix_sensitivity import largest_norm
+from dpverify.base.errors import AccountingError, ParameterError
+
+A, R = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE
+ONE = Sensitivity(add_remove=1, replace=1)
+
+
+def rng():
+    return np.random.Generator(np.random.PCG64(11))
+
+
+# --- laws ---------------------------------------------------------------------------------------------------
+
+LAWS = {
+    "normal": Normal(0.5, 2.0),
+    "laplace": LaplaceLaw(-1.0, 0.7),
+    "steps": PiecewiseConstant((-2.0, -0.5, 1.0, 3.0), (1.0, 0.0, 2.5)),
+    "mixture": Mixture((1.0, 3.0), (Normal(0.0, 1.0), Normal(2.0, 0.5))),
+    "truncated": Truncated(LaplaceLaw(0.0, 1.0), -2.0, 5.0),
+    "mixed": Mixture((0.5, 0.5), (Truncated(Normal(0.0, 1.0), -1.0, 1.0), LaplaceLaw(0.0, 1.0))),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_masses_are_integrals_of_densities(name):
+    law = LAWS[name]
+    low, high = law.spread(1e-9)
+    edges = np.unique(np.concatenate([np.linspace(low, high, 40), [k for k in law.knots if low < k < high]]))
+    x, weight = np.polynomial.legendre.leggauss(30)
+    with np.errstate(under="ignore"):
+        nodes = edges[:-1, None] + np.diff(edges)[:, None] * (x + 1) / 2
+        density = np.exp(law.log_density(nodes.ravel())).reshape(nodes.shape)
+    quadrature = (density * weight / 2).sum(axis=1) * np.diff(edges)
+    masses = law.masses(edges)
+    assert masses == pytest.approx(quadrature, rel=1e-10, abs=1e-300)
+    assert masses.sum() + law.outside(float(edges[0]), float(edges[-1])) == pytest.approx(1, abs=1e-8)
+    draws = law.sample(rng=rng(), size=20_000)
+    seen = np.histogram(draws, edges)[0]
+    # a false alarm has probability 1e-9 (chi-square over cells with at least 5 expected)
+    expected = masses * 20_000
+    told = expected >= 5
+    assert ((seen - expected)[told] ** 2 / expected[told]).sum() < stats.chi2.isf(1e-9, told.sum())
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_slopes_and_curvatures_bound_the_log_density(name):
+    law = LAWS[name]
+    low, high = law.spread(1e-6)
+    edges = np.unique(np.concatenate([np.linspace(low, high, 300), [k for k in law.knots if low < k < high]]))
+    start, end = edges[:-1], edges[1:]
+    width = end - start
+    inner = [law.log_density(start + width * share) for share in (0.2, 0.5, 0.8)]
+    live = np.isfinite(inner).all(axis=0)
+    with np.errstate(invalid="ignore"):
+        slope = (inner[2] - inner[0]) / (0.6 * width)
+        bend = (inner[0] - 2 * inner[1] + inner[2]) / (0.3 * width) ** 2
+    least, largest = law.slope(start, end)
+    assert (slope[live] >= least[live] - 1e-9).all()
+    assert (slope[live] <= largest[live] + 1e-9).all()
+    least, largest = law.curvature(start, end)
+    assert (bend[live] >= least[live] - 1e-6).all()
+    assert (bend[live] <= largest[live] + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Normal(math.nan, 1.0),
+        lambda: Normal(0.0, 0.0),
+        lambda: LaplaceLaw(0.0, -1.0),
+        lambda: PiecewiseConstant((0.0, 1.0), (1.0, 1.0)),
+        lambda: PiecewiseConstant((1.0, 0.0), (1.0,)),
+        lambda: PiecewiseConstant((0.0, 1.0), (0.0,)),
+        lambda: PiecewiseConstant((0.0, 1.0), (math.nan,)),
+        lambda: Mixture((1.0,), (Normal(0.0, 1.0), Normal(1.0, 1.0))),
+        lambda: Mixture((0.0,), (Normal(0.0, 1.0),)),
+        lambda: Mixture((), ()),
+        lambda: Truncated(Normal(0.0, 1.0), 1.0, 1.0),
+        lambda: Truncated(Normal(0.0, 1.0), 0.0, math.nan),
+        lambda: Truncated("normal", 0.0, 1.0),
+        lambda: DominatingPair(p="normal", q=Normal(0.0, 1.0), relation=R),
+        lambda: DominatingPair(p=Normal(0.0, 1.0), q=Normal(0.0, 1.0), relation="replace-one"),
+    ],
+)
+def test_impossible_laws(make):
+    with pytest.raises(ParameterError):
+        make()
+
+
+# --- pairs of laws ------------------------------------------------------------------------------------------
+
+
+def pair(p, q, directed=False, relation=R):
+    return Ledger(DominatingPair(p=p, q=q, relation=relation, directed=directed))
+
+
+def divergence(p, q, eps, points=200_001):
+    """max of the two orders by midpoints; good to some 1e-5."""
+    ends = [end for law in (p, q) for end in law.spread(1e-14)]
+    edges = np.unique(np.concatenate([np.linspace(min(ends), max(ends), points), p.knots, q.knots]))
+    first, second = p.masses(edges), q.masses(edges)
+    return max(np.maximum(a - math.exp(eps) * b, 0).sum() for a, b in ((first, second), (second, first)))
+
+
+PAIRS = {
+    "normal": (Normal(0.0, 1.0), Normal(1.0, 1.5)),
+    "laplace": (LaplaceLaw(0.0, 1.0), LaplaceLaw(1.0, 1.0)),
+    "laplaces": (LaplaceLaw(0.0, 1.0), LaplaceLaw(0.0, 2.0)),
+    "truncated": (Truncated(LaplaceLaw(0.0, 1.0), -6.0, 6.0), Truncated(LaplaceLaw(1.0, 1.0), -5.0, 7.0)),
+    "staircase": (
+        PiecewiseConstant((-2.0, -1.0, 1.0, 2.0), (1.0, 3.0, 1.0)),
+        PiecewiseConstant((-2.0, 0.0, 2.0), (1.0, 3.0)),
+    ),
+    "group": (
+        Mixture((0.81, 0.18, 0.01), (Normal(0.0, 1.0), Normal(1.0, 1.0), Normal(2.0, 1.0))),
+        Normal(0.0, 1.0),
+    ),
+    "hill": (Mixture((0.5, 0.5), (Normal(-1.0, 1.0), Normal(1.0, 1.0))), Normal(0.0, 1.0)),  # not monotone
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_divergence_of_a_pair(name):
+    p, q = PAIRS[name]
+    for eps in (0.0, 0.3, 1.0, 2.5):
+        truth = divergence(p, q, eps)
+        found = delta_upper(pair(p, q), eps=eps, relation=R)
+        # sums over cells lie below the truth, by less than 1e-3 of it here
+        assert truth * (1 - 1e-9) - 1e-12 <= found <= truth * (1 + 1e-3) + 1e-9
+
+
+def test_pairs_that_are_events_already():
+    """Normal, Laplace and finite laws cost what the events of old cost, alone and composed."""
+    steps = (
+        PiecewiseConstant((0.0, 1.0, 2.0, 3.0), (0.5, 0.3, 0.2)),
+        PiecewiseConstant((0.0, 1.0, 2.0, 3.0), (0.4, 0.25, 0.35)),
+    )
+    finite = FiniteLaws(pairs=(((0.5, 0.3, 0.2), (0.4, 0.25, 0.35)),), relation=R, directed=True)
+    same = [
+        (pair(LaplaceLaw(3.0, 2.0), LaplaceLaw(4.0, 2.0)), Ledger(LaplaceNoise(scale=2.0, sensitivity=ONE)), 1e-4),
+        (pair(*steps, directed=True), Ledger(finite), 1e-4),
+    ]
+    for new, old, close in same:
+        for count, delta in ((1, 0.0), (1, 1e-3), (20, 1e-3), (20, 1e-9)):
+            found, truth = (eps_upper(each * count, delta=delta, relation=R) for each in (new, old))
+            assert truth * (1 - 1e-9) <= found <= truth * (1 + close) + 1e-12
+    assert pair(Normal(0.0, 2.0), Normal(1.0, 2.0)) != Ledger(GaussianNoise(sigma=2.0, sensitivity=ONE))
+    assert mu_upper(pair(Normal(0.0, 2.0), Normal(1.0, 2.0)), relation=R) == 0.5
+
+
+def test_a_truncated_laplace_is_pure_but_for_its_ends():
+    """delta = mass of the ends, (e^(1/b) - 1)/(2 (e^(r/b) - 1)) for range r; eps = 1/b elsewhere (Geng et al. 2020)."""
+    for scale, reach in ((1.0, 10.0), (2.0, 40.0)):
+        p, q = (Truncated(LaplaceLaw(at, scale), at - reach, at + reach) for at in (0.0, 1.0))
+        ends = math.expm1(1 / scale) / (2 * math.expm1(reach / scale))
+        found = delta_upper(pair(p, q), eps=1 / scale, relation=R)
+        assert ends * (1 - 1e-9) <= found <= ends * (1 + 1e-4) + 1e-12
+        assert pure_eps(pair(p, q), relation=R) == math.inf
+    same = PiecewiseConstant((0.0, 1.0, 2.0), (1.0, 2.0)), PiecewiseConstant((0.0, 1.0, 2.0), (2.0, 1.0))
+    assert math.log(2) <= pure_eps(pair(*same), relation=R) <= math.log(2) + 1e-12
+    truth = mpmath.log(mpmath.mpf(1) / 3 * 2**-2 + mpmath.mpf(2) / 3 * 2**2) / 2  # D_3, order 2 for v = p/q
+    assert truth * (1 - 1e-12) <= renyi_upper(pair(*same), alpha=3.0, relation=R) <= truth * (1 + 1e-6)
+
+
+def test_pairs_are_stated_under_a_relation():
+    with pytest.raises(AccountingError, match="stated under replace-one, not add-or-remove-one"):
+        eps_upper(pair(*PAIRS["laplace"]), delta=0.1, relation=A)
+
+
+# --- bounded range ------------------------------------------------------------------------------------------
+
+RANGES = [  # eps, uses, delta, exact adaptive composition
+    (0.1, 100, 1e-3, 1.35603),
+    (0.1, 100, 1e-6, 2.25077),
+    (0.1, 100, 1e-10, 3.07805),
+    (1.0, 10, 1e-3, 5.5153),
+    (1.0, 10, 1e-6, 7.7163),
+    (1.0, 10, 1e-10, 9.0677),
+    (0.4, 25, 1e-3, 3.14908),
+    (0.4, 25, 1e-6, 4.81007),
+    (0.4, 25, 1e-10, 6.28019),
+]
+
+
+def ranged(eps, uses=1):
+    return Ledger(BoundedRange(eps=eps, uses=ONE)) * uses
+
+
+@pytest.mark.parametrize(("eps", "uses", "delta", "truth"), RANGES)
+def test_bounded_range_composes_as_its_worst_adaptive_sequence(eps, uses, delta, truth):
+    assert truth * (1 - 1e-5) <= account(ranged(eps, uses), delta=delta) <= 1.01 * truth
+
+
+def test_one_step_of_bounded_range():
+    for eps in (0.1, 1.0, 4.0):
+        for x in np.linspace(0, eps, 7)[:-1]:
+            chances = [(c, -math.expm1(c - eps) / -math.expm1(-eps)) for c in np.linspace(0, eps, 2001)]
+            worst = max(p * max(0, -math.expm1(x - c)) + (1 - p) * max(0, -math.expm1(x - c + eps)) for c, p in chances)
+            found = delta_upper(ranged(eps), eps=x, relation=R)
+            assert worst * (1 - 1e-12) <= found <= worst * (1 + 1e-5) + 1e-12
+        assert pure_eps(ranged(eps), relation=R) == Fraction(eps)
+        assert rho_upper(ranged(eps, 3), relation=R) == 3 * Fraction(eps) ** 2 / 8
+
+
+def test_fixed_pairs_and_enumerated_strategies_cost_no_more():
+    """Brute force over strategies of three steps that look at what came before."""
+    eps, choices = 1.0, np.linspace(0, 1.0, 9)
+
+    def worst(steps, x):
+        if not steps:
+            return max(0.0, -math.expm1(x))
+        values = []
+        for c in choices:
+            p = -math.expm1(c - eps) / -math.expm1(-eps)
+            values.append(p * worst(steps - 1, x - c) + (1 - p) * worst(steps - 1, x - c + eps))
+        return max(values)
+
+    for x in (0.0, 0.5, 1.5, 2.5):
+        truth = worst(3, x)
+        assert truth <= delta_upper(ranged(eps, 3), eps=x, relation=R) <= 1.02 * truth
+
+
+def test_bounded_range_with_other_noise_and_in_large_numbers():
+    gauss = Ledger(GaussianNoise(sigma=2.0, sensitivity=ONE))
+    mixed = account(ranged(0.1, 20) + gauss, delta=1e-6)
+    pure = account(Ledger(PureStep(eps=0.1, uses=ONE)) * 20 + gauss, delta=1e-6)
+    assert account(gauss, delta=1e-6) < mixed < pure
+    many = account(ranged(1e-3, 10**6), delta=1e-6)
+    assert many <= ZCDP(0.125).eps_at(1e-6) * (1 + 1e-6)
+    assert meets(ZCDP(0.78125), ranged(0.25, 100))
+
+
+# --- shuffling ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("local", "users", "rounds", "delta", "truth"),
+    [
+        (1.0, 1000, 1, 1e-6, 0.1824123),
+        (2.0, 500, 1, 1e-5, 0.7009269),
+        (2.0, 10_000, 1, 1e-8, 0.196624),
+        (1.0, 1000, 10, 1e-6, 0.62333),
+    ],
+)
+def test_shuffled_reports(local, users, rounds, delta, truth):
+    found = account(Ledger(Shuffled(local_eps=local, users=users)) * rounds, delta=delta)
+    assert truth * (1 - 1e-5) <= found <= 1.005 * truth
+
+
+@pytest.mark.parametrize(("local", "users"), [(0.5, 2), (1.0, 3), (3.0, 5)])
+def test_the_clone_pair_by_enumeration(local, users):
+    grown, laws = math.exp(local), ({}, {})
+    for clones in range(users):
+        chance = stats.binom.pmf(clones, users - 1, 1 / grown)
+        for a in range(clones + 1):
+            for b, told in ((1, grown / (1 + grown)), (0, 1 / (1 + grown))):
+                mass = chance * stats.binom.pmf(a, clones, 0.5) * told
+                for law, output in zip(laws, ((a + b, clones - a + 1 - b), (a + 1 - b, clones - a + b)), strict=True):
+                    law[output] = law.get(output, 0.0) + mass
+    for eps in (0.0, 0.1, 0.4, 0.9 * local):
+        truth = sum(max(0.0, p - math.exp(eps) * laws[1].get(output, 0.0)) for output, p in laws[0].items())
+        found = delta_upper(Ledger(Shuffled(local_eps=local, users=users)), eps=eps, relation=R)
+        assert truth * (1 - 1e-12) <= found <= truth * (1 + 1e-3) + 1e-9
+
+
+def test_shuffling_helps_and_more_users_help_more():
+    found = [account(Ledger(Shuffled(local_eps=1.0, users=n)), delta=1e-6) for n in (1, 10, 100, 1000, 100_000)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] <= 1.0
+    assert account(Ledger(Shuffled(local_eps=0.25, users=1000))) == 0.25
+    with pytest.raises(AccountingError, match="replace-one, not add-or-remove-one"):
+        eps_upper(Ledger(Shuffled(local_eps=1.0, users=10)), delta=0.1, relation=A)
+
+
+# --- matrix noise -------------------------------------------------------------------------------------------
+
+
+def toeplitz(coefficients):
+    n = len(coefficients)
+    return tuple(tuple(coefficients[i - j] if j <= i else 0.0 for j in range(n)) for i in range(n))
+
+
+def enumerated(strategy, participations, separation):
+    gram = np.abs(np.array(strategy).T @ np.array(strategy))
+    best = 0.0
+    for size in range(1, participations + 1):
+        for steps in itertools.combinations(range(len(strategy)), size):
+            if all(b - a >= separation for a, b in itertools.pairwise(steps)):
+                best = max(best, gram[np.ix_(steps, steps)].sum())
+    return math.sqrt(best)
+
+
+def test_the_prefix_matrix_of_four_steps():
+    event = MatrixGaussian(
+        strategy=toeplitz((1.0, 0.5, 0.375, 0.3125)), sigma=2.0, movement=ONE, participations=2, separation=2
+    )
+    assert float(event.sensitivity(R)) ** 2 == pytest.approx(3.80078125, rel=1e-12)
+    assert mu_upper(Ledger(event), relation=R) == pytest.approx(math.sqrt(3.80078125) / 2, rel=1e-12)
+    twice = Sensitivity.doubled(add_remove=1.0)
+    doubled = MatrixGaussian(strategy=((1.0,),), sigma=1.0, movement=twice)
+    assert mu_upper(Ledger(doubled), relation=A) == pytest.approx(1.0)
+    assert mu_upper(Ledger(doubled), relation=R) == pytest.approx(2.0)
+
+
+@given(
+    st.integers(2, 8),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(0, 2**32),
+    st.sampled_from(["any", "banded", "falling"]),
+)
+def test_sensitivity_is_the_largest_norm(n, participations, separation, seed, kind):
+    random = np.random.Generator(np.random.PCG64(seed))
+    strategy = np.tril(random.normal(size=(n, n)))
+    if kind == "banded":
+        strategy *= np.subtract.outer(np.arange(n), np.arange(n)) < separation
+    if kind == "falling":
+        strategy = np.array(toeplitz(tuple(np.sort(random.random(n))[::-1])))
+    rows = tuple(map(tuple, strategy.tolist()))
+    truth = enumerated(rows, participations, separation)
+    assert truth * (1 - 1e-12) <= largest_norm(rows, participations, separation) <= truth * (1 + 1e-8) + 1e-12
+
+
+def test_long_searches_end_in_an_upper_bound():
+    random = rng()
+    strategy = tuple(map(tuple, np.tril(random.normal(size=(60, 60))).tolist()))
+    gram = np.abs(np.array(strategy).T @ np.array(strategy))
+    found = largest_norm(strategy, 8, 3)
+    for _ in range(500):
+        steps = np.sort(random.choice(20, 8, replace=False)) * 3
+        assert gram[np.ix_(steps, steps)].sum() <= found**2
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"strategy": ((1.0, 1.0), (0.0, 1.0))}, "lower triangular"),
+        ({"strategy": ((1.0,), (0.0, 1.0))}, "lower triangular"),
+        ({"strategy": ()}, "at least one row"),
+        ({"strategy": ((math.nan,),)}, "strategy"),
+        ({"sigma": 0.0}, "sigma"),
+        ({"participations": 0}, "participations"),
+        ({"separation": 1.5}, "separation"),
+    ],
+)
+def test_impossible_matrices(changed, message):
+    with pytest.raises(ParameterError, match=message):
+        MatrixGaussian(**{"strategy": ((1.0,),), "sigma": 1.0, "movement": ONE, **changed})
+    with pytest.raises(AccountingError, match="one l2 distance"):
+        account(Ledger(MatrixGaussian(strategy=((1.0,),), sigma=1.0, movement=Sensitivity(replace=Shift(1, 2)))))
+
+
+# --- filters ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [ZCDP(0.5), GaussianDP(1.0), PureDP(1.0)], ids=str)
+def test_a_filter_costs_its_budget(budget):
+    ledger = Ledger(Filtered(budget=budget))
+    assert meets(budget, ledger)
+    assert not meets(budget.with_number(0.999 * budget.number), ledger)
+    assert account(ledger, delta=1e-6) == pytest.approx(budget.eps_at(1e-6), rel=1e-6)
+    composed = account(ledger + Ledger(GaussianNoise(sigma=1.0, sensitivity=ONE)), delta=1e-6)
+    assert math.isfinite(composed)
+    with pytest.raises(AccountingError, match="stated under replace-one"):
+        eps_upper(ledger, delta=1e-6, relation=A)
+    with pytest.raises(ParameterError, match="budget"):
+        Filtered(budget=RenyiDP(((2, 1),)))
+
+
+def test_an_odometer_rounds_up_to_filters():
+    base, delta = ZCDP(0.5), 1e-6
+    steps = [odometer_eps(spent, base=base, delta=delta) for spent in (0.0, 0.5, 0.500001, 1.0, 1.1, 3.9)]
+    assert steps == sorted(steps)
+    assert steps[0] == steps[1] < steps[2] == steps[3] < steps[4]
+    # each filter at a share of delta, and the shares add up to no more than delta
+    for j, spent in ((0, 0.5), (1, 1.0), (3, 4.0)):
+        share = 6 * delta / (math.pi * (j + 1)) ** 2
+        assert odometer_eps(spent, base=base, delta=delta) == pytest.approx(ZCDP(0.5 * 2**j).eps_at(share), rel=1e-6)
+    assert sum(6 / (math.pi * (j + 1)) ** 2 for j in range(10**5)) <= 1
+    assert odometer_eps(1.0, base=GaussianDP(1.0), delta=delta) < odometer_eps(1.01, base=GaussianDP(1.0), delta=delta)
+
+
+# --- groups -------------------------------------------------------------------------------------------------
+
+
+def test_groups_of_additive_noise_move_further():
+    moves = Sensitivity(add_remove=Shift(1, 2), replace=Shift(2, 2))
+    for noise in (LaplaceNoise(scale=3.0, sensitivity=moves), GaussianNoise(sigma=3.0, sensitivity=moves)):
+        grouped = group_of(Ledger(noise) * 4, 3)
+        ((event, times),) = grouped.counted
+        assert (event.sensitivity, times) == (Sensitivity(add_remove=Shift(3, 2), replace=Shift(6, 2)), 4)
+    discrete = DiscreteLaplaceNoise(scale=3.0, sensitivity=moves)
+    assert group_of(Ledger(discrete), 2).events[0].sensitivity.add_remove == (Shift(2, 2),)
+    assert group_of(Ledger(discrete), 3).events[0].sensitivity.add_remove == (Shift(3, 3),)
+    assert group_of(Ledger(discrete), 1) == Ledger(discrete)
+
+
+@settings(max_examples=12)
+@given(st.integers(2, 3), st.integers(1, 2), st.integers(0, 10**6))
+def test_no_way_to_move_a_group_costs_more(k, count, seed):
+    """Random numbers m_i <= k of moves of coordinate i, k count in all, against the account of the group."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    moves = []
+    left = k * count
+    while left:
+        moves.append(int(random.integers(1, min(k, left) + 1)))
+        left -= moves[-1]
+    shifts = Sensitivity(replace=tuple(Shift(m) for m in moves))
+    once = Sensitivity(replace=Shift(1, count))
+    for make in (
+        lambda s: LaplaceNoise(scale=2.0, sensitivity=s),
+        lambda s: DiscreteLaplaceNoise(scale=2.0, sensitivity=s),
+        lambda s: BinomialNoise(trials=400, probability=0.5, sensitivity=s),
+    ):
+        for delta in (1e-3,):
+            one, group = (
+                account(Ledger(make(shifts)), delta=delta),
+                account(group_of(Ledger(make(once)), k), delta=delta),
+            )
+            assert one <= group * (1 + 2e-3)
+    steps = Ledger(*(PureStep(eps=0.3 * m, uses=ONE) for m in moves))
+    group = group_of(Ledger(PureStep(eps=0.3, uses=Sensitivity(replace=Shift(1, count)))), k)
+    assert account(steps, delta=1e-3) <= account(group, delta=1e-3) * (1 + 2e-3)
+
+
+def test_groups_of_other_events():
+    response = Ledger(KaryResponse(k=3, eps=1.0, reports=ONE))
+    assert group_of(response, 4) == Ledger(
+        KaryResponse(k=3, eps=1.0, reports=Sensitivity(add_remove=Shift(1, 4), replace=Shift(1, 4)))
+    )
+    laws = FiniteLaws(pairs=(((0.6, 0.4), (0.4, 0.6)),), relation=R)
+    assert account(group_of(Ledger(laws), 2)) == pytest.approx(2 * math.log(1.5))
+    assert meets(ZCDP(2.0), group_of(Ledger(Filtered(budget=ZCDP(0.5))), 2))
+    assert meets(GaussianDP(3.0), group_of(Ledger(Filtered(budget=GaussianDP(1.0))), 3))
+    matrix = MatrixGaussian(strategy=((1.0,),), sigma=1.0, movement=ONE)
+    assert mu_upper(group_of(Ledger(matrix), 3), relation=R) == pytest.approx(3.0)
+    skew = BinomialNoise(trials=10, probability=0.3, sensitivity=ONE)
+    sampled = PoissonSampled(rate=0.1, inside=Ledger(GaussianNoise(sigma=1.0, sensitivity=ONE)))
+    for unknown in (skew, sampled, OneOf(branches=(response,))):
+        with pytest.raises(AccountingError, match="no account of a group"):
+            group_of(Ledger(unknown), 2)
+    with pytest.raises(ParameterError, match="k"):
+        group_of(response, 0)
+
+
+# --- claims that are curves ---------------------------------------------------------------------------------
+
+
+def gauss(sigma):
+    return Ledger(GaussianNoise(sigma=sigma, sensitivity=ONE))
+
+
+def test_renyi_claims_are_met_at_every_order():
+    claim = RenyiDP(((2, 1.0), (8, 4.0)))
+    assert meets(claim, gauss(1.0))
+    assert not meets(claim, gauss(0.9999))
+    assert not meets(RenyiDP(((2, 1.0), (8, 3.9))), gauss(1.0))
+    assert factor_upper(claim, gauss(0.5)) == pytest.approx(4.0, rel=1e-12)
+    assert factor_upper(claim, gauss(0.5)) >= 4
+    laplace = Ledger(LaplaceNoise(scale=1.0, sensitivity=ONE))
+    for alpha in (1.001, 2.0, 4.0, 32.0):
+        with mpmath.workdps(40):
+            a = mpmath.mpf(alpha)
+            truth = mpmath.log(a / (2 * a - 1) * mpmath.exp(a - 1) + (a - 1) / (2 * a - 1) * mpmath.exp(-a)) / (a - 1)
+        assert truth <= renyi_upper(laplace, alpha=alpha, relation=R) <= truth * (1 + mpmath.mpf(10) ** -6)
+        assert renyi_upper(laplace * 7, alpha=alpha, relation=R) == pytest.approx(7 * float(truth), rel=1e-6)
+    revealed = Ledger(FiniteLaws(pairs=(((1.0, 0.0), (0.0, 1.0)),), relation=R))
+    assert not meets(claim, revealed)
+    assert factor_upper(claim, revealed) == math.inf
+    for bad in (1.0, 0.5, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="alpha"):
+            renyi_upper(laplace, alpha=bad, relation=R)
+
+
+def tangents(mu, exponents):
+    lines = [
+        (-math.exp(x), 1 - float(stats.norm.cdf(mu / 2 - x / mu) - math.exp(x) * stats.norm.cdf(-mu / 2 - x / mu)))
+        for x in exponents
+    ]
+    meet = [(b - d) / (c - a) for (a, b), (c, d) in itertools.pairwise(lines)]
+    inner = [(x, a * x + b) for x, (a, b) in zip(meet, lines, strict=False)]
+    return TradeOff(((0.0, lines[0][1]), *inner, (-lines[-1][1] / lines[-1][0], 0.0)))
+
+
+def test_trade_off_claims_are_met_on_every_segment():
+    claim = tangents(1.0, (2.0, 1.0, 0.0, -1.0, -2.0))
+    assert meets(claim, gauss(1 / 0.9999))
+    assert not meets(claim, gauss(1 / 1.0001))
+    assert 1.0 <= factor_upper(claim, gauss(1 / 1.2)) <= 1.5
+    assert factor_upper(claim, gauss(1 / 0.5)) < 1
+    revealed = Ledger(FiniteLaws(pairs=(((1.0, 0.0), (0.0, 1.0)),), relation=R))
+    assert factor_upper(claim, revealed) == pytest.approx(1 / (1 - claim.points[0][1]), rel=2e-3)
+    # an asymmetric curve: steep on one side only
+    half = TradeOff(((0.0, 1.0), (0.2, 0.3), (0.8, 0.0)))
+    assert meets(half, Ledger(LaplaceNoise(scale=5.0, sensitivity=ONE)))
+    assert not meets(half, Ledger(LaplaceNoise(scale=0.5, sensitivity=ONE)))
+    assert not meets(half, gauss(5.0))  # f(0) = 1 with a finite slope is a pure claim
+    assert meets(TradeOff(((0.0, 0.99), (0.2, 0.3), (0.8, 0.0))), gauss(5.0))
+    assert factor_upper(half, revealed) == math.inf
+
+
+def test_vertices_are_not_enough_for_a_trade_off_claim():
+    """Chords of the curve of mu-GDP: the Gaussian meets every vertex and no segment."""
+    sizes = (0.0, 0.1, 0.3, 0.6, 1.0)
+    points = [(a, float(stats.norm.cdf(stats.norm.ppf(1 - a) - 1))) if 0 < a < 1 else (a, 1 - a) for a in sizes]
+    assert not meets(TradeOff(points), gauss(1.0))
+
+
+def test_the_new_events_are_described():
+    ledger = Ledger(
+        PoissonSampled(what="step", rate=0.01, inside=gauss(1.0)),
+        DominatingPair(what="pair", p=Normal(0.0, 1.0), q=Normal(1.0, 1.0), relation=R),
+        MatrixGaussian(what="prefix sums", strategy=toeplitz((1.0,) * 30), sigma=2.0, movement=ONE),
+        Filtered(what="run", budget=ZCDP(0.5)),
+        BoundedRange(what="choice", eps=1.0, uses=ONE),
+        Shuffled(what="reports", local_eps=1.0, users=100),
+    )
+    found = rows(ledger, R)
+    assert [row[1] for row in found] == [
+        "PoissonSampled",
+        "DominatingPair",
+        "MatrixGaussian",
+        "Filtered",
+        "BoundedRange",
+        "Shuffled",
+    ]
+    assert all(len(cell) < 200 for row in found for cell in row)
+    assert "30 x 30" in found[2][3]
+    assert "zcdp:0.5" in found[3][3]
+    assert "GaussianNoise" in found[0][3]

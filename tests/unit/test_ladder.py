@@ -1,0 +1,168 @@
+"""Measured power: rungs are runs of the same audit, deterministic, and tell of planted twins."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify import audit, Pair, PureDP, Subject
+from dpverify.accounting.ledger import Sensitivity
+from dpverify.base.errors import TargetError
+from dpverify.base.rounding import digits_up
+from dpverify.base.seeding import derive
+from dpverify.faces.report import as_html, as_json, as_markdown, words
+from dpverify.verdicts import ladder
+from dpverify.verdicts.subject import planted
+from dpverify.verdicts.suite import run_suite, Settings
+from mechanisms.counters.honaker import HonakerCounter
+from mechanisms.counters.toeplitz import ToeplitzCounter
+from mechanisms.counters.tree import BinaryCounter
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.central import Central
+from mechanisms.releases.discrete_gaussian import DiscreteGaussian
+from mechanisms.releases.discrete_laplace import DiscreteLaplace
+from mechanisms.releases.gaussian import Gaussian
+from mechanisms.releases.laplace import Laplace
+
+ONE = Sensitivity(replace=1)
+PAIR = Pair(np.array([0.0]), np.array([1.0]))
+LAPLACE = Laplace(scale=1.0, sensitivity=ONE)
+(WHY,) = ladder.silence(())
+HALF = replace(LAPLACE, scale=0.5)
+
+
+def subject(name="laplace", target=LAPLACE, **changes):
+    made = {"name": name, "target": target, "claim": PureDP(1.0), "pairs": (PAIR,), "trials": 2000}
+    return Subject(**{**made, **changes})
+
+
+class Bare:
+    def release(self, data, *, rng, size):
+        return data + rng.laplace(size=(size, 1))
+
+
+def test_an_audit_measures_its_own_target_with_less_noise():
+    record = audit(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, ladder=True)
+    weak, strong = record.ladder
+    assert [step.name for step in record.ladder] == ["0.8 of the noise", "0.5 of the noise"]
+    assert [step.size for step in record.ladder] == [pytest.approx(1.25), pytest.approx(2.0)]
+    assert (weak.runs, strong.runs, strong.refuted) == (8, 8, 8)
+    assert weak.refuted <= strong.refuted
+    for step in record.ladder:  # Clopper and Pearson, by scipy
+        interval = stats.binomtest(step.refuted, step.runs).proportion_ci(0.95)
+        assert (step.power_lower, step.power_upper) == pytest.approx((interval.low, interval.high))
+    again = audit(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, ladder=True)
+    assert again.ladder == record.ladder
+    plain = audit(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1)
+    assert replace(record, ladder=(), seconds=0.0) == replace(plain, seconds=0.0)  # measured beside it, not with it
+
+
+def test_power_of_a_rung_is_that_of_its_runs():
+    """A weak violation is refuted sometimes: the rung counts what the same seeds give one by one."""
+    again = [
+        audit(LAPLACE.with_noise(0.8), claim=PureDP(1.0), pair=PAIR, trials=2000, seed=derive(1, f"ladder/0.8/{run}"))
+        for run in range(ladder.RUNS)
+    ]
+    record = audit(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, ladder=True)
+    assert record.ladder[0] == ladder.rung("noise", "0.8 of the noise", again)
+
+
+def test_targets_without_a_scale_have_no_rungs_and_wrong_ones_are_named():
+    record = audit(Bare(), claim=PureDP(1.0), pair=PAIR, trials=500, seed=1, ladder=True)
+    assert record.ladder == ()
+    assert WHY in record.notes
+    assert WHY not in audit(Bare(), claim=PureDP(1.0), pair=PAIR, trials=500, seed=1).notes
+
+    class Wrong(Bare):
+        def with_noise(self, factor):
+            return factor
+
+    with pytest.raises(TargetError, match="with_noise"):
+        audit(Wrong(), claim=PureDP(1.0), pair=PAIR, trials=500, seed=1, ladder=True)
+
+
+@pytest.fixture(scope="module")
+def suites():
+    true = subject()
+    subjects = [true, planted(true, "half-noise", HALF), planted(true, "none", LAPLACE), subject("bare", Bare())]
+    return [run_suite(subjects, Settings(seed=3, ladder=asked)) for asked in (False, True)]
+
+
+def test_a_subject_tells_of_its_planted_twins(suites):
+    plain, _ = suites
+    caught, missed = plain.records[0].ladder
+    assert (caught.kind, caught.name, caught.runs, caught.refuted) == ("planted", "half-noise", 1, 1)
+    assert caught.size == pytest.approx(2.0)
+    assert caught.lower == plain.records[1].number_lower
+    assert (missed.name, missed.refuted, missed.size) == ("none", 0, None)
+    assert words.measured(plain.records[0]) == "Measured: planted half-noise (2): CAUGHT; planted none: not caught."
+    assert all(not record.ladder for record in plain.records[1:])
+
+
+def test_a_suite_measures_power_on_request(suites):
+    plain, asked = suites
+    names = [step.name for step in asked.records[0].ladder]
+    assert names == ["half-noise", "none", "0.8 of the noise", "0.5 of the noise"]
+    assert all(step.runs == 8 for step in asked.records[0].ladder)
+    assert asked.records[1].ladder[0].refuted == 8  # the bug's own: its audit and seven more
+    assert asked.records[3].ladder == ()
+    assert [WHY in record.notes for record in asked.records] == [False, False, False, True]
+    # the audits themselves are the same
+    assert [
+        replace(r, ladder=(), notes=r.notes[: -1 if WHY in r.notes else None], seconds=0.0) for r in asked.records
+    ] == [replace(r, ladder=(), seconds=0.0) for r in plain.records]
+
+
+def test_faces_show_what_was_measured(suites):
+    _, asked = suites
+    again = as_json.render(asked)
+    row = json.loads(again)["records"][0]["ladder"][0]
+    assert (row["name"], row["runs"], row["refuted"]) == ("half-noise", 8, 8)
+    record = asked.records[0]
+    assert type(record).from_dict(json.loads(again)["records"][0]) == record
+    page, comment = as_html.render(asked), as_markdown.render(asked)
+    assert "planted half-noise (2): refuted 8 of 8; power 63 to 100 %" in page
+    assert "0.5 of the noise (2): refuted 8 of 8" in comment
+    for text in (page, comment, words.sentence(record)):
+        assert "most favourable violation" in text
+        assert "would have been" not in text
+        assert "would catch" not in text.lower()
+
+
+def test_every_scaled_mechanism_pays_for_its_noise():
+    """Half the noise is twice the ledger's number (Gaussian: four times rho), of the same type and release."""
+    targets = [
+        (LAPLACE, "scale"),
+        (Gaussian(sigma=2.0, sensitivity=ONE), "sigma"),
+        (DiscreteLaplace(scale=2.0, sensitivity=ONE), "scale"),
+        (DiscreteGaussian(sigma=2.0, sensitivity=ONE), "sigma"),
+    ]
+    for target, field in targets:
+        less = target.with_noise(0.5)
+        assert type(less) is type(target)
+        assert getattr(less, field) == getattr(target, field) / 2
+        assert replace(less, **{field: getattr(target, field)}) == target
+        dearer = 4 if less.claim.notion == "zcdp" else 2
+        assert less.claim.number == pytest.approx(dearer * target.claim.number)
+    for counter in (BinaryCounter, HonakerCounter, ToeplitzCounter):
+        made = counter.calibrated(4, rho=0.5)
+        assert made.with_noise(0.5) == replace(made, noise=replace(made.noise, sigma=made.noise.sigma / 2))
+    central = Central.corrected(1.0, CountLayout(H=1, S=2, A=1), 4)
+    assert central.with_noise(0.5) == replace(central, scale=central.scale / 2)
+    for wrong in (0.0, -1.0, math.nan):
+        with pytest.raises(Exception, match="factor"):
+            LAPLACE.with_noise(wrong)
+
+
+def test_digits_are_rounded_up():
+    for x, up in ((1.2344999, 1.235), (1.234, 1.234), (0.00123401, 0.001235), (123456.0, 123500.0), (0.0, 0.0)):
+        assert digits_up(x) == up
+    assert digits_up(math.inf) == math.inf
+    rng = np.random.default_rng(0)
+    for x in np.exp(rng.uniform(-600, 600, 500)):
+        assert x <= digits_up(x) <= x * (1 + 1.1e-3)
+    # two processors that differ in their last digits agree
+    assert digits_up(1.2345678) == digits_up(1.2345678 * (1 + 1e-13))

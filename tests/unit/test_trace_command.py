@@ -1,0 +1,63 @@
+"""`dpverify trace`: exit codes, the table, the JSON, and refusals in one line."""
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from dpverify.faces.cli import run
+
+CODE = """
+import numpy as np
+from dpverify import Pair
+from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
+PAIRS = [Pair(np.array([1.0, 2.0]), np.array([1.0, 3.0]))]
+LEDGER = Ledger(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1)))
+def good(data, *, rng, size):
+    return data.sum() + rng.laplace(0.0, 2.0, size)
+def half(data, *, rng, size):
+    return data.sum() + rng.laplace(0.0, 1.0, size)
+def bare(data, *, rng, size):
+    noise = float(rng.laplace(0.0, 2.0))
+    return np.full(size, np.tanh(data.sum() + noise))
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> str:
+    file = tmp_path / "traced_code.py"
+    file.write_text(textwrap.dedent(CODE))
+    return str(file)
+
+
+@pytest.mark.parametrize(("name", "extra", "code", "words"), [
+    ("good", ["--claim", "pure:0.5"], 0, ["DERIVED", "traced_code.py:8", "laplace(2)", "0.5"]),
+    ("good", ["--ledger", "LEDGER"], 0, ["CONFORMS"]),
+    ("half", ["--claim", "pure:0.5"], 1, ["CONTRADICTED", "WITNESS"]),
+    ("half", ["--ledger", "LEDGER"], 1, ["CONTRADICTED", "traced_code.py:10", "laplace(1)"]),
+    ("bare", [], 3, ["NOT TRACED", "OUTPUTS_DIFFER", "laplace at", "traced_code.py:12"]),
+])  # fmt: skip
+def test_words_and_exit_codes(module, capsys, name, extra, code, words) -> None:
+    options = [f"{module}:{each}" if each == "LEDGER" else each for each in extra]
+    assert run(["trace", f"{module}:{name}", "--pairs", f"{module}:PAIRS", "--transcripts", "10", *options]) == code
+    printed = capsys.readouterr().out
+    for word in words:
+        assert word in printed
+
+
+def test_json_holds_the_traces(module, tmp_path: Path) -> None:
+    file = tmp_path / "traces.json"
+    arguments = ["trace", f"{module}:good", "--pairs", f"{module}:PAIRS", "--transcripts", "5", "--json", str(file)]
+    assert run(arguments) == 0
+    (found,) = json.loads(file.read_text())["traces"]
+    assert (found["status"], found["eps"]) == ("DERIVED", 0.5)
+
+
+@pytest.mark.parametrize("extra", [
+    ["--transcripts", "0"], ["--claim", "pure:nan"], ["--ledger", "PAIRS"], ["--timeout", "0"],
+])  # fmt: skip
+def test_refusals_are_one_line(module, capsys, extra) -> None:
+    options = [f"{module}:{each}" if each == "PAIRS" else each for each in extra]
+    assert run(["trace", f"{module}:good", "--pairs", f"{module}:PAIRS", *options]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
