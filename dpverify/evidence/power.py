@@ -118,22 +118,8 @@ def _power_function(
     require.open_unit(power=power)
     if not 0 < guess_fraction <= 1:
         raise ParameterError("guess_fraction", guess_fraction, "in (0, 1]")
-    planned = _planned(test, delta)
+    rejects = _rejection(_planned(test, delta), claim_eps, delta, significance, one_sided=one_sided)
     d = delta / 2 if one_sided else delta
-
-    pure, convolved = isinstance(planned, BinomialTest) and delta == 0, isinstance(planned, ConvolutionTest)
-
-    def rejects(right: int, wrong: int, trials: int) -> bool:
-        """eps_lower > claim_eps; from the p-value of the claim, much the faster, where that leaves no doubt."""
-        p = significance
-        if pure:
-            p = binomial_tail(right, wrong, claim_eps)
-        elif convolved:
-            p = revealed_tail(right, wrong, claim_eps, trials, d)
-        if abs(p - significance) > _CLEAR * significance:
-            return p < significance
-        tally = Tally.of(right, wrong, trials, one_sided=one_sided)
-        return planned.eps_lower(tally, delta=delta, significance=significance) > claim_eps
 
     def reached(trials: int, eps: float) -> float:
         rest = float(special.expit(-eps)) * max(0.0, 1 - d / guess_fraction)  # Pr[a guess is wrong]
@@ -145,6 +131,27 @@ def _power_function(
         return float(mass @ np.where(least <= trials - last, caught, 0.0))
 
     return reached
+
+
+def _rejection(
+    test: BoundTest, claim_eps: float, delta: float, significance: float, *, one_sided: bool
+) -> Callable[[int, int, int], bool]:
+    """(right, wrong, trials) -> eps_lower > claim_eps; from the claim's p-value, much the faster, where it is clear."""
+    d = delta / 2 if one_sided else delta
+    pure, convolved = isinstance(test, BinomialTest) and delta == 0, isinstance(test, ConvolutionTest)
+
+    def rejects(right: int, wrong: int, trials: int) -> bool:
+        p = significance
+        if pure:
+            p = binomial_tail(right, wrong, claim_eps)
+        elif convolved:
+            p = revealed_tail(right, wrong, claim_eps, trials, d)
+        if abs(p - significance) > _CLEAR * significance:
+            return p < significance
+        tally = Tally.of(right, wrong, trials, one_sided=one_sided)
+        return test.eps_lower(tally, delta=delta, significance=significance) > claim_eps
+
+    return rejects
 
 
 def _planned(test: BoundTest, delta: float) -> BoundTest:

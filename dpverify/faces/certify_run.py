@@ -1,19 +1,13 @@
 """`dpverify certify` after its options are parsed: the certificate is made in a watched child."""
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from dpverify.base.errors import RunError, UsageError
-from dpverify.faces import console
+from dpverify.faces import console, watched_run
 from dpverify.faces.options import Outputs
 from dpverify.faces.report import certificate_page, files
-from dpverify.runs.interruption import Halt, heeded
-from dpverify.runs.supervisor import Supervisor
-from dpverify.runs.task import Ended, Limits, Outcome, Task
+from dpverify.runs.task import Limits
 from dpverify.verdicts.certificate import Certificate
-from dpverify.verdicts.preload import CERTIFIED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,45 +24,14 @@ def run(request: Request) -> int:
     """Runs it and returns the exit code."""
     files.check(request.outputs)
     files.drop(request.outputs)  # there is no certificate of a run that failed
-    halt, supervisor = Halt(), Supervisor(0, CERTIFIED)
-    with heeded(halt) as heard:
-        task = Task("dpverify.faces.certify_run:made", request.arguments)
-        try:
-            outcome = supervisor.run(task, request.limits, halt)
-        finally:
-            halt.close()
-        if heard.number:
-            print(f"dpverify: interrupted by {heard.name}; no certificate", file=sys.stderr)
-            return heard.exit_code
-    certificate = Certificate.from_dict(_value(outcome))
-    for path, render in (
-        (request.outputs.json, certificate_page.render_json),
-        (request.outputs.html, certificate_page.render),
-    ):
-        if path is not None:
-            try:
-                files.replace(Path(path), render(certificate))
-            except OSError as error:
-                raise RunError(f"{path}: could not be written ({error.strerror})") from error
+    certificate = Certificate.from_dict(
+        watched_run.answer("dpverify.faces.certify_run:made", request.arguments, request.limits, missing="certificate")
+    )
+    watched_run.write(request.outputs.json, certificate_page.render_json(certificate))
+    watched_run.write(request.outputs.html, certificate_page.render(certificate))
     if not (request.quiet and certificate.certified):
         console.show_certificate(certificate)
     return certificate.exit_code
-
-
-def _value(outcome: Outcome) -> dict[str, Any]:
-    """The answer; UsageError or RunError, in one line, where there is none."""
-    if isinstance(outcome, Ended):
-        file, line = outcome.place
-        where = f" ({file}:{line})" if file else ""
-        raise RunError(f"{outcome.text}{where}; no certificate")
-    error = outcome.error
-    if error is None:
-        value: dict[str, Any] = outcome.value
-        return value
-    if error["expected"]:
-        raise (UsageError if error["usage"] else RunError)(error["text"])
-    where = f" ({Path(error['file']).name}:{error['line']})" if error["file"] else ""
-    raise RunError(f"{error['type']}: {error['text']}{where}; no certificate")
 
 
 def made(*, spec: str, claim: str, relation: str, view: str, pairs: str | None, **settings: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from dpverify.faces.options import (
     DEFAULT_TIMEOUT,
     HELP,
     Outputs,
+    RelationName,
 )
 
 app = typer.Typer(
@@ -212,13 +213,6 @@ def _tapeless(no_tape: bool, require_tape: bool) -> bool:
     if no_tape and require_tape:
         raise UsageError("--no-tape and --require-tape: one of them")
     return no_tape
-
-
-class RelationName(str, Enum):  # noqa: UP042
-    """Which datasets are neighbours."""
-
-    replace_one = "replace"
-    add_remove = "add-remove"
 
 
 class ViewName(str, Enum):  # noqa: UP042

@@ -1,13 +1,13 @@
 """`dpverify exact`: the exact eps of a release with finitely many outcomes, on each pair."""
 
-import json as json_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, RunError, UsageError
-from dpverify.faces.options import DEFAULT_SEED, HELP
+from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, UsageError
+from dpverify.faces.options import DEFAULT_SEED, HELP, Outputs
+
+EQUAL = 1 + 1e-9  # a claim below the exact eps by less is one of that eps, written with fewer digits
 
 
 def exact(
@@ -27,6 +27,15 @@ def exact(
     Exit code: 0 exact on every pair and no claim contradicted, 1 an exact eps is above the claim, 2 usage, 3 not exact
     on a pair, or too little mass enumerated to decide a claim.
     """
+    from dpverify.faces import watched_run
+
+    arguments = {"spec": subject, "pairs": pairs, "claim": claim, "delta": delta, "paths": paths, "seed": seed,
+                 "timeout": timeout}  # fmt: skip
+    raise typer.Exit(watched_run.show("dpverify.faces.exact_command:made", arguments, Outputs(json), missing="law"))
+
+
+def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: Any) -> dict[str, Any]:
+    """The results in lines, as a document, and their exit codes; runs in the child."""
     from dpverify.claims.claim import ApproxDP, PureDP
     from dpverify.claims.neighbours import Relation
     from dpverify.claims.parse import parse_claim
@@ -40,42 +49,45 @@ def exact(
     if stated is not None and delta:
         raise UsageError("--delta is that of --claim; give one of them")
     at = delta if stated is None else stated.delta
-    target = loading.load_subject(subject)
+    target = loading.load_subject(spec)
     found = [
-        enumerated(target, pair=pair.checked(Relation.REPLACE_ONE), delta=at, paths=paths, seed=seed, timeout=timeout)
+        enumerated(target, pair=pair.checked(Relation.REPLACE_ONE), delta=at, **settings)
         for pair in as_pairs(loading.load(pairs))
     ]
-    codes = [_show(number, each, None if stated is None else stated.eps) for number, each in enumerate(found, 1)]
-    if json is not None:
-        try:
-            Path(json).write_text(json_module.dumps({"exact": [each.to_dict() for each in found]}, indent=1))
-        except OSError as error:
-            raise RunError(f"{json}: could not be written ({error.strerror})") from error
-    worst = EXIT_UNEXPECTED if EXIT_UNEXPECTED in codes else EXIT_FAILED if EXIT_FAILED in codes else EXIT_OK
-    raise typer.Exit(worst)
+    judged = [_judged(each, None if stated is None else stated.eps) for each in found]
+    return {
+        "lines": [
+            line
+            for number, (each, (last, _)) in enumerate(zip(found, judged, strict=True), 1)
+            for line in (f"pair {number}: {each.name}", *_lines(each), *last)
+        ],
+        "document": {"exact": [each.to_dict() for each in found]},
+        "codes": [code for _, code in judged],
+    }
 
 
-def _show(number: int, found: Any, claimed: float | None) -> int:
-    """A line on what was found, one on the event, one on the claim; the exit code of this pair."""
-    from dpverify.base.text import clean
-
-    print(f"pair {number}: {clean(found.name)}")
+def _lines(found: Any) -> list[str]:
+    """What was found, and the event that shows it."""
     if found.status != "EXACT":
-        print(clean(f"{found.status.replace('_', ' ')}: {found.reason}"))
-        return EXIT_FAILED
-    print(f"EXACT: eps in [{found.eps_lower:.12g}, {found.eps_upper:.12g}] at delta {found.delta:g}, on this pair")
-    print(f"  {found.paths} paths, {found.outcomes} outcomes, mass left out {found.lost_mass:.3g}")
-    if found.event is not None:
-        text = f"{found.event.outcome} has probability {found.event.first:.6g} against {found.event.second:.6g}"
-        print(clean(f"  largest ratio: {text}"))
-    print(f"  {found.fit.releases} ordinary releases on each dataset fit the law (p = {found.fit.p_value:.2g})")
+        return [f"{found.status.replace('_', ' ')}: {found.reason}"]
+    lines = [f"EXACT: eps in [{found.eps_lower:.12g}, {found.eps_upper:.12g}] at delta {found.delta:g}, on this pair"]
+    lines.append(f"  {found.paths} paths, {found.outcomes} outcomes, mass left out {found.lost_mass:.3g}")
+    if (event := found.event) is not None:
+        lines.append(f"  largest ratio: {event.outcome} has probability {event.first:.6g} against {event.second:.6g}")
+    lines.append(f"  {found.fit.releases} ordinary releases on each dataset fit the law (p = {found.fit.p_value:.2g})")
+    return lines
+
+
+def _judged(found: Any, claimed: float | None) -> tuple[list[str], int]:
+    """What it means for the claim, and the exit code. Claims are decimals: EQUAL is no contradiction, and is said."""
+    if found.status != "EXACT":
+        return [], EXIT_FAILED
     if claimed is None:
-        return EXIT_OK
-    if found.eps_lower > claimed * (1 + 1e-9):
-        print(f"CONTRADICTED: claimed {claimed:g}")
-        return EXIT_UNEXPECTED
-    if found.eps_upper <= claimed * (1 + 1e-9):
-        print(f"the claim of {claimed:g} holds on this pair")
-        return EXIT_OK
-    print(f"UNDECIDED: claimed {claimed:g}")
-    return EXIT_FAILED
+        return [], EXIT_OK
+    if found.eps_upper <= claimed:
+        return [f"the claim of {claimed:g} holds on this pair"], EXIT_OK
+    if found.eps_lower > claimed * EQUAL:
+        return [f"CONTRADICTED: claimed {claimed:g}"], EXIT_UNEXPECTED
+    if found.eps_upper <= claimed * EQUAL:
+        return [f"the claim of {claimed!r} holds on this pair up to its last digits (1e-9)"], EXIT_OK
+    return [f"UNDECIDED: claimed {claimed:g}"], EXIT_FAILED

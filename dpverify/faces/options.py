@@ -1,6 +1,7 @@
 """What the command line and the pytest plugin share: defaults and meanings. Imports nothing heavy."""
 
 from dataclasses import dataclass, fields
+from enum import Enum
 
 CACHE_KEY = "DPVERIFY_CACHE_KEY"  # the variable with the key that seals kept results
 DEFAULT_SEED = 20260  # fixed, so that two runs without options give the same records
@@ -26,6 +27,13 @@ HELP = {
     "require_tape": "Code that cannot be traced is as good as inconclusive: exit code 3, unless it is refuted.",
     "family": "What limits the error of all verdicts: equal shares, Holm's step-down, or (sequential) e-BH.",
 }
+
+
+class RelationName(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
+    """Which datasets are neighbours."""
+
+    replace_one = "replace"
+    add_remove = "add-remove"
 
 
 @dataclass(frozen=True)

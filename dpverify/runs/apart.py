@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from dpverify.runs import frames, provenance
 from dpverify.runs.child import described
+from dpverify.runs.task import killed_by
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,9 @@ def _heard(pid: int, reader: int, wall: float) -> Any:
         return Lost("timeout", f"no answer within {wall:g} s")
     if code == -signal.SIGPROF:
         return Lost("timeout", "its share of processor time is spent")
-    return Lost("crash", _end(code))
+    if code < 0:
+        return Lost("crash", f"its process was {killed_by(-code)}")
+    return Lost("crash", f"its process ended with exit code {code} and gave no answer")
 
 
 def _answer(message: Any) -> Any:
@@ -120,12 +123,3 @@ def _reaped(pid: int) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     except OSError:  # somebody else waits for all children of this process
         return 0
-
-
-def _end(code: int) -> str:
-    if code >= 0:
-        return f"its process ended with exit code {code} and gave no answer"
-    try:
-        return f"its process was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"its process was killed by signal {-code}"

@@ -1,7 +1,6 @@
 """The parent's side of a watched child: one request with a time limit, and the child's end."""
 
 import os
-import signal
 import socket
 import sys
 import time
@@ -13,7 +12,7 @@ from dpverify.runs.child import CLOSED, TRACE
 from dpverify.runs.forking import Forks
 from dpverify.runs.frames import readable
 from dpverify.runs.interruption import Halt
-from dpverify.runs.task import Answer, Ended, Limits, Listener, Outcome, Start, Task
+from dpverify.runs.task import Answer, Ended, killed_by, Limits, Listener, Outcome, Start, Task
 
 KEPT = 1 << 16  # bytes of a child's output that are remembered
 LAST_LINES = 60
@@ -186,7 +185,7 @@ class ChildProcess:
         if not kind and self._soon_reaped():
             code = self._ended or 0
             if code < 0:
-                return Ended("signal", _signal_text(-code))
+                return Ended("signal", killed_by(-code))
             if code == CLOSED:
                 return Ended("protocol", "it closed the channel to its supervisor")
             return Ended("exit", f"it ended with exit code {code} and gave no answer")
@@ -228,12 +227,3 @@ class ChildProcess:
         self._requests.close()
         for pipe in (self._answers, self._output, self._status):
             os.close(pipe)
-
-
-def _signal_text(number: int) -> str:
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"signal {number}"
-    hint = " (often: out of memory)" if name == "SIGKILL" else ""
-    return f"killed by {name}{hint}"

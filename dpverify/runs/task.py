@@ -6,6 +6,7 @@ the protocol. No outcome is a verdict.
 
 import json
 import re
+import signal
 import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -107,3 +108,13 @@ _NOT_FOREIGN = ("<", str(Path(__file__).parents[1]), *(sysconfig.get_path(kind) 
 
 Outcome = Answer | Ended
 Listener = Callable[[dict[str, Any]], None]
+
+
+def killed_by(number: int) -> str:
+    """The end of a process by this signal, in words."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    hint = " (often: out of memory)" if name == "SIGKILL" else ""
+    return f"killed by {name}{hint}"

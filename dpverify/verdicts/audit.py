@@ -129,7 +129,7 @@ def audit(
         claim,
         pair,
         finding,
-        ledger if ledger is not None else getattr(target, "ledger", None),
+        ledger,
         significance=significance,
         seed=seed,
         budget=trials,

@@ -260,9 +260,8 @@ def certify(
             for pair, own in zip(chosen, seeds, strict=True)
         ]
     if any(each.refutes for each in tapes):
-        known = ledger if ledger is not None else getattr(target, "ledger", None)
         records = [
-            without_trials(target, claim=claim, pair=pair, ledger=known, significance=level, seed=own)
+            without_trials(target, claim=claim, pair=pair, ledger=ledger, significance=level, seed=own)
             for pair, own in zip(chosen, seeds, strict=True)
         ]
         promised, silence = [], "no trials were made and no promise was checked: the code refutes the claim"

@@ -4,7 +4,8 @@
     noise     targets with `with_noise(factor)`, which gives the same target with so much of its noise
     planted   the subject's own planted twins, `subject!bug`
 Each rung is audited RUNS times exactly as the subject is, with seeds of its own, and refuted so many times. It costs
-that many times the subject's time. The twins of a suite are audited anyway: one run each is always told.
+that many times the subject's time. The twins of a suite are audited anyway: one run each is always told. It is the
+power of trials: what the tape refutes without any says nothing about them.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,6 @@ from typing import Any, Protocol, runtime_checkable, Self
 from dpverify.base.errors import TargetError
 from dpverify.base.seeding import derive
 from dpverify.verdicts.record import AuditRecord, Rung
-from dpverify.verdicts.verdict import Verdict
 
 RUNS = 8
 FACTORS = (0.8, 0.5)  # of the noise: a violation by a quarter, and by half
@@ -58,16 +58,16 @@ def repeated(target: Any, first: AuditRecord, again: Again, seed: int, name: str
 
 
 def rung(kind: str, name: str, records: Sequence[AuditRecord]) -> Rung:
-    """How often these runs refuted their claim."""
+    """How often the trials of these runs refuted their claim."""
     from statsmodels.stats.proportion import proportion_confint  # here: it takes a second to load
 
-    refuted = sum(record.verdict is Verdict.REFUTED for record in records)
+    refuted = sum(record.refuted_by_trials for record in records)
     low, high = proportion_confint(refuted, len(records), alpha=0.05, method="beta")
     return Rung(
         kind=kind,
         name=name,
         size=_size(records[0]),
-        lower=max(record.number_lower for record in records),
+        lower=max(record.trials_lower or 0.0 for record in records),
         runs=len(records),
         refuted=refuted,
         power_lower=float(low),

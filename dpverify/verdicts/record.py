@@ -161,6 +161,12 @@ class AuditRecord:
         return self.number_lower if self.audited is None else self.audited[1]
 
     @property
+    def refuted_by_trials(self) -> bool:
+        """True where the trials alone refute the claim, whatever the tape says."""
+        lower = self.trials_lower
+        return self.verdict is Verdict.REFUTED and lower is not None and lower > self.claimed
+
+    @property
     def trials_eps(self) -> float:
         """The eps that the trials certify at `delta`; 0 where there are none."""
         return self.eps_lower if self.audited is None else self.audited[0]

@@ -32,9 +32,9 @@ def recorded(
     source_digest: str = "",
     seconds: float = 0.0,
 ) -> AuditRecord:
-    """The evidence of `finding` and `ledger` about the claim, judged."""
+    """The evidence of `finding` and `ledger` - None: the target's own, if it has one - about the claim, judged."""
     bound = finding.bound
-    account = account_of(claim, ledger)
+    account = account_of(claim, ledger if ledger is not None else getattr(target, "ledger", None))
     verdict = judge(
         number_lower=bound.number_lower,
         claimed=claim.number,

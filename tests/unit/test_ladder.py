@@ -17,6 +17,7 @@ from dpverify.faces.report import as_html, as_json, as_markdown, words
 from dpverify.verdicts import ladder
 from dpverify.verdicts.subject import planted
 from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.taped import Taped
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import BinaryCounter
@@ -70,6 +71,22 @@ def test_power_of_a_rung_is_that_of_its_runs():
     assert record.ladder[0] == ladder.rung("noise", "0.8 of the noise", again)
 
 
+@pytest.mark.parametrize("trials", [2000, 0])
+def test_a_rung_is_the_power_of_trials_not_of_the_tape(trials):
+    """What the tape alone refutes is no run that trials refuted, nor is its bound theirs."""
+    missed = audit(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1)
+    seen = audit(HALF, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1)
+    assert (missed.verdict, seen.verdict) == ("NOT_REFUTED", "REFUTED")
+    tape = Taped(status="CONTRADICTED", refutes=True, lower=2.0)
+    both = [replace(each.with_tape(tape), trials=trials) for each in (missed, seen)]
+    assert [each.verdict for each in both] == ["REFUTED", "REFUTED"]
+    assert [each.number_lower for each in both] == [2.0, 2.0]
+    assert [each.refuted_by_trials for each in both] == [False, bool(trials)]
+    step = ladder.rung("planted", "bug", both)
+    assert (step.runs, step.refuted) == (2, int(bool(trials)))
+    assert step.lower == (seen.number_lower if trials else 0.0)
+
+
 def test_targets_without_a_scale_have_no_rungs_and_wrong_ones_are_named():
     record = audit(Bare(), claim=PureDP(1.0), pair=PAIR, trials=500, seed=1, ladder=True)
     assert record.ladder == ()
@@ -96,7 +113,7 @@ def test_a_subject_tells_of_its_planted_twins(suites):
     caught, missed = plain.records[0].ladder
     assert (caught.kind, caught.name, caught.runs, caught.refuted) == ("planted", "half-noise", 1, 1)
     assert caught.size == pytest.approx(2.0)
-    assert caught.lower == plain.records[1].number_lower
+    assert caught.lower == plain.records[1].trials_lower
     assert (missed.name, missed.refuted, missed.size) == ("none", 0, None)
     assert words.measured(plain.records[0]) == "Measured: planted half-noise (2): CAUGHT; planted none: not caught."
     assert all(not record.ladder for record in plain.records[1:])

@@ -9,8 +9,8 @@ from scipy import special, stats
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.profiles import zcdp_accuracy_limit
-from dpverify.evidence import curve_power
-from dpverify.evidence.bounds import BinomialTest, ThresholdTest, UnconditionalTest
+from dpverify.evidence import curve_power, power
+from dpverify.evidence.bounds import BinomialTest, ConvolutionTest, ThresholdTest, UnconditionalTest
 from dpverify.evidence.bounds.solve import least_reached
 from dpverify.evidence.power import detectable_eps, trials_needed
 from dpverify.evidence.tally import Tally
@@ -40,6 +40,24 @@ def test_detectable_eps_has_its_power_and_little_more(test, delta):
     eps = detectable_eps(test, trials=400, delta=delta, **ASKED)
     assert 0.95 <= exact_power(test, 400, 0.3, eps, 1.0, delta, 0.05) <= 0.965
     assert exact_power(test, 400, 0.3, 0.97 * eps, 1.0, delta, 0.05) < 0.95
+
+
+@pytest.mark.parametrize(
+    ("test", "delta"),
+    [(BinomialTest(), 0.0), (ConvolutionTest(), 0.0), (ConvolutionTest(), 1e-3), (ThresholdTest(), 1e-3)],
+    ids=["binomial", "convolution", "convolution-approx", "threshold"],
+)
+def test_the_short_cut_by_p_values_decides_as_the_bound_does(test, delta, monkeypatch):
+    """At every attained pair of counts: with _CLEAR infinite, eps_lower decides alone."""
+    asked = {"claim_eps": 0.7, "delta": delta, "significance": 0.05}
+    counts = [(r, w) for n in (30, 200) for w in range(0, 20, 3) for r in range(0, n - w, max(1, n // 25))]
+    found = []
+    for clear in (power._CLEAR, math.inf):
+        monkeypatch.setattr(power, "_CLEAR", clear)
+        rejects = power._rejection(test, one_sided=False, **asked)
+        found.append([rejects(r, w, n) for n in (200, 1000) for r, w in counts])
+    assert found[0] == found[1]
+    assert {True, False} == set(found[0])
 
 
 def test_detectable_eps_follows_its_inputs():

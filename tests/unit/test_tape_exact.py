@@ -387,7 +387,25 @@ def coin(data, *, rng, size):
     return rng.random(size) < (0.75 if data[0] else 0.25)
 def noise(data, *, rng, size):
     return data[0] + rng.laplace(size=size)
+def killed(data, *, rng, size):
+    import os
+    os.kill(os.getpid(), 9)
+def left(data, *, rng, size):
+    import os
+    os._exit(0)
 """
+
+
+@pytest.mark.parametrize("command", ["exact", "trace"])
+@pytest.mark.parametrize(("name", "why"), [("killed", "SIGKILL"), ("left", "ended with exit code 0")])
+def test_code_that_ends_its_process_ends_no_command(tmp_path, capsys, command, name, why) -> None:
+    file, out = tmp_path / "exact_code.py", tmp_path / "out.json"
+    file.write_text(textwrap.dedent(CODE))
+    out.write_text("of an earlier run")
+    assert run([command, f"{file}:{name}", "--pairs", f"{file}:PAIRS", "--json", str(out)]) == 3
+    told = capsys.readouterr()
+    assert why in told.out + told.err
+    assert not out.exists() or name in out.read_text()  # nothing old that looks like new
 
 
 @pytest.mark.parametrize(("name", "options", "code", "words"), [
@@ -399,7 +417,9 @@ def noise(data, *, rng, size):
     ("coin", ["--claim", "zcdp:1"], 2, []),
     ("coin", ["--delta", "nan"], 2, []),
     ("coin", ["--claim", "pure:1", "--delta", "0.1"], 2, []),
-    ("coin", ["--json", "/nonexistent/f.json"], 3, []),
+    ("coin", ["--claim", "pure:1.098612288"], 0, ["holds on this pair up to its last digits"]),
+    ("coin", ["--json", "/dev/full"], 3, []),
+    ("coin", ["--json", "/dev/null/f.json"], 2, []),
     ("noise", [], 3, ["NOT FINITE"]),
 ])  # fmt: skip
 def test_the_command(tmp_path, capsys, name, options, code, words) -> None:
