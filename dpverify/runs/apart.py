@@ -61,7 +61,11 @@ def _work(call: Callable[[], Any], writer: int, before: provenance.Told) -> NoRe
             found = described(error)
             message = {"error": f"{found['type']}: {found['text']}"}
         limited(0)
-        frames.send(writer, {**message, "seen": provenance.told(before)})
+        seen = provenance.told(before)
+        try:
+            frames.send(writer, {**message, "seen": seen})
+        except (TypeError, ValueError) as error:
+            frames.send(writer, {"error": f"its answer is no plain value ({error})", "seen": seen})
     finally:
         os._exit(0)  # none of the parent's farewells
 

@@ -21,6 +21,7 @@ An exact law is about its pair. Laws of NumPy's samplers are assumed; `random()`
 import copy
 import math
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -267,41 +268,43 @@ def _fit(target: Any, data: tuple[Any, Any], found: tuple[Enumerated, Enumerated
     for arm, (each, law) in enumerate(zip(data, found, strict=True)):
         rng = stream(seed, Stage.TAPE, arm, 31)
         seen = _ordinary(copy.deepcopy(target), copy.deepcopy(each), rng, max(SHARE * budget, 1.0))
-        made = min(made, len(seen))
+        made = min(made, seen.total())
         least = min(least, _p_value(seen, law))
     return Fit(made, min(1.0, 2 * least))
 
 
-def _ordinary(target: Any, data: Any, rng: np.random.Generator, seconds: float) -> list[bytes]:
+def _ordinary(target: Any, data: Any, rng: np.random.Generator, seconds: float) -> Counter[bytes]:
     """Keys of up to RELEASES releases: in one call if its rows are what single calls give, else one by one."""
-    found: list[bytes] = []
+    found: Counter[bytes] = Counter()
     try:
         value = None if isinstance(target, LoopedTarget) else target.release(data, rng=rng, size=RELEASES)
     except Exception:  # what it gives one by one is judged below
         value = None
     if type(value) is np.ndarray and value.dtype.kind != "O" and value.ndim and len(value) == RELEASES:
-        return [key_of(outputs.parts(("returned", value[at : at + 1]))) for at in range(RELEASES)]
+        bits = np.ascontiguousarray(value).reshape(RELEASES, -1).view(np.uint8)
+        _, first, times = np.unique(bits, axis=0, return_index=True, return_counts=True)
+        for at, count in zip(first.tolist(), times.tolist(), strict=True):  # rows with equal bits have one key
+            found[key_of(outputs.parts(("returned", value[at : at + 1])))] += count
+        return found
     until = time.monotonic() + seconds
-    while len(found) < RELEASES and (time.monotonic() < until or len(found) < 100):
+    while found.total() < RELEASES and (time.monotonic() < until or found.total() < 100):
         try:
             outcome: Any = ("returned", target.release(data, rng=rng, size=1))
         except (Exception, SystemExit) as error:  # an exception is what it gives
             outcome = ("raised", (type(error).__qualname__, str(error)))
-        found.append(key_of(outputs.parts(outcome)))
+        found[key_of(outputs.parts(outcome))] += 1
     return found
 
 
-def _p_value(seen: list[bytes], law: Enumerated) -> float:
-    counts: dict[bytes, int] = {}
-    for key in seen:
-        counts[key] = counts.get(key, 0) + 1
+def _p_value(seen: Counter[bytes], law: Enumerated) -> float:
+    counts, releases = seen.copy(), seen.total()
     ranked = sorted(law.law, key=lambda key: -law.law[key][1])
     cells = [[key] for key in ranked[:CELLS]]
     cells += [ranked[CELLS + at :: CELLS] for at in range(CELLS) if ranked[CELLS + at :: CELLS]]
     tests = [(sum(counts.pop(key, 0) for key in cell), math.fsum(law.law[key][0] for key in cell),
               math.fsum(law.law[key][1] for key in cell)) for cell in cells]  # fmt: skip
     tests.append((sum(counts.values()), 0.0, law.lost))  # what was not enumerated
-    least = min(_binomial_test(count, len(seen), low, high) for count, low, high in tests)
+    least = min(_binomial_test(count, releases, low, high) for count, low, high in tests)
     return min(1.0, least * len(tests))
 
 

@@ -10,7 +10,7 @@ from dpverify.claims.parse import parse_claim
 from dpverify.tape.derive import failure_mass
 from dpverify.tape.trace import SURE
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, NOT_TRACED, numbers, read, Taped, UNDECIDED
+from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, EXACT, NOT_TRACED, numbers, read, Taped, UNDECIDED
 
 WORDS = "its tape's word does not follow from what the tape found"
 NUMBERS = "its tape's numbers do not follow from each other"
@@ -35,6 +35,8 @@ def _words(record: AuditRecord, tape: Taped) -> str:
         or (tape.status == CONFORMS and tape.ledger != CONFORMS)
         or (tape.status == DERIVED and tape.ledger not in ("", UNDECIDED, CONFORMS))
         or (tape.status == CONTRADICTED) != (tape.refutes or tape.ledger == CONTRADICTED)
+        or (tape.status == EXACT) != (tape.paths is not None and not tape.refutes)
+        or (tape.paths is not None and (tape.ledger != "" or record.notion not in ("pure", "approx")))
         or (tape.status in (CONFORMS, DERIVED) and (tape.delta_k is None or tape.bad > 0))
         or (tape.ledger == CONTRADICTED and record.accounted is not None)
     )
@@ -57,6 +59,11 @@ def _lower(record: AuditRecord, tape: Taped) -> str:
 
 
 def _numbers(tape: Taped) -> str:
+    if tape.paths is not None:
+        ends = tape.lower is not None and tape.number is not None and 0 <= tape.lower <= tape.number == tape.eps
+        rest = (tape.delta_k, tape.loss, tape.events)
+        fits = tape.status in (EXACT, CONTRADICTED) and tape.paths > 0 and not tape.transcripts
+        return "" if ends and fits and not any(each is not None for each in rest) else NUMBERS
     open_mass = (tape.delta_k, tape.loss, tape.eps, tape.number, tape.events)
     if tape.status == NOT_TRACED or tape.delta_k is None:
         return NUMBERS if any(each is not None for each in open_mass) else ""
@@ -65,6 +72,8 @@ def _numbers(tape: Taped) -> str:
 
 
 def _account(record: AuditRecord, tape: Taped) -> str:
+    if tape.paths is not None:
+        return ""  # enumerating again needs the code
     if tape.events is None:
         return ACCOUNT if tape.eps is not None or tape.number is not None else ""
     try:

@@ -4,6 +4,8 @@
     number    the derived ledger's account, in the claim's own unit, on the pairs that were traced; `eps` at its delta
     delta_k   what the transcripts leave open: the statement is about all but this mass, at `confidence` on each pair
     loss      F5, by runs alone: (loss, delta_k) holds in both orders
+    paths     the law of a finite release was enumerated (`tape.exact`) on this many paths: `number` and `eps` are its
+              upper end, `lower` its lower end, and nothing is left open. None where it was not
 
 A refutation (`refutes`) needs no statistics. A ledger that the code contradicts accounts for nothing. Nothing else in
 here makes a verdict better or worse: a trace is about its pairs, a claim about all of them. NOT_TRACED has no number.
@@ -29,8 +31,9 @@ from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Relation
 
 NOT_TRACED, CONTRADICTED, CONFORMS, DERIVED = "NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED"
+EXACT = "EXACT"
 UNDECIDED = "UNDECIDED"
-STATUSES = (NOT_TRACED, CONTRADICTED, CONFORMS, DERIVED)
+STATUSES = (NOT_TRACED, CONTRADICTED, CONFORMS, DERIVED, EXACT)
 LEDGERS = (CONTRADICTED, UNDECIDED, "", CONFORMS)  # the worst first
 MOST = 20  # draws, reasons and notes of a record: what is left out is counted
 _NOISE: dict[str, tuple[type[Any], str]] = {
@@ -111,6 +114,7 @@ class Taped:
     events: tuple[TapeEvent, ...] | None = None
     loss: float | None = None
     delta_k: float | None = None
+    paths: int | None = None
     confidence: float = 0.95
     transcripts: int = 0
     bad: int = 0
@@ -188,7 +192,7 @@ def numbers(claim: Claim, events: Sequence[TapeEvent]) -> tuple[float | None, fl
     return account.eps_upper, account.number_upper
 
 
-_WORST = (NOT_TRACED, DERIVED, CONFORMS)  # after the two contradictions
+_WORST = (NOT_TRACED, DERIVED, CONFORMS, EXACT)  # after the two contradictions
 
 
 def together(blocks: Sequence[Taped]) -> Taped:
@@ -203,6 +207,7 @@ def together(blocks: Sequence[Taped]) -> Taped:
     lowers = [each.lower for each in blocks if each.lower is not None]
     known = whole and all(each.number is not None for each in blocks)
     strongest = max(blocks, key=lambda each: each.number or 0.0)
+    runs = [each for each in blocks if each.paths is None]  # an exact law leaves nothing open
     return replace(
         worst,
         refutes=any(each.refutes for each in blocks),
@@ -211,9 +216,10 @@ def together(blocks: Sequence[Taped]) -> Taped:
         events=strongest.events if known else None,
         eps=strongest.eps if known else None,
         number=strongest.number if known else None,
-        loss=_largest([each.loss for each in blocks]) if whole else None,
-        delta_k=_largest([each.delta_k for each in blocks]) if whole else None,
-        transcripts=min(each.transcripts for each in blocks),
+        loss=_largest([each.loss for each in runs]) if whole and runs else None,
+        delta_k=_largest([each.delta_k for each in runs]) if whole and runs else None,
+        paths=None if runs else sum(each.paths or 0 for each in blocks),
+        transcripts=min((each.transcripts for each in runs), default=0),
         bad=sum(each.bad for each in blocks),
         pairs=len(blocks),
         notes=tuple(dict.fromkeys(note for each in blocks for note in each.notes))[:MOST],

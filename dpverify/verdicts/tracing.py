@@ -2,14 +2,15 @@
 
 Each trace runs in a process that is forked for it (`runs.apart`): what the tape or the code on it does to its process
 is lost with it, so the trials are those of a run without any trace, bit for bit. A crash, a hang, or code that the tape
-cannot follow is NOT_TRACED with its reason. How many transcripts are made does not depend on time, so equal seeds give
-equal records, except that a trace which needs more than its time is NOT_TRACED.
+cannot follow is NOT_TRACED with its reason. A release of few finite draws is enumerated: it is EXACT, or refuted. How
+many transcripts are made does not depend on time, so equal seeds give equal records, except that a trace which needs
+more than its time is NOT_TRACED.
 """
 
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -20,6 +21,8 @@ from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Pair
 from dpverify.runs.apart import apart, limited, Lost
 from dpverify.tape import derive
+from dpverify.tape.exact import Exact, exact
+from dpverify.tape.families import FAMILIES
 from dpverify.tape.trace import SURE, Trace, trace
 from dpverify.trials.target import as_target, declaration
 from dpverify.verdicts import taped
@@ -31,6 +34,11 @@ CONFIDENCE = 0.95
 SHARE = 0.05  # of the time that the trials of the pair may take, one by one
 LEAST, LONGEST, WALL = 2.0, 60.0, 180.0  # seconds: of processor time at least and at most, of the clock
 
+PATHS = 2**16  # of an enumeration, on each dataset
+EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written with fewer digits
+FEW = 64  # draws of a release that is worth a try although it was traced
+CONTINUOUS = tuple(name for name, family in FAMILIES.items() if not family.lattice and name != "uniform")
+HOPELESS = ("CRASH", "TIMEOUT", "ERROR", "SYSTEM", "FOREIGN", "MUTATED")  # of which an enumeration would not do better
 CODES = {"crash": "CRASH", "timeout": "TIMEOUT", "error": "ERROR", "system": "SYSTEM"}
 
 
@@ -52,6 +60,23 @@ def taped_pair(
     def work() -> dict[str, Any]:
         return _work(target, claim, pair, ledger, seed, trials, transcripts)
 
+    block = _answered(work, seed)
+    if isinstance(claim, PureDP | ApproxDP) and _may_be_finite(block):
+        law = _answered(lambda: _enumerated(target, claim, pair, seed), seed)
+        if law.refutes or (law.number is not None and law.number < math.inf):
+            return law
+    return block
+
+
+def _may_be_finite(block: Taped) -> bool:
+    """Whether an enumeration may say more than the transcripts: they failed, or a rare outcome may have been missed."""
+    if block.status == taped.NOT_TRACED:
+        return block.reasons[0].code not in HOPELESS
+    few = sum(row.count for row in block.draws) <= FEW and not any(row.family in CONTINUOUS for row in block.draws)
+    return block.status == taped.DERIVED and not block.ledger and few
+
+
+def _answered(work: Callable[[], dict[str, Any]], seed: int) -> Taped:
     found = apart(work, wall=WALL)
     if isinstance(found, Lost):
         return Taped.lost(CODES[found.kind], f"the trace gave no answer: {found.text}", seed)
@@ -75,6 +100,34 @@ def _work(
         if found.refutes or not found.traced:
             break
     return asdict(found)
+
+
+def _enumerated(target: Any, claim: PureDP | ApproxDP, pair: Pair, seed: int) -> dict[str, Any]:
+    """The exact law, in the forked process; NOT_TRACED where there is none to be had in LEAST seconds."""
+    limited(LEAST)
+    found = exact(target, pair=pair, delta=claim.delta, paths=PATHS, seed=seed, timeout=LEAST)
+    return asdict(of_law(found, claim, seed))
+
+
+def of_law(found: Exact, claim: PureDP | ApproxDP, seed: int) -> Taped:
+    """An enumerated law as a part of a record. It refutes a claim that is below its lower end by more than 1e-9."""
+    if found.eps_lower is None or found.eps_upper is None:
+        return Taped.lost(found.status, "" if found.reason is None else found.reason.text, seed)
+    lower = found.eps_lower * (1 - EQUAL)
+    refutes, event = bool(lower > claim.eps), found.event
+    told = "" if event is None else f"{event.outcome} has probability {event.first:.6g} against {event.second:.6g}"
+    why = TapeReason("EXACT", "", f"enumerated, eps is at least {lower:.6g} on this pair")
+    return Taped(
+        status=taped.CONTRADICTED if refutes else taped.EXACT,
+        reasons=(why,) if refutes else (),
+        refutes=refutes,
+        lower=lower,
+        witness=told,
+        eps=found.eps_upper,
+        number=found.eps_upper,
+        paths=found.paths,
+        seed=seed,
+    )
 
 
 def _traced(target: Any, claim: Claim, pair: Pair, ledger: Ledger | None, seed: int, count: int) -> Trace:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, Taped
+from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, EXACT, Taped
 
 CODE_IN_USE = "that the audited code is the code in use, with a cryptographic source of randomness"
 WORST = "that the audited pairs are the worst ones, and that no event rarer than the trials can show leaks"
@@ -28,6 +28,8 @@ def _code(tapes: list[Taped], pairs: int) -> str:
     masses = [tape.delta_k for tape in tapes if tape.delta_k is not None]
     seen = "1 pair" if pairs == 1 else f"{pairs} pairs"
     beyond = f" rarer than {max(masses):.2g} (at {tapes[0].confidence:.0%} on each of {seen})" if masses else ""
+    if all(tape.status == EXACT for tape in tapes):
+        return "anything about pairs that were not enumerated"
     if all(tape.status == CONFORMS for tape in tapes):
         return f"that the code adds the noise of its ledger on pairs that were not traced, or in transcripts{beyond}"
     if any(tape.ledger for tape in tapes):

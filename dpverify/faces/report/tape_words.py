@@ -3,13 +3,14 @@
 import math
 
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, Taped, TapeDraw
+from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, EXACT, Taped, TapeDraw
 
 UNMATCHED = "not matched by draws"  # how the tape's note begins
 MEANINGS = {
     CONFORMS: "conforms",
     DERIVED: "derived",
     CONTRADICTED: "contradicts",
+    EXACT: "exact",
 }
 
 
@@ -47,7 +48,8 @@ def beside(record: AuditRecord) -> str:
     code = cell(record)
     if tape is not None and tape.traced:
         value, word = _value(tape), "refutes" if tape.refutes else MEANINGS[tape.status]
-        code = f"{value} ({tape.transcripts} transcripts, {word})".lstrip()
+        looked = f"{tape.transcripts} transcripts" if tape.paths is None else f"{tape.paths} paths"
+        code = f"{value} ({looked}, {word})".lstrip()
     return f"audit {number(record.trials_lower)} | code {code} | ledger {number(record.number_upper)}"
 
 
@@ -63,6 +65,11 @@ def sentence(tape: Taped | None, symbol: str) -> str:
         where = f" The noise is added at {sites(tape)}." if sites(tape) else ""
         how = f"at an error of {tape.error:g}" if tape.error else "without statistics"
         return f"The code refutes the claim, {how}: {why} [{tape.witness}].{where}"
+    if tape.paths is not None:
+        return (
+            f"All {tape.paths} paths of the code are enumerated: {symbol} = {number(tape.number)} exactly, on {pairs}"
+            f"{f' ({tape.witness})' if tape.witness else ''}; ordinary releases fit the law."
+        )
     if tape.ledger == CONTRADICTED:
         return f"The code contradicts the ledger, which accounts for nothing then: {why}. {_end(tape, symbol, pairs)}"
     if tape.status == CONFORMS:
