@@ -10,7 +10,7 @@ rule is settled for each grain before it is drawn; mixed over x ~ N(0, 1/ETA),
     log M = log(ETA / (ETA + V))/2 + D^2 / (2 (ETA + V)),     Pr[M ever reaches 1/level] <= level     (Ville 1939)
 at any time of stopping. The pairs:
     neighbours    trials 2i and 2i+1 of a call: serial correlation (AR(1), alternation, chunks that share a draw)
-    halves        trials i and i + n/2 of a call: antithetic and repeated halves
+    halves        trials i and i + n/2 of a call of n: antithetic and repeated halves
     datasets      the i-th trial on the first and on the second dataset: noise shared by both
     calls         the i-th trial of a call and of the next call on the same dataset: a generator that starts anew
 and for whole calls, r guesses among n trials of one and c - r among m of the next: the same D and V with n + m pairs'
@@ -20,20 +20,25 @@ What holds of a trial: its rank value - the score, ties broken by the output its
 symmetric function of the call: the order stays uniform), or it is guessed on. Rare guesses say little, and their V is
 generous.
 
-Last, values: of two calls' first outputs, those that occur exactly twice are split between the calls or not; that all
-of t such twins are split has probability 2^t C(2n - 2t, n - t) / C(2n, n). A generator that starts anew splits all.
+Last, values: outputs of two calls are laid on a line by a function of each output alone, ordered together, equal ones
+by lot, and cut into t pairs of neighbours on that line. Given the values, m of the first call among 2t, every choice of
+m places is equally likely, so that s pairs are split between the calls with probability
+    Pr[s] = 2^s t! / (s! a! b!) / C(2t, m),     a = (m - s)/2,  b = t - s - a.
+Noise that a call uses again - all of it or in part, in order or not, with a little noise of another kind upon it - has
+its like in the same call: few pairs are split. A generator that starts anew in every call: nearly all.
 
 Every one of the TESTS tests has level LEVEL; together an honest target is INVALID by them at most 8 times in 10^7
 audits, by the sentinel once in 10^7, by redrawn calls once in 10^7 (`trials.failing`).
 """
 
 import math
-from collections import Counter
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -47,14 +52,34 @@ PAIRED = {
     "calls": "trials of a call are correlated with those of the next call",
 }
 WHOLE = {"first": "calls differ by more than chance allows", "second": "calls differ by more than chance allows"}
+AGAIN = "values of a call come again, or nearly so, in the same call"
+ANEW = "values of a call come again, or nearly so, in the next call"
 TESTS = len(PAIRED) + len(WHOLE) + 1
 LEVEL = 8e-7 / TESTS
 ETA = 64.0  # where the mixture is sharpest: about 1,000 pairs
 RANKED, LOOKED_AT = 256, 2048  # trials of a call that are ranked, and whose guesses are compared: enough, and cheap
 BITS = 64  # trials of a call that are compared with the next call's
-KEYED = 8  # grains whose values are compared with the next one's: as many comparisons, on both datasets
+EVERY = 5  # pairs of grains from one whose values are compared to the next one, at first
+LARGEST = 4096  # values of a call that are compared, drawn by lot from larger calls
 
 Deviation = tuple[float, float]  # D, V
+
+
+def compared(index: int) -> bool:
+    """Whether the values of this grain are compared with its partner's.
+
+    Those of pairs 0, 5, 10, 15, 20, 30, 40, 60, 80, ...: few, and one of them in the last third of any long run.
+    """
+    place, rest = divmod(index // 2, EVERY)
+    leading = max(0, place.bit_length() - 2)
+    return rest == 0 and place >> leading << leading == place
+
+
+def looked_at(n: int) -> npt.NDArray[np.int64]:
+    """Which of the n trials of a call are ranked: the first of either half, or all."""
+    if n <= RANKED:
+        return np.arange(n)
+    return np.concatenate([np.arange(RANKED // 2), n // 2 + np.arange(RANKED // 2)])
 
 
 def association(a: int, b: int, n: int) -> Deviation:
@@ -77,13 +102,29 @@ def log_wager(d: float, v: float, eta: float = ETA) -> float:
     return 0.5 * math.log(eta / (eta + v)) + d * d / (2 * (eta + v))
 
 
-def log_all_split(n: int, twins: int) -> float:
-    """log Pr[each of `twins` pairs of equal values among 2n is split between two calls of n]."""
+def log_split_law(pairs: int, first: int) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """(s, log Pr[s of the pairs are split]), see the module, where `first` of all 2 `pairs` are of the first call."""
+    s = np.arange(first % 2, min(first, 2 * pairs - first) + 1, 2)
+    a = (first - s) // 2
+    parts = special.gammaln(s + 1) + special.gammaln(a + 1) + special.gammaln(pairs - s - a + 1)
+    weights = s * math.log(2) - parts
+    return s, weights - special.logsumexp(weights)
 
-    def choose(a: int, b: int) -> float:
-        return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
 
-    return twins * math.log(2) + choose(2 * n - 2 * twins, n - twins) - choose(2 * n, n)
+def rarity_of_split(pairs: int, first: int, split: int) -> float:
+    """-log of twice the smaller tail of that law, at least 0."""
+    s, law = log_split_law(pairs, first)
+    tail = min(float(special.logsumexp(law[s <= split])), float(special.logsumexp(law[s >= split])))
+    return max(0.0, -math.log(2) - tail)
+
+
+def split_pairs(before: FloatArray, now: FloatArray) -> tuple[int, int, int]:
+    """(pairs, how many of their values are of the first call, how many are split): see the module."""
+    together = np.concatenate([before, now])
+    lot = np.random.Generator(np.random.PCG64(len(together))).permutation(len(together))
+    own = (lot < len(before))[np.argsort(together[lot], kind="stable")]
+    own = own[: len(own) - len(own) % 2]
+    return len(own) // 2, int(np.count_nonzero(own)), int(np.count_nonzero(own[::2] != own[1::2]))
 
 
 @dataclass(frozen=True)
@@ -94,7 +135,7 @@ class CallMarks:
     guesses: tuple[int, int]  # of the first and of the second dataset
     bits: int  # whether each of the first trials is above the median, as one integer
     known: int  # how many of them
-    keys: tuple[int, ...] = ()  # of the first values, where they are compared
+    values: bytes = b""  # where its outputs lie on a line, as float32, if they are compared
 
 
 @dataclass(frozen=True)
@@ -107,13 +148,13 @@ class Marks:
 
     def to_plain(self) -> dict[str, Any]:
         """Plain values, for a checkpoint."""
-        calls = [[c.trials, list(c.guesses), c.bits, c.known, list(c.keys)] for c in self.calls]
+        calls = [[c.trials, list(c.guesses), c.bits, c.known, b64encode(c.values).decode()] for c in self.calls]
         return {"index": self.index, "deviations": {k: list(v) for k, v in self.deviations.items()}, "calls": calls}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Marks":
         """Inverse of `to_plain`."""
-        first, second = (CallMarks(n, (g[0], g[1]), b, k, tuple(keys)) for n, g, b, k, keys in plain["calls"])
+        first, second = (CallMarks(n, (g[0], g[1]), b, k, b64decode(v)) for n, g, b, k, v in plain["calls"])
         return cls(plain["index"], {k: (d, v) for k, (d, v) in plain["deviations"].items()}, (first, second))
 
 
@@ -121,11 +162,12 @@ def marks(
     index: int,
     ranked: tuple[FloatArray, FloatArray],
     guessed: tuple[tuple[BoolArray, BoolArray], tuple[BoolArray, BoolArray]],
-    keys: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
+    values: tuple[bytes, bytes] = (b"", b""),
 ) -> Marks:
-    """Marks of a grain: rank values of its first trials on each dataset, in the order of their call.
+    """Marks of a grain: rank values of `looked_at(n)` of the n trials on each dataset.
 
-    `guessed[arm]` are the masks of all trials on that dataset that are guessed as first and as second.
+    `guessed[arm]` are the masks of all trials on that dataset that are guessed as first and as second, `values` where
+    their outputs lie on a line.
     """
     above = [(_bits(_above(each[:RANKED])), min(RANKED, len(each))) for each in ranked]
     shared = (1 << min(n for _, n in above)) - 1
@@ -143,7 +185,7 @@ def marks(
             (int(np.count_nonzero(guessed[arm][0])), int(np.count_nonzero(guessed[arm][1]))),
             above[arm][0] & ((1 << BITS) - 1),
             min(BITS, above[arm][1]),
-            keys[arm],
+            values[arm],
         )
         for arm in (0, 1)
     )
@@ -156,7 +198,8 @@ class Independence:
 
     _paired: dict[str, Deviation] = field(default_factory=dict)
     _whole: dict[str, float] = field(default_factory=dict)
-    _twins: float = 0.0  # the largest -log p, less the log of the number of comparisons
+    _values: tuple[float, str] = (0.0, "")  # the largest -log p, less what it is charged for the others; its words
+    _compared: int = 0
     _last: tuple[Marks, Any] | None = None
 
     def add(self, marks: Marks, rule: Any = None) -> None:
@@ -176,8 +219,8 @@ class Independence:
         reached = math.log(1 / LEVEL)
         found = [said for name, said in PAIRED.items() if log_wager(*self._paired.get(name, (0.0, 0.0))) > reached]
         found += [said for name, said in WHOLE.items() if self._whole.get(name, 0.0) > reached]
-        if self._twins > reached:
-            found.append("values of a call come again in the next call, and not within a call")
+        if self._values[0] > reached:
+            found.append(self._values[1])
         return list(dict.fromkeys(found))
 
     def _put(self, name: str, d: float, v: float) -> None:
@@ -194,11 +237,11 @@ class Independence:
             d, v = deviation(together, before.trials, one + other, one)
             if v > 0:
                 self._whole[name] = self._whole.get(name, 0.0) + log_wager(d, v, eta=v)
-        n = min(len(before.keys), len(now.keys))
-        if n:
-            twins, split = _twins(before.keys[:n], now.keys[:n])
-            if twins and split == twins:
-                self._twins = max(self._twins, -log_all_split(n, twins) - math.log(KEYED))
+        if before.values and now.values:
+            pairs, first, split = split_pairs(*(np.frombuffer(each.values, np.float32) for each in (before, now)))
+            self._compared += 1  # the k-th has 1/(k (k + 1)) of the level
+            found = rarity_of_split(pairs, first, split) - math.log(self._compared * (self._compared + 1))
+            self._values = max(self._values, (found, ANEW if 2 * split > pairs else AGAIN))
 
 
 def _above(scores: FloatArray) -> BoolArray:
@@ -236,11 +279,3 @@ def _halves(held: int, n: int) -> Deviation:
 
 def _sum(one: Deviation, other: Deviation) -> Deviation:
     return one[0] + other[0], one[1] + other[1]
-
-
-def _twins(before: tuple[int, ...], now: tuple[int, ...]) -> tuple[int, int]:
-    """Values that occur exactly twice in both together, and how many of them once in each."""
-    counts = Counter(before)
-    counts.update(now)
-    twice = {key for key, count in counts.items() if count == 2}
-    return len(twice), len(twice & set(before) & set(now))

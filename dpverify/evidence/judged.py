@@ -5,21 +5,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dpverify.base.errors import InvalidTrials
 from dpverify.evidence.attack import Attack
-from dpverify.evidence.independence import BITS, Independence, KEYED, Marks, marks, RANKED
+from dpverify.evidence.independence import compared, Independence, LARGEST, looked_at, Marks, marks
 from dpverify.evidence.scores.histogram import row_keys
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import Grain
 from dpverify.trials.outcomes import Outcomes
 
-HEAD = 2 * RANKED + 64  # trials of a grain that are ranked: RANKED of each dataset, as a rule
 TIE = 1e-6  # weight of the output in a rank value
 COORDINATES = 8  # of an output that break ties
+LINE = 64  # coordinates of an output that say where it lies on a line
 RESCORED = 128  # trials that are scored again in another mix
 ROUNDING = 1e-6  # difference of two scores of one output that is rounding, relative where scores are above 1
+IntArray = npt.NDArray[np.int64]
 Failed = tuple[dict[str, int], dict[str, int]]  # how often each failure occurred, on the first and second dataset
 
 
@@ -64,11 +66,18 @@ def judged(attack: Attack, grain: Grain) -> Judged:
     if grain.index & (grain.index - 1) == 0:
         check_scores(attack, grain, signed)
     first, second = signed[grain.first], signed[~grain.first]
-    keys = _keys(grain) if grain.index < KEYED else ((), ())
-    values, head = rank_values(signed[:HEAD], grain.outcomes), grain.first[:HEAD]
+    arms = np.flatnonzero(grain.first), np.flatnonzero(~grain.first)
+    chosen = [arm[looked_at(len(arm))] for arm in arms]
+    ranked = rank_values(signed, grain.outcomes, np.concatenate(chosen))
+    values = (_line(grain, arms[0]), _line(grain, arms[1])) if compared(grain.index) else (b"", b"")
     return Judged(
         attack.counted(first, second),
-        marks(grain.index, (values[head], values[~head]), (attack.guessed(first), attack.guessed(second)), keys),
+        marks(
+            grain.index,
+            (ranked[: len(chosen[0])], ranked[len(chosen[0]) :]),
+            (attack.guessed(first), attack.guessed(second)),
+            values,
+        ),
         (len(first), len(second)),
         failures(grain),
         grain.failing,
@@ -93,15 +102,15 @@ def check_scores(attack: Attack, grain: Grain, signed: FloatArray) -> None:
         )
 
 
-def rank_values(signed: FloatArray, outcomes: Outcomes) -> FloatArray:
-    """Scores of the first trials, ties broken by a few coordinates of the output: a function of each trial alone."""
-    values = outcomes.rows[: len(signed)]
+def rank_values(signed: FloatArray, outcomes: Outcomes, rows: IntArray) -> FloatArray:
+    """Scores of these trials, ties broken by a few coordinates of the output: a function of each trial alone."""
+    values, signed = outcomes.rows, signed[rows]
     if values.dtype.kind == "U" or values.shape[1] == 0:
         return signed
     with np.errstate(over="ignore", invalid="ignore"):  # inf / inf
-        few: FloatArray = values[:, 0].astype(float)
+        few: FloatArray = values[rows, 0].astype(float)
         if values.shape[1] > 1:
-            few = values[:, :: -(-values.shape[1] // COORDINATES)].astype(float).sum(axis=1)
+            few = values[:, :: -(-values.shape[1] // COORDINATES)][rows].astype(float).sum(axis=1)
         few /= 1 + np.abs(few)
     few *= TIE
     odd = np.isnan(few)
@@ -120,11 +129,21 @@ def failures(grain: Grain) -> Failed:
     return dict(found[0]), dict(found[1])
 
 
-def _keys(grain: Grain) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Keys of the first values on each dataset."""
-    rows = [np.flatnonzero(arm)[:BITS] for arm in (grain.first, ~grain.first)]
-    keys = row_keys(grain.outcomes.take(np.concatenate(rows))).tolist()
-    return tuple(keys[: len(rows[0])]), tuple(keys[len(rows[0]) :])
+def _line(grain: Grain, rows: IntArray) -> bytes:
+    """Where these outputs lie on a line, as float32: near where they are near, by a function of each output alone."""
+    if len(rows) > LARGEST:
+        lot = np.random.Generator(np.random.PCG64(len(rows)))
+        rows = rows[lot.choice(len(rows), LARGEST, replace=False, shuffle=False)]
+    outcomes = grain.outcomes
+    if outcomes.rows.dtype.kind == "U" or outcomes.rows.shape[1] == 0:
+        return row_keys(outcomes.take(rows)).astype(np.float32).tobytes()
+    step = -(-outcomes.rows.shape[1] // LINE)
+    few = outcomes.rows[:, ::step][rows].astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = few[:, 0] if few.shape[1] == 1 else few @ np.sqrt(np.arange(2.0, 2.0 + few.shape[1]))
+        if outcomes.failures is not None:
+            places = np.where(outcomes.failures[rows] != "", np.inf, places)
+        return np.nan_to_num(places, nan=-np.inf, posinf=np.inf, neginf=-np.inf).astype(np.float32).tobytes()
 
 
 @dataclass

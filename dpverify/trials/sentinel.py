@@ -7,11 +7,12 @@ release.
                     probability, so B = A has probability at most 1/m given those values, m the number of arrangements
     not one draw    if every release of A is a and every one of B is b != a, one draw was made for the whole call: an
                     arrangement of n values a and n values b that has probability 2/C(2n, n)
-    single as many  of A, B and the n/2 single releases together, those that are above the median, in the middle third,
-                    or of the most frequent value fall among the single ones as chance will have it (hypergeometric,
-                    both tails). Only gross differences are seen: noise by the number of rows, none for one row
-    no memory       a copy of the target from before its first call gives A on the second dataset, too, or the target
-                    remembers data that it has seen before
+    single as many  of A, B and the n/2 single releases together, the n/2 largest, the n/2 smallest, those in the middle
+                    third, or of the most frequent value fall among the single ones as chance will have it
+                    (hypergeometric, both tails). Only gross differences are seen: noise by the number of rows, none
+                    for one row, a mean that is taken off
+    no memory       a copy of the target from before its first call gives B on the second dataset, too, or the target
+                    remembers: data that it has seen before, or releases that it has made
 A constant target has one arrangement and passes. -log of each probability is at most exponential, the two
 datasets are independent: their sum exceeds t with probability at most (1 + t) e^-t.
 """
@@ -33,8 +34,9 @@ from dpverify.trials.outcomes import concatenate, Outcomes
 from dpverify.trials.pristine import packed, unpacked
 from dpverify.trials.target import is_reproducible, name_of
 
-THRESHOLD = 21.0  # nats: (1 + t) e^-t = 1.7e-8 for each of the tests
-TESTS = 5
+THRESHOLD = 21.3  # nats: (1 + t) e^-t = 1.3e-8 for each of the tests
+MARKS = 4  # of releases that are compared with single ones
+TESTS = 2 + MARKS
 LEVEL = TESTS * (1 + THRESHOLD) * math.exp(-THRESHOLD)  # with which an honest target is called INVALID here
 CALL = 32  # releases in each of seven calls; and as many in all that are single
 TELLING = 24  # fewer in a call, and their difference from single releases tells nothing
@@ -54,7 +56,7 @@ def watched(experiment: Experiment, trials: int) -> tuple[Experiment, tuple[str,
     """The experiment with the time that a release takes, and notes for the record; InvalidTrials, see the module."""
     size = max(1, min(CALL, max(FEWEST, trials // SHARE), experiment.largest))
     target, seconds = experiment.target, math.inf
-    same_stream, unused, shared, by_size = True, 0.0, 0.0, np.zeros(3)
+    same_stream, unused, shared, by_size = True, 0.0, 0.0, np.zeros(MARKS)
     for arm in (0, 1):
         once, again = _call(experiment, arm, 0, size), _call(experiment, arm, 0, size)
         started = perf_counter()
@@ -84,7 +86,7 @@ def watched(experiment: Experiment, trials: int) -> tuple[Experiment, tuple[str,
             "`reproducible = False`"
         )
     else:
-        notes = _memory(experiment, once, size)
+        notes = _memory(experiment, other, size)
     if by_size.max() > THRESHOLD:
         raise InvalidTrials(
             f"{name_of(target)}: {size} releases of one call have another law than single releases: what is drawn "
@@ -97,7 +99,7 @@ def _memory(experiment: Experiment, used: Seen, size: int) -> tuple[str, ...]:
     """Notes for the record; InvalidTrials where a target that has seen no data yet releases other than `used`."""
 
     def release(target: Any) -> Seen | None:
-        return None if target is None else _call(replace(experiment, target=target), 1, 0, size)
+        return None if target is None else _call(replace(experiment, target=target), 1, 1, size)
 
     fresh = release(unpacked(experiment.pristine))
     if fresh is not None and not _alike(used, fresh):
@@ -105,8 +107,9 @@ def _memory(experiment: Experiment, used: Seen, size: int) -> tuple[str, ...]:
         now = release(unpacked(packed(experiment.target)))
         if now is not None and _alike(used, now):
             raise InvalidTrials(
-                f"{name_of(experiment.target)}: it remembers data that it has seen: a copy from before its first call "
-                "gives other releases of the second dataset. What is fitted to data must be fitted in every call; to "
+                f"{name_of(experiment.target)}: it remembers data that it has seen, or releases that it made: a copy "
+                "from before its first call gives others of the second dataset. What is fitted or drawn must be so in "
+                "every call; to "
                 "have each call made by a target that has seen nothing, wrap it: dpverify.loop_trials(lambda data, "
                 "*, rng: ...) with a target that is made in there"
             )
@@ -118,7 +121,7 @@ def _memory(experiment: Experiment, used: Seen, size: int) -> tuple[str, ...]:
 def _against_single(experiment: Experiment, arm: int, together: Outcomes, size: int) -> FloatArray:
     """-log of the probabilities of how single releases lie among those of whole calls; see the module."""
     if size < TELLING or hasattr(experiment.target, "attempts"):  # a loop makes single releases anyway
-        return np.zeros(3)
+        return np.zeros(MARKS)
     rng = stream(experiment.seed, Stage.SHAPE, CALLS + 2, arm)
     target, data = experiment.target, experiment.pair[arm]
     single = []
@@ -133,7 +136,8 @@ def _against_single(experiment: Experiment, arm: int, together: Outcomes, size: 
 def rarity(outcomes: Outcomes, n: int) -> FloatArray:
     """-log p of three marks of the outcomes: how many of the first n have them, given how many of all have.
 
-    Each mark is a function of all outcomes in any order: above the median, in the middle third, the most frequent.
+    Each mark is a function of all outcomes in any order: the n largest, the n smallest, in the middle third, the most
+    frequent. Of equal ones, more may be marked.
     """
     keys = _keys(outcomes)
     counts = Counter(keys)
@@ -149,7 +153,8 @@ def rarity(outcomes: Outcomes, n: int) -> FloatArray:
     largest = max(counts.values())
     most = min(key for key, count in counts.items() if count == largest)
     marks = (
-        places > order[len(order) // 2],
+        places >= order[-n],
+        places <= order[n - 1],
         (places >= order[third]) & (places <= order[-1 - third]),
         labels == known[most],
     )

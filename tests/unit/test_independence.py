@@ -1,6 +1,7 @@
 """The tests of independence: their exact levels by enumeration, and what they see."""
 
 import math
+from collections import Counter
 from itertools import combinations, product
 
 import numpy as np
@@ -10,7 +11,17 @@ from scipy import stats
 from dpverify import audit, loop_trials, Pair, PureDP
 from dpverify.base.seeding import Stage, stream
 from dpverify.evidence import independence
-from dpverify.evidence.independence import deviation, Independence, log_all_split, log_wager, marks
+from dpverify.evidence.independence import (
+    compared,
+    deviation,
+    Independence,
+    log_split_law,
+    log_wager,
+    looked_at,
+    marks,
+    rarity_of_split,
+    split_pairs,
+)
 from dpverify.trials import failing, sentinel
 from dpverify.verdicts.verdict import Verdict
 
@@ -42,16 +53,37 @@ def test_the_mean_wager_is_at_most_one():
                 assert weights @ wagers <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_probability_that_all_twins_are_split(n):
-    for twins in range(n + 1):
-        keys = [k // 2 if k < 2 * twins else k for k in range(2 * n)]
-        chosen = list(combinations(range(2 * n), n))
-        split = 0
-        for first in chosen:
-            one = [keys[i] for i in first]
-            split += all(one.count(k) == 1 for k in range(twins))
-        assert math.exp(log_all_split(n, twins)) == pytest.approx(split / len(chosen))
+@pytest.mark.parametrize(("pairs", "first"), [(1, 1), (2, 1), (3, 3), (4, 2), (4, 5), (5, 5)])
+def test_the_law_of_split_pairs(pairs, first):
+    """Against all choices of the first call's places; and so P(p <= a) <= a for every a that is attained."""
+    counts = Counter(
+        sum((2 * k in chosen) != (2 * k + 1 in chosen) for k in range(pairs))
+        for chosen in map(set, combinations(range(2 * pairs), first))
+    )
+    s, law = log_split_law(pairs, first)
+    every = math.comb(2 * pairs, first)
+    found = {int(k): math.exp(v) for k, v in zip(s, law, strict=True)}
+    assert {k: v for k, v in found.items() if v > 1e-15} == pytest.approx({k: n / every for k, n in counts.items()})
+    p = {k: math.exp(-rarity_of_split(pairs, first, k)) for k in counts}
+    for level in p.values():
+        assert sum(n for k, n in counts.items() if p[k] <= level) / every <= level * (1 + 1e-9)
+
+
+def test_pairs_of_honest_calls_are_split_as_chance_will_have_it():
+    """Ties, few values, calls of unequal size: Pr[p <= .01] <= .01 each, so more than 19 of 800 has p < 1e-3."""
+    rng, rare = stream(12, Stage.EXPERIMENT), 0
+    for _ in range(200):
+        sizes = rng.integers(3, 90, 2)
+        for draw in (rng.standard_normal, lambda n: rng.integers(0, 3, n) + 0.0, lambda n: np.zeros(n), rng.random):
+            rare += rarity_of_split(*split_pairs(draw(sizes[0]), draw(sizes[1]))) >= math.log(100)
+    assert rare <= 19
+
+
+def test_values_are_compared_in_the_last_third_of_every_long_run():
+    assert [index // 2 for index in range(0, 200, 2) if compared(index)] == [0, 5, 10, 15, 20, 30, 40, 60, 80]
+    for last in (*range(24, 300), *range(300, 5000, 97)):
+        pairs = [index // 2 for index in range(last) if compared(index) and compared(index + 1)]
+        assert max(pairs) >= last / 3
 
 
 def test_levels_add_up_to_one_in_a_million():
@@ -102,7 +134,7 @@ def test_correlation_of_neighbours_is_seen_with_the_stated_power():
 def test_marks_survive_a_trip_through_plain_values():
     rng = stream(10, Stage.EXPERIMENT)
     scores = tuple(rng.standard_normal(50) for _ in (0, 1))
-    made = marks(3, scores, tuple((s > 1, s < -1) for s in scores), ((1, 2**63), (5,)))
+    made = marks(3, scores, tuple((s > 1, s < -1) for s in scores), (b"some", b""))
     assert independence.Marks.from_plain(made.to_plain()) == made
 
 
@@ -135,6 +167,58 @@ HONEST = [
     secure,
     lambda data, *, rng, size: np.zeros(size),
 ]
+
+
+def again(part, order=lambda rng, noise: noise, dust=0.0, scale=1.0):
+    """A target that draws a part of a call's noise and uses it again, with a little other noise upon it."""
+
+    def release(data, *, rng, size):
+        noise = rng.laplace(size=max(1, int(part(size))))
+        noise = order(rng, np.resize(noise, size))
+        return scale * data + noise + (dust * rng.random(size) if dust else 0.0)
+
+    return release
+
+
+def mirrored(data, *, rng, size):
+    noise = rng.laplace(size=-(-size // 2))
+    return data + np.r_[noise, noise[::-1]][:size] + 1e-4 * rng.normal(size=size)
+
+
+def antithetic(data, *, rng, size):
+    noise = rng.laplace(size=-(-size // 2))
+    return data + np.r_[noise, -noise][:size]
+
+
+def bootstrapped(data, *, rng, size):
+    return data + rng.choice(rng.laplace(size=max(1, size // 5)), size=size) + 1e-6 * rng.random(size)
+
+
+DEPENDENT = {
+    "halves": again(lambda n: -(-n // 2)),
+    "thirds, with dust": again(lambda n: -(-n // 3), dust=1e-6),
+    "fifths in any order, with dust": again(lambda n: -(-n // 5), lambda rng, noise: rng.permutation(noise), 1e-6),
+    "a cache of 512": again(lambda n: min(n, 512)),
+    "a cache of 512 that would hide eps = 1.5": again(lambda n: min(n, 512), scale=1.5),
+    "mirrored": mirrored,
+    "antithetic": antithetic,
+    "drawn from a pool": bootstrapped,
+}
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_noise_that_a_call_uses_again_is_seen(name):
+    """Marginals are at the claim, a verdict would be above its level. 50,000 trials, three seeds, power > .999."""
+    for seed in range(3):
+        record = audit(DEPENDENT[name], claim=PureDP(1.0), pair=Pair(0.0, 1.0), trials=50_000, seed=seed)
+        assert (record.verdict, record.eps_lower) == (Verdict.INVALID, 0.0)
+
+
+def test_both_halves_of_a_call_are_looked_at():
+    for n in (0, 1, 7, 255, 256, 257, 1000, 65_536):
+        rows = looked_at(n)
+        assert len(rows) == len(set(rows.tolist())) == min(n, independence.RANKED)
+        assert n <= independence.RANKED or (rows[128:] - rows[:128] == n // 2).all()
 
 
 @pytest.mark.slow

@@ -57,10 +57,30 @@ def centred(data, *, rng, size):
     return data + x - x.mean()
 
 
+def hides(remove):
+    """eps = 10 in single releases, and nothing of it in a call of many."""
+
+    def release(data, *, rng, size):
+        x = 10 * data + rng.laplace(size=size)
+        return x if size == 1 else x - remove(x)
+
+    return release
+
+
+def first_row_leaks(data, *, rng, size):
+    x = rng.laplace(size=size)
+    x[0] -= 10 * data
+    return x
+
+
 @pytest.mark.parametrize(
     "target",
     [
         centred,
+        hides(np.mean),
+        hides(np.median),
+        first_row_leaks,
+        lambda data, *, rng, size: rng.laplace(size=size) - 10 * data * (size == 1),
         lambda data, *, rng, size: data + rng.laplace(scale=0.2 * size, size=size),
         lambda data, *, rng, size: data + rng.laplace(size=size) + 100 * (size > 1),
         lambda data, *, rng, size: np.full(size, 7.0) if size == 1 else rng.laplace(size=size),
@@ -68,7 +88,8 @@ def centred(data, *, rng, size):
     ],
 )
 def test_a_law_that_depends_on_the_number_of_rows_is_invalid(target):
-    """Each mark separates 16 single releases from 64 others: far beyond the threshold on every seed tried."""
+    """Each mark separates 16 single releases from 64 others, on one dataset alone if need be: -log C(80, 16) is -38
+    at most, with two rows of 64 like the single ones -33, and the threshold is at 21.3. On every seed tried."""
     for seed in range(5):
         with pytest.raises(InvalidTrials, match="must not depend on `size`"):
             looked(target, seed=seed)
@@ -90,6 +111,45 @@ class Fitted:
     def release(self, data, *, rng, size):
         self.fit = data if self.fit is None else self.fit
         return self.fit + rng.laplace(size=size)
+
+
+def memoised():
+    made = {}
+
+    def release(data, *, rng, size):
+        if data not in made:
+            made[data] = data + rng.laplace()
+        return np.full(size, made[data])
+
+    return release
+
+
+def cached_noise():
+    made = {}
+
+    def release(data, *, rng, size):
+        return data + made.setdefault("noise", rng.laplace(size=10_000))[:size]
+
+    return release
+
+
+class Lazy:
+    """Draws once, at the first release, whatever is released then."""
+
+    noise = None
+
+    def release(self, data, *, rng, size):
+        if self.noise is None:
+            self.noise = rng.laplace()
+        return np.full(size, data + self.noise)
+
+
+@pytest.mark.parametrize("make", [memoised, cached_noise, Lazy])
+def test_a_target_that_makes_one_release_for_ever_is_invalid(make):
+    """Its claim may be true: it would be refuted by as many equal trials as one likes."""
+    with pytest.raises(InvalidTrials, match=r"another stream|releases that it made"):
+        looked(make())
+    assert audit(make(), claim=PureDP(1.0), pair=PAIR, trials=20_000, seed=1).verdict == "INVALID"
 
 
 @pytest.mark.parametrize("make", [first_wins, Fitted])
