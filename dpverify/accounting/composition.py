@@ -29,6 +29,7 @@ FINEST = 2**15  # steps in a window
 NEAREST = 2.0**-40  # of the losses: a grid of floats has no finer steps
 MANY = 2**14  # steps in a period: no more are saved where coordinates are few
 BEYOND = 1e-3  # of delta may be charged as infinite
+AT_ONCE = 2**15  # numbers of a table of tilts and points: what stays in the processor's cache
 WIDER, MOST_WIDER = 20.0, 30  # in log delta: windows where a tilt is used for smaller deltas than its own
 _TILTS = 2.0 ** (np.arange(-240, 420) / 6)
 _SIZES = 2.0 ** (np.arange(-60 * 16, 21 * 16) / 16)
@@ -185,14 +186,19 @@ def _cumulants(masses: Array) -> tuple[Array, Array, Array]:
     m, points = masses[used], _POINTS[used]
     log, mean, variance = np.empty(len(_TILTS)), np.empty(len(_TILTS)), np.empty(len(_TILTS))
     size = float(np.abs(points).max(initial=1e-300))
-    for i, t in enumerate(_TILTS):
-        exponents = np.clip(t * points, -1e290, 1e290)
-        top = float(exponents.max())
-        weights = m * np.exp(exponents - top)
-        total = weights.sum()
-        mean[i] = (weights * points).sum() / total
-        variance[i] = (weights * (points - mean[i]) ** 2).sum() / total
-        log[i] = math.log1p((m * np.expm1(exponents)).sum() + m.sum() - 1) if t * size < 1 else top + math.log(total)
+    rows = max(1, AT_ONCE // max(len(points), 1))
+    for start in range(0, len(_TILTS), rows):
+        part = slice(start, start + rows)
+        exponents = np.clip(_TILTS[part, None] * points, -1e290, 1e290)
+        tops = exponents.max(axis=1)
+        weights = m * np.exp(exponents - tops[:, None])
+        totals = weights.sum(axis=1)
+        mean[part] = (weights * points).sum(axis=1) / totals
+        weights *= (points - mean[part, None]) ** 2
+        variance[part] = weights.sum(axis=1) / totals
+        log[part] = tops + np.log(totals)
+        small = np.flatnonzero(_TILTS[part] * size < 1)  # there, the logarithm of a number near 1
+        log[start + small] = np.log1p((m * np.expm1(exponents[small])).sum(axis=1) + m.sum() - 1)
     return log, mean, variance
 
 

@@ -162,7 +162,9 @@ class Arena:
                 if len(group):
                     act = self._position if positions else self._value
                     found[group] = act(off[group], coef[group], place[group])
-            later = np.setdiff1d(live, fresh, assume_unique=True)
+            rest = np.ones(len(found), dtype=bool)
+            rest[fresh] = False
+            later = live[rest[live]]
         else:
             later = live
         if len(later):

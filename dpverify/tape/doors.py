@@ -4,11 +4,12 @@ import contextlib
 import functools
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from dpverify.tape import legacy_state
 from dpverify.tape.generator import TapeGenerator, TapeRandomState
 from dpverify.tape.sources import Source
 from dpverify.tape.transcript import Reason, site_text
@@ -27,9 +28,13 @@ _NAMES = [
 class Entropy:
     """Generators for `default_rng()` and `numpy.random`, equal for equal keys: what a run without seeds would get."""
 
-    def __init__(self, root: np.random.Generator, source: Source | None) -> None:
-        self._root = root
+    def __init__(self, root: Callable[[], np.random.Generator], source: Source | None) -> None:
+        self._make = root
         self._source = source
+
+    @functools.cached_property
+    def _root(self) -> np.random.Generator:
+        return self._make()
 
     def fresh(self) -> np.random.Generator:
         """The next unseeded generator."""
@@ -49,8 +54,9 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
 
     What is seen of other doors is added to `found`; the states of `random` and `numpy.random` are put back.
     """
-    original = getattr(np.random, _MADE)
-    kept = {name: getattr(np.random, name) for name in _NAMES}
+    names = vars(np.random)
+    kept = {name: names[name] for name in (_MADE, *_NAMES)}
+    original = kept[_MADE]
 
     def note(text: str) -> None:
         site = source.arena.site() if source is not None else ("", 0)
@@ -67,32 +73,21 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
     def led(name: str) -> Any:
         return lambda *args, **kwargs: getattr(entropy.legacy, name)(*args, **kwargs)
 
-    saved = random.getstate(), np.random.get_state(legacy=False), _torch()  # noqa: NPY002
+    saved = random.getstate(), legacy_state.read(), _torch()
     try:
-        setattr(np.random, _MADE, unseeded)
-        for name in _NAMES:
-            setattr(np.random, name, led(_NEAR.get(name, name)))
+        names.update({_MADE: unseeded, **{name: led(_NEAR.get(name, name)) for name in _NAMES}})
         yield
     finally:
-        setattr(np.random, _MADE, original)
-        for name, function in kept.items():
-            setattr(np.random, name, function)
-        after = random.getstate(), np.random.get_state(legacy=False), _torch()  # noqa: NPY002
-        same = saved[0] == after[0], _equal(saved[1], after[1]), saved[2] == after[2]
+        names.update(kept)
+        after = random.getstate(), legacy_state.read(), _torch()
+        same = tuple(ours == theirs for ours, theirs in zip(saved, after, strict=True))
         for door, unchanged in zip(("random", "numpy.random", "torch"), same, strict=True):
             if not unchanged:
                 found.append(Reason("FOREIGN", "", f"draws from the generator of {door}, which the tape does not see"))
         if not same[0]:
             random.setstate(saved[0])
         if not same[1]:
-            np.random.set_state(saved[1])  # noqa: NPY002
-
-
-def _equal(first: Any, second: Any) -> bool:
-    """Two states of numpy.random."""
-    if isinstance(first, dict):
-        return all(_equal(first[key], second[key]) for key in first)
-    return bool(np.array_equal(first, second))
+            legacy_state.restore(saved[1])
 
 
 def _torch() -> bytes:

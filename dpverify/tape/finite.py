@@ -264,9 +264,9 @@ def depth_first(target: Any, data: Any, limits: Limits, seed: int) -> Enumerated
     return found
 
 
-def streams(seed: int, *key: int) -> tuple[np.random.Generator, np.random.Generator]:
+def streams(seed: int, *key: int) -> tuple[np.random.Generator, Callable[[], np.random.Generator]]:
     """Streams of a run: the one below the tape, and the one of generators without a seed."""
-    return stream(seed, Stage.TAPE, *key, 21), stream(seed, Stage.TAPE, *key, 22)
+    return stream(seed, Stage.TAPE, *key, 21), lambda: stream(seed, Stage.TAPE, *key, 22)
 
 
 def _repeated(target: Any, data: Any, source: _Branches, seen: Run, streams: Any) -> Reason | None:

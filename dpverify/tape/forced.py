@@ -11,8 +11,10 @@
 An exception is an output: its class and its text.
 """
 
+import copy
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from dpverify.tape.families import FAMILIES
 from dpverify.tape.running import Run, run
 from dpverify.tape.sources import Change, Opaques, Plain, Source
 from dpverify.tape.transcript import Entry, Reason, site_text, Transcript
+from dpverify.trials.fingerprint import fingerprint, Place
 
 Array = npt.NDArray[Any]
 
@@ -84,6 +87,7 @@ class Pairing:
         self.seed, self.order = seed, order
         self.align = Alignment()
         self.size = 1  # releases of a call; `rows` makes many
+        self._before: dict[bool, dict[Place, Any]] = {}
 
     def transcript(self, index: int, *, change: Change | None = None, pilot: bool = False) -> Forced:
         """Transcript number `index`; `change` chooses values of the draws instead of the law's."""
@@ -187,8 +191,11 @@ class Pairing:
         return self._run(data, Arena(), None, key)
 
     def _run(self, data: Any, arena: Arena, source: Source | None, key: tuple[int, ...]) -> Run:
-        streams = stream(self.seed, Stage.TAPE, *key, 0), stream(self.seed, Stage.TAPE, *key, 1)
-        return run(self.target, data, arena, source, *streams, size=self.size)
+        rng, spare = stream(self.seed, Stage.TAPE, *key, 0), partial(stream, self.seed, Stage.TAPE, *key, 1)
+        which = data is self.first
+        if which not in self._before:
+            self._before[which] = fingerprint(copy.deepcopy(data))
+        return run(self.target, data, arena, source, rng, spare, size=self.size, before=self._before[which])
 
 
 _APART = "the program with plain numbers gives something else than with opaque arrays"

@@ -262,11 +262,14 @@ def key_items(key: Any) -> Any:
     return tuple(sorted(each.items()) if isinstance(each, dict) else each for each in key)
 
 
+_DECOY = np.random.PCG64()  # who draws from it unseen cannot repeat that
+
+
 class TapeGenerator(Sampler, np.random.Generator):
     """`numpy.random.Generator` on the tape."""
 
     def __init__(self, real: np.random.Generator, source: Source) -> None:
-        np.random.Generator.__init__(self, np.random.PCG64())  # a decoy: nobody can repeat it
+        np.random.Generator.__init__(self, _DECOY)
         self._real = real
         self._source = source
 

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from dpverify.tape.doors import Entropy, watched
 from dpverify.tape.generator import TapeGenerator
 from dpverify.tape.sources import Source
 from dpverify.tape.transcript import Reason
-from dpverify.trials.fingerprint import changed, fingerprint
+from dpverify.trials.fingerprint import changed, fingerprint, Place
 
 
 @dataclass
@@ -34,16 +35,18 @@ def run(
     arena: Arena,
     source: Source | None,
     rng: np.random.Generator,
-    spare: np.random.Generator,
+    spare: Callable[[], np.random.Generator],
     *,
     size: int = 1,
+    before: dict[Place, Any] | None = None,
 ) -> Run:
     """`target.release` on deep copies of target and data; without `source` the generator is `rng` itself.
 
-    `spare` is what generators come from that the program makes without a seed.
+    `spare` makes what generators come from that the program makes without a seed. `before` is the fingerprint of a copy
+    of `data`, where it is known: copies have equal ones.
     """
     data, target = copy.deepcopy(data), copy.deepcopy(target)
-    before = fingerprint(data)
+    before = fingerprint(data) if before is None else before
     entropy = Entropy(spare, source)
     notes: list[Reason] = []
     outcome: Any = None

@@ -39,6 +39,7 @@ from dpverify.trials.target import as_target, declaration, name_of
 STATUSES = ("NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED")
 STRESSED = 16  # transcripts with values from a wider law, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
+CHOSEN = 1_000_000  # index of the first transcript of a wider law
 FRESH = 3_000_000  # index of the first transcript after a change of the alignment
 SURE = 1e-9  # error of a refutation that rests on a frequency (F4 against a claim with delta)
 
@@ -243,20 +244,22 @@ class _Tracing:
                     found.append(pairing.transcript(index))
             if _hopeless(runs) or time.monotonic() - start > self.timeout:
                 break
-        return runs, [] if _hopeless(runs) else self._chosen(pairings)
+        return runs, [] if _hopeless(runs) else self._chosen(pairings, base, runs)
 
-    def _chosen(self, pairings: tuple[Pairing, Pairing]) -> list[tuple[str, Forced]]:
-        """Transcripts with chosen values: wide ones, and those of the density witness (F3)."""
+    def _chosen(
+        self, pairings: tuple[Pairing, Pairing], base: int, runs: tuple[list[Forced], list[Forced]]
+    ) -> list[tuple[str, Forced]]:
+        """Transcripts with chosen values: wide ones, and those of the density witness (F3): of the first that counts,
+        which stands at index `base`, with other signs.
+        """
         found: list[tuple[str, Forced]] = []
-        for pairing in pairings:
-            base = 1_000_000
+        for pairing, order in zip(pairings, runs, strict=True):
             if self.stress:
                 for index in range(min(max(2, self.transcripts // 4), STRESSED)):
                     wide = witness.stress(self.seed, index, pairing.order)
-                    found.append(("stress", pairing.transcript(base + index, change=wide)))
-            seen = pairing.transcript(2 * base, change=lambda family, z, start: z)
-            if seen.trusted and seen.moved:
-                found.append(("signs", pairing.transcript(2 * base, change=witness.signs(seen))))
+                    found.append(("stress", pairing.transcript(CHOSEN + index, change=wide)))
+            if order[0].trusted and order[0].moved:
+                found.append(("signs", pairing.transcript(base, change=witness.signs(order[0]))))
         return found
 
     def _concluded(

@@ -106,8 +106,11 @@ def read(
 
 
 def manifest_task(file: Path, *, provenance: bool = True) -> Task:
-    """Reads one file."""
-    return Task("dpverify.verdicts.listing:manifest", {"file": str(file)}, opened(str(file)), provenance=provenance)
+    """Reads one file: in a copy of the process that its subjects will be copies of, where they will be run; for a list
+    in a process of its own, which is one fork less.
+    """
+    start = opened(str(file)) if provenance else None
+    return Task("dpverify.verdicts.listing:manifest", {"file": str(file)}, start, provenance=provenance)
 
 
 def opened(file: str) -> Start:

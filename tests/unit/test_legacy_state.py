@@ -1,0 +1,68 @@
+"""The state of `numpy.random`, read from memory: every draw shows, also of a number that was kept for later."""
+
+import numpy as np
+import pytest
+
+from dpverify.tape import legacy_state
+
+
+@pytest.fixture(autouse=True)
+def _put_back():
+    before = np.random.get_state(legacy=False)  # noqa: NPY002
+    yield
+    np.random.set_state(before)  # noqa: NPY002
+
+
+def kept(state=7):
+    """A state with a normal number that is kept for later."""
+    np.random.seed(state)  # noqa: NPY002
+    np.random.standard_normal()  # noqa: NPY002
+
+
+DRAWS = [lambda: np.random.random(), lambda: np.random.standard_normal(), lambda: np.random.bytes(1)]  # noqa: NPY002
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("begin", [lambda: np.random.seed(7), kept])  # noqa: NPY002
+def test_a_draw_changes_the_state_and_it_can_be_put_back(begin, draw):
+    begin()
+    for _ in range(2):  # the second time the words are known
+        before = legacy_state.read()
+        assert legacy_state.read() == before
+        first = draw()
+        assert legacy_state.read() != before
+        legacy_state.restore(before)
+        assert legacy_state.read() == before
+        assert draw() == first
+        legacy_state.restore(before)
+
+
+def test_words_of_a_state_without_a_kept_number_do_not_hide_one():
+    kept()
+    with_one = legacy_state.read()
+    np.random.standard_normal()  # noqa: NPY002
+    without = legacy_state.read()  # the same words
+    legacy_state.restore(with_one)
+    assert legacy_state.read() == with_one
+    assert legacy_state.read() != without
+
+
+def test_states_without_a_kept_number_are_read_from_memory_and_others_are_not():
+    np.random.seed(7)  # noqa: NPY002
+    assert legacy_state.read().words
+    kept()
+    assert not legacy_state.read().words
+
+
+def test_another_generator_in_its_place_is_another_state():
+    before, found = np.random.get_bit_generator(), legacy_state.read()
+    try:
+        np.random.set_bit_generator(np.random.PCG64(1))
+        assert legacy_state.read() != found
+        other = legacy_state.read()
+        np.random.random()  # noqa: NPY002
+        assert legacy_state.read() != other
+        np.random.set_bit_generator(np.random.MT19937(1))
+        assert legacy_state.read() != found
+    finally:
+        np.random.set_bit_generator(before)
