@@ -31,6 +31,7 @@ Laws = tuple[Array, Array]  # P- and Q-masses of the same outputs
 
 BINS = 400
 MOST = 2500  # outputs of a convolution
+LEAST = 1e-34  # mass of such an output
 FINE = 64  # choices of c in a bounded range; more where it is used a few times
 
 
@@ -167,15 +168,17 @@ def _both(one: Laws, other: Laws) -> Laws:
 
 
 def _gathered(p: Array, q: Array) -> Laws:
-    both = (p > 1e-290) & (q > 1e-290)
-    infinite = p[(p > 1e-290) & ~both].sum()
-    loss = np.log(p[both] / q[both])
-    if len(loss) > MOST:
+    """Outputs of p < `LEAST` are left out, which hides as well."""
+    both = (p > LEAST) & (q > 1e-290)
+    infinite = p[(p > 1e-290) & (q <= 1e-290)].sum()
+    p, q = p[both], q[both]
+    if len(p) > MOST:
+        loss = np.log(p / q)
         low, width = loss.min(), max(np.ptp(loss), 1e-300) / MOST
-        at = np.minimum(((loss - low) / width).astype(np.int64), MOST - 1)
-        p, q = np.bincount(at, p[both], MOST), np.bincount(at, q[both], MOST)
-    else:
-        p, q = p[both], q[both]
+        loss -= low
+        loss /= width
+        at = np.minimum(loss.astype(np.int32), MOST - 1)
+        p, q = np.bincount(at, p, MOST), np.bincount(at, q, MOST)
     return np.append(p, infinite), np.append(q, 0.0)
 
 

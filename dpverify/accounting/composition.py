@@ -90,7 +90,7 @@ class Composition:
         left -= left * sums.step > eps
         low, high = sums.at(left), sums.at(left + 1)
         high = min(low, high)
-        weight = math.expm1(eps - left * sums.step) / math.expm1(sums.step) * (1 - 8 * UNIT)
+        weight = _share(eps - left * sums.step, sums.step)
         return min(1.0, (infinite + low + min(weight, 1.0) * (high - low)) * (1 + 4 * UNIT))
 
     def rounding_at(self, eps: float) -> float:
@@ -177,6 +177,13 @@ class Composition:
         right = float(tops[index + 1 :].min(initial=np.inf))
         left = min(plain, float(tops[:index].min(initial=np.inf)))
         return max(min(right, 1.1 * most), left, 1e-280)
+
+
+def _share(part: float, step: float) -> float:
+    """(e^part - 1)/(e^step - 1), rounded down, 0 <= part <= step."""
+    if step < 600:
+        return math.expm1(part) / math.expm1(step) * (1 - 8 * UNIT)
+    return math.exp(part - step) * -math.expm1(-part) * (1 - 1e-9)  # the exponent errs by u of step, at most 1e6
 
 
 def _cumulants(masses: Array) -> tuple[Array, Array, Array]:
