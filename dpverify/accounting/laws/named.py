@@ -153,6 +153,7 @@ class PiecewiseConstant(Law):
     heights: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        require.several(object, edges=self.edges, heights=self.heights)
         object.__setattr__(self, "edges", tuple(self.edges))
         object.__setattr__(self, "heights", tuple(self.heights))
         require.finite(**{f"edges[{i}]": each for i, each in enumerate(self.edges)})
@@ -176,6 +177,7 @@ class PiecewiseConstant(Law):
     def _density(self) -> Array:
         """Heights over the whole area; sums of positive numbers."""
         heights = np.array(self.heights, dtype=np.float64)
+        heights = np.ldexp(heights, -math.frexp(float(heights.max()))[1])  # so that no product is too large
         return heights / math.fsum(heights * np.diff(np.array(self.edges, dtype=np.float64)))
 
     def log_density(self, z: Array) -> Array:
