@@ -58,20 +58,22 @@ def _table(p: Law, q: Law) -> _Table:
     edges = _edges(p, q)
     low, high = edges[:-1], edges[1:]
     mass_p, mass_q = p.masses(edges), q.masses(edges)
-    both = (mass_p > 0) & (mass_q > 0)
+    # a mass may be no float where the density is positive: at delta = 0 its loss counts as well
+    live_p, live_q = (np.isfinite(law.log_density(low + (high - low) / 2)) for law in (p, q))
+    both = live_p & live_q
     least, largest = _ratios(p, q, low[both], high[both])
     eta = max(p.eta, q.eta)
     ends = [(p.outside(first, last), q.outside(first, last)) for first, last in _tails(edges)]
     tails = [_tail_ratio(p, q, float(edges[at]), side) for at, side in ((0, -1), (-1, 1))]
     bounded = all(tail is not None or end == (0.0, 0.0) for tail, end in zip(tails, ends, strict=True))
-    bounded = bounded and not ((mass_p > 0) != (mass_q > 0)).any()
+    bounded = bounded and not (live_p != live_q).any()
     pure: Exact = math.inf
     if bounded and len(least):
         pure = Fraction(max(0.0, float(largest.max()), float(-least.min()), *(t or 0.0 for t in tails)))
 
     def order(own: Array, other: Array, least: Array, largest: Array, side: int) -> Order:
         loss, masses = _split(own[both], other[both], least, largest, eta)
-        infinite = math.fsum(own[(own > 0) & (other == 0)])
+        infinite = math.fsum(own[~both])
         extra = []
         for tail, end in zip(tails, ends, strict=True):
             if tail is None:

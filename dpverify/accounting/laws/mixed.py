@@ -39,7 +39,7 @@ class Mixture(Law):
 
     @property
     def eta(self) -> float:
-        return max(law.eta for law in self.laws) + 16 * UNIT
+        return max(law.eta for law in self.laws) + (16 + len(self.laws)) * UNIT
 
     @property
     def support(self) -> tuple[float, float]:

@@ -17,6 +17,7 @@ Array = npt.NDArray[np.float64]
 
 NARROW = 1 / 8  # intervals narrower than this, in standard deviations, are integrated, wider ones are differences
 MOST_WIDTH = 1e100
+LEAST_HEIGHT = 1e-250  # densities are floats
 MOST_Z = 38.0  # beyond it a normal density is below the smallest floats
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -164,6 +165,8 @@ class PiecewiseConstant(Law):
             raise ParameterError("edges", self.edges, "increasing, one more than there are heights")
         if not any(self.heights):
             raise ParameterError("heights", self.heights, "not all 0")
+        if any(0 < each < LEAST_HEIGHT * max(self.heights) for each in self.heights):
+            raise ParameterError("heights", self.heights, f"0 or at least {LEAST_HEIGHT:g} of the largest")
 
     @property
     def support(self) -> tuple[float, float]:
