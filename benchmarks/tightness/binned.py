@@ -105,7 +105,7 @@ def open_pairs(event: Event, relation: Relation, times: int) -> tuple[list[Laws]
     return None
 
 
-def laws_of_profile(step: float, deltas: Array, most: int = 2000) -> tuple[Laws, float]:
+def laws_of_profile(step: float, deltas: Array, most: int = 10_000) -> tuple[Laws, float]:
     """Masses with a profile below the one whose values on an even grid are given; and the mass at infinite loss.
 
     Chords above the profile at every m-th point, moved down by one such distance, are below it.

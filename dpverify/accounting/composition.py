@@ -29,7 +29,9 @@ FINEST = 2**15  # steps in a window
 NEAREST = 2.0**-40  # of the losses: a grid of floats has no finer steps
 MANY = 2**14  # steps in a period: no more are saved where coordinates are few
 BEYOND = 1e-3  # of delta may be charged as infinite
+FAINT = 690.0  # e^-690 is a float
 WIDER, MOST_WIDER = 20.0, 30  # in log delta: windows where a tilt is used for smaller deltas than its own
+FURTHER = (1, 2, 4, 8, 16)  # tilts back
 _TILTS = 2.0 ** (np.arange(-240, 420) / 6)
 _SIZES = 2.0 ** (np.arange(-60 * 16, 21 * 16) / 16)
 _POINTS = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
@@ -59,6 +61,9 @@ class Composition:
         # where all of the tilted law lies at its end, larger tilts say nothing more
         told = np.flatnonzero(_TILTS * np.sqrt(self._variance) > 0.03)
         self._usable = np.arange(len(_TILTS)) <= (told[-1] if len(told) else len(_TILTS) // 2)
+        # delta is some 1e-300 there, and no larger beyond
+        tops = (self._log + FAINT - np.log(_TILTS) - np.log1p(_TILTS)) / _TILTS
+        self._farthest = max(float(tops[self._usable & np.isfinite(tops)].min(initial=np.inf)), 0.0)
         self._sums: dict[tuple[int, int], tuple[TrapezoidSum, float]] = {}
 
     def tilt_of(self, eps: float) -> int:
@@ -85,6 +90,7 @@ class Composition:
         """delta(eps), eps >= 0, an upper bound: between grid points D is linear in e^eps."""
         if self.revealed:
             return 1.0
+        eps = min(eps, self._farthest)
         sums, infinite = self._at(eps)
         left = math.floor(eps / sums.step)
         left -= left * sums.step > eps
@@ -97,20 +103,39 @@ class Composition:
         """About the share of `delta_at(eps)` that is charged for the arithmetic."""
         if self.revealed:
             return 0.0
+        eps = min(eps, self._farthest)
         sums = self._at(eps)[0]
         return sums.rounding(math.floor(eps / sums.step))
 
     def _at(self, eps: float) -> tuple[TrapezoidSum, float]:
-        """The sum, with a window so wide that what is beyond it is little, where that can be had."""
+        """The best sum of some, all of which are bounds.
+
+        Windows are widened until what is beyond them is little, where that pays: in a wide window steps are coarse. A
+        sum above Chernoff's bound has coarse steps for another reason: between two modes of the law the variance, and
+        the window with it, is large. Then smaller tilts are tried.
+        """
         index = self.tilt_of(eps)
-        found = self._prepared(index, 0)
-        for wider in range(1, MOST_WIDER):
-            if found[1] <= BEYOND * found[0].at(math.floor(eps / found[0].step)):
+        best, least = self._widened(index, eps)
+        for back in FURTHER:
+            if index < back or least <= math.exp(min(float(self._log[index] - _TILTS[index] * eps), 700.0)):
                 break
-            before, found = found, self._prepared(index, wider)
-            if found[1] > before[1] / 2:
+            other, less = self._widened(index - back, eps)
+            if less < least:
+                best, least = other, less
+        return best
+
+    def _widened(self, index: int, eps: float) -> tuple[tuple[TrapezoidSum, float], float]:
+        best, least, before = None, math.inf, math.inf
+        for wider in range(MOST_WIDER):
+            found = self._prepared(index, wider)
+            inside = found[0].at(math.floor(eps / found[0].step))
+            if best is None or found[1] + inside < least:
+                best, least = found, found[1] + inside
+            if found[1] <= BEYOND * inside or found[1] > before / 2:
                 break
-        return found
+            before = found[1]
+        assert best is not None
+        return best, least
 
     def _prepared(self, index: int, wider: int) -> tuple[TrapezoidSum, float]:
         if (index, wider) not in self._sums:

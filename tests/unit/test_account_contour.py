@@ -17,7 +17,10 @@ from dpverify.claims.neighbours import Relation
 from oracles.random_ledgers import random_ledger, random_new_ledger, SEED
 
 ROUNDING = 1e-7  # of the oracle
-LOOSER = {430: "samples of a small rate at delta = 1e-18: see the accountant"}  # new ledgers: more than 1 % above
+LOOSER = {  # new ledgers: more than 1 % above
+    430: "samples of a small rate at delta = 1e-18: see the accountant",
+    737: "the same at 3e-19, beside open steps",
+}
 
 
 def judged(ledger: Ledger, plain: Ledger, relation: Relation, delta: float) -> tuple[float, float]:
@@ -60,9 +63,11 @@ def test_random_ledgers(new: bool, seeds: range) -> None:
     check(seeds, new=new)
 
 
-@pytest.mark.parametrize("seed", [59, 189, 296, 310])
+@pytest.mark.parametrize("seed", [59, 189, 296, 310, 590, 696])
 def test_ledgers_that_found_something(seed: int) -> None:
-    """59, 296: a tilt used for deltas far below its own; 189: open noise bits beside others; 310: near the pure end."""
+    """59, 296: a tilt used for deltas far below its own; 189: open noise bits beside others; 310: near the pure end;
+    590, 696: far below e^-700, and between two modes, delta(eps) rose again.
+    """
     check(range(seed, seed + 1), new=True)
 
 
