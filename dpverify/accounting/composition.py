@@ -9,15 +9,20 @@ Every bound is one whatever is chosen here. What is chosen, for tightness only, 
             losses of a lattice shall not lie on the grid, or sums would not decay in frequency
     window  what is above it is charged as infinite: 1e-4 of delta over all coordinates, delta as at the tilt's own eps;
             wider where the tilt is used far from there (heavy tails: moments beyond some t are those of the tail alone)
+    cut     where steps are coarse or floating point counts all the same, larger losses are charged as infinite, so that
+            their moments are gone: a rare loss far out (samples at small rates) leaves no tilt near the saddle point
     period  N h such that Chernoff bounds both aliases by 1e-7 of delta
 """
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.accounting.grid_law import GridLaw
+from dpverify.accounting.loss import Loss
 from dpverify.accounting.losses_of_ledger import Losses
 from dpverify.accounting.trapezoid import MOST_FFT, TrapezoidSum, Unit
 from dpverify.base.rounding import UNIT
@@ -25,18 +30,43 @@ from dpverify.base.rounding import UNIT
 Array = npt.NDArray[np.float64]
 
 FINENESS = 0.03
+COARSE = 0.02  # of log delta may be due to steps or to floating point before losses are cut
+NO_GAIN, MOST_CUTS = 0.99, 8
 FINEST = 2**15  # steps in a window
 NEAREST = 2.0**-40  # of the losses: a grid of floats has no finer steps
 MANY = 2**14  # steps in a period: no more are saved where coordinates are few
 BEYOND = 1e-3  # of delta may be charged as infinite
 FAINT = 690.0  # e^-690 is a float
 WIDER, MOST_WIDER = 20.0, 30  # in log delta: windows where a tilt is used for smaller deltas than its own
-FURTHER = (1, 2, 4, 8, 16)  # tilts back
 _TILTS = 2.0 ** (np.arange(-240, 420) / 6)
 _SIZES = 2.0 ** (np.arange(-60 * 16, 21 * 16) / 16)
 _POINTS = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 _LOG_ALIAS = math.log(1e7)
 _LOG_TAIL = math.log(1e-4)
+
+
+@dataclass(frozen=True)
+class _CutLoss(Loss):
+    """A loss whose mass above about `most` is charged as infinite: see (b) of Lemma 1 in `grid_law`."""
+
+    loss: Loss
+    most: float
+
+    def profile(self, eps: Array) -> Array:
+        """Not needed: laws on points are composed."""
+        raise NotImplementedError("a cut loss has atoms, see on_points")
+
+    cells = profile  # type: ignore[assignment]
+
+    def window(self, tail: float) -> tuple[float, float]:
+        low, high = self.loss.window(tail)
+        return low, max(min(high, self.most), np.nextafter(low, math.inf))
+
+    def on_points(self, points: Array) -> GridLaw:
+        law = self.loss.on_points(points)
+        kept = np.arange(len(points)) <= np.searchsorted(points, self.most)  # with the first point beyond
+        infinite = law.infinite + math.fsum(law.masses[~kept]) * (1 + 4 * UNIT)
+        return GridLaw(law.points, np.where(kept, law.masses, 0.0), infinite)
 
 
 @lru_cache(maxsize=128)
@@ -90,6 +120,28 @@ class Composition:
         """delta(eps), eps >= 0, an upper bound: between grid points D is linear in e^eps."""
         if self.revealed:
             return 1.0
+        found, poor = self._delta_at(eps)
+        if not poor:
+            return found
+        for _ in range(MOST_CUTS):
+            lower = self._cut(found)._delta_at(eps)[0]
+            if not lower < found:
+                break
+            before, found = found, lower
+            if found > NO_GAIN * before:
+                break
+        return found
+
+    def _cut(self, delta: float) -> "Composition":
+        """The same, with losses that are of no account at `delta` charged as infinite, and without their moments."""
+        digits = -math.log10(max(delta, 1e-290)) + 2 + math.log10(self._count)
+        tail = 10.0 ** -min(2 * math.ceil(digits / 2), 300)
+        return composed(tuple((_CutLoss(loss, loss.window(tail)[1]), count) for loss, count in self._losses))
+
+    def _delta_at(self, eps: float) -> tuple[float, bool]:
+        """An upper bound; and whether floating point or coarse steps are much of it."""
+        if self.revealed:
+            return 1.0, False
         eps = min(eps, self._farthest)
         sums, infinite = self._at(eps)
         left = math.floor(eps / sums.step)
@@ -97,7 +149,9 @@ class Composition:
         low, high = sums.at(left), sums.at(left + 1)
         high = min(low, high)
         weight = _share(eps - left * sums.step, sums.step)
-        return min(1.0, (infinite + low + min(weight, 1.0) * (high - low)) * (1 + 4 * UNIT))
+        found = min(1.0, (infinite + low + min(weight, 1.0) * (high - low)) * (1 + 4 * UNIT))
+        coarse = self._count * (sums.tilt * sums.step) ** 2 / 8 > COARSE
+        return found, coarse or infinite > BEYOND * low or sums.rounding(left) > COARSE
 
     def rounding_at(self, eps: float) -> float:
         """About the share of `delta_at(eps)` that is charged for the arithmetic."""
@@ -108,23 +162,10 @@ class Composition:
         return sums.rounding(math.floor(eps / sums.step))
 
     def _at(self, eps: float) -> tuple[TrapezoidSum, float]:
-        """The best sum of some, all of which are bounds.
-
-        Windows are widened until what is beyond them is little, where that pays: in a wide window steps are coarse. A
-        sum above Chernoff's bound has coarse steps for another reason: between two modes of the law the variance, and
-        the window with it, is large. Then smaller tilts are tried.
+        """The best sum of some: windows are widened until what is beyond them is little, where that pays. In a wide
+        window steps are coarse.
         """
         index = self.tilt_of(eps)
-        best, least = self._widened(index, eps)
-        for back in FURTHER:
-            if index < back or least <= math.exp(min(float(self._log[index] - _TILTS[index] * eps), 700.0)):
-                break
-            other, less = self._widened(index - back, eps)
-            if less < least:
-                best, least = other, less
-        return best
-
-    def _widened(self, index: int, eps: float) -> tuple[tuple[TrapezoidSum, float], float]:
         best, least, before = None, math.inf, math.inf
         for wider in range(MOST_WIDER):
             found = self._prepared(index, wider)
@@ -135,7 +176,7 @@ class Composition:
                 break
             before = found[1]
         assert best is not None
-        return best, least
+        return best
 
     def _prepared(self, index: int, wider: int) -> tuple[TrapezoidSum, float]:
         if (index, wider) not in self._sums:
