@@ -31,6 +31,7 @@ Laws = tuple[Array, Array]  # P- and Q-masses of the same outputs
 
 BINS = 400
 MOST = 2500  # outputs of a convolution
+LEAST = 1e-34  # mass of such an output
 FINE = 64  # choices of c in a bounded range; more where it is used a few times
 
 
@@ -104,11 +105,13 @@ def open_pairs(event: Event, relation: Relation, times: int) -> tuple[list[Laws]
     return None
 
 
-def laws_of_profile(step: float, deltas: Array, most: int = 2000) -> tuple[Laws, float]:
+def laws_of_profile(step: float, deltas: Array, most: int = 10_000) -> tuple[Laws, float]:
     """Masses with a profile below the one whose values on an even grid are given; and the mass at infinite loss.
 
     Chords above the profile at every m-th point, moved down by one such distance, are below it.
     """
+    # second differences: so few points that rounding, some units over their distance for each, stays below 1e-8
+    most = min(most, int(math.sqrt(1e-8 * step * len(deltas) / 2.0**-51)) + 2)
     every = max(1, len(deltas) // most)
     half = len(deltas) // 2
     at = np.arange(half % every, len(deltas), every)
@@ -167,15 +170,17 @@ def _both(one: Laws, other: Laws) -> Laws:
 
 
 def _gathered(p: Array, q: Array) -> Laws:
-    both = (p > 1e-290) & (q > 1e-290)
-    infinite = p[(p > 1e-290) & ~both].sum()
-    loss = np.log(p[both] / q[both])
-    if len(loss) > MOST:
+    """Outputs of p < `LEAST` are left out, which hides as well."""
+    both = (p > LEAST) & (q > 1e-290)
+    infinite = p[(p > 1e-290) & (q <= 1e-290)].sum()
+    p, q = p[both], q[both]
+    if len(p) > MOST:
+        loss = np.log(p / q)
         low, width = loss.min(), max(np.ptp(loss), 1e-300) / MOST
-        at = np.minimum(((loss - low) / width).astype(np.int64), MOST - 1)
-        p, q = np.bincount(at, p[both], MOST), np.bincount(at, q[both], MOST)
-    else:
-        p, q = p[both], q[both]
+        loss -= low
+        loss /= width
+        at = np.minimum(loss.astype(np.int32), MOST - 1)
+        p, q = np.bincount(at, p, MOST), np.bincount(at, q, MOST)
     return np.append(p, infinite), np.append(q, 0.0)
 
 

@@ -219,10 +219,14 @@ def _listed(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64], count: int) 
 
     def log_moment(z: Complex) -> Complex:
         top = np.maximum(z.real * losses[-1], z.real * losses[0])
-        total = np.zeros(z.shape, dtype=np.complex128)
-        for start in range(0, len(z), 2000):
-            part = slice(start, start + 2000)
-            total[part] = np.exp(np.multiply.outer(z[part], losses) - top[part, None]) @ masses
+        if np.ptp(z.real) > 0:
+            total = np.exp(np.multiply.outer(z, losses) - top[:, None]) @ masses
+            return np.asarray(np.log(total) + top, dtype=np.complex128)
+        # nodes at equal distances on a line: z = a start and a short way from it, as a product of matrices
+        width = math.isqrt(len(z)) + 1
+        step = (z[-1] - z[0]) / max(len(z) - 1, 1)
+        starts = np.exp(np.multiply.outer(z[::width], losses) - top[0]) * masses
+        total = (starts @ np.exp(np.multiply.outer(losses, step * np.arange(width)))).ravel()[: len(z)]
         return np.asarray(np.log(total) + top, dtype=np.complex128)
 
     infinite = float(p[(q == 0) & (p > 1e-290)].sum())

@@ -12,10 +12,8 @@ delta(eps) is taken:
     where floating point costs 1e-3 of delta     zCDP parameters, `profiles.zcdp_delta`
 
 Each closed form states what its arithmetic may err by and is rounded up by that. Accounts of compositions are within
-some 1e-4 of the truth down to delta = 1e-20 and for up to 1e9 coordinates. More is charged for what `run_loss` names,
-and for samples of small rates at tiny deltas: their moments beyond some order are those of the tail alone, and no tilt
-is near (rate .003, sigma 2, 636 steps: 0.7 % at delta = 1e-15, some 15 % at 1e-20). Deltas below 1e-300 are not told
-apart.
+some 1e-4 of the truth down to delta = 1e-20 and for up to 1e9 coordinates. More is charged for what `run_loss` names.
+Deltas below 1e-300 are not told apart (below 1e-32 where noise is on integers), nor losses of listed laws below 1e-15.
 """
 
 import math

@@ -9,15 +9,20 @@ Every bound is one whatever is chosen here. What is chosen, for tightness only, 
             losses of a lattice shall not lie on the grid, or sums would not decay in frequency
     window  what is above it is charged as infinite: 1e-4 of delta over all coordinates, delta as at the tilt's own eps;
             wider where the tilt is used far from there (heavy tails: moments beyond some t are those of the tail alone)
+    cut     where steps are coarse or floating point counts all the same, larger losses are charged as infinite, so that
+            their moments are gone: a rare loss far out (samples at small rates) leaves no tilt near the saddle point
     period  N h such that Chernoff bounds both aliases by 1e-7 of delta
 """
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.accounting.grid_law import GridLaw
+from dpverify.accounting.loss import Loss
 from dpverify.accounting.losses_of_ledger import Losses
 from dpverify.accounting.trapezoid import MOST_FFT, TrapezoidSum, Unit
 from dpverify.base.rounding import UNIT
@@ -25,17 +30,44 @@ from dpverify.base.rounding import UNIT
 Array = npt.NDArray[np.float64]
 
 FINENESS = 0.03
+COARSE = 0.02  # of log delta may be due to steps or to floating point before losses are cut
+NO_GAIN, MOST_CUTS = 0.99, 8
 FINEST = 2**15  # steps in a window
 NEAREST = 2.0**-40  # of the losses: a grid of floats has no finer steps
 MANY = 2**14  # steps in a period: no more are saved where coordinates are few
 BEYOND = 1e-3  # of delta may be charged as infinite
 AT_ONCE = 2**15  # numbers of a table of tilts and points: what stays in the processor's cache
+FAINT = 690.0  # e^-690 is a float
 WIDER, MOST_WIDER = 20.0, 30  # in log delta: windows where a tilt is used for smaller deltas than its own
 _TILTS = 2.0 ** (np.arange(-240, 420) / 6)
 _SIZES = 2.0 ** (np.arange(-60 * 16, 21 * 16) / 16)
 _POINTS = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 _LOG_ALIAS = math.log(1e7)
 _LOG_TAIL = math.log(1e-4)
+
+
+@dataclass(frozen=True)
+class _CutLoss(Loss):
+    """A loss whose mass above about `most` is charged as infinite: see (b) of Lemma 1 in `grid_law`."""
+
+    loss: Loss
+    most: float
+
+    def profile(self, eps: Array) -> Array:
+        """Not needed: laws on points are composed."""
+        raise NotImplementedError("a cut loss has atoms, see on_points")
+
+    cells = profile  # type: ignore[assignment]
+
+    def window(self, tail: float) -> tuple[float, float]:
+        low, high = self.loss.window(tail)
+        return low, max(min(high, self.most), np.nextafter(low, math.inf))
+
+    def on_points(self, points: Array) -> GridLaw:
+        law = self.loss.on_points(points)
+        kept = np.arange(len(points)) <= np.searchsorted(points, self.most)  # with the first point beyond
+        infinite = law.infinite + math.fsum(law.masses[~kept]) * (1 + 4 * UNIT)
+        return GridLaw(law.points, np.where(kept, law.masses, 0.0), infinite)
 
 
 @lru_cache(maxsize=128)
@@ -60,6 +92,9 @@ class Composition:
         # where all of the tilted law lies at its end, larger tilts say nothing more
         told = np.flatnonzero(_TILTS * np.sqrt(self._variance) > 0.03)
         self._usable = np.arange(len(_TILTS)) <= (told[-1] if len(told) else len(_TILTS) // 2)
+        # delta is some 1e-300 there, and no larger beyond
+        tops = (self._log + FAINT - np.log(_TILTS) - np.log1p(_TILTS)) / _TILTS
+        self._farthest = max(float(tops[self._usable & np.isfinite(tops)].min(initial=np.inf)), 0.0)
         self._sums: dict[tuple[int, int], tuple[TrapezoidSum, float]] = {}
 
     def tilt_of(self, eps: float) -> int:
@@ -86,32 +121,63 @@ class Composition:
         """delta(eps), eps >= 0, an upper bound: between grid points D is linear in e^eps."""
         if self.revealed:
             return 1.0
+        found, poor = self._delta_at(eps)
+        if not poor:
+            return found
+        for _ in range(MOST_CUTS):
+            lower = self._cut(found)._delta_at(eps)[0]
+            if not lower < found:
+                break
+            before, found = found, lower
+            if found > NO_GAIN * before:
+                break
+        return found
+
+    def _cut(self, delta: float) -> "Composition":
+        """The same, with losses that are of no account at `delta` charged as infinite, and without their moments."""
+        digits = -math.log10(max(delta, 1e-290)) + 2 + math.log10(self._count)
+        tail = 10.0 ** -min(2 * math.ceil(digits / 2), 300)
+        return composed(tuple((_CutLoss(loss, loss.window(tail)[1]), count) for loss, count in self._losses))
+
+    def _delta_at(self, eps: float) -> tuple[float, bool]:
+        """An upper bound; and whether floating point or coarse steps are much of it."""
+        if self.revealed:
+            return 1.0, False
+        eps = min(eps, self._farthest)
         sums, infinite = self._at(eps)
         left = math.floor(eps / sums.step)
         left -= left * sums.step > eps
         low, high = sums.at(left), sums.at(left + 1)
         high = min(low, high)
-        weight = math.expm1(eps - left * sums.step) / math.expm1(sums.step) * (1 - 8 * UNIT)
-        return min(1.0, (infinite + low + min(weight, 1.0) * (high - low)) * (1 + 4 * UNIT))
+        weight = _share(eps - left * sums.step, sums.step)
+        found = min(1.0, (infinite + low + min(weight, 1.0) * (high - low)) * (1 + 4 * UNIT))
+        coarse = self._count * (sums.tilt * sums.step) ** 2 / 8 > COARSE
+        return found, coarse or infinite > BEYOND * low or sums.rounding(left) > COARSE
 
     def rounding_at(self, eps: float) -> float:
         """About the share of `delta_at(eps)` that is charged for the arithmetic."""
         if self.revealed:
             return 0.0
+        eps = min(eps, self._farthest)
         sums = self._at(eps)[0]
         return sums.rounding(math.floor(eps / sums.step))
 
     def _at(self, eps: float) -> tuple[TrapezoidSum, float]:
-        """The sum, with a window so wide that what is beyond it is little, where that can be had."""
+        """The best sum of some: windows are widened until what is beyond them is little, where that pays. In a wide
+        window steps are coarse.
+        """
         index = self.tilt_of(eps)
-        found = self._prepared(index, 0)
-        for wider in range(1, MOST_WIDER):
-            if found[1] <= BEYOND * found[0].at(math.floor(eps / found[0].step)):
+        best, least, before = None, math.inf, math.inf
+        for wider in range(MOST_WIDER):
+            found = self._prepared(index, wider)
+            inside = found[0].at(math.floor(eps / found[0].step))
+            if best is None or found[1] + inside < least:
+                best, least = found, found[1] + inside
+            if found[1] <= BEYOND * inside or found[1] > before / 2:
                 break
-            before, found = found, self._prepared(index, wider)
-            if found[1] > before[1] / 2:
-                break
-        return found
+            before = found[1]
+        assert best is not None
+        return best
 
     def _prepared(self, index: int, wider: int) -> tuple[TrapezoidSum, float]:
         if (index, wider) not in self._sums:
@@ -178,6 +244,13 @@ class Composition:
         right = float(tops[index + 1 :].min(initial=np.inf))
         left = min(plain, float(tops[:index].min(initial=np.inf)))
         return max(min(right, 1.1 * most), left, 1e-280)
+
+
+def _share(part: float, step: float) -> float:
+    """(e^part - 1)/(e^step - 1), rounded down, 0 <= part <= step."""
+    if step < 600:
+        return math.expm1(part) / math.expm1(step) * (1 - 8 * UNIT)
+    return math.exp(part - step) * -math.expm1(-part) * (1 - 1e-9)  # the exponent errs by u of step, at most 1e6
 
 
 def _cumulants(masses: Array) -> tuple[Array, Array, Array]:

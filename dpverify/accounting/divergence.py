@@ -166,11 +166,16 @@ def laws(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Array, Array]:
 
 
 def _law(name: str, given: Any) -> Array:
-    law = np.asarray(given, dtype=np.float64)
-    raw = np.asarray(given)
-    if (raw.dtype.kind not in "biu" and raw.dtype.itemsize > 8) or raw.dtype == object:
+    try:
+        raw = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        raw = np.zeros(0)
+    if raw.dtype.kind not in "biufO":
+        raise ParameterError(name, given, "a probability vector")
+    if raw.dtype.kind == "O" or raw.dtype.itemsize > 8:
         for number in raw.flat:
             as_float(name, number)
+    law = np.asarray(raw, dtype=np.float64)
     # written so that NaN fails
     good = law.ndim == 1 and law.size and bool((law >= 0).all())
     if not (good and abs(math.fsum(law) - 1) <= MASS_TOLERANCE * law.size):

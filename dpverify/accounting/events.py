@@ -38,10 +38,7 @@ class DominatingPair(Event):
     directed: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("p", "q"):
-            if not isinstance(getattr(self, name), Law):
-                raise ParameterError(name, getattr(self, name), "a law such as Normal(0.0, 1.0)")
-        require.member(Relation, relation=self.relation)
+        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +55,8 @@ class PoissonSampled(Event):
     inside: Ledger
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.probability(rate=self.rate)
-        _ledger(inside=self.inside)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +73,11 @@ class FixedSizeSampled(Event):
     inside: Ledger
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.integer(at_least=0, sampled=self.sampled)
         require.integer(at_least=1, of=self.of)
         if self.sampled > self.of:
             raise ParameterError("sampled", self.sampled, f"at most of = {self.of}")
-        _ledger(inside=self.inside)
-
-
-def _ledger(**named: object) -> None:
-    for name, value in named.items():
-        if not isinstance(value, Ledger):
-            raise ParameterError(name, value, "a Ledger")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +93,7 @@ class BoundedRange(Event):
     uses: Sensitivity  # how many such steps a change of one user reaches: shifts of size 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.positive(eps=self.eps)
 
 
@@ -118,6 +110,7 @@ class Shuffled(Event):
     users: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.positive(local_eps=self.local_eps)
         require.integer(at_least=1, users=self.users)
 
@@ -144,6 +137,10 @@ class MatrixGaussian(Event):
     separation: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        require.several(object, strategy=self.strategy)
+        for i, row in enumerate(self.strategy):
+            require.several(object, **{f"strategy[{i}]": row})
         object.__setattr__(self, "strategy", tuple(tuple(row) for row in self.strategy))
         require.positive(sigma=self.sigma)
         require.integer(at_least=1, participations=self.participations, separation=self.separation)
@@ -179,5 +176,6 @@ class Filtered(Event):
     budget: Claim
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.budget, ZCDP | GaussianDP | PureDP):
             raise ParameterError("budget", self.budget, "a ZCDP, GaussianDP or PureDP claim")

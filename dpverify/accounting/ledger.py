@@ -19,10 +19,11 @@ import bisect
 import itertools
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import overload
 
+from dpverify.accounting.divergence import laws
 from dpverify.base import require
 from dpverify.base.errors import AccountingError, ParameterError
 from dpverify.base.rounding import as_fraction
@@ -121,16 +122,25 @@ def _shifts(given: Shift | Sequence[Shift] | float | None) -> tuple[Shift, ...] 
         return None
     if isinstance(given, Shift):
         return (given,)
-    if isinstance(given, Sequence):
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        require.several(Shift, shifts=list(given))
         return tuple(given)
     return (Shift(given),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Base of all events. `what` names the released quantity in the words of its paper."""
+    """Base of all events. `what` names the released quantity in the words of its paper.
+
+    Raises ParameterError where a field that is no number is not of its class.
+    """
 
     what: str = ""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if isinstance(each.type, type) and each.type not in (int, float):
+                require.instance(each.type, **{each.name: getattr(self, each.name)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +151,7 @@ class LaplaceNoise(Event):
     sensitivity: Sensitivity
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.positive(scale=self.scale)
 
 
@@ -152,6 +163,7 @@ class DiscreteLaplaceNoise(Event):
     sensitivity: Sensitivity
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.positive(scale=self.scale)
         _whole(self.sensitivity)
 
@@ -164,6 +176,7 @@ class GaussianNoise(Event):
     sensitivity: Sensitivity
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.positive(sigma=self.sigma)
 
 
@@ -175,6 +188,7 @@ class DiscreteGaussianNoise(Event):
     sensitivity: Sensitivity
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.positive(sigma=self.sigma)
         _whole(self.sensitivity)
 
@@ -191,6 +205,7 @@ class BinomialNoise(Event):
     sensitivity: Sensitivity
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.integer(at_least=1, trials=self.trials)
         require.probability(probability=self.probability)
         _whole(self.sensitivity)
@@ -210,6 +225,7 @@ class KaryResponse(Event):
     reports: Sensitivity
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.integer(at_least=2, k=self.k)
         require.positive(eps=self.eps)
 
@@ -227,6 +243,14 @@ class FiniteLaws(Event):
     relation: Relation
     directed: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.several(tuple, pairs=self.pairs)
+        for pair in self.pairs:
+            if len(pair) != 2:
+                raise ParameterError("pairs", pair, "pairs (p, q) of probability vectors")
+            laws(*pair)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PureStep(Event):
@@ -236,6 +260,7 @@ class PureStep(Event):
     uses: Sensitivity  # how many such steps a change of one user reaches: shifts of size 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require.positive(eps=self.eps)
 
 
@@ -251,6 +276,8 @@ class OneOf(Event):
     branches: "tuple[Ledger, ...]"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        require.several(Ledger, branches=self.branches)
         if not self.branches:
             raise ParameterError("branches", self.branches, "at least one ledger")
 
@@ -299,6 +326,7 @@ class Ledger:
                 raise ParameterError("event", event, "a ledger event such as LaplaceNoise")
             try:
                 counted[event] = counted.get(event, 0) + times
+                require.integer(at_least=0, times=counted[event])
             except TypeError:
                 raise ParameterError("event", event, "made of numbers and tuples (no lists or arrays)") from None
         object.__setattr__(self, "counted", tuple((event, times) for event, times in counted.items() if times))

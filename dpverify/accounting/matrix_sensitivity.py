@@ -27,6 +27,7 @@ def largest_norm(strategy: tuple[tuple[float, ...], ...], participations: int, s
         |G_jj| + the k - 1 largest |G_ij| of steps i that far from j.
     """
     c = np.array(strategy, dtype=np.float64)
+    separation = min(separation, len(c))
     # by a power of two, without rounding, so that no square leaves what floats carry
     scale = 2.0 ** (math.frexp(float(np.abs(c).max()))[1] - 1)
     c = c / scale

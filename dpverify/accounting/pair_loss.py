@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.accounting.discrete_losses import DirectedLoss, Order, Orders
+from dpverify.accounting.grid_law import TINY
 from dpverify.accounting.laws import Law
 from dpverify.accounting.ledger import Direction
 from dpverify.accounting.loss import Exact
@@ -25,6 +26,7 @@ Array = npt.NDArray[np.float64]
 
 TAILS = (1e-2, 1e-5, 1e-12, 1e-45)  # cells are equally wide over each of these spreads
 CELLS = 2**14
+DISTINCT = 2.0**50  # points are told apart by so much of their size
 MOST_EXPONENT = 700.0
 
 
@@ -56,20 +58,22 @@ def _table(p: Law, q: Law) -> _Table:
     edges = _edges(p, q)
     low, high = edges[:-1], edges[1:]
     mass_p, mass_q = p.masses(edges), q.masses(edges)
-    both = (mass_p > 0) & (mass_q > 0)
+    # a mass may be no float where the density is positive: at delta = 0 its loss counts as well
+    live_p, live_q = (np.isfinite(law.log_density(low + (high - low) / 2)) for law in (p, q))
+    both = live_p & live_q
     least, largest = _ratios(p, q, low[both], high[both])
     eta = max(p.eta, q.eta)
     ends = [(p.outside(first, last), q.outside(first, last)) for first, last in _tails(edges)]
     tails = [_tail_ratio(p, q, float(edges[at]), side) for at, side in ((0, -1), (-1, 1))]
     bounded = all(tail is not None or end == (0.0, 0.0) for tail, end in zip(tails, ends, strict=True))
-    bounded = bounded and not ((mass_p > 0) != (mass_q > 0)).any()
+    bounded = bounded and not (live_p != live_q).any()
     pure: Exact = math.inf
     if bounded and len(least):
         pure = Fraction(max(0.0, float(largest.max()), float(-least.min()), *(t or 0.0 for t in tails)))
 
     def order(own: Array, other: Array, least: Array, largest: Array, side: int) -> Order:
         loss, masses = _split(own[both], other[both], least, largest, eta)
-        infinite = math.fsum(own[(own > 0) & (other == 0)])
+        infinite = math.fsum(own[~both])
         extra = []
         for tail, end in zip(tails, ends, strict=True):
             if tail is None:
@@ -86,10 +90,17 @@ def _table(p: Law, q: Law) -> _Table:
 
 
 def _edges(p: Law, q: Law) -> Array:
+    """All knots, and many points between them that are some units apart: a cell never has a knot inside."""
+    knots = {*p.knots, *q.knots, *(end for law in (p, q) for end in law.support if math.isfinite(end))}
     parts = [np.linspace(*law.spread(tail), CELLS) for law in (p, q) for tail in TAILS]
-    ends = [end for law in (p, q) for end in law.support if math.isfinite(end)]
-    edges = np.unique(np.concatenate([*parts, p.knots, q.knots, ends]))
-    return np.asarray(edges[np.concatenate([[True], np.diff(edges) > 4 * UNIT * np.abs(edges[1:])])], dtype=np.float64)
+    mantissa, exponent = np.frexp(np.concatenate(parts))
+    between = np.ldexp(np.round(mantissa * DISTINCT), exponent) / DISTINCT
+    if knots:
+        sorted_knots = np.sort(np.array(list(knots)))
+        after = np.searchsorted(sorted_knots, between).clip(1, len(knots)) - 1
+        near = [np.abs(between - sorted_knots[at]) for at in (after, (after + 1).clip(max=len(knots) - 1))]
+        between = between[np.minimum(*near) > np.abs(between) / DISTINCT]
+    return np.unique([*between, *knots])
 
 
 def _tails(edges: Array) -> list[tuple[float, float]]:
@@ -128,8 +139,8 @@ def _tail_ratio(p: Law, q: Law, at: float, side: int) -> float | None:
 
 def _split(p: Array, q: Array, least: Array, largest: Array, eta: float) -> tuple[Array, Array]:
     """Atoms at both ends of each range: p (1 - s) at `least`, p s at `largest`."""
-    known = np.abs(least) <= MOST_EXPONENT
-    ratio = np.where(known, q / p * np.exp(np.where(known, least, 0.0)), 0.0)
+    known = (np.abs(least) <= MOST_EXPONENT) & (np.minimum(p, q) >= TINY)
+    ratio = np.where(known, q, 0.0) / np.where(known, p, 1.0) * np.exp(np.where(known, least, 0.0))
     width = np.maximum(largest - least, 1e-300)
     share = np.clip((1 - ratio + 2.5 * eta + 8 * UNIT) * (1 + 8 * UNIT) / -np.expm1(-width), 0.0, 1.0)
     return np.concatenate([least, largest]), np.concatenate([p * (1 - share), p * share])

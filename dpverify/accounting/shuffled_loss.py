@@ -30,7 +30,8 @@ Array = npt.NDArray[np.float64]
 HALF_WIDTH = 14.0  # standard deviations
 MORE_CLONES = 120  # beyond that, for windows of C: Bernstein's bound is then below e^-98 for every variance
 OUTSIDE = 1e-42
-BLOCKS = 16  # of C, in a standard deviation
+BLOCKS = 16  # of C, in a standard deviation; fewer where one of them is less than `COARSE` of C: eps is about C^(-1/2)
+COARSE = 2e-4
 POINTS = 2**14 + 1  # of the losses in the windows
 MOST_LOCAL = 300.0  # beyond it nobody is a clone
 MOST_USERS = 10**9  # of whom so many clones are told apart; more of them hide no less
@@ -50,7 +51,7 @@ class ShuffledLoss(AtomicLoss):
         return self.eps
 
     def orders(self) -> Orders:
-        """Symmetric: exchanging i and j exchanges the two laws. Losses err by 16u of their size and of eps0."""
+        """Symmetric: exchanging i and j exchanges the two laws. Losses err by 16u of their size."""
         a = float_up(self.eps)
         if a > MOST_LOCAL:
             return _both(Order.of(np.array([a]), np.ones(1)))
@@ -65,7 +66,7 @@ class ShuffledLoss(AtomicLoss):
             weight = _binomial(clone, 0.5, low - 1, high)
             p = truth * weight[:-1] + (1 - truth) * weight[1:]
             loss = _loss(i, clone + 1 - i, a)
-            raised = np.minimum(loss + 64 * UNIT * (np.abs(loss) + a), a)
+            raised = np.minimum(loss + 32 * UNIT * np.abs(loss), a)
             total += grid_law.of_atoms(points, raised, chance * p, 0.0).masses
         live = total > 0
         # sums of as many numbers as there are values of C, and the probabilities themselves
@@ -79,7 +80,7 @@ class ShuffledLoss(AtomicLoss):
         high = min(n, math.ceil(mean + HALF_WIDTH * deviation + MORE_CLONES))
         values = np.arange(low, high + 1)
         masses = _binomial(n, chance, low, high)
-        width = max(1, int(deviation / BLOCKS))
+        width = max(1, int(deviation / BLOCKS), int(low * COARSE))
         starts = np.arange(0, len(values), width)
         return values[starts], np.add.reduceat(masses, starts)
 
@@ -94,8 +95,9 @@ def _window(clone: int) -> tuple[int, int]:
 
 
 def _loss(i: Array, j: Array, a: float) -> Array:
-    """log((e^a i + j)/(i + e^a j)), both divided by e^a."""
-    return np.asarray(np.log((i + math.exp(-a) * j) / (math.exp(-a) * i + j)), dtype=np.float64)
+    """log((e^a i + j)/(i + e^a j)) = +-log(1 + (1 - e^-a) |i - j|/(e^-a max + min)): no digits are lost for small a."""
+    excess = -math.expm1(-a) * np.abs(i - j) / (math.exp(-a) * np.maximum(i, j) + np.minimum(i, j))
+    return np.asarray(np.sign(i - j) * np.log1p(excess), dtype=np.float64)
 
 
 def _largest(clone: int, a: float) -> float:

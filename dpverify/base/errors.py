@@ -38,13 +38,25 @@ class ParameterError(UsageError):
     """A parameter lies outside its allowed set; carries `name`, `value` and `allowed`."""
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} = {value!r}: must be {allowed}")
+        super().__init__(f"{name} = {_shown(value)}: must be {allowed}")
         self.name = name
         self.value = value
         self.allowed = allowed
 
     def __reduce__(self) -> tuple[type["ParameterError"], tuple[str, object, str]]:
         return type(self), (self.name, self.value, self.allowed)  # survives a process boundary
+
+
+MOST_LETTERS = 300
+
+
+def _shown(value: object) -> str:
+    """One line of it. Integers of many thousand digits have no repr at all."""
+    try:
+        text = " ".join(repr(value).split("\n"))
+    except Exception:
+        return f"a {type(value).__name__} that cannot be written"
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 3] + "..."
 
 
 class NeighbourError(UsageError):

@@ -11,13 +11,17 @@ from typing import Any, TypeVar
 from dpverify.base.errors import ParameterError
 
 E = TypeVar("E", bound=Enum)
+MOST = 10**100  # products of some counts are floats as well
 
 
 def _real(name: str, value: Any, allowed: str) -> float:
     # bool is a number to Python, never to us; NumPy scalars are numbers.Real through registration
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(name, value, allowed)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer or a fraction beyond all floats
+        return math.inf if value > 0 else -math.inf
 
 
 def positive(**named: Any) -> None:
@@ -63,11 +67,28 @@ def probability(**named: Any) -> None:
 
 
 def integer(*, at_least: int, **named: Any) -> None:
-    """A whole number >= `at_least` (2.0 and True are refused: counts are integers)."""
+    """A whole number >= `at_least` (2.0 and True are refused: counts are integers), and no larger than `MOST`."""
     for name, value in named.items():
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         if not (whole and value >= at_least):
             raise ParameterError(name, value, f"a whole number >= {at_least}")
+        if value > MOST:
+            raise ParameterError(name, value, "a whole number of at most 100 digits")
+
+
+def instance(kind: type, **named: Any) -> None:
+    """Of this class, or of one of its kinds."""
+    for name, value in named.items():
+        if not isinstance(value, kind):
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise ParameterError(name, value, f"{article} {kind.__name__}")
+
+
+def several(kind: type, **named: Any) -> None:
+    """A tuple or list of such."""
+    for name, value in named.items():
+        if not (isinstance(value, tuple | list) and all(isinstance(each, kind) for each in value)):
+            raise ParameterError(name, value, "a tuple" + (f" of {kind.__name__}" if kind is not object else ""))
 
 
 def member(enum: type[E], **named: Any) -> None:

@@ -34,7 +34,10 @@ def as_fraction(number: Any) -> Fraction:
 
 def as_float(name: str, number: Any) -> float:
     """The float that equals the number; ParameterError where there is none: a nearest one would be another law."""
-    found = float(number)
+    try:
+        found = float(number) if isinstance(number, numbers.Real) else math.nan
+    except OverflowError:
+        found = math.inf
     if not math.isfinite(found) or as_fraction(number) != Fraction(found):
         raise ParameterError(name, number, "a number that a float holds exactly")
     return found

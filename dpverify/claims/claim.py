@@ -12,6 +12,7 @@ and carries what makes it a statement: the relation, the unit, the view, the ass
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self, TYPE_CHECKING
 
 import numpy as np
@@ -120,7 +121,7 @@ class PureDP(Claim):
         return profiles.response_accuracy_limit(self.eps, 0.0, wrong)
 
     def __str__(self) -> str:
-        return f"pure:{self.eps:g}"
+        return f"pure:{digits(self.eps)}"
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,18 @@ class ApproxDP(Claim):
         return profiles.response_accuracy_limit(self.eps, self.delta, wrong)
 
     def __str__(self) -> str:
-        return f"approx:{self.eps:g},{self.delta:g}"
+        return f"approx:{digits(self.eps)},{digits(self.delta)}"
+
+
+def digits(x: Any) -> str:
+    """The number without loss, as on the command line; a fraction that is no float as a quotient.
+
+    A claim that is shown is the claim that is judged: 1.0000004 must not read 1.
+    """
+    if not isinstance(x, float) and Fraction(*x.as_integer_ratio()) != Fraction(float(x)):
+        return str(Fraction(*x.as_integer_ratio()))
+    short = f"{float(x):g}"
+    return short if float(short) == float(x) else repr(float(x))
 
 
 class WholeProfile(Claim):
@@ -213,7 +225,7 @@ class ZCDP(WholeProfile):
         return profiles.zcdp_number(right, wrong)
 
     def __str__(self) -> str:
-        return f"zcdp:{self.rho:g}"
+        return f"zcdp:{digits(self.rho)}"
 
 
 @dataclass(frozen=True)
@@ -246,4 +258,4 @@ class GaussianDP(WholeProfile):
         return np.asarray(special.ndtri(right) - special.ndtri(wrong), dtype=np.float64)
 
     def __str__(self) -> str:
-        return f"gdp:{self.mu:g}"
+        return f"gdp:{digits(self.mu)}"

@@ -20,7 +20,7 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import as_fraction
 from dpverify.claims import profiles
-from dpverify.claims.claim import REPORTING_DELTA, WholeProfile
+from dpverify.claims.claim import digits, REPORTING_DELTA, WholeProfile
 
 Array = npt.NDArray[np.float64]
 Points = tuple[tuple[float, float], ...]
@@ -200,13 +200,8 @@ def _pairs(name: str, given: Any, what: str) -> Points:
 
 def _written(pairs: Points) -> str:
     """As on the command line, without loss."""
-    return ";".join(f"{_digits(first)},{_digits(second)}" for first, second in pairs)
-
-
-def _digits(x: float) -> str:
-    short = f"{x:g}"
-    return short if float(short) == x else repr(x)
+    return ";".join(f"{digits(first)},{digits(second)}" for first, second in pairs)
 
 
 def _times(factor: float) -> str:
-    return "" if factor == 1 or math.isnan(factor) else f" x {factor:g}"
+    return "" if factor == 1 or math.isnan(factor) else f" x {digits(factor)}"

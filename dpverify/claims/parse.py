@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from dpverify.base.errors import UsageError
+from dpverify.base.errors import ParameterError, UsageError
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import RenyiDP, TradeOff
 
@@ -28,6 +28,8 @@ def parse_claim(text: str, **carried: Any) -> Claim:
     The file has two columns, type I and type II errors, with or without a line of names. Numbers are in plain digits.
     `carried` is handed on (relation, view, ...). UsageError names what is allowed.
     """
+    if not isinstance(text, str):
+        raise ParameterError("claim", text, "a text such as 'pure:1.0'")
     notion, _, rest = text.partition(":")
     if notion in _CURVES:
         curve, form = _CURVES[notion]
@@ -67,7 +69,7 @@ def _rows(text: str, name: str) -> list[list[str]]:
     """The rows of a file of two columns. Names of columns are words: a line with one number is a broken row."""
     try:
         rows = list(csv.reader(Path(name).read_text(encoding="utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:  # ValueError: names and bytes that are no text
         raise UsageError(f"claim {text!r}: cannot read the file {name!r} ({error})") from None
     found: list[list[str]] = []
     for number, row in enumerate(rows, start=1):

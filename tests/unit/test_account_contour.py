@@ -17,7 +17,6 @@ from dpverify.claims.neighbours import Relation
 from oracles.random_ledgers import random_ledger, random_new_ledger, SEED
 
 ROUNDING = 1e-7  # of the oracle
-LOOSER = {430: "samples of a small rate at delta = 1e-18: see the accountant"}  # new ledgers: more than 1 % above
 
 
 def judged(ledger: Ledger, plain: Ledger, relation: Relation, delta: float) -> tuple[float, float]:
@@ -50,7 +49,7 @@ def check(seeds: range, *, new: bool) -> None:
         else:
             ledger, relation, delta = random_ledger(rng)
             found = judged(ledger, ledger, relation, delta)
-        if not (found[0] <= 1 + ROUNDING and (found[1] > 1 or (new and seed in LOOSER))):
+        if not (found[0] <= 1 + ROUNDING and found[1] > 1):
             wrong.append((seed, found))
     assert not wrong, wrong
 
@@ -60,9 +59,11 @@ def test_random_ledgers(new: bool, seeds: range) -> None:
     check(seeds, new=new)
 
 
-@pytest.mark.parametrize("seed", [59, 189, 296, 310])
+@pytest.mark.parametrize("seed", [59, 189, 296, 310, 430, 590, 696, 737])
 def test_ledgers_that_found_something(seed: int) -> None:
-    """59, 296: a tilt used for deltas far below its own; 189: open noise bits beside others; 310: near the pure end."""
+    """59, 296: a tilt used for deltas far below its own; 189: open noise bits beside others; 310: near the pure end;
+    590, 696: far below e^-700, and between two modes, delta(eps) rose again; 430, 737: moments of the tail alone.
+    """
     check(range(seed, seed + 1), new=True)
 
 

@@ -171,6 +171,31 @@ def test_the_divergence_of_a_pair(name):
         assert truth * (1 - 1e-9) - 1e-12 <= found <= truth * (1 + 1e-3) + 1e-9
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize("far", [0.0, 1e8, -1e11, 1e12, 1e13, -1e14, 1e15])
+def test_laws_far_from_zero_keep_their_kinks(far, scale):
+    """There floats are few: a cell of the pair must not have a kink inside, whatever it costs in width."""
+    p, q = (LaplaceLaw((far + at) * scale, scale) for at in (0.0, 1.0))
+    for eps in (0.0, 0.5, 0.99, 1 - 1e-6):
+        with mpmath.workdps(40):
+            first, second, width = (mpmath.mpf(each) for each in (p.mean, q.mean, p.scale))
+            truth = max(mpmath.mpf(0), -mpmath.expm1((mpmath.mpf(eps) - (second - first) / width) / 2))
+        found = delta_upper(pair(p, q), eps=eps, relation=R)
+        assert truth <= found
+        if abs(far) <= 1e12:
+            assert found <= truth * (1 + 1e-3) + 1e-5
+    near, wide = (Truncated(LaplaceLaw(far * scale, k * scale), (far - 9) * scale, (far + 9) * scale) for k in (1, 2))
+    with mpmath.workdps(
+        40
+    ):  # of width 1 against width 2, cut at +-9: eps of both orders are at the middle and the ends
+        cut = [
+            -mpmath.expm1(-(mpmath.mpf(near.high) - mpmath.mpf(near.low)) / 2 / (k * mpmath.mpf(scale))) for k in (1, 2)
+        ]
+        truth = mpmath.log(2 * cut[1] / cut[0])
+    if scale == 1.0:  # other widths are not those numbers
+        assert truth * (1 - mpmath.mpf(10) ** -15) <= pure_eps(pair(near, wide), relation=R)
+
+
 def test_pairs_that_are_events_already():
     """Normal, Laplace and finite laws cost what the events of old cost, alone and composed."""
     steps = (
@@ -289,20 +314,27 @@ def test_shuffled_reports(local, users, rounds, delta, truth):
     assert truth * (1 - 1e-5) <= found <= 1.005 * truth
 
 
-@pytest.mark.parametrize(("local", "users"), [(0.5, 2), (1.0, 3), (3.0, 5)])
+@pytest.mark.parametrize("local", [1e-12, 1e-8, 1e-4, 0.5, 1.0, 3.0, 30.0])
+@pytest.mark.parametrize("users", [2, 5])
 def test_the_clone_pair_by_enumeration(local, users):
-    grown, laws = math.exp(local), ({}, {})
-    for clones in range(users):
-        chance = stats.binom.pmf(clones, users - 1, 1 / grown)
-        for a in range(clones + 1):
-            for b, told in ((1, grown / (1 + grown)), (0, 1 / (1 + grown))):
-                mass = chance * stats.binom.pmf(a, clones, 0.5) * told
-                for law, output in zip(laws, ((a + b, clones - a + 1 - b), (a + 1 - b, clones - a + b)), strict=True):
-                    law[output] = law.get(output, 0.0) + mass
-    for eps in (0.0, 0.1, 0.4, 0.9 * local):
-        truth = sum(max(0.0, p - math.exp(eps) * laws[1].get(output, 0.0)) for output, p in laws[0].items())
-        found = delta_upper(Ledger(Shuffled(local_eps=local, users=users)), eps=eps, relation=R)
-        assert truth * (1 - 1e-12) <= found <= truth * (1 + 1e-3) + 1e-9
+    """Also where eps0 is small and next to the largest loss: there a rounded loss is all that is left of delta."""
+    with mpmath.workdps(60):
+        grown = mpmath.exp(mpmath.mpf(local))
+        laws = {}, {}
+        for clones in range(users):
+            chance = mpmath.binomial(users - 1, clones) * grown**-clones * (1 - 1 / grown) ** (users - 1 - clones)
+            for a in range(clones + 1):
+                for b, told in ((1, grown / (1 + grown)), (0, 1 / (1 + grown))):
+                    mass = chance * mpmath.binomial(clones, a) / mpmath.mpf(2) ** clones * told
+                    outputs = (a + b, clones - a + 1 - b), (a + 1 - b, clones - a + b)
+                    for law, output in zip(laws, outputs, strict=True):
+                        law[output] = law.get(output, mpmath.mpf(0)) + mass
+        for share in (0.0, 0.1, 0.4, 0.9, 1 - 1e-6, 1 - 1e-11, 1 - 1e-15):
+            eps = share * local
+            factor = mpmath.exp(mpmath.mpf(eps))
+            truth = mpmath.fsum(max(mpmath.mpf(0), p - factor * laws[1].get(at, 0)) for at, p in laws[0].items())
+            found = delta_upper(Ledger(Shuffled(local_eps=local, users=users)), eps=eps, relation=R)
+            assert truth <= found <= truth * (1 + 1e-3) + 1e-3 * local * (1 - share) + 1e-9 * local
 
 
 def test_shuffling_helps_and_more_users_help_more():

@@ -102,11 +102,13 @@ def test_true_claims_are_proved_and_those_of_half_the_noise_are_not(name, tmp_pa
     assert code == 0, shown
     assert '"accounted": true' in json
     assert '"certified": true' in json
+    assert '"status": "PROVED"' in json
     assert "CERTIFIED" in shown.upper()
     assert "<html" in html
     code, shown, json, _ = _certify(tmp_path, monkeypatch, capsys, name, 0.5)
     assert code in (1, 3), shown
     assert '"accounted": false' in json
     assert '"certified": false' in json
+    assert '"status": "PROVED"' not in json
     if name in ("rdp", "trade-off", "truncated-laplace"):  # told by the trials as well
         assert '"verdict": "REFUTED"' in json

@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Records, Relation, Unit, View, ZCDP
+from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Records, Relation, RenyiDP, Unit, View, ZCDP
 from dpverify.base.errors import NeighbourError, ParameterError, UsageError
 from dpverify.claims import profiles
 from dpverify.claims.neighbours import sequence_difference
@@ -104,6 +105,26 @@ def test_zcdp_accuracy_limit_sits_on_the_boundary_of_a_renyi_divergence():
 
         excess = max(divergence(a) / a for a in orders) / rho
         assert excess == pytest.approx(1.0, abs=2e-3)
+
+
+POSITIVE = st.floats(1e-300, 1e300)
+UNIT_INTERVAL = st.floats(0, 1, exclude_max=True)
+
+
+@given(POSITIVE, UNIT_INTERVAL)
+def test_claims_are_shown_without_loss(number, delta):
+    """What a report shows is the claim that was judged: it reads back as itself."""
+    for claim in (PureDP(number), ApproxDP(number, delta), ZCDP(number), GaussianDP(number), RenyiDP(((2, number),))):
+        assert parse_claim(str(claim)) == claim
+    assert str(PureDP(1.0000004)) == "pure:1.0000004"
+    assert (str(PureDP(Fraction(1, 3))), str(PureDP(np.float32(0.5)))) == ("pure:1/3", "pure:0.5")
+
+
+@pytest.mark.parametrize("bad", [None, 5, "tradeoff:a\0b", "tradeoff:\ud800", "tradeoff:/", "pure:" + "9" * 5000])
+def test_what_is_no_claim_is_one_line(bad):
+    with pytest.raises(UsageError) as refused:
+        parse_claim(bad)
+    assert "\n" not in str(refused.value)
 
 
 def test_claims_are_read_from_text():

@@ -27,6 +27,7 @@ class Mixture(Law):
     laws: tuple[Law, ...]
 
     def __post_init__(self) -> None:
+        require.several(object, weights=self.weights, laws=self.laws)
         object.__setattr__(self, "weights", tuple(self.weights))
         object.__setattr__(self, "laws", tuple(self.laws))
         require.positive(**{f"weights[{i}]": each for i, each in enumerate(self.weights)})
@@ -38,7 +39,7 @@ class Mixture(Law):
 
     @property
     def eta(self) -> float:
-        return max(law.eta for law in self.laws) + 16 * UNIT
+        return max(law.eta for law in self.laws) + (16 + len(self.laws)) * UNIT
 
     @property
     def support(self) -> tuple[float, float]:

@@ -17,6 +17,7 @@ Array = npt.NDArray[np.float64]
 
 NARROW = 1 / 8  # intervals narrower than this, in standard deviations, are integrated, wider ones are differences
 MOST_WIDTH = 1e100
+LEAST_HEIGHT = 1e-250  # densities are floats
 MOST_Z = 38.0  # beyond it a normal density is below the smallest floats
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -153,6 +154,7 @@ class PiecewiseConstant(Law):
     heights: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        require.several(object, edges=self.edges, heights=self.heights)
         object.__setattr__(self, "edges", tuple(self.edges))
         object.__setattr__(self, "heights", tuple(self.heights))
         require.finite(**{f"edges[{i}]": each for i, each in enumerate(self.edges)})
@@ -163,6 +165,8 @@ class PiecewiseConstant(Law):
             raise ParameterError("edges", self.edges, "increasing, one more than there are heights")
         if not any(self.heights):
             raise ParameterError("heights", self.heights, "not all 0")
+        if any(0 < each < LEAST_HEIGHT * max(self.heights) for each in self.heights):
+            raise ParameterError("heights", self.heights, f"0 or at least {LEAST_HEIGHT:g} of the largest")
 
     @property
     def support(self) -> tuple[float, float]:
@@ -176,6 +180,7 @@ class PiecewiseConstant(Law):
     def _density(self) -> Array:
         """Heights over the whole area; sums of positive numbers."""
         heights = np.array(self.heights, dtype=np.float64)
+        heights = np.ldexp(heights, -math.frexp(float(heights.max()))[1])  # so that no product is too large
         return heights / math.fsum(heights * np.diff(np.array(self.edges, dtype=np.float64)))
 
     def log_density(self, z: Array) -> Array:
