@@ -72,7 +72,8 @@ def open_profile(pairs: Sequence[Laws], count: int, *, step: float, reach: float
             for mass, loss in zip(p[both], np.log(p[both] / q[both]), strict=True):
                 shift = math.floor(loss / step + 1e-9)  # rounded down: delta falls
                 if shift >= 0:
-                    moved = np.append(np.full(min(shift, len(x)), worst[0]), worst[: len(x) - min(shift, len(x))])
+                    shift = min(shift, len(x))  # below the grid delta is at least 1 - e^x, which keeps it convex
+                    moved = np.append(-np.expm1(x[:shift] - shift * step), worst[: len(x) - shift])
                 else:
                     moved = np.append(worst[-shift:], np.full(min(-shift, len(x)), last))
                 total += mass * moved
@@ -114,7 +115,7 @@ def laws_of_profile(step: float, deltas: Array, most: int = 10_000) -> tuple[Law
     most = min(most, int(math.sqrt(1e-8 * step * len(deltas) / 2.0**-51)) + 2)
     every = max(1, len(deltas) // most)
     half = len(deltas) // 2
-    at = np.arange(half % every, len(deltas), every)
+    at = np.arange(len(deltas) - 1, -1, -every)[::-1]  # what is left at the last point is infinite
     d, x = deltas[at], (at - half) * step
     wide = step * every
     slopes = np.append((d[:-1] - d[1:]) / -math.expm1(-wide), 0.0)  # of the cell that ends at the next point

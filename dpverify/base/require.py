@@ -21,7 +21,7 @@ def _real(name: str, value: Any, allowed: str) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer or a fraction beyond all floats
-        return math.inf if value > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
 def positive(**named: Any) -> None:
