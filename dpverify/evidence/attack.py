@@ -32,7 +32,7 @@ class Attack:
 
     `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is what lies beyond
     the first `event` levels together; the further levels are counted for tests that weigh levels and for plots.
-    Where `insurance` says more than one (levels, share), those events share the significance. `regret` is the share of
+    Where `shares` says more than one (levels, share), those events share the significance. `regret` is the share of
     the best event's bound that the chosen one is expected to lose, as far as the selection trials leave it open.
     """
 
@@ -43,7 +43,7 @@ class Attack:
     orientation: int  # -1 where the selection trials show that the score points the other way
     expected: Tally  # predicted tally of the certifying trials
     scenarios: tuple[tuple[float, Tally], ...] = ()  # the same under single posterior curves, with their weights
-    insurance: tuple[tuple[int, float], ...] = ()
+    shares: tuple[tuple[int, float], ...] = ()
     regret: float = 0.0
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:

@@ -19,10 +19,10 @@ from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.bounds.binomial import BinomialTest
-from dpverify.evidence.bounds.threshold import ThresholdTest
-from dpverify.evidence.events import choose
-from dpverify.evidence.gains import aim_for
-from dpverify.evidence.scores.families import fit_score
+from dpverify.evidence.bounds.two_step import TwoStepTest
+from dpverify.evidence.scores.model_selection import fit_score
+from dpverify.evidence.selection.cuts import choose
+from dpverify.evidence.selection.predicted_bound import objective_for
 from dpverify.trials.collect import Experiment, select, SelectionTrials
 from dpverify.trials.target import as_target
 
@@ -115,8 +115,9 @@ class _Valuer:
         if learn.first.all() or not learn.first.any():
             return 0.0
         fitted = fit_score(self._score, self._target, pair, learn)
-        aim = aim_for(self._claim, LOOSE, coordinates=experiment.form.items)
-        attack = choose(fitted, learn.first, len(count), replace(aim, insures=False))  # one event is enough to compare
+        objective = objective_for(self._claim, LOOSE, coordinates=experiment.form.items)
+        objective = replace(objective, shares_significance=False)  # one event is enough to compare
+        attack = choose(fitted, learn.first, len(count), objective)
         tally = attack.tally(count.outcomes.take(count.first), count.outcomes.take(~count.first))
-        test = ThresholdTest(attack.event) if self._claim.delta > 0 else BinomialTest(attack.event)
+        test = TwoStepTest(attack.event) if self._claim.delta > 0 else BinomialTest(attack.event)
         return test.eps_lower(tally, delta=self._claim.delta, significance=LOOSE)

@@ -26,19 +26,19 @@ def plan(
     response 1, a rare leak its probability). One whose log ratio varies takes more.
     """
     from dpverify.base import require
-    from dpverify.evidence import wager_power
-    from dpverify.evidence.bounds import BinomialTest, ThresholdTest
-    from dpverify.evidence.power import detectable_eps, trials_needed
+    from dpverify.evidence.bounds import BinomialTest, TwoStepTest
+    from dpverify.evidence.power.fixed_sample import detectable_eps, trials_needed
+    from dpverify.evidence.sequential import growth
 
     require.positive(eps=eps)
     require.integer(at_least=1, trials=trials, audits=audits)
     require.open_unit(significance=significance)
     level = significance / audits
-    test = ThresholdTest() if delta > 0 else BinomialTest()
+    test = TwoStepTest() if delta > 0 else BinomialTest()
     found = detectable_eps(
         test, trials=trials, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
     )
-    one_by_one = wager_power.detectable_eps(
+    one_by_one = growth.detectable_eps(
         trials=trials, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
     )
     said = f"claim eps = {eps:g}" + (f", delta = {delta:g}" if delta else "") + f"; level {level:.3g} an audit"
@@ -58,10 +58,10 @@ def plan(
         if needed is None:
             print(f"a true eps = {violation:g} is out of reach for 2^40 trials: too little mass beyond delta")
             return
-        expected = wager_power.expected_trials(
+        expected = growth.expected_trials(
             true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level
         )
-        most = wager_power.trials_needed(
+        most = growth.trials_needed(
             true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
         )
         print(f"a true eps = {violation:g} takes {needed} certifying trials")

@@ -18,12 +18,12 @@ from dpverify.base.seeding import fresh_seed
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack
-from dpverify.evidence.certify import certify_bound, course
-from dpverify.evidence.gains import aim_for
 from dpverify.evidence.judged import Evidence, Judged, judged
-from dpverify.evidence.scores.families import SCORES
-from dpverify.evidence.scores.likelihood import LikelihoodScore
-from dpverify.evidence.selection import learn
+from dpverify.evidence.lower_bound import certify_bound, course
+from dpverify.evidence.scores.exact import LikelihoodScore
+from dpverify.evidence.scores.model_selection import SCORES
+from dpverify.evidence.selection.learn import learn
+from dpverify.evidence.selection.predicted_bound import objective_for
 from dpverify.evidence.tally import Tally
 from dpverify.runs import provenance, sources
 from dpverify.trials.checkpoint import Checkpoint, digest, Store
@@ -144,9 +144,9 @@ def audit(
 def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Store | None) -> Finding:
     """Selection trials, a frozen attack, certifying trials, and the bound that they certify."""
     claim, significance = asked.claim, asked.significance
-    aim = aim_for(claim, significance, coordinates=experiment.form.items)
+    goal = objective_for(claim, significance, coordinates=experiment.form.items)
     jobs, backend = asked.jobs, asked.backend
-    budget, attack = learn(experiment, asked.trials, aim, asked.score, exact=asked.exact, jobs=jobs, backend=backend)
+    budget, attack = learn(experiment, asked.trials, goal, asked.score, exact=asked.exact, jobs=jobs, backend=backend)
     store = _store(checkpoint, experiment, attack)
     evidence, total, kept = Evidence(), attack.empty_tally(), list[Tally]()
     work = partial(judged, attack)

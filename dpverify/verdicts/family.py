@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpverify.base.errors import ParameterError, UsageError
-from dpverify.evidence.families import e_benjamini_hochberg, holm
+from dpverify.evidence.multiple_testing import e_benjamini_hochberg, holm
 from dpverify.verdicts.ladder import with_twins
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite_result import SuiteResult

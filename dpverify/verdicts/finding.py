@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from dpverify.claims.claim import Claim
 from dpverify.evidence.attack import Attack
-from dpverify.evidence.certify import LowerBound
 from dpverify.evidence.judged import Evidence, Failed
-from dpverify.evidence.scores.likelihood import LikelihoodScore
+from dpverify.evidence.lower_bound import LowerBound
+from dpverify.evidence.scores.exact import LikelihoodScore
 
 Progress = Callable[[int], None]  # told the number of certifying trials that were just finished
 

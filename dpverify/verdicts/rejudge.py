@@ -17,14 +17,14 @@ import numpy as np
 
 from dpverify.claims.claim import Claim, GaussianDP, ZCDP
 from dpverify.evidence.bounds.binomial import BinomialTest
-from dpverify.evidence.bounds.curve import CurveTest
+from dpverify.evidence.bounds.bonferroni import BonferroniTest
 from dpverify.evidence.bounds.protocol import BoundTest
-from dpverify.evidence.bounds.shared import SharedTest
-from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.bounds.tradeoff_curve import CurveTest
+from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
-from dpverify.evidence.insurance import PARTS
 from dpverify.evidence.promises import BROKEN, KEPT, OPEN, PromiseCheck, rate_bounds
+from dpverify.evidence.selection.significance_shares import PARTS
 from dpverify.evidence.tally import Tally
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.rejudge_tape import problem_of_tape
@@ -82,12 +82,12 @@ def _record(record: AuditRecord) -> str:
         return BOUND
     if record.detectable != record.detectable_eps:
         return "its most favourable violation is two numbers"
-    if record.test == SharedTest.name and record.delta == 0:
+    if record.test == BonferroniTest.name and record.delta == 0:
         return _shared(record, tally)
     if record.test == UnconditionalTest.name:
         exact = UnconditionalTest(nuisance_level=record.significance / 50, order_level=record.significance)
         return _near(record, lambda eps: exact.p_value(tally, eps=eps, delta=record.delta))
-    tests: dict[str, BoundTest] = {ThresholdTest.name: ThresholdTest()}
+    tests: dict[str, BoundTest] = {TwoStepTest.name: TwoStepTest()}
     if record.delta == 0:
         tests[BinomialTest.name] = BinomialTest()
     if record.test not in tests:

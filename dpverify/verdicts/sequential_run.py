@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from dpverify.base.rounding import digits_up
 from dpverify.claims.claim import Claim, WholeProfile
-from dpverify.evidence import wager_power
 from dpverify.evidence.attack import Attack
-from dpverify.evidence.certify import LowerBound
 from dpverify.evidence.judged import Evidence, Failed, failures, Judged, judged
-from dpverify.evidence.rank_rule import LEVELS, no_guess, rank_rule, RankRule, telling_fraction
-from dpverify.evidence.scores.families import fit_score, Fitted
+from dpverify.evidence.lower_bound import LowerBound
+from dpverify.evidence.scores.model_selection import fit_score, Fitted
 from dpverify.evidence.scores.score import FloatArray
-from dpverify.evidence.sequential import EProcess
+from dpverify.evidence.sequential import growth
+from dpverify.evidence.sequential.betting import EProcess
+from dpverify.evidence.sequential.growth import FIRST_FIT, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
+from dpverify.evidence.sequential.levels import abstain, informative_fraction, LEVELS, ranked_levels, RankedLevels
 from dpverify.evidence.tally import Tally
-from dpverify.evidence.wager_power import FIRST_FIT, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
 from dpverify.runs.executors import ordered_map
 from dpverify.trials.collect import Experiment, Grain, past_trials, select, SelectionTrials, wagered
 from dpverify.trials.grains import FIRST_GRAIN, workers
@@ -69,19 +69,19 @@ def wager(experiment: Experiment, request: Request) -> Finding:
             why = "refuted"
             break
         left = request.trials - process.trials
-        if process.trials >= FUTILE_FROM * request.trials and wager_power.futile(
+        if process.trials >= FUTILE_FROM * request.trials and growth.futile(
             learner.seen, process.log_wealth, left, claim.eps, claim.delta, significance
         ):
             why = "futile to go on"
             break
         learner.learn()
     learner.evidence.check()
-    attack = no_guess(request.trials).attack if learner.rule is None else learner.rule.attack
+    attack = abstain(request.trials).attack if learner.rule is None else learner.rule.attack
     eps_lower = process.eps_lower(significance)
     detectable = digits_up(
-        wager_power.detectable_eps(
+        growth.detectable_eps(
             trials=process.trials,
-            guess_fraction=telling_fraction(attack.expected, claim.delta),
+            guess_fraction=informative_fraction(attack.expected, claim.delta),
             claim_eps=claim.eps,
             delta=claim.delta,
             significance=significance,
@@ -119,7 +119,7 @@ class _Learner:
 
     def __init__(self, experiment: Experiment, request: Request) -> None:
         self.experiment, self.request = experiment, request
-        self.rule: RankRule | None = None
+        self.rule: RankedLevels | None = None
         self.seen = _nothing()  # guesses of the current rule
         self.evidence = Evidence()
         self._held: list[Grain] = []
@@ -174,7 +174,7 @@ class _Learner:
         return fit_score(self.request.score, self.experiment.target, self.experiment.pair, trials)
 
     def _settle(self, fitted: Fitted, first: npt.NDArray[np.bool_]) -> None:
-        self.rule = rank_rule(fitted, first, self.request.trials)
+        self.rule = ranked_levels(fitted, first, self.request.trials)
         self.seen = _nothing()
 
 
@@ -185,7 +185,7 @@ def _judged(attack: Attack | None, grain: Grain) -> Judged | Unjudged:
     return (heads, len(grain) - heads), failures(grain), grain.failing
 
 
-def _updated(rule: RankRule, seen: Tally, claimed: float) -> FloatArray:
+def _updated(rule: RankedLevels, seen: Tally, claimed: float) -> FloatArray:
     """Predictions corrected by what the rule's own guesses turned out to be, and drawn towards the claim.
 
     A prediction learned from few trials is bet on too boldly; drawn towards the accuracy that the claim allows,

@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from dpverify import Pair, PureDP
 from dpverify.evidence.bounds import BinomialTest
-from dpverify.evidence.sequential import EProcess
+from dpverify.evidence.sequential.betting import EProcess
 from dpverify.evidence.tally import Tally
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM, judged_together

@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 from dpverify.claims.claim import GaussianDP
-from dpverify.evidence.bounds import BinomialTest, choose_test, CurveTest, ThresholdTest
+from dpverify.evidence.bounds import BinomialTest, choose_test, CurveTest, TwoStepTest
 from dpverify.evidence.tally import Tally
 
 LEVEL = {"significance": 0.05}
@@ -56,7 +56,7 @@ def gaussian_rates(edges):
 def test_gaussian_tail(trials, fraction, reference):
     edge = stats.norm.isf(fraction / 2)
     right, wrong = gaussian_rates([np.inf, edge])
-    mean = mean_over_draws(ThresholdTest(), trials, right, wrong, 1e-5)
+    mean = mean_over_draws(TwoStepTest(), trials, right, wrong, 1e-5)
     assert mean == pytest.approx(reference, rel=0.06)
 
 

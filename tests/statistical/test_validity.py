@@ -16,7 +16,7 @@ from dpverify.evidence.bounds import (
     BinomialTest,
     ConvolutionTest,
     CurveTest,
-    ThresholdTest,
+    TwoStepTest,
     UnconditionalTest,
     WeightedTest,
 )
@@ -81,7 +81,7 @@ def test_binomial_keeps_its_level(eps, tau):
         assert error > 0.04  # and does not waste it
 
 
-@pytest.mark.parametrize("test", [ThresholdTest(), ConvolutionTest()], ids=lambda each: each.name)
+@pytest.mark.parametrize("test", [TwoStepTest(), ConvolutionTest()], ids=lambda each: each.name)
 @pytest.mark.parametrize("one_sided", [False, True])
 @pytest.mark.parametrize(
     ("eps", "delta", "tau"), [(0.1, 0.01, 1.0), (1.0, 0.05, 0.5), (1.0, 0.01, 0.1), (4.0, 0.02, 0.3)]
@@ -96,7 +96,7 @@ def test_slack_is_accounted_for(test, one_sided, eps, delta, tau):
 
 def test_everything_that_is_guessed_is_revealed():
     n, delta, eps = 200, 0.05, 0.5
-    for test in (ThresholdTest(), ConvolutionTest(), UnconditionalTest()):
+    for test in (TwoStepTest(), ConvolutionTest(), UnconditionalTest()):
         assert error_of_monotone(false_certificate(test, n, eps, delta), n, delta, 0.0) <= ALPHA
 
 
@@ -105,7 +105,7 @@ def test_the_enumeration_sees_an_ignored_slack():
     n, delta, eps = 1000, 0.01, 1.0
     c, w = boundary(eps, delta, delta)
     ignored = error_of_monotone(false_certificate(BinomialTest(), n, eps, 0.0), n, c, w)
-    known = error_of_monotone(false_certificate(ThresholdTest(), n, eps, delta), n, c, w)
+    known = error_of_monotone(false_certificate(TwoStepTest(), n, eps, delta), n, c, w)
     assert ignored > 0.5
     assert known <= ALPHA
 

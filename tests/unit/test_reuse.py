@@ -360,13 +360,13 @@ def test_every_bound_that_a_record_can_give_again_is_judged_again():
 
 
 def test_events_that_share_the_significance_are_judged_again():
-    from dpverify.evidence.bounds.shared import SharedTest
+    from dpverify.evidence.bounds.bonferroni import BonferroniTest
     from dpverify.evidence.tally import Tally
     from dpverify.verdicts.rejudge import problem
 
     record = _honest()
     total = Tally.of(record.right, record.wrong, record.course[-1][0])
-    test = SharedTest(((1, 0.7),))
+    test = BonferroniTest(((1, 0.7),))
     bound = test.eps_lower(total, delta=0.0, significance=record.significance)
     p_value = test.p_value(total, eps=record.claimed_eps, delta=0.0)
     record = replace(record, test=test.name, eps_lower=bound, number_lower=bound, p_value=p_value)

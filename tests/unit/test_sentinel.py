@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from dpverify import audit, loop_trials, Pair, PureDP
 from dpverify.base.errors import InvalidTrials
 from dpverify.base.text import clean, LABEL, label
-from dpverify.evidence.scores.features import FeatureMap
-from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
+from dpverify.evidence.scores.boosted import BoostedFamily
+from dpverify.evidence.scores.coordinates import FeatureMap
+from dpverify.evidence.scores.logistic import LogisticFamily
 from dpverify.evidence.scores.radial import RadialFamily
 from dpverify.trials import sentinel
 from dpverify.trials.collect import Experiment, SelectionTrials

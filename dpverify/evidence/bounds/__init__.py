@@ -8,22 +8,22 @@ r = rho/(1 + rho); d is the claim's slack a trial (`protocol.slack`).
 """
 
 from dpverify.evidence.bounds.binomial import BinomialTest
-from dpverify.evidence.bounds.choose import choose_test
+from dpverify.evidence.bounds.bonferroni import BonferroniTest
+from dpverify.evidence.bounds.choice import choose_test
 from dpverify.evidence.bounds.convolution import ConvolutionTest
-from dpverify.evidence.bounds.curve import CurveTest
 from dpverify.evidence.bounds.protocol import BoundTest
-from dpverify.evidence.bounds.shared import SharedTest
-from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.bounds.tradeoff_curve import CurveTest
+from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 
 __all__ = [
     "BinomialTest",
+    "BonferroniTest",
     "BoundTest",
     "ConvolutionTest",
     "CurveTest",
-    "SharedTest",
-    "ThresholdTest",
+    "TwoStepTest",
     "UnconditionalTest",
     "WeightedTest",
     "choose_test",

@@ -11,7 +11,7 @@ from typing import ClassVar
 from scipy import special
 
 from dpverify.base.errors import ParameterError
-from dpverify.evidence.bounds import clopper_pearson, solve
+from dpverify.evidence.bounds import clopper_pearson, root_finding
 from dpverify.evidence.bounds.log_tails import log10_up, log_at_most, SMALLEST
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled
 from dpverify.evidence.tally import Tally
@@ -46,7 +46,7 @@ class BinomialTest:
         if not rest < 0.5:
             return 0.0
         closed = math.log((1 - rest) / rest)
-        return solve.step_down(lambda eps: binomial_tail(right, wrong, eps), significance, closed)
+        return root_finding.step_down(lambda eps: binomial_tail(right, wrong, eps), significance, closed)
 
 
 def binomial_tail(right: int, wrong: int, eps: float) -> float:

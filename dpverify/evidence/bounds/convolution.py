@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import special, stats
 
-from dpverify.evidence.bounds import solve
+from dpverify.evidence.bounds import root_finding
 from dpverify.evidence.bounds.binomial import binomial_tail, log_binomial_tail
 from dpverify.evidence.bounds.log_tails import log10_up, log_at_least, log_at_most, log_pmf, SMALLEST
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
@@ -44,7 +44,7 @@ class ConvolutionTest:
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)
-        return solve.largest_refuted(lambda eps: self.p_value(tally, eps=eps, delta=delta), significance)
+        return root_finding.largest_refuted(lambda eps: self.p_value(tally, eps=eps, delta=delta), significance)
 
 
 def revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed: float) -> float:

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.base import require
-from dpverify.evidence.bounds import solve
-from dpverify.evidence.bounds.limits import response_limit
+from dpverify.evidence.bounds import root_finding
+from dpverify.evidence.bounds.accuracy_limits import response_limit
 from dpverify.evidence.bounds.log_tails import log10_of
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
-from dpverify.evidence.bounds.region import blocks, FloatArray, Region, smallest_true, wrong_interval
-from dpverify.evidence.bounds.threshold import ThresholdTest
+from dpverify.evidence.bounds.rejection_region import blocks, FloatArray, Region, smallest_true, wrong_interval
+from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.tally import IntArray, Tally
 
 _TOLERANCE = 1e-6  # eps_lower is this close to the largest rejected eps
@@ -59,8 +59,8 @@ class UnconditionalTest:
         if region is None:
             return 0.0
         d = slack(tally, delta)
-        near = ThresholdTest(self.levels).eps_lower(tally, delta=delta, significance=significance)
-        return solve.largest_refuted(
+        near = TwoStepTest(self.levels).eps_lower(tally, delta=delta, significance=significance)
+        return root_finding.largest_refuted(
             lambda eps: self._p_value(region, eps, d), significance, start=max(near, 0.01), tolerance=_TOLERANCE
         )
 

@@ -16,11 +16,11 @@ from scipy import signal, special, stats
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from dpverify.evidence.bounds import solve
+from dpverify.evidence.bounds import root_finding
 from dpverify.evidence.bounds.convolution import log_revealed_tail, revealed_tail
 from dpverify.evidence.bounds.log_tails import log10_of, log10_up
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, slack
-from dpverify.evidence.bounds.region import FloatArray
+from dpverify.evidence.bounds.rejection_region import FloatArray
 from dpverify.evidence.tally import IntArray, Tally
 
 _TAIL = 1e-14  # mass left out on either side of every binomial
@@ -80,7 +80,7 @@ class WeightedTest:
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)
-        return solve.largest_refuted(
+        return root_finding.largest_refuted(
             lambda eps: self.p_value(tally, eps=eps, delta=delta),
             significance,
             start=max(self.approximate(tally, delta=delta, significance=significance), 1e-3),

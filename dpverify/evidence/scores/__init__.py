@@ -1,1 +1,1 @@
-"""Functions of one output that say which dataset it came from."""
+"""Estimates of log P(o)/Q(o) for one output o, frozen before the certifying trials."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.evidence.scores.cells import Cells
-from dpverify.evidence.scores.folds import cross_fit, Trained
+from dpverify.evidence.scores.cross_fitting import cross_fit, Trained
+from dpverify.evidence.scores.empirical_bayes import OddsPosterior
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
@@ -37,25 +37,25 @@ class HistogramFamily:
 
     def fit(self, trials: SelectionTrials) -> HistogramScore:
         """The posterior mean of the log odds of every distinct output."""
-        return self._believe(trials)[0]
+        return self._posterior(trials)[0]
 
     def train(self, trials: SelectionTrials) -> "TrainedHistogram":
         """The score of all trials, on each fold the values of a score of the others, and what is left open."""
-        score, cells = self._believe(trials)
-        return TrainedHistogram(score, cross_fit(self, trials), score(trials.outcomes), cells)
+        score, posterior = self._posterior(trials)
+        return TrainedHistogram(score, cross_fit(self, trials), score(trials.outcomes), posterior)
 
-    def _believe(self, trials: SelectionTrials) -> tuple[HistogramScore, Cells]:
+    def _posterior(self, trials: SelectionTrials) -> tuple[HistogramScore, OddsPosterior]:
         keys, index = np.unique(row_keys(trials.outcomes), return_inverse=True)
         first, second = (np.bincount(index[arm], minlength=len(keys)) for arm in (trials.first, ~trials.first))
-        cells = Cells.of(first.astype(float), second.astype(float))
-        return HistogramScore(keys, cells.odds), cells
+        posterior = OddsPosterior.of(first.astype(float), second.astype(float))
+        return HistogramScore(keys, posterior.odds), posterior
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedHistogram(Trained):
     """With what the trials leave open about the score's outputs."""
 
-    cells: Cells
+    posterior: OddsPosterior
 
 
 def row_keys(outcomes: Outcomes) -> npt.NDArray[np.uint64]:

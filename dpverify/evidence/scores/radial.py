@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpverify.evidence.scores.features import numbers
+from dpverify.evidence.scores.coordinates import numbers
 from dpverify.evidence.scores.score import FloatArray, log_odds, SymbolTable, with_symbols
 from dpverify.evidence.scores.threads import one_thread
 from dpverify.trials.collect import SelectionTrials

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, special
 
-from dpverify.evidence.scores.design import CHUNK, Design, Float32
-from dpverify.evidence.scores.features import IntArray
+from dpverify.evidence.scores.basis import CHUNK, Design, Float32
+from dpverify.evidence.scores.coordinates import IntArray
 from dpverify.evidence.scores.score import FloatArray, log_odds
 
 STEPS = 12  # Newton steps at most

@@ -1,0 +1,99 @@
+"""delta > 0, one threshold: two Clopper-Pearson limits, one for how often and one for how well it guesses.
+
+With c = Pr[right], w = Pr[wrong], tau = c + w: c <= rho (tau - c) + d gives
+theta = c/tau <= r + (1 - r) d/tau. tau enters weakly, so almost all of alpha is spent on theta.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scipy import special
+
+from dpverify.evidence.bounds import clopper_pearson
+from dpverify.evidence.bounds.log_tails import log10_of, log10_up, log_at_least, log_at_most
+from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
+from dpverify.evidence.tally import Tally
+
+RATE_SHARE = 0.05  # share of alpha that goes to tau; fixed in advance for everybody, never tuned on data
+_LOG_SMALLEST = -690.0  # `p_value` reads no less than e^-690, `log10_p_value` goes on
+
+
+@dataclass(frozen=True)
+class TwoStepTest:
+    """eps_lower = logit((theta_L - kappa)/(1 - kappa)), kappa = d/tau_L.
+
+    theta_L is the lower limit of v/m at 19 alpha/20, tau_L that of m/n at alpha/20; the error is at most
+    their sum. Needs a fixed rule (independent trials), not the m most confident outputs of a batch.
+    Rejections are nested in alpha, so the p-value is the smallest alpha that rejects.
+    The first `levels` levels are pooled, None pools all.
+    """
+
+    levels: int | None = None
+    name: ClassVar[str] = "threshold"
+
+    def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        check_hypothesis(eps, delta)
+        low, high = _LOG_SMALLEST, 0.0
+        if not self._log_ratio(tally, delta, math.nextafter(1.0, 0.0)) >= eps:
+            return 1.0
+        if self._log_ratio(tally, delta, math.exp(low)) >= eps:
+            return math.exp(low)
+        while high - low > 1e-13 * max(1.0, -high):
+            middle = (low + high) / 2
+            rejected = self._log_ratio(tally, delta, math.exp(middle)) >= eps
+            low, high = (low, middle) if rejected else (middle, high)
+        return math.exp(high)
+
+    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
+        p = self.p_value(tally, eps=eps, delta=delta)
+        if p > math.exp(_LOG_SMALLEST):
+            return log10_of(p)
+        right, wrong = pooled(tally, self.levels)
+        guesses, d, rest = right + wrong, slack(tally, delta), float(special.expit(-eps))
+
+        def rejected(log_level: float) -> bool:
+            """Both limits at once: (1 - theta_L)(1 + rho) <= 1 - d/tau_L, each tail at its share of the level."""
+            rate = _rate_lower(guesses, tally.trials, log_level + math.log(RATE_SHARE), d)
+            wrong_rate = rest * (1 - d / rate) if rate > d else 0.0
+            if not wrong_rate > 0:
+                return False
+            return bool(log_at_most(wrong, guesses, wrong_rate) <= log_level + math.log1p(-RATE_SHARE))
+
+        low, high = 2 * _LOG_SMALLEST, _LOG_SMALLEST  # `high` rejects by `p_value`
+        while rejected(low):
+            low, high = 2 * low, low
+        while high - low > 1e-12 * -high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if rejected(middle) else (middle, high)
+        return log10_up(high)
+
+    def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
+        check_level(delta, significance)
+        bound = self._log_ratio(tally, delta, significance)
+        return bound if bound > 0 else 0.0
+
+    def _log_ratio(self, tally: Tally, delta: float, significance: float) -> float:
+        """The bound before it is cut at 0; -inf where not even a ratio of 0 can be excluded."""
+        right, wrong = pooled(tally, self.levels)
+        guesses = right + wrong
+        rate = clopper_pearson.lower(guesses, tally.trials, RATE_SHARE * significance)
+        slack_a_trial = slack(tally, delta)
+        if not slack_a_trial < rate:
+            return -math.inf
+        kappa = slack_a_trial / rate
+        rest = clopper_pearson.upper(wrong, guesses, (1 - RATE_SHARE) * significance)  # 1 - theta_L
+        return math.log((1 - kappa - rest) / rest) if 1 - kappa - rest > 0 else -math.inf
+
+
+def _rate_lower(guesses: int, trials: int, log_level: float, least: float) -> float:
+    """A lower limit of the rate of guesses at a level given by its logarithm; 0.0 where it is below `least`."""
+    low, high = least, guesses / trials
+    if least == 0:
+        return high  # a slack of 0 asks nothing about the rate
+    if not low < high or log_at_least(guesses, trials, low) > log_level:
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_at_least(guesses, trials, middle) <= log_level else (low, middle)
+    return low

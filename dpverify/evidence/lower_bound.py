@@ -1,0 +1,149 @@
+"""From the tally of a frozen attack to certified bounds, in the claim's own unit and in eps at its delta."""
+
+import math
+from dataclasses import dataclass
+
+from dpverify.base.rounding import digits_up
+from dpverify.claims.claim import Claim
+from dpverify.evidence.attack import Attack, Side
+from dpverify.evidence.bounds.binomial import BinomialTest
+from dpverify.evidence.bounds.bonferroni import BonferroniTest
+from dpverify.evidence.bounds.choice import choose_test
+from dpverify.evidence.bounds.protocol import BoundTest
+from dpverify.evidence.bounds.tradeoff_curve import CurveTest
+from dpverify.evidence.bounds.two_step import TwoStepTest
+from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.weighted import WeightedTest
+from dpverify.evidence.power import fixed_sample, tradeoff_curve
+from dpverify.evidence.selection.predicted_bound import is_curve
+from dpverify.evidence.tally import Tally
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """eps_lower holds at the claim's delta, number_lower is about eps, rho, mu or a factor; each at the significance.
+
+    p_value is that of the claim itself, log10_p_value its decimal logarithm. detectable is the most favourable
+    violation that is refuted, in the claim's own unit, detectable_eps the eps that it means at the claim's delta.
+    e_value has mean at most 1 under the claim; sequential runs only.
+    The significance is shared by `events` events. The witness is that of the attack's first `levels` levels, those that
+    the test pools or the one of several events that decided (None: of the attack's event); right and wrong are its
+    guesses, and all guesses in sequential runs.
+    """
+
+    eps_lower: float
+    number_lower: float
+    detectable: float
+    detectable_eps: float
+    test: str
+    right: int
+    wrong: int
+    p_value: float
+    log10_p_value: float
+    e_value: float | None = None
+    levels: int | None = None
+    events: int = 1
+
+
+def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
+    """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
+    bound = _on_the_curve if is_curve(claim) else _on_events
+    return bound(attack, tally, claim, significance, wanted_power)
+
+
+def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
+    """One event against all (eps, delta) of the claim's curve."""
+    event = tally.pooled(attack.event)
+    test = CurveTest(
+        claim, abstains=attack.side is not Side.ALWAYS, nuisance_level=significance / 50, order_level=significance
+    )
+    number = digits_up(
+        tradeoff_curve.detectable_number(
+            claim,
+            trials=tally.trials,
+            guess_fraction=attack.guess_fraction(),
+            significance=significance,
+            power=wanted_power,
+        )
+    )
+    return LowerBound(
+        eps_lower=test.eps_lower(event, delta=claim.delta, significance=significance),
+        number_lower=test.number_lower(event, significance=significance),
+        detectable=number,
+        detectable_eps=digits_up(claim.with_number(number).eps) if number < math.inf else math.inf,
+        test=test.name,
+        right=int(event.right[0]),
+        wrong=int(event.wrong[0]),
+        p_value=test.claim_p_value(event),
+        log10_p_value=test.claim_log10_p_value(event),
+        levels=attack.event,
+    )
+
+
+def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
+    """One event, or several that share the significance, against the claimed eps at its delta."""
+    test = _test(attack, claim, significance)
+    planned, share, events = attack.event, 1.0, 1
+    if isinstance(test, BinomialTest | TwoStepTest | UnconditionalTest) and test.levels is not None:
+        planned = test.levels
+    deciding = planned
+    if isinstance(test, BonferroniTest):
+        deciding = test.deciding(tally, significance=significance)
+        share, events = test.share(planned), len(test.events)
+    fraction, detectable = attack.guess_fraction(planned), math.inf
+    if fraction > 0:
+        detectable = fixed_sample.detectable_eps(
+            test,
+            trials=tally.trials,
+            guess_fraction=fraction,
+            claim_eps=claim.eps,
+            delta=claim.delta,
+            significance=significance * share,
+            power=wanted_power,
+            one_sided=tally.one_sided,
+        )
+    event, lower = tally.pooled(deciding), test.eps_lower(tally, delta=claim.delta, significance=significance)
+    return LowerBound(
+        eps_lower=lower,
+        number_lower=lower,
+        detectable=digits_up(detectable),
+        detectable_eps=digits_up(detectable),
+        test=test.name,
+        right=int(event.right[0]),
+        wrong=int(event.wrong[0]),
+        p_value=test.p_value(tally, eps=claim.eps, delta=claim.delta),
+        log10_p_value=test.log10_p_value(tally, eps=claim.eps, delta=claim.delta),
+        levels=deciding,
+        events=events,
+    )
+
+
+def course(
+    tallies: list[Tally], attack: Attack, claim: Claim, significance: float, levels: int | None
+) -> list[tuple[int, float]]:
+    """(trials, eps_lower) after each prefix of the certifying trials: for plots; one look is the certificate.
+
+    Drawn with the plain test of the first `levels` levels, those of the certificate, or of all events that may share
+    the significance, which can be a little below the certificate's own test.
+    """
+    test: BoundTest = BinomialTest(levels)
+    if is_curve(claim) or claim.delta > 0:
+        test = TwoStepTest(levels)
+    elif len(attack.shares) > 1:
+        test = BonferroniTest(attack.shares)
+    return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
+
+
+def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
+    chosen = choose_test(
+        trials=attack.expected.trials,
+        delta=claim.delta,
+        expected_right=attack.expected.right.astype(float),
+        expected_wrong=attack.expected.wrong.astype(float),
+        one_sided=attack.one_sided,
+        significance=significance,
+        scenarios=attack.scenarios,
+    )
+    # weights lean on several levels already
+    shares = len(attack.shares) > 1 and claim.delta == 0 and not isinstance(chosen, WeightedTest)
+    return BonferroniTest(attack.shares) if shares else chosen

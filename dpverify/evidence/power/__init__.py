@@ -1,0 +1,1 @@
+"""What a run could have caught, under a stated model of the violation."""
