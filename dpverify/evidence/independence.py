@@ -118,7 +118,7 @@ def rarity_of_split(pairs: int, first: int, split: int) -> float:
     return max(0.0, -math.log(2) - tail)
 
 
-def split_pairs(before: FloatArray, now: FloatArray) -> tuple[int, int, int]:
+def split_pairs(before: npt.NDArray[Any], now: npt.NDArray[Any]) -> tuple[int, int, int]:
     """(pairs, how many of their values are of the first call, how many are split): see the module."""
     together = np.concatenate([before, now])
     lot = np.random.Generator(np.random.PCG64(len(together))).permutation(len(together))

@@ -143,7 +143,8 @@ def _line(grain: Grain, rows: IntArray) -> bytes:
         places = few[:, 0] if few.shape[1] == 1 else few @ np.sqrt(np.arange(2.0, 2.0 + few.shape[1]))
         if outcomes.failures is not None:
             places = np.where(outcomes.failures[rows] != "", np.inf, places)
-        return np.nan_to_num(places, nan=-np.inf, posinf=np.inf, neginf=-np.inf).astype(np.float32).tobytes()
+        found: bytes = np.where(np.isnan(places), -np.inf, places).astype(np.float32).tobytes()
+    return found
 
 
 @dataclass
