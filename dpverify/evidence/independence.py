@@ -60,6 +60,7 @@ ETA = 64.0  # where the mixture is sharpest: about 1,000 pairs
 RANKED, LOOKED_AT = 256, 2048  # trials of a call that are ranked, and whose guesses are compared: enough, and cheap
 BITS = 64  # trials of a call that are compared with the next call's
 EVERY = 5  # pairs of grains from one whose values are compared to the next one, at first
+FEW = 32  # pairs whose law is always looked at
 LARGEST = 4096  # values of a call that are compared, drawn by lot from larger calls
 
 Deviation = tuple[float, float]  # D, V
@@ -112,7 +113,10 @@ def log_split_law(pairs: int, first: int) -> tuple[npt.NDArray[np.int64], FloatA
 
 
 def rarity_of_split(pairs: int, first: int, split: int) -> float:
-    """-log of twice the smaller tail of that law, at least 0."""
+    """-log of twice the smaller tail of that law, at least 0; 0 where that would tell nothing."""
+    expected = 2 * first * (2 * pairs - first) / max(1, 2 * (2 * pairs - 1))
+    if pairs > FEW and (split - expected) ** 2 < 9 * pairs / 4:  # 3 standard deviations: less than is ever asked for
+        return 0.0
     s, law = log_split_law(pairs, first)
     tail = min(float(special.logsumexp(law[s <= split])), float(special.logsumexp(law[s >= split])))
     return max(0.0, -math.log(2) - tail)
@@ -121,9 +125,12 @@ def rarity_of_split(pairs: int, first: int, split: int) -> float:
 def split_pairs(before: npt.NDArray[Any], now: npt.NDArray[Any]) -> tuple[int, int, int]:
     """(pairs, how many of their values are of the first call, how many are split): see the module."""
     together = np.concatenate([before, now])
-    lot = np.random.Generator(np.random.PCG64(len(together))).permutation(len(together))
-    own = (lot < len(before))[np.argsort(together[lot], kind="stable")]
-    own = own[: len(own) - len(own) % 2]
+    order = np.argsort(together)
+    line = together[order]
+    if (line[1:] == line[:-1]).any():  # equal ones by lot
+        lot = np.random.Generator(np.random.PCG64(len(together))).permutation(len(together))
+        order = lot[np.argsort(together[lot], kind="stable")]
+    own = (order < len(before))[: len(order) - len(order) % 2]
     return len(own) // 2, int(np.count_nonzero(own)), int(np.count_nonzero(own[::2] != own[1::2]))
 
 
