@@ -73,7 +73,11 @@ def _show(number: int, found: Any) -> None:
 
     print(f"pair {number}: {clean(found.name)}")
     for row in found.draws:
-        what = f"  {row.site}  {row.family}({row.scale:g})" if row.moved else f"  {row.site}  {row.family}"
+        what = (
+            f"  {row.site}  {row.family}({row.scale:g})"
+            if row.moved and row.scale > 0
+            else f"  {row.site}  {row.family}"
+        )
         moved = f"{row.moved} move, by {row.shift_max:g} at most, l1 {row.shift_l1:g}" if row.moved else "none moves"
         print(clean(f"{what}  {row.count} drawn, {moved}"))
     print(f"{found.status.replace('_', ' ')}: {found.transcripts} transcripts in each order, {found.bad} bad")

@@ -1,13 +1,15 @@
 """One run of a program on the tape: its own copies, closed doors, and what it gave, an exception included."""
 
+import contextlib
 import copy
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dpverify.tape import allocations, outputs
+from dpverify.tape import allocations, instruments, outputs
 from dpverify.tape.arena import Arena, Diverged
 from dpverify.tape.doors import Entropy, watched
 from dpverify.tape.generator import TapeGenerator
@@ -37,10 +39,13 @@ def run(
     spare: np.random.Generator,
     *,
     size: int = 1,
+    played: Iterator[Any] | None = None,
+    instrumented: bool = False,
 ) -> Run:
     """`target.release` on deep copies of target and data; without `source` the generator is `rng` itself.
 
-    `spare` is what generators come from that the program makes without a seed.
+    `spare` is what generators come from that the program makes without a seed. With `instrumented`, libraries that
+    have an instrument draw through it; `played` are values that a run without `source` takes from another one.
     """
     data, target = copy.deepcopy(data), copy.deepcopy(target)
     before = fingerprint(data)
@@ -50,7 +55,12 @@ def run(
     seen: outputs.Parts = []
     bad = None
     returned = False
-    with warnings.catch_warnings(), watched(entropy, source, notes), allocations.tracked(arena):
+    libraries = (
+        instruments.at_work(instruments.Host(arena, source, entropy, played))
+        if instrumented
+        else contextlib.nullcontext()
+    )
+    with warnings.catch_warnings(), watched(entropy, source, notes), libraries, allocations.tracked(arena):
         warnings.simplefilter("ignore")
         try:
             given = rng if source is None else TapeGenerator(rng, source)
