@@ -56,7 +56,7 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
     """
     original = getattr(np.random, _MADE)
     kept = {name: getattr(np.random, name) for name in _NAMES}
-    ours = getattr(np.random.mtrand, "_rand")  # noqa: B009 - private, and what others read
+    ours = np.random.mtrand._rand
 
     def note(text: str) -> None:
         site = source.arena.site() if source is not None else ("", 0)
@@ -78,13 +78,13 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
         setattr(np.random, _MADE, unseeded)
         for name in _NAMES:
             setattr(np.random, name, led(_NEAR.get(name, name)))
-        setattr(np.random.mtrand, "_rand", entropy.legacy)  # what scikit-learn and SciPy take where no seed is given
+        np.random.mtrand._rand = entropy.legacy  # what scikit-learn and SciPy take where no seed is given
         yield
     finally:
         setattr(np.random, _MADE, original)
         for name, function in kept.items():
             setattr(np.random, name, function)
-        setattr(np.random.mtrand, "_rand", ours)
+        np.random.mtrand._rand = ours
         after = random.getstate(), np.random.get_state(legacy=False), _torch()  # noqa: NPY002
         same = saved[0] == after[0], _equal(saved[1], after[1]), saved[2] == after[2]
         for door, unchanged in zip(("random", "numpy.random", "torch"), same, strict=True):

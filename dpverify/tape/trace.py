@@ -205,6 +205,11 @@ class _Tracing:
     stress: bool
     timeout: float
 
+    @property
+    def _nothing_asked(self) -> bool:
+        """Neither a claim to refute nor a ledger to compare: a finding about a library's call is then enough."""
+        return self.claim is None and self.ledger is None
+
     def run(self) -> Trace:
         start = time.monotonic()
         pairings = (
@@ -216,10 +221,11 @@ class _Tracing:
         pilots: tuple[list[Forced], list[Forced]] = ([], [])
         alignment, late = "value", None
         try:
-            alignment, pilots = alignments.choose(pairings, found_is_enough=self.claim is None)
-            if self.claim is None and _against(pilots):  # nothing more is asked: no claim is to be refuted
-                return self._concluded(runs, pilots, [("pilot", run) for order in pilots for run in order], alignment,
-                                       None, start)  # fmt: skip
+            alignment, pilots = alignments.choose(pairings, found_is_enough=self._nothing_asked)
+            enough = self._nothing_asked and _against(pilots)
+            if enough or _beyond(pilots):  # more transcripts would show nothing more
+                shown = [("pilot", run) for order in pilots for run in order]
+                return self._concluded(runs, pilots, shown, alignment, None, start)
             runs, chosen = self._transcripts(pairings, 0, start)
             seen = [*runs[0], *runs[1], *(run for _, run in chosen)]
             if _rounding(seen) == "reals" and (again := alignments.unscaled(pairings)) is not None:
@@ -249,9 +255,9 @@ class _Tracing:
             else:
                 for pairing, found in zip(pairings, runs, strict=True):
                     found.append(pairing.transcript(index))
-            if _hopeless(runs) or (self.claim is None and _against(runs)) or time.monotonic() - start > self.timeout:
+            if _hopeless(runs) or (self._nothing_asked and _against(runs)) or time.monotonic() - start > self.timeout:
                 break
-        return runs, [] if _hopeless(runs) or (self.claim is None and _against(runs)) else self._chosen(pairings)
+        return runs, [] if _hopeless(runs) or (self._nothing_asked and _against(runs)) else self._chosen(pairings)
 
     def _chosen(self, pairings: tuple[Pairing, Pairing]) -> list[tuple[str, Forced]]:
         """Transcripts with chosen values: wide ones, and those of the density witness (F3)."""
@@ -284,7 +290,7 @@ class _Tracing:
         good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
         moved = tuple(run.moved for run in good)
         ledger, fixed, conformity = None, False, None
-        if not bad and late is None:
+        if not bad and late is None and good:
             ledger = derive.envelope(run.moved for order in pilots for run in order)
             fixed = ledger is not None and conforms(moved, ledger, Relation.REPLACE_ONE).status == "CONFORMS"
             if not fixed:
@@ -297,7 +303,7 @@ class _Tracing:
             status, reasons = "NOT_TRACED", (late, *reasons)
         elif refuted is not None:
             status, reasons = "CONTRADICTED", (refuted, *against, *reasons)
-        elif against:
+        elif against and (bad or conformity is None or conformity.status != "CONFORMS"):
             status, reasons = "CONTRADICTED", (*against, *reasons)
         elif unproved or (bad and not (self.claim is None and proved)):
             status = "NOT_TRACED"
@@ -313,6 +319,8 @@ class _Tracing:
         if conformity is not None and conformity.unmatched_events:
             notes.append(f"not matched by draws: {', '.join(conformity.unmatched_events)}")
         notes += _bounds(good)
+        if status == "CONFORMS":  # what a library declares is less than what the ledger does
+            notes += [str(reason) for reason in against]
         shown = [run for run in good if not run.row] or every
         return Trace(
             name=name_of(self.target), status=status, reasons=reasons, draws=summaries(shown, alignment),
@@ -384,6 +392,17 @@ def _ratio(run: Forced) -> float:
 def _against(runs: Sequence[Sequence[Forced]]) -> list[Reason]:
     """What calls of libraries do against their own declarations."""
     return [reason for order in runs for run in order if run.trusted for reason in run.findings]
+
+
+def _beyond(runs: Sequence[Sequence[Forced]]) -> bool:
+    """Whether the outputs of all runs differ, and what is released cannot show the transcript: it has whole values."""
+    return all(
+        run.bad is not None
+        and run.bad.code == "UNPROTECTED"
+        and any(entry.kind == "atom" for entry in run.first.transcript.entries)
+        for order in runs
+        for run in order
+    )
 
 
 def _bounds(runs: Sequence[Forced]) -> list[str]:

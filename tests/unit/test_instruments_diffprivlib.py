@@ -220,6 +220,17 @@ def test_twins_contradict_the_ledger(function):
     assert found.reasons[0].code == "NO_EVENT"
 
 
+def test_a_finding_stands_beside_a_ledger_only_where_the_code_conforms():
+    wide = Ledger.of((LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=7.0, add_remove=7.0)), 1))
+    found = look(of(understated), ledger=wide)
+    assert found.status == "CONFORMS"  # what the author says is so; the library was told less
+    assert found.transcripts == 2
+    assert any("SENSITIVITY" in note for note in found.notes)
+    assert look(of(understated), ledger=ONCE).status == "CONTRADICTED"
+    early = look(of(understated))
+    assert (early.status, early.transcripts, early.eps(), early.certified()) == ("CONTRADICTED", 0, None, None)
+
+
 def test_a_claim_falls_by_what_the_code_shows():
     found = look(of(half_the_noise), X, LESS, claim=PureDP(1.0), transcripts=10)
     assert found.status == "CONTRADICTED"

@@ -1,6 +1,6 @@
 """What calls of a library do against the library's own declaration, on one pair: findings, with the user's line.
 
-    SETTING       a setting (scale, bounds, sensitivity, divisor) is another one on the other dataset: it depends on data
+    SETTING       a setting (scale, bounds, sensitivity, divisor) is another one on the other dataset
     SENSITIVITY   the input of one call moves by more than the sensitivity that the call declares, in its norm
     NOISE         within its sensitivity, the call loses more than the eps that it declares
     BUDGET        the calls that move, each at its full eps, add up to more than the library's accountant was told
@@ -66,8 +66,8 @@ def _settings(here: Call, there: Call) -> list[Reason]:
     for name in here.settings.keys() | there.settings.keys():
         ours, theirs = here.settings.get(name), there.settings.get(name)
         if not _equal(ours, theirs):
-            text = f"{_what(here)}: {name} depends on the data ({_shown(ours)} here, {_shown(theirs)} there); it stands " \
-                   "only if what it depends on is public, as the number of records may be"  # fmt: skip
+            text = f"{_what(here)}: {name} depends on the data ({_shown(ours)} here, {_shown(theirs)} there); it " \
+                   "stands only if what it depends on is public, as the number of records may be"  # fmt: skip
             found.append(Reason("SETTING", site_text(here.site), text))
     return sorted(found, key=str)
 
@@ -126,7 +126,8 @@ def _steps(first: Any) -> list[Reason]:
     """
     told = sorted(step.multiplier for step in first.steps)
     made = sorted(call.settings["noise_multiplier"] for call in first.calls if "noise_multiplier" in call.settings)
-    if not told or (len(told) >= len(made) and all(a >= b for a, b in zip(reversed(made), reversed(told)))):
+    enough = all(a >= b for a, b in zip(reversed(made), reversed(told), strict=False))
+    if not told or (len(told) >= len(made) and enough):
         return []
     text = f"{len(made)} noisy steps with multipliers from {min(made, default=0):g}, and the accountant is told of " \
            f"{len(told)} from {told[0]:g}"  # fmt: skip

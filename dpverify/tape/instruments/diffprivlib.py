@@ -4,7 +4,7 @@ The library draws from the operating system. Here its own `randomise` runs with 
 what it gives is compared, call by call, with its declared law:
 
     Laplace                 value + scale z with z = -(log(1-u1) cos(pi u2) + log(1-u3) cos(pi u4)). E cos(pi U) with E
-                            exponential has the characteristic function (1+t^2)^(-1/2), so the sum of two is Laplace(1);
+                            exponential has the characteristic function (1+t^2)^(-1/2): the sum of two is Laplace(1);
                             scale = sensitivity / (eps - log(1 - delta)). Truncated and folded: post-processing of it
     Gaussian (analytic)     value + sigma z, z = (n1 + n2)/sqrt 2; sigma must give delta(eps) at the sensitivity
                             (Balle, Wang 2018, Theorem 8)
@@ -13,12 +13,12 @@ what it gives is compared, call by call, with its declared law:
     LaplaceBoundedDomain    Laplace given that it lies in [lower, upper]: log mass -|o-v|/b - log C(v); the loss of the
                             pair is |v-v'|/b + |log C(v)/C(v')|, reached at o = v or o = v'
     LaplaceBoundedNoise     Laplace given that the noise lies in +-bound
-    Staircase               density e^(-k eps) on [k s, (k + gamma) s), e^(-(k+1) eps) on the rest (Geng, Viswanath 2014)
+    Staircase               density e^(-k eps) on [k s, (k + gamma) s), then e^(-(k+1) eps) (Geng, Viswanath 2014)
     Exponential             the index, with its probability, where candidates and measure are the same on both datasets
     Binary                  the label, with its probability
     PermuteAndFlip, ExponentialCategorical, ExponentialHierarchical, Snapping, Uniform, Bingham, Wishart, Vector
                             nothing is known of their laws here: where the input is the same on both datasets they cost
-                            nothing, else OPAQUE. Vector (objective perturbation) is always OPAQUE: it returns a function
+                            nothing, else OPAQUE. Vector (objective perturbation) is always: it returns a function
 
 NOISE where the output is not what the law says, FOREIGN where the mechanism has a generator of its own (a seed).
 """
@@ -97,7 +97,7 @@ def instrumented(host: Host) -> Iterator[None]:
     made = []
     library = sys.modules["diffprivlib"]
     if (base := sys.modules.get("diffprivlib.mechanisms.base")) is not None:
-        home = base.__file__.rpartition("/mechanisms/")[0] + "/"
+        home = str(base.__file__).rpartition("/mechanisms/")[0] + "/"
         version = getattr(library, "__version__", None)
         for kind in _below(base.DPMechanism):
             if kind.__module__.startswith("diffprivlib.mechanisms.") and "randomise" in vars(kind):
@@ -105,7 +105,7 @@ def instrumented(host: Host) -> Iterator[None]:
                     made.append((kind, "randomise", vars(kind)["randomise"], _wrapped(host, home, version, kind)))
     if (accountant := sys.modules.get("diffprivlib.accountant")) is not None:
         kind = accountant.BudgetAccountant
-        home = accountant.__file__.rpartition("/")[0] + "/"
+        home = str(accountant.__file__).rpartition("/")[0] + "/"
         made.append((kind, "spend", kind.spend, _spending(host, home, kind.spend)))
         made.append((kind, "_default", kind._default, copy.deepcopy(kind._default)))  # a run must leave nothing behind
     try:
@@ -117,8 +117,11 @@ def instrumented(host: Host) -> Iterator[None]:
             setattr(kind, name, old)
 
 
-def _below(kind: type) -> list[type]:
-    return [each for child in kind.__subclasses__() for each in (child, *_below(child))]
+def _below(kind: Any) -> list[Any]:
+    found: list[Any] = []
+    for child in kind.__subclasses__():
+        found += [child, *_below(child)]
+    return found
 
 
 def _spending(host: Host, home: str, spend: Any) -> Any:

@@ -5,11 +5,11 @@
     bound   a value of which only the library's promise is known: an atom with a bound
 
 Proof that the log ratio of an instrumented entry is right. The instrument runs the library's own code with uniforms
-that it knows, and refuses (`NOISE`) where the result is not off + coef z for the z that those uniforms make: so the
+that it knows, and refuses (`NOISE`) where the result is not off + coef z for the z that those uniforms make. So the
 library's output has, given what came before, the law of off + coef z (`noise`), or the stated log mass (`law`), and F1
 of `derive` holds with this entry as one factor. For `bound` the factor is not known; the library promises that it is
-at most e^eps, or dominated by an event, for inputs at this distance, and F5 and F7 need no more. F2 to F4 would need the
-factor itself, and `witness.places` refuses transcripts with atoms.
+at most e^eps, or dominated by an event, for inputs at this distance, and F5 and F7 need no more. F2 to F4 would need
+the factor itself, and `witness.places` refuses transcripts with atoms.
 """
 
 import sys
@@ -61,8 +61,8 @@ class Host:
         """(the user's line, the library's line that it led to, number of the user's call into the library).
 
         The library's line is the innermost one that is not in its folder `through`, and "" where the user called that
-        folder himself: then the call is part of nothing, and there is no number. The user's line is the innermost one outside of the tape, of the library and of installed packages; where all
-        are installed, outside of the library.
+        folder himself: then the call is part of nothing, and there is no number. The user's line is the innermost one
+        outside of the tape, of the library and of installed packages; where all are installed, outside of the library.
         """
         frame: FrameType | None = sys._getframe(1)
         inner, below, found, fallback = "", None, None, None

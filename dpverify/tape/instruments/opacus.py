@@ -1,9 +1,9 @@
 """opacus: the noise of `DPOptimizer`, its divisor, what its accountant is told, and torch's generator.
 
 `add_noise` gives summed_grad + sigma C z, z normal. Here it runs with a torch generator whose seed is known; the z of
-that seed is drawn a second time and the result compared with summed_grad + noise_multiplier max_grad_norm z: NOISE where
-it is something else. So the entry has the law off + coef z of the family normal, and F1 holds with it. Gradients are
-float32: the sum is made in float64 and rounded, which is post-processing.
+that seed is drawn a second time and the result compared with summed_grad + noise_multiplier max_grad_norm z: NOISE
+where it is something else. So the entry has the law off + coef z of the family normal, and F1 holds with it. Gradients
+are float32: the sum is made in float64 and rounded, which is post-processing.
 
     SENSITIVITY   the clipped sum moves by more than 2 C (a replaced record; an added one moves it by C)
     SETTING       noise multiplier, clipping norm or divisor (expected batch size) are others on the other dataset
@@ -67,8 +67,11 @@ def instrumented(host: Host) -> Iterator[None]:
         torch.random.set_rng_state(state)
 
 
-def _below(kind: type) -> list[type]:
-    return [each for child in kind.__subclasses__() for each in (child, *_below(child))]
+def _below(kind: Any) -> list[Any]:
+    found: list[Any] = []
+    for child in kind.__subclasses__():
+        found += [child, *_below(child)]
+    return found
 
 
 def _noised(host: Host, home: str, torch: Any, original: Any) -> Any:

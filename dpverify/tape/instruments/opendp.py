@@ -1,8 +1,9 @@
 """OpenDP: calls of measurements, with the measurement's own map at the distance that its input moves on the pair.
 
-The noise is compiled in, so the law of a release is not known here: the value of the run on D is given to the run on D',
-and what it costs is the library's promise. For inputs at distance d_in in the measurement's own input metric (measured
-on the pair, rounded up), `map(d_in)` bounds the divergence of the two laws of the release in its output measure:
+The noise is compiled in, so the law of a release is not known here: the value of the run on D is given to the run on
+D', and what it costs is the library's promise. For inputs at distance d_in in the measurement's own input metric, which
+is measured on the pair and rounded up, `map(d_in)` bounds the divergence of the two laws of the release in its output
+measure:
 
     MaxDivergence               PureStep(map(d_in)), also the bound of the log ratio
     ZeroConcentratedDivergence  rho = map(d_in); no event of the ledger, said in a note: no number is derived
@@ -21,6 +22,7 @@ import contextlib
 import copy
 import math
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,10 +34,11 @@ import numpy as np
 from dpverify.tape.instruments.calls import Call, Given, Loss, pure
 from dpverify.tape.instruments.host import Host
 from dpverify.tape.outputs import parts, same_bits
-from dpverify.tape.transcript import Site
-
+from dpverify.tape.transcript import Site, site_text
 
 TAPE = __file__.rpartition("/instruments/")[0] + "/"
+NUMPY = np.__file__.rpartition("/")[0] + "/"
+STANDARD = sysconfig.get_path("stdlib") + "/"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ def instrumented(host: Host) -> Iterator[None]:
     if core is None:
         yield
         return
-    home = core.__file__.rpartition("/")[0] + "/"  # type: ignore[union-attr, unused-ignore]
+    home = str(core.__file__).rpartition("/")[0] + "/"
     kept = {name: getattr(core, name) for name in ("measurement_invoke", "queryable_eval", "odometer_invoke")}
     held: dict[int, tuple[Any, Any]] = {}  # id of a queryable -> (itself, the data that it holds)
 
@@ -85,8 +88,8 @@ def instrumented(host: Host) -> Iterator[None]:
         return kept["odometer_invoke"](this, arg)
 
     try:
-        core.measurement_invoke, core.queryable_eval, core.odometer_invoke = (  # type: ignore[attr-defined, unused-ignore]
-            invoke, evaluate, odometer)  # fmt: skip
+        for name, new in (("measurement_invoke", invoke), ("queryable_eval", evaluate), ("odometer_invoke", odometer)):
+            setattr(core, name, new)
         yield
     finally:
         for name, function in kept.items():
@@ -97,15 +100,20 @@ def _is_queryable(value: Any) -> bool:
     return type(value).__name__ == "Queryable"
 
 
+def _known(file: str, home: str) -> bool:
+    """Whether a line is the library's, NumPy's, the tape's or the standard library's."""
+    standard = file.startswith(STANDARD) and "-packages/" not in file
+    return standard or file.startswith((home, "<", TAPE, NUMPY))
+
+
 def _watching(home: str, call: Callable[[], Any]) -> tuple[Any, str]:
     """What the call gives, and the first line of Python outside of the library that it ran: a user's own function."""
     ran: list[str] = []
 
     def look(frame: Any, event: str, argument: Any) -> None:
         file = frame.f_code.co_filename
-        if event == "call" and not ran and not file.startswith((home, "<", sys.prefix, sys.base_prefix)):
-            if not file.startswith(TAPE):
-                ran.append(f"{'/'.join(file.split('/')[-2:])}:{frame.f_lineno}")
+        if event == "call" and not ran and not _known(file, home):
+            ran.append(site_text((file, frame.f_lineno)))
 
     before = sys.getprofile()
     sys.setprofile(look)
@@ -163,7 +171,7 @@ def _maps(asked: Asked) -> tuple[Any, ...]:
 
 def _mapped(asked: Asked, gap: Any) -> Any:
     """map(gap), or a text where the library refuses it or a user's function makes it."""
-    home = sys.modules["opendp.core"].__file__.rpartition("/")[0] + "/"  # type: ignore[union-attr, unused-ignore]
+    home = str(sys.modules["opendp.core"].__file__).rpartition("/")[0] + "/"
     whole = str(asked.measurement.input_distance_type)[:1] in "ui"
     if whole and isinstance(gap, float):
         gap = math.ceil(gap)
