@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 
-from dpverify.tape.instruments.host import Host
+from dpverify.tape.instruments.host import Host as Host
 
 LIBRARIES = ("diffprivlib", "opendp", "opacus")
 

@@ -163,7 +163,7 @@ def _wrapped(host: Host, home: str, version: str | None, kind: type) -> Randomis
             opaque=kind.__name__ == "Vector",
         )  # fmt: skip
         host.calls.append(call)
-        law = LAWS.get(kind.__name__, _unknown)
+        law: Randomise = LAWS.get(kind.__name__, _unknown)
         return law(host, site, self, value, output, script.log, call)
 
     return randomise
