@@ -70,7 +70,11 @@ def _lines(number: int, found: Any) -> list[str]:
     """A table of draws by site, then the word with its reasons, then what it proves."""
     lines = [f"pair {number}: {found.name}"]
     for row in found.draws:
-        what = f"  {row.site}  {row.family}({row.scale:g})" if row.moved else f"  {row.site}  {row.family}"
+        what = (
+            f"  {row.site}  {row.family}({row.scale:g})"
+            if row.moved and row.scale > 0
+            else f"  {row.site}  {row.family}"
+        )
         moved = f"{row.moved} move, by {row.shift_max:g} at most, l1 {row.shift_l1:g}" if row.moved else "none moves"
         lines.append(f"{what}  {row.count} drawn, {moved}")
     word = found.status.replace("_", " ")

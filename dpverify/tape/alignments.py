@@ -30,12 +30,15 @@ DYADIC, NEAR = 2.0**32, 1e-11  # a shift that is so near to a multiple of 2^-32 
 Pilots = tuple[list[Forced], list[Forced]]
 
 
-def choose(pairings: tuple[Pairing, Pairing]) -> tuple[str, Pilots]:
+def choose(pairings: tuple[Pairing, Pairing], *, found_is_enough: bool = False) -> tuple[str, Pilots]:
     """The name of the first rule whose pilots are all good, or "value", and its pilots in both orders.
 
-    Good in bits is better than good on a dyadic tape only: such a rule is taken where no other one is good.
+    Good in bits is better than good on a dyadic tape only: such a rule is taken where no other one is good. Where a
+    finding about a library's call is enough, the first one ends it.
     """
-    first = _pilots(pairings, (Alignment(), Alignment()))
+    first = _pilots(pairings, (Alignment(), Alignment()), found_is_enough=found_is_enough)
+    if found_is_enough and any(run.findings for order in first for run in order):
+        return "value", first
     tried = [((Alignment(), Alignment()), first)]
     if not _in_bits(first) and not _foreign(first):
         for rules in _rules(pairings, first):
@@ -81,14 +84,16 @@ def _rules(pairings: tuple[Pairing, Pairing], seen: Pilots) -> Iterator[tuple[Al
         yield Alignment("learned", shifts=shifts[0]), Alignment("learned", shifts=shifts[1])
 
 
-def _pilots(pairings: tuple[Pairing, Pairing], rules: tuple[Alignment, Alignment]) -> Pilots:
+def _pilots(
+    pairings: tuple[Pairing, Pairing], rules: tuple[Alignment, Alignment], *, found_is_enough: bool = False
+) -> Pilots:
     found: Pilots = ([], [])
     for pairing, rule in zip(pairings, rules, strict=True):
         pairing.align = rule
     for index in range(PILOTS):
         for pairing, runs in zip(pairings, found, strict=True):
             runs.append(pairing.transcript(index, pilot=True))
-            if rules[0].name != "value" and runs[-1].bad is not None:
+            if (rules[0].name != "value" and runs[-1].bad is not None) or (found_is_enough and runs[-1].findings):
                 return found
     return found
 

@@ -71,6 +71,10 @@ class Arena:
         self.notes: list[Reason] = []
         self.bad: Reason | None = None
         self.size = 0
+        self.called: Site | None = None  # an instrument's: the line that its draws belong to
+        self.calls: list[Any] = []  # of instruments, see `instruments.calls`
+        self.spends: list[Any] = []
+        self.steps: list[Any] = []
         self._columns = {name: np.zeros(64) for name in _COLUMNS}
         self._known = np.zeros(64, dtype=bool)
         self._touched = np.zeros(64, dtype=bool)
@@ -81,6 +85,8 @@ class Arena:
 
     def site(self) -> Site:
         """The line that is at work: the innermost frame outside of the tape, of NumPy and of primitives."""
+        if self.called is not None:
+            return self.called
         frame: Any = sys._getframe(1)
         while frame is not None:
             file = frame.f_code.co_filename
@@ -275,11 +281,12 @@ class Arena:
         self.transcript.entries.append(entry)
         return entry.forced
 
-    def atom(self, family: str, value: Any, log_mass: Array | None, key: bytes, site: Site) -> Any:
+    def atom(self, family: str, value: Any, log_mass: Array | None, key: bytes, site: Site, given: Any = None) -> Any:
         """A value that is drawn whole; `log_mass(value)` is recomputed by `mass_of` in a forced run, see generator."""
         none = np.zeros(0, dtype=np.int64)
         nothing = np.zeros(0)
-        entry = Entry("atom", (family,), none, none, nothing, site, nothing, nothing, nothing, log_mass, value, key)
+        entry = Entry("atom", (family,), none, none, nothing, site, nothing, nothing, nothing, log_mass, value, key,
+                      given)  # fmt: skip
         if self.forced is not None:
             other = self._next(entry)
             entry.value = other.value

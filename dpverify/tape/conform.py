@@ -17,6 +17,9 @@ where the element in hand has the smallest that suffices.
 A value that moves by less than 1e-12 of its continuous noise's scale has moved by the rounding of a sum: it needs no
 event. Each costs at most 1e-12 in eps, so a statement is exact but for 1e-12 times the number of such values.
 
+A call of a library of which a bound eps on this pair is known (`instruments`) is dominated by a step of the ledger with
+at least that eps: randomised response dominates every eps-DP pair of laws.
+
 Events that no draw shows (PureStep, FiniteLaws and others) are listed, never ticked off. A branch of `OneOf` conforms
 where one branch matches all transcripts.
 """
@@ -36,6 +39,7 @@ from dpverify.accounting.ledger import (
     LaplaceNoise,
     Ledger,
     OneOf,
+    PureStep,
     Sensitivity,
     Shift,
 )
@@ -47,6 +51,9 @@ from dpverify.tape.transcript import Reason
 
 STRICT = 1e-9  # relative: closer than that counts as equal
 ROUNDED = 1e-12  # in units of the scale: a value that moves by less has moved by the rounding of a sum
+
+
+UNSAID = "UNSAID"  # code of a reason that contradicts nothing
 
 
 @dataclass(frozen=True)
@@ -68,13 +75,17 @@ class _Stock:
     def __init__(self, ledger: Ledger, relation: Relation) -> None:
         self.laplace: list[tuple[float, int]] = []
         self.discrete: dict[str, list[tuple[float, float, int]]] = {"discrete_laplace": [], "discrete_gaussian": []}
+        self.pure: list[tuple[float, int]] = []
         self.square = 0.0
         self.other: list[str] = []
         for event, times in ledger.counted:
             self._add(event, times, relation)
         self.laplace.sort()
+        self.pure.sort()
 
     def _add(self, event: Event, times: int, relation: Relation) -> None:
+        if isinstance(event, PureStep):
+            self.pure += [(event.eps, shift.count * times) for shift in _shifts(event.uses, relation) if shift.size]
         if not isinstance(event, LaplaceNoise | GaussianNoise | DiscreteLaplaceNoise | DiscreteGaussianNoise):
             self.other.append(type(event).__name__)
             return
@@ -91,6 +102,15 @@ class _Stock:
                     self.discrete["discrete_laplace"].append((event.scale, shift.size, count))
                 case DiscreteGaussianNoise():
                     self.discrete["discrete_gaussian"].append((event.sigma, shift.size, count))
+
+    def take_step(self, eps: float) -> bool:
+        """Uses the smallest declared step that is as large."""
+        at = bisect.bisect_left(self.pure, (eps * (1 - STRICT), 0))
+        if at == len(self.pure):
+            return False
+        declared, count = self.pure[at]
+        self.pure[at : at + 1] = [(declared, count - 1)] if count > 1 else []
+        return True
 
     def take(self, family: str, shift: float, scale: float, parameters: tuple[float, ...]) -> bool:
         """Uses a coordinate that dominates; False where none is left."""
@@ -158,13 +178,18 @@ def _one(transcripts: Sequence[tuple[Moved, ...]], ledger: Ledger, relation: Rel
         unmatched = [reason for each in moved if (reason := _unmatched(each, stock, ledger)) is not None]
         matches += not unmatched
         missing.update({str(reason): reason for reason in unmatched})
+    if any(moved.loss is not None for each in transcripts for moved in each):
+        other = tuple(name for name in other if name != "PureStep")  # calls show pure steps
     if matches == len(transcripts):
         return Conformity("CONFORMS", matches, (), other)
-    status = "UNDECIDED" if other else "CONTRADICTED"
+    unsaid = all(reason.code == UNSAID for reason in missing.values())
+    status = "UNDECIDED" if other or unsaid else "CONTRADICTED"
     return Conformity(status, matches, tuple(list(missing.values())[:5]), other)
 
 
 def _unmatched(moved: Moved, stock: _Stock, ledger: Ledger) -> Reason | None:
+    if moved.loss is not None:
+        return _unmatched_call(moved, stock, ledger)
     if moved.kind != "value":
         return Reason("NO_EVENT", moved.site, f"a {moved.kind} of {moved.family} depends on the data; no event says so")
     fixed = np.array_equal(moved.scale, moved.other_scale) and all(
@@ -181,6 +206,24 @@ def _unmatched(moved: Moved, stock: _Stock, ledger: Ledger) -> Reason | None:
             text = f"adds {moved.family}({width:g}) to a value that moves by {float(shift):g}; {_nearest(ledger)}"
             return Reason("NO_EVENT", moved.site, text)
     return None
+
+
+def _unmatched_call(moved: Moved, stock: _Stock, ledger: Ledger) -> Reason | None:
+    """An instrumented call of which the tape has a bound: a step of the ledger covers it, or nothing can be said.
+
+    Noise of the ledger does not dominate every step with the same eps, so it is neither matched nor contradicted by a
+    call that loses no more than it does.
+    """
+    assert moved.loss is not None
+    gap, eps = moved.loss.moved, moved.loss.eps
+    what = f"{moved.family} costs eps {eps:.12g} where its input moves by {gap:g}"
+    if not math.isfinite(eps):
+        return Reason(UNSAID, moved.site, f"{moved.family} has no event of the ledger where its input moves by {gap:g}")
+    if stock.take_step(eps):
+        return None
+    if stock.take("laplace", eps, 1.0, ()):
+        return Reason(UNSAID, moved.site, f"{what}; the ledger has noise, which does not cover every such call")
+    return Reason("NO_EVENT", moved.site, f"{what}; {_nearest(ledger)}")
 
 
 def negligible(family: str, shift: float, scale: float) -> bool:

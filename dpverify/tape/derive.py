@@ -32,7 +32,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import optimize
 
-from dpverify.accounting.ledger import Event, FiniteLaws, Ledger, Sensitivity, Shift
+from dpverify.accounting.ledger import Event, FiniteLaws, Ledger, PureStep, Sensitivity, Shift
 from dpverify.claims.neighbours import Relation
 from dpverify.tape.conform import negligible
 from dpverify.tape.families import FAMILIES
@@ -75,6 +75,11 @@ def coordinates(moved: Iterable[Moved]) -> "list[tuple[Event, int]] | None":
     """The ledger events of moved elements, each coordinate by itself; None where the ledger has no such event."""
     counted: Counter[Event] = Counter()
     for each in moved:
+        if each.loss is not None:
+            if each.event is None:
+                return None
+            counted[each.event] += 1
+            continue
         if each.kind in ("decision", "atom"):
             if each.kind == "atom":
                 return None
@@ -107,12 +112,22 @@ def _rounded(value: float) -> float:
 
 
 def envelope(transcripts: Iterable[tuple[Moved, ...]]) -> Ledger | None:
-    """A ledger with every event as often as in the transcript that has it most often; None where one has none."""
+    """A ledger with every event as often as in the transcript that has it most often; None where one has none.
+
+    Of pure steps the largest, the second largest and so on, each over all transcripts.
+    """
     most: Counter[Event] = Counter()
+    steps: list[PureStep] = []
     for moved in transcripts:
         events = coordinates(moved)
         if events is None:
             return None
         for event, times in events:
-            most[event] = max(most[event], times)
-    return Ledger.of(*most.items())
+            if not isinstance(event, PureStep):
+                most[event] = max(most[event], times)
+        found = sorted((event for event, times in events for _ in range(times) if isinstance(event, PureStep)),
+                       key=lambda step: -step.eps)  # fmt: skip
+        longer, shorter = (found, steps) if len(found) > len(steps) else (steps, found)
+        steps = [max(pair, key=lambda step: step.eps) for pair in zip(longer, shorter, strict=False)]
+        steps += longer[len(shorter) :]
+    return Ledger.of(*most.items(), *Counter(steps).items())

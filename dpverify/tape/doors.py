@@ -42,6 +42,11 @@ class Entropy:
         return real if self._source is None else TapeGenerator(real, self._source)
 
     @functools.cached_property
+    def below(self) -> np.random.Generator:
+        """What instruments draw from: below the tape, where there is one."""
+        return self._root.spawn(1)[0]
+
+    @functools.cached_property
     def legacy(self) -> np.random.RandomState:
         """What the functions of `numpy.random` draw from."""
         real = np.random.RandomState(np.random.MT19937(self._root.integers(0, 2**32, 4).tolist()))
@@ -57,6 +62,7 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
     names = vars(np.random)
     kept = {name: names[name] for name in (_MADE, *_NAMES)}
     original = kept[_MADE]
+    shared = np.random.mtrand._rand
 
     def note(text: str) -> None:
         site = source.arena.site() if source is not None else ("", 0)
@@ -76,9 +82,11 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
     saved = random.getstate(), legacy_state.read(), _torch()
     try:
         names.update({_MADE: unseeded, **{name: led(_NEAR.get(name, name)) for name in _NAMES}})
+        np.random.mtrand._rand = entropy.legacy  # what scikit-learn and SciPy take where no seed is given
         yield
     finally:
         names.update(kept)
+        np.random.mtrand._rand = shared
         after = random.getstate(), legacy_state.read(), _torch()
         same = tuple(ours == theirs for ours, theirs in zip(saved, after, strict=True))
         for door, unchanged in zip(("random", "numpy.random", "torch"), same, strict=True):

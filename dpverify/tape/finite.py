@@ -150,7 +150,7 @@ class _Branches:
         self.handed.append(np.copy(found) if shape else found)
         return found
 
-    def atom(self, family: str, value: Any, law: Any, key: bytes, support: Any = None) -> Any:
+    def atom(self, family: str, value: Any, law: Any, key: bytes, support: Any = None, *, given: Any = None) -> Any:
         if support is None:
             self.arena.stop("NOT_FINITE", f"{family} has no finite law that is known here")
         drawn = [self._drawn(support.law) for _ in range(math.prod(support.outer))]
@@ -199,7 +199,7 @@ class Numbers:
             self.arena._diverge("UNFAITHFUL", self.arena.site(), "the plain program draws otherwise")
         return found
 
-    def atom(self, family: str, value: Any, law: Any, key: bytes, support: Any = None) -> Any:
+    def atom(self, family: str, value: Any, law: Any, key: bytes, support: Any = None, *, given: Any = None) -> Any:
         return self.variables(family, value, (), None)
 
 

@@ -13,6 +13,7 @@ An exception is an output: its class and its text.
 
 import copy
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,10 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.accounting.ledger import Event
 from dpverify.base.seeding import Stage, stream
 from dpverify.tape import outputs
 from dpverify.tape.arena import Alignment, Arena
 from dpverify.tape.families import FAMILIES
+from dpverify.tape.instruments import declared
+from dpverify.tape.instruments.calls import Loss
 from dpverify.tape.running import Run, run
 from dpverify.tape.sources import Change, Opaques, Plain, Source
 from dpverify.tape.transcript import Entry, Reason, site_text, Transcript
@@ -48,6 +52,12 @@ class Moved:
     terms: Array  # log ratios
     direction: Array  # sign that z must have for the largest loss: sign(coef) sign(off - off'); 0 where none is
     place: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # in the arena
+    loss: Loss | None = None  # of an instrumented call: which event dominates it
+
+    @property
+    def event(self) -> Event | None:
+        """What dominates an instrumented call; None for other entries, and where nothing does."""
+        return None if self.loss is None else self.loss.event
 
     def part(self, rows: Array) -> "Moved":
         """Some of the elements."""
@@ -76,6 +86,7 @@ class Forced:
     moved: tuple[Moved, ...] = ()
     notes: tuple[Reason, ...] = ()
     changed: bool = False
+    findings: tuple[Reason, ...] = ()  # what calls of a library do against its own declaration
     row: bool = False  # one of many releases of a call: its arenas are those of all of them
 
 
@@ -103,7 +114,7 @@ class Pairing:
         if plain.bad is not None or not outputs.close(first.parts, plain.parts):
             return self._failed(first, plain.bad or Reason("UNFAITHFUL", "", _APART))
         if change is None:
-            real = self._real(self.first, (*key, 0))
+            real = self._real(self.first, (*key, 0), first.arena)
             if not outputs.same_bits(real.parts, plain.parts):
                 text = "the program does something else with NumPy's own generator than with the tape's"
                 return self._failed(first, Reason("UNFAITHFUL", "", text))
@@ -146,12 +157,18 @@ class Pairing:
         if second.notes:
             found.bad, found.trusted = second.notes[0], False
             return found
+        if self.align.shifts is None:  # inputs are compared while all released values are equal
+            found.findings = declared.findings(first.arena, second.arena)
         if second.bad is not None:
             found.bad = second.bad
             return found
         found.log_ratio, found.moved = log_ratio(first.arena, second.arena)
+        unsaid = _unsaid(first.arena, second.arena)
+        if unsaid is not None:
+            found.bad = unsaid
+            return found
         found.differ = not outputs.same_bits(first.parts, second.parts)
-        if math.isfinite(found.log_ratio):
+        if not math.isinf(found.log_ratio):
             second.arena.settle(first.arena)
             plain = self._plain(self.second, second.arena, key)
             if plain.bad is not None or not outputs.close(second.parts, plain.parts):
@@ -159,7 +176,7 @@ class Pairing:
                 return found
         if found.differ:
             found.bad = _difference(first, second)
-        elif not math.isfinite(found.log_ratio):
+        elif math.isinf(found.log_ratio):
             worst = next((m for m in found.moved if not np.isfinite(m.terms).all()), None)
             site = worst.site if worst else ""
             found.bad = Reason("INFINITE", site, "a value that is possible on one dataset is impossible on the other")
@@ -187,15 +204,21 @@ class Pairing:
         source = Plain(done)
         return self._run(data, source.arena, source, (*key, 3))
 
-    def _real(self, data: Any, key: tuple[int, ...]) -> Run:
-        return self._run(data, Arena(), None, key)
+    def _real(self, data: Any, key: tuple[int, ...], done: Arena) -> Run:
+        played = [each.value for each in done.transcript.entries if each.given is not None and each.log_mass is None]
+        return self._run(data, Arena(), None, key, iter(played))
 
-    def _run(self, data: Any, arena: Arena, source: Source | None, key: tuple[int, ...]) -> Run:
+    def _run(
+        self, data: Any, arena: Arena, source: Source | None, key: tuple[int, ...], played: Iterator[Any] | None = None
+    ) -> Run:
         rng, spare = stream(self.seed, Stage.TAPE, *key, 0), partial(stream, self.seed, Stage.TAPE, *key, 1)
         which = data is self.first
         if which not in self._before:
             self._before[which] = fingerprint(copy.deepcopy(data))
-        return run(self.target, data, arena, source, rng, spare, size=self.size, before=self._before[which])
+        return run(
+            self.target, data, arena, source, rng, spare,
+            size=self.size, before=self._before[which], played=played, instrumented=True,
+        )  # fmt: skip
 
 
 _APART = "the program with plain numbers gives something else than with opaque arrays"
@@ -209,8 +232,13 @@ def _difference(first: Run, second: Run) -> Reason:
         return Reason("ROUNDING", bare[0].split(" at ")[-1] if bare else "", text)
     kinds = {run.outcome[0] for run in (first, second)}
     what = "one dataset raises an exception" if len(kinds) > 1 else "the output differs"
-    count = sum(entry.count for entry in first.arena.transcript.entries)
+    count = sum(1 if entry.given is not None else entry.count for entry in first.arena.transcript.entries)
     text = f"{what} although all {count} values are the same{used}"
+    if first.arena.calls and len(kinds) == 1:
+        last = first.arena.calls[-1]
+        places = ", ".join(outputs.differing(first.outcome[1], second.outcome[1]))
+        text = f"{places or 'the output'}: no call protects it; it differs although all {count} values are the same"
+        return Reason("UNPROTECTED", site_text(last.site), text)
     return Reason("OUTPUTS_DIFFER", bare[0].split(" at ")[-1] if bare else "", text)
 
 
@@ -218,6 +246,8 @@ def _bare(arena: Arena) -> list[str]:
     """family and site of the draws that became numbers without anything added to them."""
     found: dict[str, None] = {}
     for entry in arena.transcript.entries:
+        if entry.given is not None:
+            continue
         if entry.kind == "value" and (entry.off == 0).any():
             draw = arena.transcript.draws[arena.draws_of(entry.place[entry.off == 0][:1])[0]]
             found[f"{draw.family} at {site_text(draw.site)}"] = None
@@ -231,7 +261,10 @@ def _any_moved(first: Run, again: Run) -> bool:
 
 
 def log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Moved, ...]]:
-    """L(T) = sum of log p - log q of the entries, and the entries where it is not 0; nan counts as inf."""
+    """L(T) = sum of log p - log q of the entries, and the entries where it is not 0.
+
+    For an opaque call it is the library's bound; nan where the library promises no pure one.
+    """
     total: list[float] = []
     moved: list[Moved] = []
     for index, (here, there) in enumerate(zip(first.transcript.entries, second.transcript.entries, strict=True)):
@@ -239,24 +272,32 @@ def log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Moved, ...]]:
             moved.append(found)
             total += found.terms.tolist()
     if any(not math.isfinite(each) for each in total):
-        return math.inf, tuple(moved)
+        unknown = any(each.loss is not None and np.isnan(each.terms).any() for each in moved)
+        finite = not any(math.isinf(each) for each in total)
+        return math.nan if unknown and finite else math.inf, tuple(moved)
     return math.fsum(total), tuple(moved)
 
 
 def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Arena) -> list[Moved]:
     site = site_text(here.site)
+    loss = here.given.against(there.given) if here.given is not None and there.given is not None else None
+    if isinstance(loss, str):
+        return []
+    if here.given is not None and here.log_mass is None:
+        return [] if loss is None else [_bounded(index, site, here, loss)]
     if here.kind == "position" or (here.kind == "atom" and here.log_mass is None):
         return []
     if here.log_mass is not None and there.log_mass is not None:
         terms = _difference_of(np.ravel(here.log_mass), np.ravel(there.log_mass))
-        rows = np.flatnonzero(terms != 0)
+        rows = np.flatnonzero(terms != 0) if loss is None else np.arange(len(terms))
         if not len(rows):
             return []
         chances = tuple(np.exp(np.ravel(mass)[rows]) for mass in (here.log_mass, there.log_mass))
         nothing = np.zeros(len(rows))
+        shift = nothing if loss is None else np.array([loss.moved])
         place = here.place[rows] if len(here.place) else here.place
-        return [Moved(index, site, here.families[0], here.kind, nothing, nothing, nothing, (chances[0],),
-                      (chances[1],), terms[rows], nothing, place)]  # fmt: skip
+        return [Moved(index, site, here.families[0], here.kind, shift, nothing, nothing, (chances[0],),
+                      (chances[1],), terms[rows], nothing, place, loss)]  # fmt: skip
     found = []
     for name, site, rows in _groups(here, first):
         ours = _parameters(first, here.place[rows])
@@ -294,6 +335,23 @@ def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Ar
             )
         )
     return found
+
+
+def _bounded(index: int, site: str, entry: Entry, loss: Loss) -> Moved:
+    """An opaque call that moves, with the library's bound in the place of its log ratio."""
+    gap, nowhere, unscaled = np.array([loss.moved]), np.zeros(1), np.full(1, math.nan)
+    term = np.array([loss.eps if math.isfinite(loss.eps) else math.nan])
+    return Moved(index, site, entry.families[0], "bound", gap, unscaled, unscaled, (), (), term, nowhere, loss=loss)
+
+
+def _unsaid(first: Arena, second: Arena) -> Reason | None:
+    """Why nothing can be said of an instrumented entry, or None."""
+    for here, there in zip(first.transcript.entries, second.transcript.entries, strict=True):
+        if here.given is not None and there.given is not None:
+            found = here.given.against(there.given)
+            if isinstance(found, str):
+                return Reason("OPAQUE", site_text(here.site), found)
+    return None
 
 
 def _groups(entry: Entry, arena: Arena) -> list[tuple[str, str, Array]]:

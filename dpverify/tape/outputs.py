@@ -143,3 +143,24 @@ def _close(x: Any, y: Any, tolerance: float) -> bool:
 def rounding(first: Parts, second: Parts) -> bool:
     """Whether outputs that differ do so by at most ULPS units in the last place of the largest number."""
     return close(first, second, tolerance=ULPS * 2.0**-52)
+
+
+def differing(first: Any, second: Any, path: str = "") -> list[str]:
+    """Where two outputs differ: names of attributes, keys and places of containers, at most eight."""
+    try:
+        if same_bits(parts(first), parts(second)):
+            return []
+    except Exception:  # a foreign object that cannot be looked at differs as a whole
+        return [path]
+    pairs: list[tuple[str, Any, Any]] = []
+    if type(first) is type(second):
+        if type(first) in (list, tuple) and len(first) == len(second):
+            pairs = [(f"{path}[{at}]", *both) for at, both in enumerate(zip(first, second, strict=True))]
+        elif type(first) is dict and first.keys() == second.keys():
+            pairs = [(f"{path}[{key!r}]", first[key], second[key]) for key in first]
+        elif hasattr(first, "__dict__") and not isinstance(first, type) and not callable(first):
+            ours, theirs = vars(first), vars(second)
+            if ours.keys() == theirs.keys():
+                pairs = [(f"{path}.{key}", ours[key], theirs[key]) for key in ours]
+    found = [name for each in pairs for name in differing(each[1], each[2], each[0])]
+    return (found or [path])[:8]

@@ -122,7 +122,7 @@ class _Digits:
             found[:, column] = self._drawn((family, *row), lambda row=row: supports.of_family(family, row))
         return self._hand(found.reshape(shape))
 
-    def atom(self, family: str, value: Any, law: Any, key: bytes, support: Any = None) -> Any:
+    def atom(self, family: str, value: Any, law: Any, key: bytes, support: Any = None, *, given: Any = None) -> Any:
         if support is None:
             self.arena.stop("NOT_FINITE", f"{family} has no finite law that is known here")
         width = self._columns(support.outer)

@@ -1,14 +1,15 @@
 """One run of a program on the tape: its own copies, closed doors, and what it gave, an exception included."""
 
+import contextlib
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dpverify.tape import allocations, outputs
+from dpverify.tape import allocations, instruments, outputs
 from dpverify.tape.arena import Arena, Diverged
 from dpverify.tape.doors import Entropy, watched
 from dpverify.tape.generator import TapeGenerator
@@ -39,11 +40,14 @@ def run(
     *,
     size: int = 1,
     before: dict[Place, Any] | None = None,
+    played: Iterator[Any] | None = None,
+    instrumented: bool = False,
 ) -> Run:
     """`target.release` on deep copies of target and data; without `source` the generator is `rng` itself.
 
     `spare` makes what generators come from that the program makes without a seed. `before` is the fingerprint of a copy
-    of `data`, where it is known: copies have equal ones.
+    of `data`, where it is known: copies have equal ones. With `instrumented`, libraries that have an instrument draw
+    through it; `played` are values that a run without `source` takes from another one.
     """
     data, target = copy.deepcopy(data), copy.deepcopy(target)
     before = fingerprint(data) if before is None else before
@@ -53,7 +57,12 @@ def run(
     seen: outputs.Parts = []
     bad = None
     returned = False
-    with warnings.catch_warnings(), watched(entropy, source, notes), allocations.tracked(arena):
+    libraries = (
+        instruments.at_work(instruments.Host(arena, source, entropy, played))
+        if instrumented
+        else contextlib.nullcontext()
+    )
+    with warnings.catch_warnings(), watched(entropy, source, notes), libraries, allocations.tracked(arena):
         warnings.simplefilter("ignore")
         try:
             given = rng if source is None else TapeGenerator(rng, source)

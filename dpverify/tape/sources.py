@@ -36,9 +36,13 @@ class Source(Protocol):
         ...
 
     def atom(
-        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None
-    ) -> Any:
-        """A value that is drawn whole; `law` gives its log masses, `key` what must be equal on both datasets."""
+        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
+        *, given: Any = None,
+    ) -> Any:  # fmt: skip
+        """A value that is drawn whole; `law` gives its log masses, `key` what must be equal on both datasets.
+
+        `given` is an instrument's, see `instruments.calls.Given`.
+        """
         ...
 
 
@@ -59,9 +63,10 @@ class Opaques:
         return found
 
     def atom(
-        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None
-    ) -> Any:
-        entry: Entry = self.arena.atom(family, value, None, key, self.arena.site())
+        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
+        *, given: Any = None,
+    ) -> Any:  # fmt: skip
+        entry: Entry = self.arena.atom(family, value, None, key, self.arena.site(), given)
         if law is not None:
             entry.log_mass = np.asarray(law(entry.value), dtype=np.float64)
         return entry.value
@@ -91,8 +96,9 @@ class Plain:
         return found if found.ndim else found.item()
 
     def atom(
-        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None
-    ) -> Any:
+        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
+        *, given: Any = None,
+    ) -> Any:  # fmt: skip
         entry = next(self._atoms, None)
         if entry is None or entry.families != (family,):
             self._stop()

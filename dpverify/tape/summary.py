@@ -36,6 +36,10 @@ def summaries(runs: Sequence[Forced], alignment: str) -> tuple[DrawSummary, ...]
     for draw in runs[0].first.transcript.draws:
         key = site_text(draw.site), draw.family
         counts[key] = counts.get(key, 0) + draw.count
+    for entry in runs[0].first.transcript.entries:
+        if entry.given is not None and entry.site[0]:
+            key = site_text(entry.site), entry.families[0]
+            counts[key] = counts.get(key, 0) + 1
     found: dict[tuple[str, str], list[tuple[int, float, float, float, float, str]]] = {}
     for run in runs:
         by_key: dict[tuple[str, str], list[Moved]] = {}

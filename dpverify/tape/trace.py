@@ -3,7 +3,8 @@
     NOT_TRACED     a bad transcript that proves nothing, randomness outside of the tape, an unfaithful opaque layer, an
                    unknown law, a time limit. Never a number
     CONTRADICTED   the claim falls by one transcript (`witness`, significance 0), or a moved draw has no event in the
-                   ledger, which contradicts the ledger and not the claim
+                   ledger, or a library's call breaks its own declaration (`instruments.declared`): both contradict the
+                   ledger and not the claim
     CONFORMS       every transcript in both orders is what the ledger says (F7)
     DERIVED        no bad transcript; there is no ledger, or it has events that no draw shows
 
@@ -97,6 +98,8 @@ class Trace:
         require.delta(delta=delta)
         if not self.traced or self.bad or not self.transcripts:
             return None
+        if not self.fixed and any(math.isnan(each) for order in self.log_ratio for each in order):
+            return None  # an opaque call of a library that promises no pure bound
         missed = derive.failure_mass(self.transcripts, (1 - self.confidence) / 2)
         if self.fixed and (eps := self.eps(delta)) is not None:
             return Certified(eps, delta + missed, self.confidence, "F7")
@@ -106,6 +109,8 @@ class Trace:
         """F6: a delta for this eps, both orders, at the confidence of the trace."""
         require.non_negative(eps=eps)
         if not self.traced or not self.transcripts:
+            return None
+        if any(math.isnan(each) for order in self.log_ratio for each in order):
             return None
         return max(derive.profile(each, eps, (1 - self.confidence) / 2) for each in self.log_ratio)
 
@@ -201,6 +206,11 @@ class _Tracing:
     stress: bool
     timeout: float
 
+    @property
+    def _nothing_asked(self) -> bool:
+        """Neither a claim to refute nor a ledger to compare: a finding about a library's call is then enough."""
+        return self.claim is None and self.ledger is None
+
     def run(self) -> Trace:
         start = time.monotonic()
         pairings = (
@@ -212,7 +222,11 @@ class _Tracing:
         pilots: tuple[list[Forced], list[Forced]] = ([], [])
         alignment, late = "value", None
         try:
-            alignment, pilots = alignments.choose(pairings)
+            alignment, pilots = alignments.choose(pairings, found_is_enough=self._nothing_asked)
+            enough = self._nothing_asked and _against(pilots)
+            if enough or _beyond(pilots):  # more transcripts would show nothing more
+                shown = [("pilot", run) for order in pilots for run in order]
+                return self._concluded(runs, pilots, shown, alignment, None, start)
             runs, chosen = self._transcripts(pairings, 0, start)
             seen = [*runs[0], *runs[1], *(run for _, run in chosen)]
             if _rounding(seen) == "reals" and (again := alignments.unscaled(pairings)) is not None:
@@ -220,7 +234,7 @@ class _Tracing:
                 runs, chosen = self._transcripts(pairings, FRESH, start)
         except (Exception, Diverged) as error:  # foreign code, copied and run in ways that it was not made for
             late = Reason("ERROR", "", f"{type(error).__name__}: {error}")
-        if late is None and len(runs[0]) < self.transcripts and not _hopeless(runs):
+        if late is None and len(runs[0]) < self.transcripts and not _hopeless(runs) and not _against(runs):
             late = Reason("TIMEOUT", "", f"{len(runs[0])} of {self.transcripts} transcripts in {self.timeout:g} s")
         if late is None and all(run.raised for each in runs for run in each):
             late = Reason("RAISES", "", f"every run raises {runs[0][0].output}")
@@ -242,9 +256,10 @@ class _Tracing:
             else:
                 for pairing, found in zip(pairings, runs, strict=True):
                     found.append(pairing.transcript(index))
-            if _hopeless(runs) or time.monotonic() - start > self.timeout:
+            if _hopeless(runs) or (self._nothing_asked and _against(runs)) or time.monotonic() - start > self.timeout:
                 break
-        return runs, [] if _hopeless(runs) else self._chosen(pairings, base, runs)
+        over = _hopeless(runs) or (self._nothing_asked and _against(runs))
+        return runs, [] if over else self._chosen(pairings, base, runs)
 
     def _chosen(
         self, pairings: tuple[Pairing, Pairing], base: int, runs: tuple[list[Forced], list[Forced]]
@@ -279,18 +294,21 @@ class _Tracing:
         good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
         moved = tuple(run.moved for run in good)
         ledger, fixed, conformity = None, False, None
-        if not bad and late is None:
+        if not bad and late is None and good:
             ledger = derive.envelope(run.moved for order in pilots for run in order)
             fixed = ledger is not None and conforms(moved, ledger, Relation.REPLACE_ONE).status == "CONFORMS"
             if not fixed:
                 ledger = None
             conformity = None if self.ledger is None else conforms(moved, self.ledger, self.relation)
+        against = _reasons(_against((every,)))
         reasons = _reasons([run.bad for run in (unproved or bad) if run.bad is not None])
         refuted = self._refuted(found, runs)
         if late is not None:
             status, reasons = "NOT_TRACED", (late, *reasons)
         elif refuted is not None:
-            status, reasons = "CONTRADICTED", (refuted, *reasons)
+            status, reasons = "CONTRADICTED", (refuted, *against, *reasons)
+        elif against and (bad or conformity is None or conformity.status != "CONFORMS"):
+            status, reasons = "CONTRADICTED", (*against, *reasons)
         elif unproved or (bad and not (self.claim is None and proved)):
             status = "NOT_TRACED"
         elif conformity is not None and conformity.status == "CONTRADICTED":
@@ -304,6 +322,9 @@ class _Tracing:
             notes.append("MUTATED: a run changes its data; every run here had a copy, trials do not")
         if conformity is not None and conformity.unmatched_events:
             notes.append(f"not matched by draws: {', '.join(conformity.unmatched_events)}")
+        notes += _bounds(good)
+        if status == "CONFORMS":  # what a library declares is less than what the ledger does
+            notes += [str(reason) for reason in against]
         shown = [run for run in good if not run.row] or every
         return Trace(
             name=name_of(self.target), status=status, reasons=reasons, draws=summaries(shown, alignment),
@@ -368,8 +389,30 @@ class _Tracing:
 
 
 def _ratio(run: Forced) -> float:
-    """The log ratio, inf for a bad transcript."""
+    """The log ratio, inf for a bad transcript, nan where a library promises no pure bound of a call."""
     return run.log_ratio if run.bad is None else math.inf
+
+
+def _against(runs: Sequence[Sequence[Forced]]) -> list[Reason]:
+    """What calls of libraries do against their own declarations."""
+    return [reason for order in runs for run in order if run.trusted for reason in run.findings]
+
+
+def _beyond(runs: Sequence[Sequence[Forced]]) -> bool:
+    """Whether the outputs of all runs differ, and what is released cannot show the transcript: it has whole values."""
+    return all(
+        run.bad is not None
+        and run.bad.code == "UNPROTECTED"
+        and any(entry.kind == "atom" for entry in run.first.transcript.entries)
+        for order in runs
+        for run in order
+    )
+
+
+def _bounds(runs: Sequence[Forced]) -> list[str]:
+    """What opaque calls cost that no event of the ledger says."""
+    texts = (moved.loss.text for run in runs for moved in run.moved if moved.loss is not None and moved.loss.text)
+    return list(dict.fromkeys(texts))[:5]
 
 
 def _hopeless(runs: tuple[list[Forced], list[Forced]]) -> bool:

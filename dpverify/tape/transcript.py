@@ -48,7 +48,8 @@ class Entry:
     """One materialisation. `place` are the elements in the arena (empty for atoms), `forced` what the transcript has.
 
     value: forced = o;  decision: forced = outcomes, log_mass = theirs;  position: forced = relative places;
-    atom: value = what was drawn, log_mass its log masses, or None with `key`, the arguments, where no law is known.
+    atom: value = what was drawn, log_mass its log masses, or None with `key`, the arguments, where no law is known, or
+    with `given`, what an instrument knows of it.
     """
 
     kind: str
@@ -63,6 +64,7 @@ class Entry:
     log_mass: Array | None = None
     value: Any = None
     key: bytes = b""
+    given: Any = None  # of an instrument: what the value was drawn from, see `instruments.calls.Given`
 
     @property
     def count(self) -> int:

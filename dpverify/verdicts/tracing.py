@@ -152,7 +152,7 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
         reasons=tuple(TapeReason(each.code, each.site, each.text) for each in found.reasons)[:MOST],
         refutes=refutes,
         error=SURE if refutes and claim.notion == "approx" and claim.delta > 0 else 0.0,
-        ledger="" if found.conformity is None else found.conformity.status,
+        ledger=_ledger(found, refutes=refutes),
         confidence=found.confidence,
         transcripts=found.transcripts,
         bad=found.bad,
@@ -183,6 +183,13 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
     except DpverifyError as error:  # a ledger without an account under this claim
         return replace(block, events=events, notes=(*block.notes, f"derived ledger not accounted: {error}"))
     return replace(block, events=events, eps=eps, number=number)
+
+
+def _ledger(found: Trace, *, refutes: bool) -> str:
+    """The word about the declared ledger; what a library declares is one as well."""
+    if found.status == taped.CONTRADICTED and not refutes:
+        return taped.CONTRADICTED
+    return "" if found.conformity is None else found.conformity.status
 
 
 def _bounded(log_ratio: float, claim: Claim, *, refutes: bool) -> float | None:
