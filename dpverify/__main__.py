@@ -3,11 +3,12 @@
 import os
 import sys
 
-from dpverify.base import search_path
+from dpverify.base import early, search_path
 
 
 def start() -> None:
     """The command line; one clear line and exit code 3 where it cannot be loaded."""
+    early.arm()
     here = [folder for folder in sys.path if folder in ("", os.getcwd())]
     sys.path[:] = search_path.here_later(sys.path)
     problem = ""

@@ -133,8 +133,13 @@ def _journal(request: Request, agenda: manifest.Manifest, watch: Supervision) ->
     place = place_of(FOLDER, paths, request.expression, request.scorecard)
     header = _header(request, agenda)
     before = seconds_of(Journal.of(place)) if place.exists() else {}
+    resume = request.resume and place.exists() and place.stat().st_size > 0
+    if request.resume and not resume:  # interrupted before anything was done: a retry need not know
+        print(
+            "dpverify: --resume: no interrupted run of this selection here; starts from the beginning", file=sys.stderr
+        )
     try:
-        watch.journal = (Journal.resume if request.resume else Journal.start)(place, header)
+        watch.journal = (Journal.resume if resume else Journal.start)(place, header)
     except OSError as error:
         if request.resume:
             raise UsageError(f"--resume: {place} cannot be used ({error.strerror})") from error

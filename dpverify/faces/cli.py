@@ -4,6 +4,7 @@ Everything heavy is imported inside the commands: `dpverify --help` and a usage 
 """
 
 import contextlib
+import io
 import os
 import shlex
 import signal
@@ -15,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.base import early
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.base.text import clean
 from dpverify.faces import exact_command, plan_command, trace_command, workflow
@@ -344,10 +346,17 @@ def _complain(message: str, code: int) -> int:
 
 
 def main() -> None:
-    """Entry point. Streams that are closed count as the null device; one that cannot take its last lines fails."""
+    """Entry point. Streams that are closed count as the null device; one that cannot take its last lines fails.
+
+    Signs that a stream's encoding does not have are written as their codes.
+    """
+    early.arm()
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     code = run()
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -20,7 +20,7 @@ HELP = {
     "sequential": "Stop each audit once decided.",
     "timeout": "Seconds for each subject; one that takes longer is ended, and failed.",
     "memory": "Megabytes for each subject, on top of the libraries' own; default: no limit of ours.",
-    "resume": "Go on with the interrupted run of the same subjects and options here (.dpverify).",
+    "resume": "Go on with the interrupted run of the same subjects and options (.dpverify), or start one.",
     "changed_only": "Reuse kept results of what has not changed since; run the rest.",
     "keep": "Keep results that are as expected (.dpverify/kept), for --changed-only.",
     "no_tape": "Do not trace the code before its trials.",

@@ -6,7 +6,12 @@
     search   a folder and names of modules: which of its entries could be imported under them
     list     a folder: the names in it
     dists    a folder: the distributions that it describes
-    stat     a path: absent, folder, or a file with its size
+    types    a folder: the names in it, and what each one is
+    sizes    a folder: the names in it, and for each what `stat` and `link` say
+    stat     a path: absent, or kind, permissions (also this user's) and, of a file, its size
+    link     a path: where it points, if it is a link
+    xattr    a path: its extended attributes
+    may      a path: whether a file could be written there
     env      a variable: the digest of its value, or absent
     envs     the beginning of names: all such variables
     self     the interpreter: version, flags, machine
@@ -63,7 +68,8 @@ FAMILIES: tuple[str, ...] = (
 FAMILIES += ("NUMPY_", "SCIPY_", "SKLEARN_", "LD_", "DYLD_", "CUDA_", "GLIBC_", "MALLOC_")
 VOLATILE = ("_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_")
 
-_look, _names = os.stat, os.listdir  # before anybody wraps them
+_look, _names, _may, _target = os.stat, os.listdir, os.access, os.readlink  # before anybody wraps them
+_link_of = os.lstat
 
 
 def sha256(content: bytes) -> str:
@@ -225,8 +231,23 @@ class World:
     def _dists(self, folder: str) -> str:
         return distributions(folder)
 
+    def _types(self, folder: str) -> str:
+        return listing(folder, kinds)
+
+    def _sizes(self, folder: str) -> str:
+        return listing(folder, details)
+
     def _stat(self, path: str) -> str:
         return looks(path)
+
+    def _link(self, path: str) -> str:
+        return link(path)
+
+    def _xattr(self, path: str) -> str:
+        return attributes(path)
+
+    def _may(self, path: str) -> str:
+        return writable(path)
 
     def _env(self, name: str) -> str:
         value = self.environment.get(name)
@@ -253,22 +274,67 @@ def distributions(folder: str) -> str:
     return sha256(json.dumps(names).encode())
 
 
-def listing(folder: str) -> str:
-    """Digest of the names in a folder, those apart that Python and dpverify add while they run."""
+def listing(folder: str, about: Callable[[str], str] = lambda _: "") -> str:
+    """Digest of the names in a folder and what is said `about` each, without what Python and dpverify add."""
     try:
         names = sorted(each for each in _names(folder) if each != "__pycache__" and not each.startswith(".dpverify"))
     except (OSError, ValueError):
         return ABSENT
-    return sha256(json.dumps(names).encode())
+    return sha256(json.dumps([[name, about(posixpath.join(folder, name))] for name in names]).encode())
+
+
+def kinds(path: str) -> str:
+    """File, folder or other, of the path itself and of what it points to."""
+    found = []
+    for look in (_link_of, _look):
+        try:
+            found.append(str(stat_bits.S_IFMT(look(path).st_mode)))
+        except (OSError, ValueError):
+            found.append(ABSENT)
+    return " ".join(found)
+
+
+def details(path: str) -> str:
+    """What `os.stat` and `os.lstat` tell, see `looks`."""
+    return f"{looks(path)} {link(path)}"
 
 
 def looks(path: str) -> str:
-    """What `os.stat` tells, times and owners apart."""
+    """What `os.stat` and `os.access` tell, times, owners and inodes apart."""
     try:
         found = _look(path)
     except (OSError, ValueError):
         return ABSENT
-    return FOLDER if stat_bits.S_ISDIR(found.st_mode) else f"{stat_bits.S_IFMT(found.st_mode)} {found.st_size}"
+    may = "".join(str(int(_may(path, each))) for each in (os.R_OK, os.W_OK, os.X_OK))
+    return f"{found.st_mode:o} {may} {'' if stat_bits.S_ISDIR(found.st_mode) else found.st_size}"
+
+
+def link(path: str) -> str:
+    """Where a link points."""
+    try:
+        return f"to {_target(path)}"
+    except (OSError, ValueError):
+        return ABSENT
+
+
+def attributes(path: str) -> str:
+    """Digest of the extended attributes."""
+    try:
+        return sha256(json.dumps([[name, os.getxattr(path, name).hex()] for name in os.listxattr(path)]).encode())
+    except (OSError, ValueError, AttributeError) as error:
+        return type(error).__name__
+
+
+def writable(path: str) -> str:
+    """Whether a file could be written there."""
+    try:
+        if stat_bits.S_ISDIR(_look(path).st_mode):
+            return FOLDER
+        return str(_may(path, os.W_OK))
+    except OSError:
+        return str(_may(posixpath.dirname(path), os.W_OK | os.X_OK))
+    except ValueError:
+        return UNREADABLE
 
 
 def interpreter() -> str:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+from dpverify.base import early
+from dpverify.base.early import HEEDED
 from dpverify.runs.frames import readable
-
-HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Halt:
@@ -73,6 +73,7 @@ def heeded(halt: Halt) -> Iterator[Heard]:
     for number in HEEDED:
         if before[number] is not signal.SIG_IGN:  # nohup
             signal.signal(number, hear)
+    early.over()
     try:
         yield heard
     finally:

@@ -21,8 +21,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dpverify.runs.doors import names_in, NATIVE
 from dpverify.runs.facts import digest_of_file, entries, Fact, FAMILIES, interpreter, sha256, World
-from dpverify.runs.watch import _stamp, HERE, NATIVE, Watch
+from dpverify.runs.places import stamp as stamp_of
+from dpverify.runs.watch import HERE, Watch
 
 FOLDER = Path(".dpverify")
 FACTS = "facts"  # folder in there: facts are many and shared, each set is a file named by its digest
@@ -72,8 +74,11 @@ def found() -> dict[str, Any]:
 def _found(watch: Watch) -> dict[str, Any]:
     _loaded_before(watch)
     for path, stamp in watch.stamps.items():
-        if _stamp(path) != stamp and path not in watch.written:
+        if stamp_of(path) != stamp and not watch.is_own(path):
             watch.doubt(f"{path} changed while it was in use")
+    for path in sorted(watch.sources):
+        for name in sorted(names_in(path)):
+            watch.doubt(f"{path} refers to {name}, which cannot be followed")
     for name in NATIVE:
         if name in sys.modules:
             watch.doubt(f"{name} was loaded, which reads files by itself")
@@ -88,7 +93,7 @@ def _found(watch: Watch) -> dict[str, Any]:
 
 def own(file: Path) -> None:
     """A file that we write: who looks at it depends on nothing that it says."""
-    _watch.written.add(posixpath.abspath(file))
+    _watch.ours.add(posixpath.abspath(file))
 
 
 def aside() -> AbstractContextManager[None]:
@@ -102,7 +107,8 @@ def seen_first() -> list[Fact]:
 
 
 Told = dict[str, Any]
-_KEPT_SETS = ("sources", "units", "asked", "written")
+_KEPT_SETS = ("sources", "units", "asked", "ours")
+_KEPT_PAIRS = ("stamps", "written")  # places, and numbers that say which file was there
 _KEPT_MAPS = ("paths", "doubts")
 
 
@@ -110,10 +116,11 @@ def told(before: Told | None = None) -> Told:
     """What was seen so far; with an earlier answer, what came since as plain values, for a process that forked us."""
     with _watch.aside():
         if before is None:
-            return {name: set(getattr(_watch, name)) for name in (*_KEPT_SETS, *_KEPT_MAPS, "firsts", "stamps")}
+            return {name: set(getattr(_watch, name)) for name in (*_KEPT_SETS, *_KEPT_MAPS, *_KEPT_PAIRS, "firsts")}
         fresh: Told = {name: sorted(set(getattr(_watch, name)) - before[name]) for name in (*_KEPT_SETS, *_KEPT_MAPS)}
         fresh["firsts"] = [[*key, seen] for key, seen in _watch.firsts.items() if key not in before["firsts"]]
-        fresh["stamps"] = [[key, *stamp] for key, stamp in _watch.stamps.items() if key not in before["stamps"]]
+        for name in _KEPT_PAIRS:
+            fresh[name] = [[key, *seen] for key, seen in getattr(_watch, name).items() if key not in before[name]]
         return fresh
 
 
@@ -127,8 +134,9 @@ def heard(fresh: Told) -> None:
                 getattr(_watch, name).setdefault(each)
         for kind, name, seen in fresh["firsts"]:
             _watch.firsts.setdefault((kind, name), seen)
-        for place, *stamp in fresh["stamps"]:
-            _watch.stamps.setdefault(place, tuple(stamp))
+        for name in _KEPT_PAIRS:
+            for place, *seen in fresh[name]:
+                getattr(_watch, name).setdefault(place, tuple(seen))
 
 
 def ours() -> dict[str, str]:

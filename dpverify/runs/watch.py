@@ -11,48 +11,46 @@ import posixpath
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from importlib.util import source_from_cache
-from types import FrameType
 from typing import Any
 
-from dpverify.runs import unheard
+from dpverify.runs import callers, unheard
+from dpverify.runs.callers import importing, naming, seeking_distributions, under_import
+from dpverify.runs.doors import LEAVES
 from dpverify.runs.facts import (
+    attributes,
     code,
     digest_of_file,
-    distributions,
+    FOLDER,
     installed_roots,
-    listing,
+    link,
     looks,
     NOT_CODE,
     standard_roots,
     World,
+    writable,
 )
+from dpverify.runs.places import absolute, identity, is_volatile, stamp
 
-# events after which a result may depend on what nobody has seen, and which argument says on what
-LEAVES = {
-    "subprocess.Popen": 0, "os.system": 0, "os.exec": 0, "os.posix_spawn": 0, "os.spawn": 1, "os.fork": None,
-    "os.forkpty": None, "pty.spawn": 0, "socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1,
-    "socket.bind": 1, "socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.gethostbyaddr": 0,
-    "socket.gethostname": None, "ctypes.dlopen": 0, "sqlite3.connect": 0,
-}  # fmt: skip
-# modules that open files by themselves, in compiled code, where no hook sees it
-NATIVE = (
-    "h5py", "tables", "netCDF4", "pyarrow", "polars", "duckdb", "lmdb", "osgeo", "rasterio", "fiona", "cv2",
-    "tensorflow", "_dbm", "_gdbm", "cffi.api", "ROOT", "pyreadstat", "zmq", "grpc",
-)  # fmt: skip
 # packages whose own looks at installed files, processors and threads change no release
 TRUSTED = {
     "dpverify", "numpy", "scipy", "sklearn", "joblib", "threadpoolctl", "statsmodels", "pandas", "matplotlib",
     "cvxpy", "dp_accounting", "rich", "typer", "jinja2", "psutil", "narwhals",
 }  # fmt: skip
+MACHINE = ("/sys/fs/cgroup/", "/sys/devices/system/cpu/", "/proc/cpuinfo")
+COUNTERS = ("dpverify", "joblib", "threadpoolctl", "psutil")  # of processors and memory, in /proc and /sys
 COUNTS_PROCESSORS = {("subprocess.Popen", "joblib"), ("os.fork", "dpverify"), ("ctypes.dlopen", "dpverify")}
 HERE = posixpath.dirname(posixpath.dirname(posixpath.abspath(__file__)))
 IMPORTABLE = (*SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, *EXTENSION_SUFFIXES)
-LISTENING = (__file__, unheard.__file__)  # their frames ask for nobody
-SELECTED = os.O_WRONLY | os.O_RDWR
-_look = os.stat
+callers.LISTENING.update({__file__, unheard.__file__})
+WRITES = os.O_WRONLY | os.O_RDWR
+TOUCHES = (
+    "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod", "os.chown", "os.utime", "os.setxattr",
+    "os.removexattr",
+)  # fmt: skip
+TEMPORARY = getattr(os, "O_TMPFILE", 0)  # a file without a name
 
 
 class Watch:
@@ -67,9 +65,10 @@ class Watch:
         self.asked: set[str] = set()  # names of modules, found or not
         self.paths: dict[str, None] = {}  # every folder that was ever searched for modules of first level
         self.doubts: dict[str, None] = {}
-        self.written: set[str] = set()
+        self.ours: set[str] = set()  # files that dpverify writes: who looks at one depends on nothing
+        self.written: dict[str, tuple[int, int]] = {}  # made by this process, and which files and folders they were
         self._before: dict[str, str | None] = {}  # values of variables that foreign code has set since
-        self._appended: dict[str, str] = {}
+        self._before_change: dict[str, str] = {}  # digests
         self._roots, self._standard = installed_roots(), standard_roots()
         self._busy = threading.local()
         self._active = False
@@ -91,7 +90,7 @@ class Watch:
         except Exception as error:  # a hook that raises would change what the program does
             self.doubt(f"{event} could not be followed ({type(error).__name__})")
         finally:
-            self._busy = threading.local()
+            self._busy.here = False
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -102,30 +101,164 @@ class Watch:
         finally:
             self._busy.here = before
 
-    # --- what the hook hears
+    # --- files. An event is an attempt: that it went well is heard afterwards (`unheard`), or never
+
+    def is_own(self, place: str) -> bool:
+        """True where this process has made what is there: then it says nothing that was not known."""
+        if place in self.ours or not self.written:
+            return place in self.ours
+        found = identity(place)
+        if found is None and place != "/":  # nothing there: neither is there anything in a folder of its own
+            return self.is_own(posixpath.dirname(place))
+        return place in self.written and self.written[place] == found
+
+    def made(self, path: Any, file: int | None = None, folder: Any = None) -> None:
+        """A file was made or emptied, open as `file`, or a folder."""
+        if not getattr(self._busy, "here", False):
+            with self.aside(), suppress(OSError):
+                place = absolute(path, folder)
+                found = identity(place if file is None else file)
+                if found is not None:
+                    self.written[place] = found
+
+    def moving(self, names: tuple[Any, Any], folders: tuple[Any, Any], move: Callable[[], None]) -> None:
+        """Moves a file. What it says is known, or was written down by the event: so the new name is the process's."""
+        before = None
+        with self.aside(), suppress(Exception):
+            before = identity(absolute(names[0], folders[0]))
+        move()
+        if getattr(self._busy, "here", False):
+            return
+        with self.aside(), suppress(OSError):
+            source, target = (absolute(name, folder) for name, folder in zip(names, folders, strict=True))
+            self.written.pop(source, None)
+            if before is not None and identity(target) == before:
+                self.written[target] = before
+
+    def opening(self, path: Any, flags: int, folder: int, call: Callable[[], int]) -> int:
+        """Opens a file by its name in an open folder, of which the event says nothing."""
+        if getattr(self._busy, "here", False):
+            return call()
+        with self.aside():
+            try:
+                self.opened(path, flags, folder)
+            except Exception as error:
+                self.doubt(f"os.open could not be followed ({type(error).__name__})")
+            return call()
 
     def _opened(self, event: str, given: tuple[Any, ...]) -> None:
         path, _, flags = given
-        if isinstance(path, int) or path is None:
-            return
-        place, flags = _absolute(path), flags or 0
-        if place.startswith(("/proc/", "/sys/", "/dev/")):
+        if not isinstance(path, int) and path is not None:
+            self.opened(path, flags or 0)
+
+    def opened(self, path: Any, flags: int, folder: Any = None) -> None:
+        """A file is about to be opened."""
+        place, writes = absolute(path, folder), flags & WRITES
+        if is_volatile(place):
             self._volatile(place)
-        elif _importing() and place.endswith(IMPORTABLE):
-            self.loaded(place)
-        elif flags & SELECTED and flags & (os.O_TRUNC | os.O_EXCL):
-            self.written.add(place)
-        elif place not in self.written:
-            if flags & os.O_WRONLY:  # adds to the end: matters only to who reads it afterwards
-                self._appended.setdefault(place, digest_of_file(place))
-            else:
+        elif importing():
+            if place.endswith(IMPORTABLE):
+                self.loaded(place)
+            elif not writes:
+                self.read(place)
+        elif not writes:
+            self.read(place)
+        elif flags & TEMPORARY != TEMPORARY or not TEMPORARY:
+            exclusive = flags & os.O_CREAT and flags & os.O_EXCL
+            if exclusive and naming():
+                return
+            self._changing(place)
+            if exclusive:
+                self.look(place)
+            if flags & os.O_RDWR and not (exclusive or flags & os.O_TRUNC):
                 self.read(place)
 
+    def _changing(self, place: str) -> None:
+        """A file may be about to get other contents: those of before matter to who reads it afterwards."""
+        if not self.is_own(place) and not self._own_business(place):
+            if place not in self._before_change:
+                self._before_change[place] = digest_of_file(place)
+            self.firsts.setdefault(("may", place), writable(place))
+
     def read(self, place: str) -> None:
-        """A file was opened that the process has not written itself."""
-        if ("file", place) not in self.firsts:
-            self.firsts["file", place] = self._appended.get(place) or digest_of_file(place)
-            self.stamps[place] = _stamp(place)
+        """A file is read that the process may not have written itself."""
+        if ("file", place) not in self.firsts and not self.is_own(place):
+            self.firsts["file", place] = self._before_change.get(place) or digest_of_file(place)
+            self.stamps[place] = stamp(place)
+
+    def look(self, place: str) -> None:
+        """What happens next depends on whether there is something, and what."""
+        if ("stat", place) not in self.firsts and not self.is_own(place) and not self._own_business(place):
+            self.firsts["stat", place] = looks(place)
+
+    def looked(self, path: Any, folder: Any = None, *, itself: bool = False) -> None:
+        """`os.stat` and its like; `itself`: also at a link."""
+        if getattr(self._busy, "here", False) or isinstance(path, int) or path is None:
+            return
+        with self.aside():
+            try:
+                place = absolute(path, folder)
+                if is_volatile(place) and self.asker() in TRUSTED:
+                    return
+                self.look(place)
+                if itself and ("stat", place) in self.firsts:
+                    self.firsts.setdefault(("link", place), link(place))
+            except Exception as error:
+                self.doubt(f"a look could not be followed ({type(error).__name__})")
+
+    def _touched(self, event: str, given: tuple[Any, ...]) -> None:
+        """Whether a name is taken, made or removed here: it may fail, and the program may go on differently."""
+        if importing() or isinstance(given[0], int):
+            return
+        has_folder = event in ("os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.utime", "os.chown")
+        place = absolute(given[0], given[-1] if has_folder else None)
+        if event == "os.mkdir" and naming():
+            return
+        self.look(place)
+        if event in ("os.remove", "os.rmdir"):
+            self.written.pop(place, None)
+        if event == "os.truncate":
+            self._changing(place)
+
+    def _moved(self, event: str, given: tuple[Any, ...]) -> None:
+        if importing():  # bytecode
+            return
+        source, target = absolute(given[0], given[2]), absolute(given[1], given[3])
+        if not self.is_own(source):
+            self.read(source)
+            if self.firsts.get(("file", source)) == FOLDER:
+                self.doubt(f"{source} was moved, with all that is in it")
+        self._changing(target)
+
+    def _linked(self, event: str, given: tuple[Any, ...]) -> None:
+        symbolic = event == "os.symlink"
+        target = absolute(given[1], given[-1])
+        name = posixpath.join(posixpath.dirname(target), os.fsdecode(given[0])) if symbolic else given[0]
+        self.read(absolute(name, None if symbolic else given[2]))
+        self.look(target)
+
+    def _attributes(self, event: str, given: tuple[Any, ...]) -> None:
+        place = absolute(given[0])
+        if not self.is_own(place):
+            self.firsts.setdefault(("xattr", place), attributes(place))
+
+    def _listed(self, event: str, given: tuple[Any, ...]) -> None:
+        path = given[0] if given else None
+        if not importing():
+            place = absolute("." if path is None else path)
+            if not self.is_own(place) and not self._own_business(place):
+                kind = "dists" if seeking_distributions() else self._detail(event)
+                self.firsts.setdefault((kind, place), World({}).see(kind, place))
+
+    def _detail(self, event: str) -> str:
+        """How much of a folder is told: entries of `os.scandir` know more, which `glob` does not hand on."""
+        if event == "os.listdir":
+            return "list"
+        file = next(callers.files(), "")
+        standard = file.startswith("<frozen") or self.unit(posixpath.abspath(file)) in self._standard
+        return "types" if standard else "sizes"
+
+    # --- code
 
     def loaded(self, place: str) -> None:
         """Code was loaded from a file."""
@@ -137,7 +270,7 @@ class Watch:
         if (unit is None or NOT_CODE.intersection(place[len(unit) :].split("/"))) and place not in self.sources:
             self.sources.add(place)
             self.firsts["code", place] = code(place)
-            self.stamps[place] = _stamp(place)
+            self.stamps[place] = stamp(place)
 
     def unit(self, place: str) -> str | None:
         """The installed package that a file is part of, or the standard library; None for a project's own file."""
@@ -148,32 +281,12 @@ class Watch:
             return HERE
         return next((root for root in self._standard if place.startswith(root + "/")), None)
 
-    def _listed(self, event: str, given: tuple[Any, ...]) -> None:
-        path = given[0] if given else None
-        if not isinstance(path, int) and not _importing():
-            place = _absolute("." if path is None else path)
-            if not self._own_business(place):
-                kind, look = ("dists", distributions) if _seeking_distributions() else ("list", listing)
-                self.firsts.setdefault((kind, place), look(place))
-
     def _own_business(self, place: str) -> bool:
         """True where a package of the toolkit looks at what is installed, or dpverify at whatever it wants."""
         asker = self.asker()
         if asker == "dpverify" or asker not in TRUSTED:
             return asker == "dpverify"
-        return self.unit(posixpath.join(place, "_")) is not None or _seeking_distributions()
-
-    def looked(self, path: Any) -> None:
-        """`os.stat` and its like."""
-        if not (getattr(self._busy, "here", False) or isinstance(path, int) or path is None):
-            self._busy.here = True
-            try:
-                place = _absolute(path)
-                seen = ("stat", place) in self.firsts or place in self.written
-                if not (seen or place.startswith(("/proc/", "/sys/", "/dev/")) or self._own_business(place)):
-                    self.firsts["stat", place] = looks(place)
-            finally:
-                self._busy = threading.local()
+        return self.unit(posixpath.join(place, "_")) is not None or seeking_distributions()
 
     def sought(self, name: str, path: Any) -> None:
         """A module was looked for: by an import, or by whoever asks whether there is one."""
@@ -187,13 +300,7 @@ class Watch:
         if isinstance(path, list):
             self.paths.update(dict.fromkeys(each for each in path if isinstance(each, str)))
         if isinstance(file, str):
-            self.loaded(_absolute(file))
-
-    def _moved(self, event: str, given: tuple[Any, ...]) -> None:
-        source, target = _absolute(given[0]), _absolute(given[1])
-        if source not in self.written and source not in self._appended:
-            self.read(source)
-        self.written.add(target)
+            self.loaded(absolute(file))
 
     def _left(self, event: str, given: tuple[Any, ...]) -> None:
         which = LEAVES[event]
@@ -206,14 +313,17 @@ class Watch:
             self.doubt(f"{event}{about}, by {asker}")
 
     def _volatile(self, place: str) -> None:
-        if place not in ("/dev/null", "/dev/urandom", "/dev/random") and self.asker() not in TRUSTED:
-            self.doubt(f"{place} was read, by {self.asker()}")
+        asker = self.asker()
+        counts = asker in COUNTERS or (asker in TRUSTED and (place.startswith(MACHINE) or under_import()))
+        if place not in ("/dev/null", "/dev/urandom", "/dev/random", "/dev/zero") and not counts:
+            self.doubt(f"{place} was opened, by {asker}")
 
     @property
     def environment(self) -> dict[str, str]:
         """The variables as they were before foreign code set any."""
-        plain: Any = os.environ  # its own dictionary: not through the class that tells
-        now = {os.fsdecode(name): os.fsdecode(value) for name, value in plain._data.items()}
+        own: Any = os.environ
+        plain = dict.items(own._data)  # not by the methods that tell
+        now = {os.fsdecode(name): os.fsdecode(value) for name, value in plain}
         now.update({name: value for name, value in self._before.items() if value is not None})
         return {name: value for name, value in now.items() if self._before.get(name, value) is not None}
 
@@ -247,8 +357,8 @@ class Watch:
 
     def asker(self) -> str:
         """Who is behind what was just heard: the package of the nearest frame outside of the standard library."""
-        for file in _files(sys._getframe(1)):
-            if file.startswith("<frozen") or file in LISTENING:
+        for file in callers.files():
+            if file.startswith("<frozen"):
                 continue
             unit = self.unit(posixpath.abspath(file))
             if unit == HERE:
@@ -266,36 +376,10 @@ _HANDLERS: dict[str, Callable[[Watch, str, tuple[Any, ...]], None]] = {
     "os.listdir": Watch._listed,
     "os.scandir": Watch._listed,
     "os.rename": Watch._moved,
+    "os.link": Watch._linked,
+    "os.symlink": Watch._linked,
+    "os.getxattr": Watch._attributes,
+    "os.listxattr": Watch._attributes,
+    **dict.fromkeys(TOUCHES, Watch._touched),
     **dict.fromkeys(LEAVES, Watch._left),
 }
-
-
-def _files(frame: FrameType | None) -> Iterator[str]:
-    while frame is not None:
-        yield frame.f_code.co_filename
-        frame = frame.f_back
-
-
-def _importing() -> bool:
-    """True where Python's own import system is at work, not a program that opens a file of code."""
-    for file in _files(sys._getframe(1)):
-        if file not in LISTENING:
-            return file.startswith("<frozen importlib")
-    return False
-
-
-def _seeking_distributions() -> bool:
-    """True inside `importlib.metadata`, which goes through every folder on the path for names of its own."""
-    return any(posixpath.join("importlib", "metadata") in file for file in _files(sys._getframe(2)))
-
-
-def _absolute(path: Any) -> str:
-    return posixpath.normpath(posixpath.join(os.getcwd(), os.fsdecode(path)))
-
-
-def _stamp(path: str) -> tuple[int, ...]:
-    try:
-        found = _look(path)
-    except (OSError, ValueError):
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

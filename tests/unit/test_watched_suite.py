@@ -339,8 +339,24 @@ def test_what_another_run_left_is_not_gone_on_with(project, capsys):
     file.write_text(file.read_text().replace("keep=0.7", "keep=0.72"))
     assert audit("-k", "s03", "--resume") == 2
     assert "audit_long.py" in capsys.readouterr().err
-    assert audit("-k", "s04", "--resume") == 2
-    assert "no interrupted run" in capsys.readouterr().err
+
+
+def test_where_nothing_was_done_yet_a_resumed_run_starts(project, capsys):
+    """Of this selection: what another one left in the folder is neither taken nor lost. A retry is no usage error."""
+    project("long", HEAD, SLOWER)
+    assert audit("-k", "s03") == 0
+    before = {path: path.read_bytes() for path in Path(".dpverify").glob("*.jsonl")}
+    capsys.readouterr()
+    assert audit("-k", "s03 or nothing", "--resume", "--json", "out.json") == 0
+    assert capsys.readouterr().err.count("starts from the beginning") == 1
+    assert len(json.loads(Path("out.json").read_text())["records"]) == 1
+    assert all(path.read_bytes() == text for path, text in before.items())
+    assert audit("-k", "s03 or nothing", "--resume") == 0
+    assert "beginning" not in capsys.readouterr().err
+    (path,) = set(Path(".dpverify").glob("*.jsonl")) - set(before)
+    path.write_bytes(b"")  # it was killed before its first line
+    assert audit("-k", "s03 or nothing", "--resume") == 0
+    assert "starts from the beginning" in capsys.readouterr().err
 
 
 def test_two_runs_at_once_do_not_share_a_journal(project, capsys):
