@@ -3,14 +3,16 @@
 import os
 import sys
 
-from dpverify.base import early, search_path
+from dpverify.base import search_path
 
 
 def start() -> None:
     """The command line; one clear line and exit code 3 where it cannot be loaded."""
-    early.arm()
     here = [folder for folder in sys.path if folder in ("", os.getcwd())]
     sys.path[:] = search_path.here_later(sys.path)
+    from dpverify.base import early  # from here on: what it needs is not the project's
+
+    early.arm()
     problem = ""
     try:
         for file in search_path.hiding(here):

@@ -87,7 +87,7 @@ def test_claims_in_other_units_are_left_to_trials(claim):
 
 def test_what_cannot_be_enumerated_keeps_the_word_of_its_transcripts(monkeypatch):
     monkeypatch.setattr(tracing, "WALL", 5.0)
-    monkeypatch.setattr(tracing, "LEAST", 0.5)
+    monkeypatch.setattr(tracing, "LAW", 0.5)
     assert block(geometric, PureDP(2.0)).paths is None  # its tails are open
     for target in (slow, spins):  # the test of fit hangs; too many paths
         found = block(target, PureDP(1.0))
