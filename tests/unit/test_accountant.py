@@ -620,7 +620,7 @@ def test_order_does_not_matter(events: list[Event], random):
         assert account(Ledger(*events), delta=delta) == account(Ledger(*shuffled), delta=delta)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(EVENTS)
 def test_eps_falls_with_delta_and_delta_with_eps(events):
     ledger = Ledger(*events)
@@ -630,7 +630,7 @@ def test_eps_falls_with_delta_and_delta_with_eps(events):
     assert deltas == sorted(deltas, reverse=True)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(EVENTS, EVENTS)
 def test_more_events_cost_more(events, more):
     for delta in (0.0, 1e-6, 1e-2):
