@@ -36,7 +36,7 @@ LEAST, LONGEST, WALL = 4.0, 60.0, 180.0  # seconds: of processor time at least a
 
 PATHS, LAW = 2**16, 3.0  # of an enumeration on each dataset: paths, and seconds of processor time
 EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written with fewer digits
-FEW = 64  # draws of a release that is worth a try although it was traced
+FEW = 64  # draws of a release that is worth a try
 CONTINUOUS = tuple(name for name, family in FAMILIES.items() if not family.lattice and name != "uniform")
 HOPELESS = ("CRASH", "TIMEOUT", "ERROR", "SYSTEM", "FOREIGN", "MUTATED")  # of which an enumeration would not do better
 CODES = {"crash": "CRASH", "timeout": "TIMEOUT", "error": "ERROR", "system": "SYSTEM"}
@@ -70,10 +70,11 @@ def taped_pair(
 
 def _may_be_finite(block: Taped) -> bool:
     """Whether an enumeration may say more than the transcripts: they failed, or a rare outcome may have been missed."""
+    if sum(row.count for row in block.draws) > FEW or any(row.family in CONTINUOUS for row in block.draws):
+        return False
     if block.status == taped.NOT_TRACED:
         return block.reasons[0].code not in HOPELESS
-    few = sum(row.count for row in block.draws) <= FEW and not any(row.family in CONTINUOUS for row in block.draws)
-    return block.status == taped.DERIVED and not block.ledger and few
+    return block.status == taped.DERIVED and not block.ledger
 
 
 def _answered(work: Callable[[], dict[str, Any]], seed: int) -> Taped:
