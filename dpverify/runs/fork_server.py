@@ -29,6 +29,7 @@ from dpverify.runs.forking import Forks, Server
 from dpverify.runs.pools import ONE_THREAD
 
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)  # by the fork server, not by its children
+SET_BY_LIBRARIES = {**ONE_THREAD, "KMP_INIT_AT_FORK": "FALSE"}  # by joblib, once it is imported: the same before it is
 READ_BY_LIBRARIES = tuple(each for each in FAMILIES if each != "PYTHON")  # children get their module path anew
 
 
@@ -52,7 +53,7 @@ class ForkServer(Forks):
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
-            env={**ONE_THREAD, **os.environ},
+            env={**SET_BY_LIBRARIES, **os.environ},
             start_new_session=True,  # an interruption is the parent's to handle
         )
         theirs.close()
@@ -93,7 +94,8 @@ def fork_server(preload: Sequence[str] = ()) -> ForkServer:
     `preload` are modules that every child will need; one that is not installed is left out. Never foreign code. What
     children have loaded depends on them and on variables that libraries read, so that others mean another server.
     """
-    variables = tuple(sorted(item for item in os.environ.items() if item[0].startswith(READ_BY_LIBRARIES)))
+    environment = {**SET_BY_LIBRARIES, **os.environ}
+    variables = tuple(sorted(item for item in environment.items() if item[0].startswith(READ_BY_LIBRARIES)))
     key = (*preload, variables)
     with _starting:
         if key not in _servers or not _servers[key].alive:

@@ -22,11 +22,11 @@ def ufunc(arena: Arena, act: Any, method: str, inputs: Any, out: Any, kwargs: di
     targets = out if isinstance(out, tuple) else (out,)
     simple = method == "__call__" and not kwargs and len(targets) == 1
     if simple and targets[0] is None:
-        found = _kept(arena, act, inputs)
+        found = kept(arena, act, inputs)
         if found is not NotImplemented:
             return found
     elif simple and isinstance(targets[0], Opaque):
-        found = _kept(arena, act, inputs)
+        found = kept(arena, act, inputs)
         if isinstance(found, Opaque) and _fits(found, targets[0]):
             targets[0][...] = found
             return targets[0]
@@ -65,7 +65,7 @@ def _fits(found: Opaque, target: Opaque) -> bool:
         return False
 
 
-def _kept(arena: Arena, act: Any, inputs: Any) -> Any:
+def kept(arena: Arena, act: Any, inputs: Any) -> Any:
     """The result of an operation that needs no numbers, or NotImplemented."""
     if act in (np.negative, np.positive):
         (only,) = inputs
@@ -102,8 +102,9 @@ def _is_number(each: Any) -> bool:
 
 def _result_type(act: Any, left: Any, right: Any) -> Any:
     def kind(each: Any) -> Any:
-        return type(each) if type(each) in (int, float) else np.asarray(each).dtype if not isinstance(
-            each, Opaque) else each.dtype  # fmt: skip
+        if isinstance(each, Opaque):
+            return each.dtype if not each.weak else int if each.dtype.kind == "i" else float
+        return type(each) if type(each) in (int, float) else np.asarray(each).dtype
 
     types = [bool if type(each) is bool else kind(each) for each in (left, right)]
     try:

@@ -45,13 +45,13 @@ class Cells(Arena):
         super().__init__()
         self.sloppy = np.zeros(0, dtype=bool)
 
-    def uniform(self, low: Array, high: Array) -> Any:
-        """New uniforms in these cells."""
+    def uniform(self, low: Array, high: Array, *, like: Any = None) -> Any:
+        """New uniforms in these cells; `like` as in `made`."""
         place = self.draw("uniform", low)
         rows = slice(self.size - low.size, self.size)
         self._columns["low"][rows], self._columns["high"][rows] = low.ravel(), high.ravel()
         self.sloppy = np.concatenate([self.sloppy, np.zeros(low.size, dtype=bool)])
-        return made(self, place)
+        return made(self, place, like=like)
 
     def widths(self, place: Array) -> Balls:
         """Masses of the cells that are left."""
@@ -140,7 +140,7 @@ class _Branches:
         if family == "uniform":
             self._prune()
             self.handed.append(slice(self.arena.size, self.arena.size + math.prod(shape)))
-            return self.arena.uniform(np.zeros(shape), np.ones(shape))
+            return self.arena.uniform(np.zeros(shape), np.ones(shape), like=z)
         columns = [np.broadcast_to(np.asarray(each, dtype=np.float64), shape).ravel() for each in parameters]
         drawn = [
             self._drawn(functools.partial(supports.of_family, family, tuple(float(each[at]) for each in columns)))

@@ -36,6 +36,8 @@ class Memory:
 class Opaque(NDArrayOperatorsMixin):
     """An array whose numbers do not exist yet."""
 
+    weak = False  # numbers of Python take the dtype of the array that they meet
+
     def __init__(self, arena: Arena, off: Array, coef: Array, place: Array, memory: Memory | None = None) -> None:
         self._arena, self._off, self._coef, self._place = arena, off, coef, place
         self._memory = memory or Memory()
@@ -312,8 +314,10 @@ def has_opaque(value: Any) -> bool:
     return type(value) is dict and any(has_opaque(each) for each in value.values())
 
 
-def made(arena: Arena, place: Array, dtype: Any = np.float64) -> Any:
-    """The bare variables at `place` as an opaque array, or a scalar for shape ()."""
-    kind = Opaque if place.ndim else OpaqueScalar
+def made(arena: Arena, place: Array, dtype: Any = np.float64, *, like: Any = None) -> Any:
+    """The bare variables at `place` as an opaque array, or a scalar for shape (): one of Python where `like` is."""
+    from dpverify.tape.python_numbers import OpaqueNumber
+
+    kind = Opaque if place.ndim else OpaqueNumber if type(like) in (int, float) else OpaqueScalar
     coef = np.ones(place.shape, dtype=dtype)
     return kind(arena, np.zeros(place.shape, dtype=dtype), coef, place.copy())

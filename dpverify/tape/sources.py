@@ -54,10 +54,11 @@ class Opaques:
         self._change = change
 
     def variables(self, family: str, z: Any, parameters: tuple[Any, ...], dtype: Any) -> Any:
+        like = z
         if self._change is not None:
             z = self._change(family, np.asarray(z, dtype=np.float64), self.arena.size)
         place = self.arena.draw(family, np.asarray(z), parameters)
-        found = made(self.arena, place, dtype)
+        found = made(self.arena, place, dtype, like=like)
         if site_text(self.arena.transcript.draws[-1].site) in self.arena.align.coins:
             found.numbers()
         return found

@@ -185,6 +185,8 @@ def trace(
     if not isinstance(pair, Pair):
         raise ParameterError("pair", pair, "a dpverify.Pair of two neighbouring datasets")
     if claim is not None:
+        if not isinstance(claim, Claim):
+            raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
         pair = claim.check(pair)
     target = as_target(target)
     if ledger is None:
