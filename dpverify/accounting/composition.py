@@ -31,13 +31,17 @@ Array = npt.NDArray[np.float64]
 
 FINENESS = 0.03
 COARSE = 0.02  # of log delta may be due to steps or to floating point before losses are cut
+CLOSE_TILTS = 2.0  # eps of neighbouring saddle points; mostly some 1.1
+COARSE_EPS, LEAST = 1e-3, 2e-3  # as much in eps, where that is less, but no less than this of log delta
 NO_GAIN, MOST_CUTS = 0.99, 8
+CUT_DIGITS = 3  # losses are cut where they come to 1e-3 of delta, or a third of that
 FINEST = 2**15  # steps in a window
 NEAREST = 2.0**-40  # of the losses: a grid of floats has no finer steps
 MANY = 2**14  # steps in a period: no more are saved where coordinates are few
 BEYOND = 1e-3  # of delta may be charged as infinite
 AT_ONCE = 2**15  # numbers of a table of tilts and points: what stays in the processor's cache
 FAINT = 690.0  # e^-690 is a float
+FORGOTTEN = 20.0  # in log of a moment: lower losses are raised to it
 WIDER, MOST_WIDER = 20.0, 30  # in log delta: windows where a tilt is used for smaller deltas than its own
 _TILTS = 2.0 ** (np.arange(-240, 420) / 6)
 _SIZES = 2.0 ** (np.arange(-60 * 16, 21 * 16) / 16)
@@ -86,6 +90,7 @@ class Composition:
         self.revealed = any(law.infinite >= 1 or not law.masses.any() for law in laws)
         if self.revealed:
             return
+        self._beyond = [np.append(np.cumsum(law.masses[:0:-1])[::-1], 0.0) for law in laws]
         cumulants = [_cumulants(law.masses) for law in laws]
         counts = np.array([count for _, count in losses], dtype=np.float64)
         self._log, self._mean, self._variance = (counts @ np.stack(part) for part in zip(*cumulants, strict=True))
@@ -104,18 +109,35 @@ class Composition:
         return int(np.argmin(np.where(self._usable & np.isfinite(bounds), bounds, np.inf)))
 
     def guess(self, delta: float) -> float:
-        """About eps(delta), by the saddle points of the tilts: where a search may begin."""
+        """About eps(delta): where a search may begin.
+
+        Where moments are those of the tail alone, tilts jump past the eps that is looked for, and a search from there
+        would meet deltas that take long: cut losses say where to begin.
+        """
         if self.revealed:
             return math.inf
+        found, close = self._saddle_point(delta)
+        if not close:
+            cut = self._cut(delta)
+            if not cut.revealed:
+                found, close = cut._saddle_point(delta)
+        return found if math.isfinite(found) else 1.0
+
+    def _saddle_point(self, delta: float) -> tuple[float, bool]:
+        """About eps(delta), by the saddle points of the tilts; whether two tilts are close on either side."""
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             eps = self._mean - 1 / _TILTS - 1 / (1 + _TILTS)
             spread = self._variance + 1 / _TILTS**2 + 1 / (1 + _TILTS) ** 2
             logs = self._log - _TILTS * eps - np.log(_TILTS * (1 + _TILTS)) - 0.5 * np.log(2 * math.pi * spread)
         good = self._usable & np.isfinite(eps) & np.isfinite(logs) & (eps > 0)
         if not good.any():
-            return 1.0
+            return math.inf, False
         order = np.argsort(logs[good])
-        return float(np.interp(math.log(delta), logs[good][order], eps[good][order]))
+        logs, eps, wanted = logs[good][order], eps[good][order], math.log(delta)
+        above = int(np.searchsorted(logs, wanted))
+        inside = 0 < above < len(logs)
+        close = inside and max(eps[above - 1 : above + 1]) <= CLOSE_TILTS * min(eps[above - 1 : above + 1])
+        return float(np.interp(wanted, logs, eps)), close
 
     def delta_at(self, eps: float) -> float:
         """delta(eps), eps >= 0, an upper bound: between grid points D is linear in e^eps."""
@@ -135,9 +157,14 @@ class Composition:
 
     def _cut(self, delta: float) -> "Composition":
         """The same, with losses that are of no account at `delta` charged as infinite, and without their moments."""
-        digits = -math.log10(max(delta, 1e-290)) + 2 + math.log10(self._count)
-        tail = 10.0 ** -min(2 * math.ceil(digits / 2), 300)
-        return composed(tuple((_CutLoss(loss, loss.window(tail)[1]), count) for loss, count in self._losses))
+        digits = -math.log10(max(delta, 1e-290)) + CUT_DIGITS
+        tail = 10.0 ** -min(math.ceil(2 * digits) / 2, 300) / len(self._losses)
+        return composed(
+            tuple(
+                (_CutLoss(loss, float(_POINTS[int(np.argmax(count * beyond <= tail))])), count)
+                for (loss, count), beyond in zip(self._losses, self._beyond, strict=True)
+            )
+        )
 
     def _delta_at(self, eps: float) -> tuple[float, bool]:
         """An upper bound; and whether floating point or coarse steps are much of it."""
@@ -151,7 +178,7 @@ class Composition:
         high = min(low, high)
         weight = _share(eps - left * sums.step, sums.step)
         found = min(1.0, (infinite + low + min(weight, 1.0) * (high - low)) * (1 + 4 * UNIT))
-        coarse = self._count * (sums.tilt * sums.step) ** 2 / 8 > COARSE
+        coarse = self._count * (sums.tilt * sums.step) ** 2 / 8 > min(COARSE, max(COARSE_EPS * sums.tilt * eps, LEAST))
         return found, coarse or infinite > BEYOND * low or sums.rounding(left) > COARSE
 
     def rounding_at(self, eps: float) -> float:
@@ -196,7 +223,7 @@ class Composition:
         )
         log_delta = max(min(log_delta, -1.0) - WIDER * wider, -650.0)
         tail = math.exp(max(log_delta + _LOG_TAIL - math.log(self._count), -690.0))
-        windows = [loss.window(tail) for loss, _ in self._losses]
+        windows = [_inner(loss.window(tail), t, count) for loss, count in self._losses]
         largest = sum(count * high for (_, count), (_, high) in zip(self._losses, windows, strict=True))
         reach = self._period(index, eps, log_delta, max(largest - eps, 0.0))
         share = variance / len(self._losses)
@@ -244,6 +271,12 @@ class Composition:
         right = float(tops[index + 1 :].min(initial=np.inf))
         left = min(plain, float(tops[:index].min(initial=np.inf)))
         return max(min(right, 1.1 * most), left, 1e-280)
+
+
+def _inner(window: tuple[float, float], tilt: float, count: int) -> tuple[float, float]:
+    """Without losses so low that their part of the tilted moment, which is at least 1, is some e^-20 in all."""
+    low, high = window
+    return min(max(low, -(math.log(count) + FORGOTTEN) / tilt), high), high
 
 
 def _share(part: float, step: float) -> float:

@@ -174,13 +174,19 @@ class SampledLoss(Loss):
         return x, y, inner_law(self.inside, y)
 
     def _added(self, points: Array) -> GridLaw:
-        """Q-masses of `inside` at their losses, from its mirror image; what P lacks is at -log(1 - q)."""
+        """Q-masses of `inside` at their losses, from its mirror image; what P lacks is at -log(1 - q).
+
+        The last cell ends there: e^-x is linear in e^-z, so a chord inside is one outside. Without it all that is above
+        the last point would be at the largest loss, and in many steps that adds up.
+        """
         y, live = _inner_edges(-points, self.rate, up=True)
         x, z = points[live], -y[live]
         most = -math.log1p(-float(self.rate)) * (1 + 8 * UNIT)
         if len(x):
             keep = np.concatenate([np.diff(z) > 0, [True]])
             x, z = x[keep], z[keep]
+            if z[-1] < LOWEST:
+                x, z = np.append(x, most), np.append(z, LOWEST)
         if len(x) < 2:
             return grid_law.of_atoms(points, np.array([most]), np.array([1.0]), 0.0)
         law = inner_law(self._inside_mirrored, z)
