@@ -6,6 +6,7 @@ martingale (`evidence.sequential.betting`), and the pair may be dropped, taken u
 """
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ class Contender:
         self._seen = _nothing()
         self._fitted = self._grains = 0
         self._keeps = True
+        self.seconds = 0.0  # of one release, measured by the sample
 
     # releases
 
@@ -81,9 +83,15 @@ class Contender:
 
     # trials
 
-    def sample(self, size: int) -> None:
-        """The first releases on both datasets: coordinates, and a first rule."""
-        self.samples = (self.releases(0, size, Stage.SELECT), self.releases(1, size, Stage.SELECT))
+    def sample(self, size: int, seconds: float = math.inf) -> None:
+        """The first releases on both datasets: coordinates, and a first rule. At least FEWEST, then as time allows."""
+        size = max(size, FEWEST)
+        started = time.monotonic()
+        parts = [self.releases(arm, FEWEST, Stage.SELECT) for arm in (0, 1)]
+        each = max(time.monotonic() - started, 1e-6) / FEWEST
+        more = int(min(size - FEWEST, max(0.0, seconds / each - FEWEST)))
+        one, two = (part + self.releases(arm, more, Stage.SELECT) for arm, part in enumerate(parts))
+        self.samples, size, self.seconds = (one, two), FEWEST + more, each / 2
         self.codebook = Codebook.of(self.samples[0] + self.samples[1])
         first = np.repeat([True, False], size)
         mixed = stream(self._seed, Stage.SELECT, self.index, 1 << 30).permutation(2 * size)
@@ -91,11 +99,11 @@ class Contender:
         self._held.append(Grain(-1, Outcomes(rows[mixed]), first[mixed]))
         self._learn()
 
-    def run(self, trials: int) -> None:
-        """So many trials more, or fewer where the claim falls before."""
+    def run(self, trials: int, seconds: float = math.inf) -> None:
+        """So many trials more, or fewer where the claim falls or time is up before."""
         assert self.codebook is not None
-        left = trials
-        while left > 0 and not self.refuted:
+        left, started = trials, time.monotonic()
+        while left > 0 and not self.refuted and time.monotonic() - started < seconds:
             size = min(left, max(FIRST_BLOCK, self.process.trials // LATER), LARGEST_BLOCK)
             left -= size
             self._block(size)

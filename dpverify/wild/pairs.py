@@ -19,6 +19,7 @@ from dpverify.wild.schema import Column, Schema
 
 ORDINARY, FEW = 20, 5
 FAR = 49.0  # widths of the domain beyond its ends
+MISSING = 0.15  # of the cells of a column where values may be missing
 MOST_VALUES = 8  # of a local category that are paired with the first one
 
 
@@ -96,6 +97,8 @@ def corner(schema: Schema, rng: np.random.Generator) -> Record:
 
 
 def _uniform(column: Column, rng: np.random.Generator) -> object:
+    if column.missing and rng.random() < MISSING:
+        return None
     if column.kind == "integer":
         return int(rng.integers(math.ceil(column.low), math.floor(column.high) + 1))
     if column.numeric:
@@ -191,7 +194,9 @@ def _mixed(schema: Schema, base: Records) -> Records:
 def _mostly_missing(schema: Schema, base: Records, column: Column) -> Records:
     """Two values are left: the last record's, which is changed, and one before it."""
     at = schema.columns.index(column)
-    return tuple((*each[:at], None, *each[at + 1 :]) if row < len(base) - 2 else each for row, each in enumerate(base))
+    there = [column.extremes()[row % 2] if each[at] is None else each[at] for row, each in enumerate(base)]
+    return tuple((*each[:at], None if row < len(base) - 2 else there[row], *each[at + 1 :])
+                 for row, each in enumerate(base))  # fmt: skip
 
 
 def _changed(

@@ -18,6 +18,7 @@ from dpverify.wild.schema import Schema
 
 SAMPLE, PASS = 200, 300  # releases on each dataset that fix the coordinates; trials of the first pass
 SAMPLE_SHARE, PASS_SHARE = 0.25, 0.6  # of the budget, by the end of the samples, of the first pass
+AT_MOST, SAMPLE_OF = 3.0, 0.4  # shares of a pair that one pair may take; what part of it for its first sample
 FEWEST_TRIALS = 48
 MOST_EACH = 2_000  # trials a pair, on average
 RANDOM_EACH = 300
@@ -79,7 +80,7 @@ class Race:
         for candidate in candidates:
             if budget.left <= 0:
                 return
-            self._tried(self.entered(candidate, self.alpha / 2 / max(1, self.planned)), sample, trials)
+            self._tried(self.entered(candidate, self.alpha / 2 / max(1, self.planned)), sample, trials, budget)
 
     def rounds(self, more: Iterator[Candidate], budget: Budget) -> None:
         """Doubles the trials of the better half and tries random pairs in turn, until something falls or time is up."""
@@ -90,21 +91,23 @@ class Race:
             for each in standing[: max(1, len(standing) // 2)]:
                 if budget.left <= 0 or self.refuted:
                     return
-                each.run(min(each.process.trials, max(FEWEST_TRIALS, int(budget.left / budget.release))))
+                each.run(min(each.process.trials, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
             if budget.left > 0 and not self.refuted and (candidate := next(more, None)) is not None:
                 self._random += 1
                 share = self.alpha / (2 * self._random * (self._random + 1))
-                self._tried(self.entered(candidate, share), *self._small(budget))
+                self._tried(self.entered(candidate, share), *self._small(budget), budget)
 
     def _small(self, budget: Budget) -> tuple[int, int]:
         sample, trials = budget.sizes(max(1, self.planned))
         return sample, min(trials, RANDOM_EACH)
 
-    def _tried(self, contender: Contender, sample: int, trials: int) -> None:
-        contender.sample(sample)
+    def _tried(self, contender: Contender, sample: int, trials: int, budget: Budget) -> None:
+        """One more pair; where releases on it are slow, no more than a few pairs' share of the time."""
+        seconds = min(budget.left, AT_MOST * budget.seconds / max(1, self.planned))
+        contender.sample(sample, SAMPLE_OF * seconds)
         self.contenders.append(contender)
         if not contender.failing:
-            contender.run(trials)
+            contender.run(trials, (1 - SAMPLE_OF) * seconds)
 
     @property
     def trials(self) -> int:

@@ -42,14 +42,15 @@ def shown_of(contender: Contender, schema: Schema, claim: Claim, budget: Budget,
     def refutes(candidate: Candidate) -> bool:
         if budget.spent > ends:
             return False
-        tried = on(candidate)
-        tried.sample(max(FEWEST, len(contender.samples[0]) // 2))
+        tried, left = on(candidate), ends - budget.spent
+        tried.sample(max(FEWEST, len(contender.samples[0]) // 2), left / 4)
         if not tried.failing:
-            tried.run(AGAIN)
+            tried.run(AGAIN, left / 2)
         return tried.refuted
 
     small = shrunk(schema, contender.candidate, refutes)
-    releases = int(min(STATED[1], max(STATED[0], STATE_SHARE * budget.seconds / budget.release)))
+    each = contender.seconds or budget.release
+    releases = int(min(STATED[1], max(STATED[0], STATE_SHARE * budget.seconds / each)))
     found = _witness(on(small), claim, releases)
     if small != contender.candidate and not (found is not None and found.eps(claim.delta) > claim.eps):
         whole = _witness(contender, claim, releases)
