@@ -19,7 +19,7 @@ import typer
 from dpverify.base import early
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.base.text import clean
-from dpverify.faces import exact_command, plan_command, trace_command, try_command, workflow
+from dpverify.faces import exact_command, plan_command, replay_command, trace_command, try_command, workflow
 from dpverify.faces.options import (
     CACHE_KEY,
     DEFAULT_SEED,
@@ -98,6 +98,7 @@ app.command()(plan_command.plan)
 app.command()(trace_command.trace)
 app.command()(exact_command.exact)
 app.command("try")(try_command.try_)
+app.command()(replay_command.replay)
 
 
 @app.command()

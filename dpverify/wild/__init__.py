@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from dpverify.wild.elsewhere import Elsewhere as Elsewhere
     from dpverify.wild.remote.encoding import encode as encode
+    from dpverify.wild.replaying import replay as replay
     from dpverify.wild.trying import try_out as try_out
 
-_HOMES = {"Elsewhere": "elsewhere", "encode": "remote.encoding", "try_out": "trying"}
+_HOMES = {"Elsewhere": "elsewhere", "encode": "remote.encoding", "replay": "replaying", "try_out": "trying"}
 
 __all__ = sorted(_HOMES)
 

@@ -16,7 +16,7 @@ from dpverify.wild.here import Source
 from dpverify.wild.pairs import Candidate
 from dpverify.wild.schema import Schema
 
-SAMPLE, PASS = 200, 300  # releases on each dataset that fix the coordinates; trials of the first pass
+SAMPLE, PASS = 100, 150  # releases on each dataset that fix the coordinates; trials of the first pass
 SAMPLE_SHARE, PASS_SHARE = 0.25, 0.6  # of the budget, by the end of the samples, of the first pass
 AT_MOST, SAMPLE_OF = 3.0, 0.4  # shares of a pair that one pair may take; what part of it for its first sample
 FEWEST_TRIALS = 48

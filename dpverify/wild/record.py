@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.base.text import clean
-from dpverify.wild.witness import Witness
 
+if TYPE_CHECKING:
+    from dpverify.wild.witness import Witness
+
+MOST = 12  # findings that are shown
 CODES = {"REFUTED": EXIT_UNEXPECTED, "NOT_REFUTED": EXIT_OK, "INCONCLUSIVE": EXIT_FAILED, "KEPT": EXIT_OK,
          "OVER": EXIT_UNEXPECTED, "UNDECIDED": EXIT_FAILED}  # fmt: skip
 
@@ -26,7 +29,7 @@ class PairResult:
     eps_upper: float | None = None
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
-    witness: Witness | None = None
+    witness: "Witness | None" = None
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +109,11 @@ class TryRecord(WildRecord):
 def lines(record: WildRecord) -> list[str]:
     """A record in words, for a terminal."""
     found = [f"{record.verdict.replace('_', ' ')}: {record.target}, claim {record.claim}"]
-    for row in record.matrix:
+    for row in record.matrix if record.command == "replay" else ():
+        cost = f"the costliest pair's calls add up to eps {row.detectable:.4g}" if row.detectable < math.inf else (
+            "no finite cost on some pair")  # fmt: skip
+        found.append(f"  {row.relation}: {row.verdict}; {row.refuted} of {row.pairs} pairs OVER; {cost}")
+    for row in record.matrix if record.command == "try" else ():
         said = f"  {row.relation}: {row.verdict.replace('_', ' ')}; {row.refuted} of {row.pairs} pairs refuted, " \
                f"{row.trials:,} trials"  # fmt: skip
         if row.refuted:
@@ -114,10 +121,20 @@ def lines(record: WildRecord) -> list[str]:
         elif row.trials:
             said += f"; would have caught eps {row.detectable:.3g} on its best pair"
         found.append(said)
+    found += [f"  {each.rule}{'' if each.decided else ' (undecided)'}: {each.text} ({each.pair})"
+              for each in record.findings[:MOST]]  # fmt: skip
+    if len(record.findings) > MOST:
+        found.append(f"  and {len(record.findings) - MOST} more")
     for each in record.pairs:
         if each.witness is not None:
             found += _pair(each)
-    rest = [each for each in record.pairs if each.verdict == "REFUTED" and each.witness is None]
+        elif record.command == "replay" and each.trials:
+            calls = "" if each.eps_upper is None else f"; calls <= {each.eps_upper:.4g}"
+            text = f"pair {each.name} ({each.relation}): trials >= {each.eps_lower:.3g} after {each.trials:,}{calls}"
+            found.append(f"{text}: {each.verdict}")
+    rest = [
+        each for each in record.pairs if record.command == "try" and each.verdict == "REFUTED" and each.witness is None
+    ]
     if rest:
         found.append("also refuted: " + "; ".join(f"{each.name} (eps >= {each.eps_lower:.3g}, {_where(each)})"
                                                   for each in rest[:12]))  # fmt: skip

@@ -125,6 +125,13 @@ def parse(document: Mapping[str, Any], source: str = "schema") -> Schema:
     return schema
 
 
+def as_schema(schema: Any) -> Schema:
+    """A schema from what a caller has: a schema, the content of a file, or its name."""
+    if isinstance(schema, Schema):
+        return schema
+    return parse(schema) if isinstance(schema, dict) else read(schema)
+
+
 def _roles(data: Mapping[str, Any], columns: tuple[Column, ...], container: str, source: str) -> tuple[Any, str]:
     names = [each.name for each in columns]
     features, label = data.get("features"), data.get("label")

@@ -26,7 +26,7 @@ from dpverify.wild.here import Here, Source
 from dpverify.wild.pairs import Candidate
 from dpverify.wild.race import Budget, Race, timed
 from dpverify.wild.record import PairResult, Row, TryRecord
-from dpverify.wild.schema import parse, read, Schema
+from dpverify.wild.schema import as_schema, Schema
 from dpverify.wild.witnesses import Shown, shown_of
 
 SEED = 20260
@@ -121,13 +121,6 @@ def planned(
         trial.forecast()
     finally:
         source.close()
-
-
-def as_schema(schema: Any) -> Schema:
-    """A schema from what a caller has."""
-    if isinstance(schema, Schema):
-        return schema
-    return parse(schema) if isinstance(schema, dict) else read(schema)
 
 
 def source_of(
