@@ -14,7 +14,6 @@ from dpverify.base.text import clean
 from dpverify.faces.options import DEFAULT_SEED, HELP, Outputs
 from dpverify.faces.try_command import (
     Arg,
-    arguments,
     Call,
     CallOption,
     checked,
@@ -31,11 +30,11 @@ INSIDE = """
 import json, sys
 sys.path[:0] = [""]
 sys.path.append(sys.argv[1])
-from dpverify.faces.replay_command import made
+from dpverify.wild.asked import replayed
 from dpverify.base.errors import DpverifyError
 asked = json.loads(sys.stdin.read())
 try:
-    answer = made(**asked)
+    answer = replayed(**asked)
 except DpverifyError as error:
     answer = {"error": str(error), "usage": error.exit_code == 2}
 open(sys.argv[2], "w").write(json.dumps(answer))
@@ -78,6 +77,7 @@ def replay(
     from dpverify.faces import watched_run
     from dpverify.faces.report.as_json import strict
     from dpverify.runs.task import Limits
+    from dpverify.wild.asked import arguments
 
     for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):
         if value is None:
@@ -92,27 +92,12 @@ def replay(
     }  # fmt: skip
     if python:
         asked = {"python": python, "asked": asked, "timeout": timeout}
-    name = "dpverify.faces.replay_command:" + ("elsewhere" if python else "made")
+    name = "dpverify.faces.replay_command:elsewhere" if python else "dpverify.wild.asked:replayed"
     found = watched_run.answer(name, asked, Limits(timeout=timeout), missing="replay")
     for line in found["lines"]:
         print(clean(line))
     watched_run.write(outputs.json, strict(found["document"]))
     raise typer.Exit(found["code"])
-
-
-def made(
-    *, target: str, claim: str, schema: str, arg: list[str], out: list[str], public: list[str], **settings: Any
-) -> dict[str, Any]:
-    """Lines, document and exit code of a replay in this process."""
-    from dpverify.base import search_path
-    from dpverify.claims.parse import parse_claim
-    from dpverify.wild.record import lines
-    from dpverify.wild.replaying import replay as replayed
-
-    search_path.add(str(Path.cwd()))
-    record = replayed(target, claim=parse_claim(claim), schema=schema, arguments=arguments(arg), out=tuple(out),
-                      public=tuple(public), **settings)  # fmt: skip
-    return {"lines": lines(record), "document": record.to_dict(), "code": record.exit_code}
 
 
 def elsewhere(*, python: str, asked: dict[str, Any], timeout: float) -> dict[str, Any]:

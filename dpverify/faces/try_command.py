@@ -1,6 +1,5 @@
 """`dpverify try`: trials on many pairs of a function that somebody else wrote, in an interpreter of its own."""
 
-import ast
 from enum import Enum
 from typing import Annotated, Any
 
@@ -121,6 +120,7 @@ def try_(
 def wanted(target: str | None, claim: str | None, schema: str | None, arg: list[str] | None, python: str) -> Any:
     """What both commands need, read; UsageError for what is missing or wrong."""
     from dpverify.claims.parse import parse_claim
+    from dpverify.wild.asked import arguments
     from dpverify.wild.schema import read
 
     for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):
@@ -132,21 +132,6 @@ def wanted(target: str | None, claim: str | None, schema: str | None, arg: list[
         "target": target, "claim": parse_claim(claim), "schema": read(schema), "arguments": arguments(arg or []),
         "python": python,
     }  # fmt: skip
-
-
-def arguments(texts: list[str]) -> dict[str, Any]:
-    """{name: value} of NAME=VALUE, each value as Python writes it."""
-    found: dict[str, Any] = {}
-    for each in texts:
-        name, sign, value = each.partition("=")
-        if not sign or not name.isidentifier():
-            raise UsageError(f"--arg {each!r}: must look like NAME=VALUE")
-        try:
-            found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise UsageError(f"--arg {each!r}: the value must be a number, tuple, ... as Python writes it; a text "
-                             f"in quotes: --arg \"{name}='{value}'\"") from None  # fmt: skip
-    return found
 
 
 def say(line: str) -> None:
