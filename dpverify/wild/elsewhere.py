@@ -253,7 +253,9 @@ class Elsewhere:
     ) -> list[Any]:
         """`size` releases as a list: values, and `Failed` for what one of them raised."""
         seeds = rng.integers(0, 2**62, size=size).tolist()
-        wire = codec.packed(("one", codec.plain(data)))
+        wire = codec.packed(
+            ("args", codec.plain(list(data))) if isinstance(data, tuple) else ("one", codec.plain(data))
+        )
         found = self._asked("values", wire, seeds, releases=size)
         return [codec.restored(value) if kind == "value" else Failed(named(calling.described(value)()))
                 for kind, value in found]  # fmt: skip

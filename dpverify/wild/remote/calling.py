@@ -153,6 +153,10 @@ class Caller:
             return model
         return self._called(call, how, value, kwargs)
 
+    def with_generator(self, data: Any, rng: Any) -> Any:
+        """One release of a function with a parameter `rng`, which gets this generator itself."""
+        return self._called(self.target, data[0], data[1], dict(self.arguments, rng=rng))
+
     def _called(self, function: Any, how: str, value: Any, kwargs: Any) -> Any:
         if how == "keywords":
             return function(**dict(kwargs, **value))
