@@ -27,7 +27,7 @@ from dpverify.wild.here import Source
 from dpverify.wild.pairs import Candidate
 
 FIRST_BLOCK, LATER = 24, 4  # trials of the first block; later ones are this part of all before
-REFIT, MOST_FITTED = 1.5, 20_000
+REFIT, MOST_FITTED = 2.0, 20_000
 DOUBT = 12.0  # guesses at the claim's own accuracy that a prediction has to outweigh
 FOLLOWING = 0.6  # share of the capital that follows predictions
 POWER = 0.95
@@ -83,7 +83,7 @@ class Contender:
 
     # trials
 
-    def sample(self, size: int, seconds: float = math.inf) -> None:
+    def sample(self, size: int, seconds: float = math.inf, *, rule: bool = True) -> None:
         """The first releases on both datasets: coordinates, and a first rule. At least FEWEST, then as time allows."""
         size = max(size, FEWEST)
         started = time.monotonic()
@@ -97,7 +97,8 @@ class Contender:
         mixed = stream(self._seed, Stage.SELECT, self.index, 1 << 30).permutation(2 * size)
         rows = self.codebook.rows(self.samples[0] + self.samples[1])
         self._held.append(Grain(-1, Outcomes(rows[mixed]), first[mixed]))
-        self._learn()
+        if rule:
+            self._learn()
 
     def run(self, trials: int, seconds: float = math.inf) -> None:
         """So many trials more, or fewer where the claim falls or time is up before."""

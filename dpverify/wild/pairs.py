@@ -8,6 +8,7 @@ a copy of another record, to an extreme weight. For add-or-remove the same recor
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -252,9 +253,10 @@ def _local(schema: Schema, rng: np.random.Generator) -> Iterator[Candidate]:
     found = [("all low and all high", low, high), ("all low and the middle", low, middle)]
     for at, column in enumerate(schema.columns):
         if not column.numeric:
-            for value in column.values[1 : MOST_VALUES + 1]:
-                other = (*low[:at], value, *low[at + 1 :])
-                found.append((f"{column.name}: {column.values[0]!r} and {value!r}", low, other))
+            values = column.values[: MOST_VALUES + 1]
+            for one, two in [*((values[0], value) for value in values[1:]), *pairwise(values[1:])]:
+                ends = [(*low[:at], value, *low[at + 1 :]) for value in (one, two)]
+                found.append((f"{column.name}: {one!r} and {two!r}", ends[0], ends[1]))
         else:
             found.append((f"{column.name}: low and high", low, (*low[:at], high[at], *low[at + 1 :])))
     for number in range(4):

@@ -68,7 +68,7 @@ def shape_of(target: Any) -> str:
         return "fit" if hasattr(target, "fit") else ""
     if hasattr(target, "release"):
         return "target"
-    names = list(_parameters(target))
+    names = list(_parameters(target) or ())
     if "rng" in names and "size" in names:
         return "target"
     if "rng" in names or "random_state" in names:
@@ -76,11 +76,12 @@ def shape_of(target: Any) -> str:
     return "seed" if names[1:2] == ["seed"] else "data"
 
 
-def _parameters(function: Any) -> dict[str, inspect.Parameter]:
+def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
+    """By name; None where the signature is not known."""
     try:
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # compiled
-        return {}
+        return None
 
 
 class Caller:
@@ -101,23 +102,24 @@ class Caller:
             raise Refused(f"{self.name}: a class must have `fit`; {hint}")
         if self.call != "target" and not callable(target):
             raise Refused(f"{self.name}: a {type(target).__name__} cannot be called")
-        self.stream = next((each for each in ("rng", "random_state") if each in _parameters(target)), "")
+        self.stream = next((each for each in ("rng", "random_state") if each in (_parameters(target) or ())), "")
         self.notes: list[str] = []  # names of types that were encoded by repr
 
     def check(self, how: str, value: Any) -> None:
         """Refused where a required parameter would be missing, with an example of how to give it."""
         names = _parameters(self.target)
+        if names is None or self.call == "target":
+            return
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         open_ = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in names.values())
-        unknown = [each for each in self.arguments if names and each not in names and not open_]
+        unknown = [each for each in self.arguments if each not in names and not open_]
         if unknown:
-            raise Refused("{}: has no parameter {}; it has {}".format(self.name, ", ".join(unknown), ", ".join(names)))
+            known = ", ".join(names) or "none"
+            raise Refused(f"{self.name}: has no parameter {', '.join(unknown)}; it has {known}")
         given = set(self.arguments)
-        if self.call == "target":
-            return
         if self.call != "fit":
             if how == "keywords":
-                missing = [each for each in value if names and each not in names and not open_]
+                missing = [each for each in value if each not in names and not open_]
                 if missing:
                     raise Refused("{}: has no parameter for the column {}".format(self.name, ", ".join(missing)))
                 given |= set(value)

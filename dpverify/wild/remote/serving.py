@@ -131,12 +131,16 @@ def versions() -> Any:
     except ImportError:  # Python 3.7
         metadata = None  # type: ignore[assignment]
     found = {}
+    standard = getattr(sys, "stdlib_module_names", ())
+    home = os.path.dirname(os.__file__)
     for name in sorted({each.partition(".")[0] for each in list(sys.modules)}):
+        file = getattr(sys.modules.get(name), "__file__", None) or ""
+        if name in standard or not file or (file.startswith(home) and "-packages" not in file):
+            continue
         own = getattr(sys.modules.get(name), "__version__", None)
         if isinstance(own, str):
             found[name] = own
         elif metadata is not None and not name.startswith("_"):
-            file = getattr(sys.modules.get(name), "__file__", None) or ""
             if "-packages" in file:
                 try:
                     found[name] = metadata.version(name)
