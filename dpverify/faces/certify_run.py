@@ -34,7 +34,10 @@ def run(request: Request) -> int:
     return certificate.exit_code
 
 
-def made(*, spec: str, claim: str, relation: str, view: str, pairs: str | None, **settings: Any) -> dict[str, Any]:
+def made(
+    *, spec: str, claim: str, relation: str, view: str, pairs: str | None, call: str = "auto",
+    arg: list[str] | None = None, python: str = "", **settings: Any,
+) -> dict[str, Any]:  # fmt: skip
     """The certificate as plain values; runs in the child."""
     from dpverify.claims.neighbours import Relation, View
     from dpverify.claims.parse import parse_claim
@@ -43,6 +46,24 @@ def made(*, spec: str, claim: str, relation: str, view: str, pairs: str | None, 
 
     neighbours = Relation.REPLACE_ONE if relation == "replace" else Relation.ADD_OR_REMOVE_ONE
     stated = parse_claim(claim, relation=neighbours, view=View(view))
-    subject = loading.load_subject(spec)
+    subject = _subject(spec, call, arg or [], python)
     own = None if pairs is None else loading.load(pairs)
     return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
+
+
+def _subject(spec: str, call: str, arg: list[str], python: str) -> Any:
+    """A subject, or a library's function or class as one (`wild.shaped`), here or in an interpreter of its own."""
+    from dpverify.faces import loading
+    from dpverify.wild.asked import arguments
+
+    given = arguments(arg)
+    if python:
+        from dpverify.wild.elsewhere import Elsewhere
+
+        return Elsewhere(python, spec, call=call, arguments=given)
+    from dpverify.wild.shaped import is_shaped, shaped
+
+    found = loading.load(spec)
+    if call != "auto" or given or is_shaped(found):
+        return shaped(found, call=call, arguments=given, name=spec.rpartition(":")[2])
+    return loading.subject_of(found, spec)

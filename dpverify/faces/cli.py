@@ -19,7 +19,7 @@ import typer
 from dpverify.base import early
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.base.text import clean
-from dpverify.faces import exact_command, plan_command, trace_command, workflow
+from dpverify.faces import exact_command, plan_command, replay_command, trace_command, try_command, workflow
 from dpverify.faces.options import (
     CACHE_KEY,
     DEFAULT_SEED,
@@ -97,6 +97,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is n
 app.command()(plan_command.plan)
 app.command()(trace_command.trace)
 app.command()(exact_command.exact)
+app.command("try")(try_command.try_)
+app.command()(replay_command.replay)
 
 
 @app.command()
@@ -256,6 +258,9 @@ def certify(
     memory: Memory = None,
     no_tape: NoTape = False,
     require_tape: RequireTape = False,
+    call: try_command.CallOption = try_command.Call.auto,
+    arg: try_command.Arg = None,
+    python: try_command.Python = "",
 ) -> None:
     """Trace, account, audit and check one mechanism or privatizer, and write its certificate.
 
@@ -278,6 +283,8 @@ def certify(
     words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
     words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
     words += ([] if tape else ["--no-tape"]) + (["--require-tape"] if require_tape else [])
+    words += [] if call is try_command.Call.auto else ["--call", call.value]
+    words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
     arguments = {
         "spec": subject,
         "claim": claim,
@@ -292,6 +299,9 @@ def certify(
         "command": shlex.join(words),
         "tape": tape,
         "require_tape": require_tape,
+        "call": call.value,
+        "arg": list(arg or []),
+        "python": python,
     }
     request = certify_run.Request(
         arguments=arguments,

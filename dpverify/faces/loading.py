@@ -34,7 +34,11 @@ def load(spec: str) -> Any:
 
 def load_subject(spec: str) -> Any:
     """As `load`; a class, or a function without `rng`, is called without arguments to make the subject."""
-    found = load(spec)
+    return subject_of(load(spec), spec)
+
+
+def subject_of(found: Any, spec: str) -> Any:
+    """What was loaded as a subject, made where it has to be."""
     maker = isinstance(found, type) or (callable(found) and not hasattr(found, "release") and not _is_release(found))
     if not maker:
         return found

@@ -36,7 +36,13 @@ _INSTALLED = tuple({sysconfig.get_path(name) + "/" for name in ("purelib", "plat
 
 
 class Host:
-    """One run, for instruments. `played` are the bounded values of the run that a real run is compared with."""
+    """One run, for instruments. `played` are the bounded values of the run that a real run is compared with.
+
+    Frames in the folders `own` are ours, and a run begins in the file `edge`.
+    """
+
+    own: tuple[str, ...] = (_TAPE,)
+    edge = _EDGE
 
     def __init__(self, arena: Any, source: Source | None, entropy: Entropy, played: Iterator[Any] | None) -> None:
         self.arena, self._source, self._entropy, self._played = arena, source, entropy, played
@@ -66,14 +72,14 @@ class Host:
         """
         frame: FrameType | None = sys._getframe(1)
         inner, below, found, fallback = "", None, None, None
-        while frame is not None and frame.f_code.co_filename != _EDGE:
+        while frame is not None and frame.f_code.co_filename != self.edge:
             file = frame.f_code.co_filename
             if file.startswith(library):
                 fallback = None
                 if not through or not file.startswith(library + through):
                     inner = inner or site_text((file, frame.f_lineno))
                     below = frame
-            elif not file.startswith(_TAPE):
+            elif not file.startswith(self.own):
                 fallback = fallback or (file, frame.f_lineno)
                 if not file.startswith(_INSTALLED) and not file.startswith("<frozen"):
                     found = (file, frame.f_lineno)

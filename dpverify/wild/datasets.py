@@ -1,0 +1,179 @@
+"""Records in the container that a library takes: on the wire, as Python, as text of a script.
+
+Records are tuples in the order of the schema's columns; None is a missing value.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpverify.wild.remote import codec
+from dpverify.wild.schema import Column, Schema
+
+Record = tuple[Any, ...]
+Records = tuple[Record, ...]
+
+
+def wire(schema: Schema, records: Records) -> bytes:
+    """A dataset as the worker takes it: how it is handed over, and the value."""
+    how, value = _handed(schema, records)
+    return codec.packed((how, value))
+
+
+def built(schema: Schema, records: Records) -> Any:
+    """A dataset in this interpreter: what a function of one argument is called with."""
+    return codec.restored(_handed(schema, records)[1])
+
+
+def _handed(schema: Schema, records: Records) -> tuple[str, Any]:
+    """(how, value with the tags of `remote.codec`)."""
+    names = [each.name for each in schema.columns]
+    if schema.container in ("columns", "keywords"):
+        columns = [[each.name, _array(each, cells(schema, records, each.name))] for each in schema.columns]
+        return "keywords" if schema.container == "keywords" else "one", ("dict", columns)
+    if schema.container == "frame":
+        return "one", ("frame", [[each.name, _series(each, cells(schema, records, each.name))]
+                                 for each in schema.columns], None)  # fmt: skip
+    if schema.container == "array":
+        return "one", _matrix(schema, records, names)
+    if schema.container == "vector":
+        return "one", _array(schema.columns[0], cells(schema, records, names[0]))
+    if schema.container == "list":
+        return "one", [_missing(schema.columns[0], each) for each in cells(schema, records, names[0])]
+    if schema.container == "args":
+        found = [_matrix(schema, records, list(schema.features))]
+        if schema.label:
+            found.append(_array(schema.column(schema.label), cells(schema, records, schema.label)))
+        return "args", found
+    dicts = [("dict", [[name, _missing(column, cell)] for name, column, cell in
+                       zip(names, schema.columns, record, strict=True)]) for record in records]  # fmt: skip
+    if schema.container == "records":
+        return "one", dicts
+    return "one", dicts[0] if len(names) > 1 else records[0][0]  # a value
+
+
+def cells(schema: Schema, records: Records, name: str) -> list[Any]:
+    """One column of the records."""
+    at = [each.name for each in schema.columns].index(name)
+    return [record[at] for record in records]
+
+
+def _missing(column: Column, cell: Any) -> Any:
+    return math.nan if cell is None and column.numeric else cell
+
+
+def dtype_of(column: Column, values: Sequence[Any]) -> str:
+    """NumPy's type of these cells; "O" where they have none in common."""
+    kinds = {type(each) for each in values}
+    known = {type(each) for each in column.values} if not column.numeric and column.kind != "id" else set()
+    if column.missing and not column.numeric:
+        return "<f8" if known and known <= {int, float} else "O"  # the same for datasets with and without a gap
+    if column.kind in ("integer", "id") or (known and known <= {int}):
+        whole = kinds <= {int} and not column.missing
+        return "<i8" if whole else "<f8" if kinds <= {int, float, type(None)} else "O"
+    if column.numeric or (known and known <= {int, float}):
+        return "<f8"
+    if known == {bool}:
+        return "|b1" if kinds <= {bool} else "O"
+    if known <= {str} and kinds <= {str}:
+        longest = max([len(each) for each in values] + [len(each) for each in column.values if isinstance(each, str)])
+        return f"<U{max(1, longest)}"
+    return "O"
+
+
+def _array(column: Column, values: list[Any]) -> Any:
+    dtype = dtype_of(column, values)
+    if dtype == "O":
+        return ("objects", [len(values)], values)
+    numbers = [math.nan if each is None else each for each in values]
+    return ("array", dtype, [len(values)], np.array(numbers, dtype=dtype).tobytes())
+
+
+def _matrix(schema: Schema, records: Records, names: list[str]) -> Any:
+    columns = [[math.nan if each is None else float(each) for each in cells(schema, records, name)] for name in names]
+    found = np.array(columns, dtype="<f8").reshape(len(names), len(records)).T
+    return ("array", "<f8", [len(records), len(names)], np.ascontiguousarray(found).tobytes())
+
+
+def _series(column: Column, values: list[Any]) -> Any:
+    dtype = dtype_of(column, values)
+    if dtype[0] in "<|" and dtype[1] in "ifb":
+        return _array(column, values)
+    return list(values)  # pandas knows best
+
+
+# as text of a script
+
+
+def literal(schema: Schema, records: Records) -> str:
+    """An expression that makes the dataset; `np` and `pd` stand for NumPy and pandas."""
+    names = [each.name for each in schema.columns]
+    if schema.container in ("columns", "keywords"):
+        inside = ", ".join(f"{each.name!r}: {_text_array(each, cells(schema, records, each.name))}"
+                           for each in schema.columns)  # fmt: skip
+        return "{" + inside + "}"
+    if schema.container == "frame":
+        inside = ", ".join(f"{each.name!r}: {_text_series(each, cells(schema, records, each.name))}"
+                           for each in schema.columns)  # fmt: skip
+        return "pd.DataFrame({" + inside + "})"
+    if schema.container == "array":
+        return _text_matrix(schema, records, names)
+    if schema.container == "vector":
+        return _text_array(schema.columns[0], cells(schema, records, names[0]))
+    if schema.container == "list":
+        return _text([_missing(schema.columns[0], each) for each in cells(schema, records, names[0])])
+    if schema.container == "args":
+        found = [_text_matrix(schema, records, list(schema.features))]
+        if schema.label:
+            found.append(_text_array(schema.column(schema.label), cells(schema, records, schema.label)))
+        return "(" + ", ".join(found) + ",)"
+    dicts = [dict(zip(names, map(_missing, schema.columns, record), strict=True)) for record in records]
+    if schema.container == "records":
+        return _text(dicts)
+    return _text(dicts[0] if len(names) > 1 else records[0][0])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_text(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def _text_array(column: Column, values: list[Any]) -> str:
+    dtype = dtype_of(column, values)
+    numbers = values if dtype == "O" else [math.nan if each is None else each for each in values]
+    kind = {"<i8": "int", "<f8": "float", "|b1": "bool", "O": "object"}.get(dtype, "str")
+    return f"np.array({_text(numbers)}, dtype={kind})"
+
+
+def _text_series(column: Column, values: list[Any]) -> str:
+    tagged = _series(column, values)
+    return _text_array(column, values) if isinstance(tagged, tuple) else _text(values)
+
+
+def _text_matrix(schema: Schema, records: Records, names: list[str]) -> str:
+    at = [[each.name for each in schema.columns].index(name) for name in names]
+    rows = [[math.nan if record[place] is None else float(record[place]) for place in at] for record in records]
+    return f"np.array({_text(rows)}, dtype=float).reshape(-1, {len(names)})"
+
+
+def shown(schema: Schema, records: Records, other: Records) -> list[str]:
+    """Records of the first dataset, one a line; those that are not in the other dataset at their place are marked."""
+    from dpverify.wild.neighbours import gap
+
+    marked = gap(records, other)
+    lines = []
+    for at, record in enumerate(records):
+        inside = ", ".join(f"{column.name}={_cell(each)}" for column, each in zip(schema.columns, record, strict=True))
+        lines.append(("> " if at in marked else "  ") + inside)
+    return lines or ["  (no records)"]
+
+
+def _cell(value: Any) -> str:
+    return "missing" if value is None else f"{value:g}" if isinstance(value, float) else repr(value)

@@ -1,0 +1,276 @@
+"""Neighbouring pairs from a schema: a fixed grid of what breaks libraries, then random ones.
+
+Each base is changed in one record: to a corner of the domain, to another class, to a class of its own, to missing, to
+a copy of another record, to an extreme weight. For add-or-remove the same record is added. Pairs out of the domain
+(far values, infinities, NaN and categories that the schema excludes) are apart: a library may refuse them.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from dpverify.base.errors import NeighbourError
+from dpverify.claims.neighbours import Relation
+from dpverify.wild.datasets import Record, Records
+from dpverify.wild.neighbours import _cell, counted
+from dpverify.wild.schema import Column, Schema
+
+ORDINARY, FEW = 20, 5
+FAR = 49.0  # widths of the domain beyond its ends
+MISSING = 0.15  # of the cells of a column where values may be missing
+MOST_VALUES = 8  # of a local category that are paired with the first one
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Two datasets as records, neighbours under `relation`; `domain` is "in" or "out"."""
+
+    name: str
+    relation: Relation
+    first: Records
+    second: Records
+    domain: str = "in"
+
+    def __post_init__(self) -> None:
+        ours, theirs = ([tuple(map(_cell, record)) for record in each] for each in (self.first, self.second))
+        found = counted(ours, theirs)
+        if not found.allowed_by(self.relation) or ours == theirs:
+            raise NeighbourError(f"pair {self.name!r} is not {self.relation}: {found}")
+
+    def swapped(self, first: Records, second: Records) -> "Candidate":
+        """The same with other records."""
+        return replace(self, first=first, second=second)
+
+
+def grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:
+    """The fixed pairs of a relation, equal ones dropped; bases and random corners from `rng`."""
+    if schema.local:
+        return [] if relation is Relation.ADD_OR_REMOVE_ONE else _unique(_local(schema, rng))
+    return _unique(_grid(schema, relation, rng))
+
+
+def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:
+    """Pairs with one record out of the stated domain."""
+    found = []
+    base = ordinary(schema, _size(schema, ORDINARY), rng)
+    for what, record in _far(schema, base[-1] if base else random_record(schema, rng)):
+        found += _changed(schema, relation, base, what, record, "out")
+    return _unique(iter(found))
+
+
+def random_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
+    """Random bases with one random change, without end."""
+    number = 0
+    while True:
+        number += 1
+        if schema.local:
+            one, two = random_record(schema, rng), corner(schema, rng)
+            if _differ(one, two):
+                yield Candidate(f"random pair {number}", Relation.REPLACE_ONE, (one,), (two,))
+            continue
+        size = int(rng.integers(max(1, schema.rows[0]), schema.rows[1] + 1))
+        base = ordinary(schema, size, rng)
+        record = corner(schema, rng) if rng.integers(2) else random_record(schema, rng)
+        yield from _changed(schema, relation, base, "a random record", record, "in", f"random pair {number}: ")
+
+
+def ordinary(schema: Schema, size: int, rng: np.random.Generator) -> Records:
+    """Uniform draws; the first records go through all classes, so that each has a member where there is room."""
+    records = [random_record(schema, rng) for _ in range(size)]
+    for at, column in enumerate(schema.columns):
+        if not column.numeric and column.kind != "id":
+            for row in range(min(size, len(column.values))):
+                records[row] = (*records[row][:at], column.values[row], *records[row][at + 1 :])
+    return _numbered(schema, tuple(records))
+
+
+def random_record(schema: Schema, rng: np.random.Generator) -> Record:
+    """One uniform record."""
+    return tuple(_uniform(column, rng) for column in schema.columns)
+
+
+def corner(schema: Schema, rng: np.random.Generator) -> Record:
+    """Every cell at one of its extremes."""
+    return tuple(column.extremes()[int(rng.integers(2))] for column in schema.columns)
+
+
+def _uniform(column: Column, rng: np.random.Generator) -> object:
+    if column.missing and rng.random() < MISSING:
+        return None
+    if column.kind == "integer":
+        return int(rng.integers(math.ceil(column.low), math.floor(column.high) + 1))
+    if column.numeric:
+        return round(float(rng.uniform(column.low, column.high)), 3)
+    if column.kind == "id":
+        return int(rng.integers(10**6))
+    return column.values[int(rng.integers(len(column.values)))]
+
+
+def _numbered(schema: Schema, records: Records) -> Records:
+    """Ids are unique."""
+    ids = [at for at, column in enumerate(schema.columns) if column.kind == "id"]
+    return tuple(tuple(row if at in ids else cell for at, cell in enumerate(record)) for row, record in
+                 enumerate(records)) if ids else records  # fmt: skip
+
+
+def _size(schema: Schema, wanted: int) -> int:
+    return min(max(wanted, schema.rows[0]), schema.rows[1])
+
+
+def _all(schema: Schema, end: int) -> Record:
+    return tuple(column.extremes()[end] for column in schema.columns)
+
+
+def _with(schema: Schema, record: Record, kinds: str, value: object) -> Iterator[tuple[Column, Record]]:
+    """The record with each cell of this sort of column set to `value`."""
+    for at, column in enumerate(schema.columns):
+        if (kinds == "missing" and column.missing) or column.kind == kinds:
+            yield column, (*record[:at], value if kinds == "missing" else column.number(column.high), *record[at + 1 :])
+
+
+def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
+    twenty = ordinary(schema, _size(schema, ORDINARY), rng)
+    five = ordinary(schema, _size(schema, FEW), rng)
+    fewest = ordinary(schema, max(1, schema.rows[0]), rng)
+    low, high = _all(schema, 0), _all(schema, 1)
+
+    def changed(base: Records, what: str, record: Record, said: str) -> list[Candidate]:
+        return _changed(schema, relation, base, what, record, "in", said + ": ")
+
+    for base, said in ((twenty, f"{len(twenty)} ordinary rows"), (five, f"{len(five)} ordinary rows")):
+        yield from changed(base, "all high", high, said)
+        yield from changed(base, "all low", low, said)
+    yield from changed(twenty, "a random corner", corner(schema, rng), f"{len(twenty)} ordinary rows")
+    for end, name, other, named in ((0, "low", high, "all high"), (1, "high", low, "all low")):
+        base = _mixed(schema, (_all(schema, end),) * _size(schema, FEW))
+        yield from changed(base, named, other, f"{len(base)} rows, all {name}")
+    last = twenty[-1]
+    yield from changed(twenty, "a copy of another", twenty[0], f"{len(twenty)} ordinary rows")
+    for column, record in _with(schema, last, "weight", None):
+        yield from changed(twenty, f"{column.name} = {column.high:g}", record, f"{len(twenty)} ordinary rows")
+    for column, record in _with(schema, last, "missing", None):
+        yield from changed(twenty, f"{column.name} missing", record, f"{len(twenty)} ordinary rows")
+        bare = _mostly_missing(schema, twenty, column)
+        if len(bare) > 1:
+            yield from changed(bare, f"{column.name} missing", bare[0], f"{column.name} mostly missing")
+    yield from _classes(schema, relation, twenty)
+    yield from changed(fewest, "all high", high, f"{len(fewest)} rows, the fewest")
+    yield from changed(fewest, "all low", low, f"{len(fewest)} rows, the fewest")
+    if schema.rows[0] <= 1:
+        yield from changed((low,), "all high", high, "one row, all low")
+    if schema.rows[0] == 0 and relation is Relation.ADD_OR_REMOVE_ONE:
+        yield from changed((), "all high", high, "no rows")
+        yield from changed((), "all low", low, "no rows")
+
+
+def _classes(schema: Schema, relation: Relation, base: Records) -> Iterator[Candidate]:
+    """Another class with the same features; a class with a single member."""
+    for at, column in enumerate(schema.columns):
+        if column.numeric or column.kind == "id":
+            continue
+        record = base[-1]
+        others = [value for value in column.values if value != record[at]]
+        moved = (*record[:at], others[0], *record[at + 1 :])
+        said = f"{len(base)} ordinary rows: "
+        yield from _changed(schema, relation, base, f"{column.name} = {others[0]!r}", moved, "in", said)
+        common = column.values[0]
+        alone = tuple((*each[:at], common, *each[at + 1 :]) for each in base)
+        single = (*record[:at], column.values[-1], *record[at + 1 :])
+        own = f"{column.name} = {column.values[-1]!r}, a class of its own"
+        yield from _changed(schema, relation, alone, own, single, "in", f"{column.name} = {common!r} everywhere: ")
+
+
+def _mixed(schema: Schema, base: Records) -> Records:
+    """Classes in turn: equal numbers need no equal classes."""
+    found = []
+    for row, record in enumerate(base):
+        found.append(tuple(cell if column.numeric or column.kind == "id" else column.values[row % len(column.values)]
+                           for column, cell in zip(schema.columns, record, strict=True)))  # fmt: skip
+    return _numbered(schema, tuple(found))
+
+
+def _mostly_missing(schema: Schema, base: Records, column: Column) -> Records:
+    """Two values are left: the last record's, which is changed, and one before it."""
+    at = schema.columns.index(column)
+    there = [column.extremes()[row % 2] if each[at] is None else each[at] for row, each in enumerate(base)]
+    return tuple((*each[:at], None if row < len(base) - 2 else there[row], *each[at + 1 :])
+                 for row, each in enumerate(base))  # fmt: skip
+
+
+def _changed(
+    schema: Schema, relation: Relation, base: Records, what: str, record: Record, domain: str, said: str = ""
+) -> list[Candidate]:
+    """The last record replaced, or the record added; none where they are equal or there is no room."""
+    record = tuple(10**6 if column.kind == "id" else cell
+                   for column, cell in zip(schema.columns, record, strict=True))  # fmt: skip
+    if relation is Relation.REPLACE_ONE:
+        if not base or not _differ(base[-1], record):
+            return []
+        return [Candidate(f"{said}the last becomes {what}", relation, base, (*base[:-1], record), domain)]
+    if len(base) >= schema.rows[1]:
+        base = base[: schema.rows[1] - 1]
+    if len(base) < schema.rows[0]:
+        return []
+    return [Candidate(f"{said}added: {what}", relation, base, (*base, record), domain)]
+
+
+def _differ(one: Record, other: Record) -> bool:
+    return tuple(map(_cell, one)) != tuple(map(_cell, other))
+
+
+def _far(schema: Schema, record: Record) -> Iterator[tuple[str, Record]]:
+    for at, column in enumerate(schema.columns):
+        values: list[object] = []
+        if column.numeric:
+            width = FAR * (column.high - column.low)
+            values = [column.number(column.low - width), column.number(column.high + width)]
+            if not column.whole:
+                values += [math.inf] + ([] if column.missing else [math.nan])
+        elif column.kind in ("category", "text") and not column.open:
+            values = [] if (new := unseen(column)) is None else [new]
+        for value in values:
+            text = f"{value:g}" if isinstance(value, float) else repr(value)
+            yield f"{column.name} = {text}", (*record[:at], value, *record[at + 1 :])
+
+
+def unseen(column: Column) -> object:
+    """A value that the schema does not list, no longer than the longest; None where there is none at hand."""
+    if all(type(each) is int for each in column.values):
+        return max(column.values) + 1
+    if all(isinstance(each, str) for each in column.values):
+        longest = max(1, *(len(each) for each in column.values))
+        return next((each for each in ("unseen"[:longest], "?", "z") if each not in column.values), None)
+    return None
+
+
+def _local(schema: Schema, rng: np.random.Generator) -> Iterator[Candidate]:
+    low, high = _all(schema, 0), _all(schema, 1)
+    middle = tuple(column.number((column.low + column.high) / 2) if column.numeric else cell
+                   for column, cell in zip(schema.columns, low, strict=True))  # fmt: skip
+    found = [("all low and all high", low, high), ("all low and the middle", low, middle)]
+    for at, column in enumerate(schema.columns):
+        if not column.numeric:
+            values = column.values[: MOST_VALUES + 1]
+            for one, two in [*((values[0], value) for value in values[1:]), *pairwise(values[1:])]:
+                ends = [(*low[:at], value, *low[at + 1 :]) for value in (one, two)]
+                found.append((f"{column.name}: {one!r} and {two!r}", ends[0], ends[1]))
+        else:
+            found.append((f"{column.name}: low and high", low, (*low[:at], high[at], *low[at + 1 :])))
+    for number in range(4):
+        found.append((f"two corners, {number + 1}", corner(schema, rng), corner(schema, rng)))
+    for name, one, two in found:
+        if _differ(one, two):
+            yield Candidate(name, Relation.REPLACE_ONE, (one,), (two,))
+
+
+def _unique(found: Iterator[Candidate]) -> list[Candidate]:
+    seen, kept = set(), []
+    for each in found:
+        key = frozenset((repr(each.first), repr(each.second)))
+        if key not in seen:
+            seen.add(key)
+            kept.append(each)
+    return kept

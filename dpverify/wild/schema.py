@@ -1,0 +1,221 @@
+"""What data look like: columns with public bounds, the container that the library takes, how many rows.
+
+Read from TOML. Every error names the column and the key; unknown keys are refused.
+
+    [data]                       as: the container; rows: fewest and most; features, label: for `args`
+    [columns.NAME]               kind real | integer | category | weight | text | id; low, high; values, open; missing
+    [public]                     size = true: the number of records is public
+"""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpverify.base.errors import UsageError
+from dpverify.base.text import clean
+
+CONTAINERS = ("columns", "keywords", "frame", "array", "vector", "list", "args", "records", "value")
+KINDS = ("real", "integer", "category", "weight", "text", "id")
+NUMERIC = ("real", "integer", "weight")
+KEYS = {
+    "data": ("as", "rows", "features", "label"),
+    "column": ("kind", "low", "high", "values", "open", "missing"),
+    "public": ("size",),
+}
+TEXTS = ("a", "b", "c", "ab", "x y", "")  # of a text column without `values`
+MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: numbers in [low, high], or one of `values`.
+
+    `missing`: None is a legal value. `open`: values never seen before are legal.
+    """
+
+    name: str
+    kind: str
+    low: float = 0.0
+    high: float = 1.0
+    values: tuple[Any, ...] = ()
+    open: bool = False
+    missing: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Numbers with bounds."""
+        return self.kind in NUMERIC
+
+    @property
+    def whole(self) -> bool:
+        """Whole numbers."""
+        return self.kind in ("integer", "id")
+
+    def extremes(self) -> tuple[Any, Any]:
+        """The two values that lie farthest apart."""
+        if self.numeric:
+            return self.number(self.low), self.number(self.high)
+        if self.kind == "id":
+            return 0, 10**6
+        return self.values[0], self.values[-1]
+
+    def number(self, value: float) -> Any:
+        """In the column's own type."""
+        return round(value) if self.whole else float(value)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns in their order, the container, and the numbers of rows that are legal."""
+
+    container: str
+    columns: tuple[Column, ...]
+    rows: tuple[int, int] = (4, 20)
+    features: tuple[str, ...] = ()
+    label: str = ""
+    public_size: bool = False
+    source: str = field(default="", compare=False)
+
+    @property
+    def local(self) -> bool:
+        """One record is the whole dataset: the local view."""
+        return self.container == "value"
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        return next(each for each in self.columns if each.name == name)
+
+
+def read(path: str | Path) -> Schema:
+    """The schema of a TOML file; UsageError with file, column and key."""
+    try:
+        with Path(path).open("rb") as file:
+            return parse(tomllib.load(file), str(path))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: no TOML ({clean(error)})") from None
+
+
+def parse(document: Mapping[str, Any], source: str = "schema") -> Schema:
+    """The schema of a document; UsageError for every key that is not as above."""
+    _known(document, ("data", "columns", "public"), source)
+    data, public = _table(document, "data", source), _table(document, "public", source)
+    columns = _table(document, "columns", source)
+    _known(data, KEYS["data"], f"{source} [data]")
+    _known(public, KEYS["public"], f"{source} [public]")
+    container = data.get("as", "columns")
+    if container not in CONTAINERS:
+        raise UsageError(f"{source} [data] as = {container!r}: must be one of " + ", ".join(CONTAINERS))
+    if not columns:
+        raise UsageError(f"{source}: needs a table [columns.NAME] for each column")
+    found = tuple(_column(name, table, source) for name, table in columns.items())
+    rows = data.get("rows", [1, 1] if container == "value" else [4, 20])
+    whole = isinstance(rows, list) and len(rows) == 2 and all(type(each) is int for each in rows)
+    if not whole or not 0 <= rows[0] <= rows[1] <= MOST_ROWS or rows[1] == 0:
+        raise UsageError(f"{source} [data] rows = {rows!r}: must be [fewest, most] with 0 <= fewest <= most <= "
+                         f"{MOST_ROWS}, most >= 1")  # fmt: skip
+    size = public.get("size", False)
+    _is(bool, size, f"{source} [public] size")
+    schema = Schema(container, found, (rows[0], rows[1]), *_roles(data, found, container, source), size, source)
+    _fits(schema)
+    return schema
+
+
+def as_schema(schema: Any) -> Schema:
+    """A schema from what a caller has: a schema, the content of a file, or its name."""
+    if isinstance(schema, Schema):
+        return schema
+    return parse(schema) if isinstance(schema, dict) else read(schema)
+
+
+def _roles(data: Mapping[str, Any], columns: tuple[Column, ...], container: str, source: str) -> tuple[Any, str]:
+    names = [each.name for each in columns]
+    features, label = data.get("features"), data.get("label")
+    if container != "args":
+        if features is not None or label is not None:
+            raise UsageError(f'{source} [data] features, label: only where as = "args"')
+        return (), ""
+    if label is None:
+        label = names[-1] if features is None and len(names) > 1 else ""
+    if features is None:
+        features = [each for each in names if each != label]
+    if not isinstance(features, list) or not features or not all(each in names for each in features):
+        raise UsageError(f"{source} [data] features = {features!r}: must be a list of columns: " + ", ".join(names))
+    if label and label not in names:
+        raise UsageError(f"{source} [data] label = {label!r}: must be one of " + ", ".join(names))
+    return tuple(features), label
+
+
+def _fits(schema: Schema) -> None:
+    numbers = all(each.numeric or _numbers(each.values) for each in schema.columns)
+    where = f"{schema.source} [data] as = {schema.container!r}"
+    if schema.container in ("vector", "list") and len(schema.columns) != 1:
+        raise UsageError(f"{where}: has one column, here are {len(schema.columns)}")
+    if schema.container == "array" and not numbers:
+        raise UsageError(f"{where}: an array has columns of numbers only")
+    if schema.container == "args" and not all(
+        schema.column(each).numeric or _numbers(schema.column(each).values) for each in schema.features
+    ):
+        raise UsageError(f"{where}: features are columns of numbers")
+
+
+def _numbers(values: tuple[Any, ...]) -> bool:
+    return bool(values) and all(type(each) in (int, float) for each in values)
+
+
+def _column(name: str, table: Any, source: str) -> Column:
+    where = f"{source} [columns.{name}]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: must be a table")
+    _known(table, KEYS["column"], where)
+    kind = table.get("kind")
+    if kind not in KINDS:
+        raise UsageError(f"{where} kind = {kind!r}: must be one of " + ", ".join(KINDS))
+    for key in ("open", "missing"):
+        _is(bool, table.get(key, False), f"{where} {key}")
+    if kind in NUMERIC:
+        if "values" in table or "open" in table:
+            raise UsageError(f"{where}: values, open: only for categories and texts")
+        low, high = (_bound(table, key, where) for key in ("low", "high"))
+        if not low < high:
+            raise UsageError(f"{where} low = {low:g}, high = {high:g}: low must be below high")
+        return Column(name, kind, low, high, missing=table.get("missing", False))
+    if "low" in table or "high" in table:
+        raise UsageError(f"{where}: low, high: only for numbers")
+    values = table.get("values", list(TEXTS) if kind == "text" else list(range(8)) if kind == "id" else None)
+    if not isinstance(values, list) or len(values) < 2 or len({repr(each) for each in values}) != len(values):
+        raise UsageError(f"{where} values = {values!r}: must be a list of at least two different values")
+    if not all(type(each) in (int, float, str, bool) for each in values):
+        raise UsageError(f"{where} values = {values!r}: must be numbers, texts or booleans")
+    return Column(name, kind, values=tuple(values), open=table.get("open", False), missing=table.get("missing", False))
+
+
+def _bound(table: Mapping[str, Any], key: str, where: str) -> float:
+    if key not in table:
+        raise UsageError(f"{where}: needs {key}, the public bound of the column")
+    value = table[key]
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise UsageError(f"{where} {key} = {value!r}: must be a finite number")
+    return float(value)
+
+
+def _table(document: Mapping[str, Any], name: str, source: str) -> Mapping[str, Any]:
+    table = document.get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{source} [{name}]: must be a table")
+    return table
+
+
+def _known(table: Mapping[str, Any], allowed: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            raise UsageError(f"{where}: unknown key {key!r}; allowed: " + ", ".join(allowed))
+
+
+def _is(kind: type, value: Any, where: str) -> None:
+    if type(value) is not kind:
+        raise UsageError(f"{where} = {value!r}: must be true or false")

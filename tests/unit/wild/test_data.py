@@ -1,0 +1,162 @@
+"""Schemas, pairs made from them, neighbours verified, and outputs as rows of numbers."""
+
+import math
+
+import numpy as np
+import pandas
+import pytest
+
+from dpverify.base.errors import NeighbourError, UsageError
+from dpverify.claims.neighbours import Difference, Pair, Records, Relation
+from dpverify.wild import datasets, pairs, schema, sketch
+from dpverify.wild.codebook import Codebook
+from dpverify.wild.neighbours import difference, verified
+from dpverify.wild.remote import codec
+
+REPLACE, ADD = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
+REAL = {"kind": "real", "low": 0.0, "high": 4.0}
+CLASS = {"kind": "category", "values": ["a", "bc"]}
+DOCUMENT = {"data": {"as": "columns", "rows": [3, 20]}, "columns": {
+    "x": {**REAL, "missing": True}, "w": {"kind": "weight", "low": 0.0, "high": 5.0}, "y": CLASS, "id": {"kind": "id"},
+    "n": {"kind": "integer", "low": 0, "high": 9}}}  # fmt: skip
+
+
+def changed(**parts):
+    return {**DOCUMENT, **parts}
+
+
+@pytest.mark.parametrize(("document", "words"), [
+    (changed(date={}), "unknown key 'date'"),
+    (changed(data={"as": "tensor"}), "as = 'tensor': must be one of columns"),
+    (changed(data={"rows": [5, 3]}), "rows"),
+    (changed(data={"features": ["x"]}), 'only where as = "args"'),
+    (changed(columns={}), "needs a table"),
+    (changed(columns={"x": {"kind": "real", "low": 0.0}}), r"\[columns.x\]: needs high"),
+    (changed(columns={"x": {"kind": "real", "low": 1, "high": 1}}), "low must be below high"),
+    (changed(columns={"x": {**REAL, "high": math.inf}}), "high = inf"),
+    (changed(columns={"x": {**REAL, "values": [1]}}), "only for categories"),
+    (changed(columns={"x": {**REAL, "missing": 1}}), "missing = 1"),
+    (changed(columns={"x": {"kind": "category", "values": ["a"]}}), "at least two"),
+    (changed(columns={"x": {"kind": "number"}}), "kind = 'number'"),
+    (changed(data={"as": "array"}), "columns of numbers"),
+    (changed(data={"as": "vector"}), "one column"),
+    (changed(public={"size": "yes"}), "true or false"),
+])  # fmt: skip
+def test_errors_of_a_schema_name_column_and_key(document, words):
+    with pytest.raises(UsageError, match=words):
+        schema.parse(document)
+
+
+def test_files_that_are_no_schema(tmp_path):
+    with pytest.raises(UsageError, match="cannot be read"):
+        schema.read(tmp_path / "none.toml")
+    (tmp_path / "x.toml").write_text("[data\n")
+    with pytest.raises(UsageError, match="no TOML"):
+        schema.read(tmp_path / "x.toml")
+
+
+def test_a_sketch_is_a_schema(tmp_path):
+    (tmp_path / "people.csv").write_text("age,city,code\n31,Rome,a1\n,Oslo,b2\n54,Rome,c3\n")
+    text = sketch.sketch(tmp_path / "people.csv")
+    assert "OBSERVED" in text
+    (tmp_path / "s.toml").write_text(text)
+    found = schema.read(tmp_path / "s.toml")
+    age, city = found.column("age"), found.column("city")
+    assert (age.kind, age.low, age.high, age.missing) == ("integer", 31, 54, True)
+    assert city.values == ("Oslo", "Rome")
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
+def test_pairs_of_the_grid_are_neighbours_and_different(relation):
+    found = schema.parse(DOCUMENT)
+    rng = np.random.default_rng(1)
+    made = pairs.grid(found, relation, rng)
+    assert 14 <= len(made) <= 25
+    stream = pairs.random_pairs(found, relation, rng)
+    for each in [*made, *(next(stream) for _ in range(30)), *pairs.outside(found, relation, rng)]:
+        pair = Pair(datasets.built(found, each.first), datasets.built(found, each.second))
+        assert verified(pair, relation).verified
+        assert difference(pair.first, pair.second) != Difference()
+        assert 3 <= len(each.first) <= 20
+        assert 3 <= len(each.second) <= 20
+    names = " ".join(each.name for each in made)
+    for word in ("all high", "all low", "missing", "a class of its own", "w = 5", "a copy of another", "the fewest"):
+        assert word in names
+
+
+def test_pairs_out_of_the_domain_are_apart():
+    found = schema.parse({"columns": {"x": REAL, "y": CLASS}})
+    made = pairs.outside(found, REPLACE, np.random.default_rng(1))
+    assert {each.domain for each in made} == {"out"}
+    assert len(made) == 5  # far below, far above, inf, nan, a new class
+    inside = pairs.grid(found, REPLACE, np.random.default_rng(1))
+    assert all(0 <= record[0] <= 4 for each in inside for record in (*each.first, *each.second))
+
+
+def test_a_local_view_pairs_single_records():
+    found = schema.parse({"data": {"as": "value"}, "columns": {"item": {"kind": "category", "values": [0, 1, 2]}}})
+    made = pairs.grid(found, REPLACE, np.random.default_rng(1))
+    assert len(made) == 3
+    assert pairs.grid(found, ADD, np.random.default_rng(1)) == []
+    assert codec.unpacked(datasets.wire(found, made[0].first)) == ("one", 0)
+
+
+@pytest.mark.parametrize("container", ["columns", "keywords", "frame", "args", "records"])
+def test_literals_of_a_script_are_the_data(container):
+    document = {"data": {"as": container}, "columns": {"x": {**REAL, "missing": True}, "y": CLASS}}
+    found = schema.parse(document)
+    records = ((0.5, "a"), (None, "bc"), (4.0, "a"))
+    made = eval(datasets.literal(found, records), {"np": np, "pd": pandas})
+    built = datasets.built(found, records)
+    assert difference(tuple(built) if container == "args" else built, made) == Difference()
+
+
+FRAME = pandas.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "z"]})
+NAN = np.array([1.0, math.nan, 3.0])
+
+
+@pytest.mark.parametrize(("first", "second", "found"), [
+    (NAN, NAN.copy(), Difference()),
+    (NAN, np.array([1.0, math.nan, 4.0]), Difference(replaced=1)),
+    (NAN, np.array([1.0, 2.0, 4.0]), Difference(replaced=2)),
+    (NAN, NAN[1:], Difference(removed=1)),
+    (NAN[[0, 2]], NAN, Difference(added=1)),
+    (np.ones((3, 2)), np.ones((2, 2)), Difference(removed=1)),
+    ((np.ones((2, 2)), np.array([0, 1])), (np.ones((2, 2)), np.array([0, 2])), Difference(replaced=1)),
+    ({"x": NAN, "y": [1, 2, 3]}, {"x": NAN[:2], "y": [1, 2]}, Difference(removed=1)),
+    (FRAME, FRAME.set_axis([7, 8, 9]), Difference()),
+    (FRAME, FRAME.iloc[[0, 2]], Difference(removed=1)),
+    ([{"a": 1}, {"a": 2}], [{"a": 1}, {"a": 3}], Difference(replaced=1)),
+    (Records([1, 2]), Records([1, 2, 3]), Difference(added=1)),
+    ([1, 2, 3], [3, 1, 2], Difference(replaced=3)),
+], ids=str)  # fmt: skip
+def test_differences_are_counted_in_rows(first, second, found):
+    assert difference(first, second) == found
+
+
+@pytest.mark.parametrize(("first", "second", "words"), [
+    (NAN, NAN.astype(np.float32), "different forms"),
+    (FRAME, FRAME[["b", "a"]], "different forms"),
+    (np.array([1, 2, 3]), NAN, "different forms"),
+    (NAN, NAN[:1], "is not replace-one"),
+    (NAN, np.array([0.0, 2.0, 3.0]), "2 replaced"),
+    (3.0, 4.0, "no rows"),
+])  # fmt: skip
+def test_what_is_no_pair_of_neighbours_is_refused(first, second, words):
+    with pytest.raises(NeighbourError, match=words):
+        verified(Pair(first, second), REPLACE)
+
+
+def test_a_codebook_drops_nothing():
+    sample = [{"a": 1.0, "t": "x", "c": 0.0}, {"a": 2.0, "t": "y", "c": 0.0}, {"a": math.nan, "c": 0.0, "t": "x"}] * 5
+    book = Codebook.of(sample)
+    base = book.rows(sample[:1])[0]
+    assert base[-1] == 0
+    for odd in ({"a": 1.0, "t": "x", "c": 1.0}, {"a": 1.0, "t": "new", "c": 0.0}, {"a": 1.0, "t": "x"},
+                {"a": 1.0, "t": "x", "c": 0.0, "d": 0.0}, {"a": "None", "t": "x", "c": 0.0},
+                {"a": 1.0, "t": 3.0, "c": 0.0}):  # fmt: skip
+        assert book.rows([odd])[0, -1] == 1, odd
+    lengths = [{"n#": 1.0, "n[0]": 1.0}, {"n#": 2.0, "n[0]": 1.0, "n[1]": 5.0}] * 3
+    rows = Codebook.of(lengths).rows(lengths)
+    assert len(np.unique(np.nan_to_num(rows, nan=-1.0), axis=0)) == 2
+    assert not (rows[:, -1]).any()

@@ -1,0 +1,216 @@
+"""`try`: planted bugs fall with a readable witness and a script, correct code stands, and what was seen is said."""
+
+import math
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify.base.errors import TargetError, UsageError
+from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.wild import try_out
+from dpverify.wild.codebook import Codebook
+from dpverify.wild.witness import search, stated
+
+LOCAL = {"data": {"as": "value"}, "columns": {"item": {"kind": "category", "values": [0, 1]}}}
+NUMBERS = {"data": {"as": "vector", "rows": [3, 4]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 1.0}}}
+ONE = PureDP(1.0)
+
+
+def tried(target, schema=NUMBERS, claim=ONE, **options):
+    options = {"relation": None if schema is LOCAL else "replace", "out_of_domain": "off", "minutes": 5.0, **options}
+    return try_out(target, claim=claim, schema=schema, **options)
+
+
+def response(eps):
+    """Randomised response (Warner 1965): exactly eps-LDP."""
+
+    def release(item, rng):
+        return item if rng.random() < 1 / (1 + math.exp(-eps)) else 1 - item
+
+    return release
+
+
+def test_randomised_response_stands_at_its_eps_and_falls_above():
+    # level 0.05 for the whole run; power > 0.99: 2,400 trials of eps 2 against 1 at alpha 0.025
+    record = tried(response(1.0), LOCAL)
+    assert (record.verdict, record.exit_code) == ("NOT_REFUTED", 0)
+    assert 1 < record.matrix[0].detectable < 2
+    assert any("no proof" in note for note in record.notes)
+    record = tried(response(2.0), LOCAL)
+    assert (record.verdict, record.exit_code) == ("REFUTED", 1)
+    (found,) = [each for each in record.pairs if each.witness is not None]
+    assert str(found.witness.event) in ("output = 0", "output = 1", "output >= 1", "output <= 0")
+    assert found.witness.eps(0.0) > 1
+    assert 1 <= found.eps_lower <= 2
+
+
+def total(data, rng, scale=1.0):
+    return {"sum": data.sum() + rng.laplace(0.0, scale), "n": len(data)}
+
+
+def test_half_the_noise_falls_and_its_fields_are_named():
+    record = tried(total, arguments={"scale": 0.25})
+    assert record.verdict == "REFUTED"
+    found = next(each for each in record.pairs if each.witness is not None)
+    assert "output['sum']" in str(found.witness.event)
+    assert sum(row.startswith("> ") for row in found.first) == 1
+    document = record.to_dict()
+    keys = {"command", "target", "claim", "relation", "verdict", "versions", "predicted_seconds", "seconds", "notes",
+            "matrix", "pairs", "findings", "repro"}  # fmt: skip
+    assert keys <= set(document)
+
+
+def remembers(data, rng):
+    """Sorts its data in place and drops one: on the same object again and again it would end up empty."""
+    data = data["x"]
+    data.sort()
+    value = float(data.sum()) + rng.laplace(0.0, 0.25)
+    data[:] = 0.0
+    return value
+
+
+def copies(data, rng):
+    return remembers({"x": data["x"].copy()}, rng)
+
+
+def test_a_target_that_changes_its_input_has_the_verdict_of_its_copying_twin():
+    schema = {**NUMBERS, "data": {"as": "columns", "rows": [3, 4]}}
+    one, two = tried(remembers, schema, seed=5), tried(copies, schema, seed=5)
+    assert [(each.name, each.verdict, each.trials, each.eps_lower) for each in one.pairs] == [
+        (each.name, each.verdict, each.trials, each.eps_lower) for each in two.pairs]  # fmt: skip
+    assert any("changes its input" in note for note in one.notes)
+    assert not any("changes its input" in note for note in two.notes)
+
+
+def raising(data, rng):
+    if data.max() == 1.0:
+        raise ValueError(f"{data.max()} is too large")
+    return float(rng.random())
+
+
+def length(data, rng):
+    return rng.random(3 if data.max() < 1.0 else 4)
+
+
+def text(data, rng):
+    return "many" if data.sum() > 2.5 and rng.random() < 0.9 else "few"
+
+
+@pytest.mark.parametrize(("function", "word"), [(raising, "raise"), (length, "output"), (text, "output")])
+def test_exceptions_lengths_and_texts_are_outputs(function, word):
+    record = tried(function)
+    assert record.verdict == "REFUTED"
+    found = next(each for each in record.pairs if each.witness is not None)
+    assert word in str(found.witness.event)
+
+
+def test_a_field_that_is_public_or_not_asked_for_is_left_out_and_listed():
+    def leaks(data, rng):
+        return {"exact": float(data.sum()), "noisy": rng.random()}
+
+    document = {**NUMBERS, "data": {"as": "vector", "rows": [3, 3]}}
+    for options in ({"public": ("output['exact']",)}, {"out": ("output['noisy']",)}):
+        record = tried(leaks, document, minutes=0.02, **options)
+        assert record.verdict != "REFUTED"
+        assert any(note.startswith("not looked at: ") and "output" in note for note in record.notes)
+    with pytest.raises(UsageError, match="no such field"):
+        tried(leaks, document, out=("absent",))
+
+
+def test_the_claim_stands_under_the_relation_that_fits():
+    """A sum of numbers in [9, 10] with noise for a width of 1: replace-one holds, a record more moves it by 10."""
+
+    def mean(data, rng):
+        return float(data.sum()) + rng.laplace(0.0, 1.0)
+
+    schema = {"data": {"as": "vector", "rows": [2, 3]}, "columns": {"x": {"kind": "real", "low": 9.0, "high": 10.0}}}
+    record = tried(mean, schema, relation=None, minutes=0.15)
+    words = {row.relation: row.verdict for row in record.matrix}
+    assert words["add-or-remove-one"] == "REFUTED"
+    assert words["replace-one"] != "REFUTED"
+    assert record.verdict != "REFUTED"
+    assert any("can stand under replace-one only" in note for note in record.notes)
+    assert tried(mean, schema, relation="add-remove").verdict == "REFUTED"
+    with pytest.raises(UsageError, match="public"):
+        tried(mean, {**schema, "public": {"size": True}}, relation="both")
+
+
+def test_what_is_out_of_the_domain_is_reported_apart():
+    def far(data, rng):
+        return float(np.clip(data, 0.0, None).sum()) / 10 + rng.laplace(0.0, 1.0)
+
+    record = tried(far, out_of_domain="report", minutes=0.2)
+    assert record.verdict != "REFUTED"
+    assert any(each.domain == "out" and each.verdict == "REFUTED" for each in record.pairs)
+    assert tried(far, out_of_domain="judge").verdict == "REFUTED"
+
+
+def never(data):
+    raise KeyError("nothing")
+
+
+def test_a_target_that_never_answers_has_no_verdict():
+    with pytest.raises(TargetError, match="KeyError"):
+        tried(never)
+
+    def machine(data):
+        raise OSError("disk")
+
+    with pytest.raises(TargetError, match="OSError: disk"):
+        tried(machine)
+    with pytest.raises(UsageError, match="minutes"):
+        tried(total, minutes=0.0)
+    with pytest.raises(UsageError, match="needs eps"):
+        tried(lambda data, eps: 0.0)
+
+
+def test_delta_is_subtracted():
+    """The truth with probability 0.2: (0, 0.2)-DP, and no pure DP."""
+
+    def rarely(item, rng):
+        return item if rng.random() < 0.2 else 0.5
+
+    assert tried(rarely, LOCAL, ApproxDP(0.1, 0.25)).verdict == "NOT_REFUTED"
+    assert tried(rarely, LOCAL, ApproxDP(0.1, 0.05)).verdict == "REFUTED"
+
+
+LIBRARY = """
+import random
+__version__ = "7.1"
+def count(records, epsilon):
+    noise = random.expovariate(4 * epsilon) - random.expovariate(4 * epsilon)
+    return {"total": sum(records) + noise, "unit": "persons"}
+"""
+
+
+def test_the_script_runs_with_the_library_alone(tmp_path):
+    (tmp_path / "tally.py").write_text(textwrap.dedent(LIBRARY))
+    schema = {"data": {"as": "list", "rows": [3, 4]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 1.0}}}
+    record = tried(f"{tmp_path}/tally.py:count", schema, arguments={"epsilon": 1.0}, repro=str(tmp_path / "repro"),
+                   cwd=str(tmp_path))  # fmt: skip
+    assert record.verdict == "REFUTED"
+    assert record.versions["tally"] == "7.1"
+    (script,) = record.repro
+    text = Path(script).read_text()
+    assert text.startswith("# tally 7.1")
+    assert "dpverify" not in text
+    done = subprocess.run([sys.executable, "-I", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "the bound is broken" in done.stdout
+
+
+def test_a_witness_is_chosen_by_what_it_certifies():
+    rng = np.random.default_rng(3)
+    first = [{"a": float(x), "b": float(y)} for x, y in rng.normal(size=(600, 2))]
+    second = [{"a": float(x), "b": float(x > 0.0)} for x in rng.normal(size=600)]
+    book = Codebook.of(first[:100] + second[:100])
+    rows = book.rows(first), book.rows(second)
+    event = search(book, rows[0][:300], rows[1][:300], 1.0, 0.0)
+    found = stated(event, rows[0][300:], rows[1][300:])
+    assert found.eps(0.0) > 2
+    both = search(book, rows[0], book.rows(first[::-1]), 1.0, 0.0)
+    assert stated(both, rows[0], book.rows(first[::-1])).eps(0.0) < 1
