@@ -1,4 +1,4 @@
-"""The command line: `dpverify audit`, `certify`, `report`, `trace`, `exact`. Parses, delegates, sets the exit code.
+"""The command line: `dpverify audit`, `certify`, `report`, `atlas`, ... Parses, delegates, sets the exit code.
 
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
@@ -19,7 +19,7 @@ import typer
 from dpverify.base import early
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.base.text import clean
-from dpverify.faces import exact_command, plan_command, trace_command, workflow
+from dpverify.faces import atlas_command, exact_command, plan_command, trace_command, workflow
 from dpverify.faces.options import (
     CACHE_KEY,
     DEFAULT_SEED,
@@ -97,6 +97,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is n
 app.command()(plan_command.plan)
 app.command()(trace_command.trace)
 app.command()(exact_command.exact)
+app.add_typer(atlas_command.app, name="atlas")
 
 
 @app.command()
