@@ -36,7 +36,7 @@ def show(entry: Id, folder: Folder = Path(FOLDER)) -> None:
     from dpverify.atlas.reading import read_atlas
     from dpverify.faces.report import atlas_markdown
 
-    for line in atlas_markdown.section(read_atlas(folder).entry(entry)).rstrip().split("\n"):
+    for line in atlas_markdown.plain(read_atlas(folder).entry(entry)).split("\n"):
         print(clean(line))
 
 

@@ -1,5 +1,7 @@
 """The atlas as Markdown: one page, generated from the entries alone, the same bytes for the same entries."""
 
+from collections.abc import Callable
+
 from dpverify.atlas.entry import Entry
 from dpverify.atlas.reading import Atlas
 from dpverify.base.text import clean
@@ -24,26 +26,31 @@ def render(atlas: Atlas) -> str:
 
 def section(entry: Entry) -> str:
     """One entry."""
-    lines = [f'<a id="{entry.id.lower()}"></a>', "", f"## {entry.id}: {_text(entry.title)}", ""]
+    return "\n".join(_lines(entry, _text, _cell)) + "\n"
+
+
+def plain(entry: Entry) -> str:
+    """One entry for a terminal: the same lines, their texts as they are."""
+    return "\n".join(_lines(entry, clean, clean)[2:])
+
+
+def _lines(entry: Entry, text: Callable[[str], str], cell: Callable[[str], str]) -> list[str]:
+    lines = [f'<a id="{entry.id.lower()}"></a>', "", f"## {entry.id}: {text(entry.title)}", ""]
     kind = entry.kind + (", simulation" if entry.simulation else "")
     lines += [f"**{entry.status}** ({kind})", ""]
-    lines += [f"- {name}: {_text(value)}" for name, value in words.source(entry)]
-    lines += ["", f"**Statement.** {_text(entry.statement)}", ""]
+    lines += [f"- {name}: {text(value)}" for name, value in words.source(entry)]
+    lines += ["", f"**Statement.** {text(entry.statement)}", ""]
     if entry.quote:
-        lines += [f"> “{_text(entry.quote)}”", ""]
-    lines += [f"Formally: {_text(words.formal(entry))}.", ""]
+        lines += [f"> “{text(entry.quote)}”", ""]
+    lines += [f"Formally: {text(words.formal(entry))}.", ""]
     lines += ["| reading | from | verdict | number |", "|---|---|---|---|"]
-    lines += [f"| {_cell(r.name)} | {r.source} | {r.verdict} | {_cell(r.number)} |" for r in entry.readings]
-    lines += ["", *_evidence(entry), ""]
-    lines += [f"- **{name}**: {_text(value)}" for name, value in words.rest(entry)]
-    return "\n".join(lines) + "\n"
-
-
-def _evidence(entry: Entry) -> list[str]:
-    if not entry.evidence:
-        return [f"Nothing to run: {_text(entry.unrun)}."]
-    rows = [f"| {e.by} | {_cell(e.what)} | {e.stated} |" for e in entry.evidence]
-    return [f"Computed again by `{entry.command}`:", "", "| evidence | what | must be |", "|---|---|---|", *rows]
+    lines += [f"| {cell(r.name)} | {r.source} | {r.verdict} | {cell(r.number)} |" for r in entry.readings]
+    if entry.evidence:
+        lines += ["", f"Computed again by `{entry.command}`:", "", "| evidence | what | must be |", "|---|---|---|"]
+        lines += [f"| {e.by} | {cell(e.what)} | {e.stated} |" for e in entry.evidence]
+    else:
+        lines += ["", f"Nothing to run: {text(entry.unrun)}."]
+    return [*lines, "", *(f"- **{name}**: {text(value)}" for name, value in words.rest(entry))]
 
 
 def _text(text: str) -> str:
