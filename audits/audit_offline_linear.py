@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from audits.papers import OFFLINE
+from audits.papers import GARBLED, OFFLINE
 from audits.planted.offline_linear import OneDraw
 from dpverify import Pair, planted, Subject
 from dpverify.trials.target import Array
@@ -114,7 +114,7 @@ subjects = [
         trials=400_000,
         expected="REFUTED",
         accounted=False,
-        statement=THEOREM + ", with the Gram noise read as (Z + Z^T)/2",
+        statement=THEOREM + ", with the Gram noise read as (Z + Z^T)/2" + GARBLED,
     ),
     replace(
         unsplit,

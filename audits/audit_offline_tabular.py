@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from audits.papers import OFFLINE
+from audits.papers import GARBLED, OFFLINE
 from audits.planted.offline_tabular import AddRemoveScale, SummedTransitions, VisitsOnlyBudget
 from dpverify import planted, Subject
 from dpverify.evidence.promises import BROKEN
@@ -66,7 +66,7 @@ promises = [
         raw_promise(noisy, counted, BETA, name="E_rho with constant 2", trials=20_000, expected=BROKEN),
         bound=noisy.paper_error_bound(BETA, constant=2.0) / 2,
         paper=OFFLINE,
-        statement="Lemma C.2 as it reads in the text: constant 2",
+        statement="Lemma C.2 as it reads in the text: constant 2" + GARBLED,
     ),
     assumption_promise(noisy, counted, BETA, offline=True, name="gaussian, post-processed", trials=20_000),
     raw_promise(

@@ -12,7 +12,7 @@ from algorithms.apvi import PolicyView
 from algorithms.offline_data import appendix_mdp, collect, leaning_policy
 from algorithms.vapvi import VAPVI
 from algorithms.vapvi_transcripts import StatisticsView
-from audits.papers import OFFLINE
+from audits.papers import GARBLED, OFFLINE
 from audits.planted.vapvi import BareGram, OneDraw, RawVariance
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
@@ -131,7 +131,7 @@ subjects = [
         trials=200_000,
         expected="REFUTED",
         accounted=False,
-        statement=THEOREM + ", with the Gram noise read as (Z + Z^T)/2",
+        statement=THEOREM + ", with the Gram noise read as (Z + Z^T)/2" + GARBLED,
     ),
     replace(
         unsplit,

@@ -1,4 +1,4 @@
-"""The command line: `dpverify audit`, `certify`, `report`, `trace`, `exact`. Parses, delegates, sets the exit code.
+"""The command line: `dpverify audit`, `certify`, `report`, `atlas`, ... Parses, delegates, sets the exit code.
 
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
@@ -19,7 +19,15 @@ import typer
 from dpverify.base import early
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.base.text import clean
-from dpverify.faces import exact_command, plan_command, replay_command, trace_command, try_command, workflow
+from dpverify.faces import (
+    atlas_command,
+    exact_command,
+    plan_command,
+    replay_command,
+    trace_command,
+    try_command,
+    workflow,
+)
 from dpverify.faces.options import (
     CACHE_KEY,
     DEFAULT_SEED,
@@ -99,6 +107,7 @@ app.command()(trace_command.trace)
 app.command()(exact_command.exact)
 app.command("try")(try_command.try_)
 app.command()(replay_command.replay)
+app.add_typer(atlas_command.app, name="atlas")
 
 
 @app.command()

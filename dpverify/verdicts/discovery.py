@@ -36,7 +36,7 @@ def load_audits(file: Path) -> tuple[list[Subject], list[Promise]]:
 
 def load_subjects(file: Path) -> list[Subject]:
     """The file's subjects, named `stem/name`; DiscoveryError with file and reason when it does not load."""
-    module = _import(file)
+    module = import_file(file)
     subjects = getattr(module, "subjects", None)
     if not isinstance(subjects, Sequence) or not all(isinstance(each, Subject) for each in subjects):
         raise DiscoveryError(f"{_shown(file)}: must define `subjects`, a list of dpverify.Subject")
@@ -69,7 +69,7 @@ def _declared(file: Path) -> dict[str, int]:
 
 def load_promises(file: Path) -> list[Promise]:
     """The file's promises about utility (a list that may be missing), named `stem/name`."""
-    promises = getattr(_import(file), "promises", [])
+    promises = getattr(import_file(file), "promises", [])
     if not isinstance(promises, Sequence) or not all(isinstance(each, Promise) for each in promises):
         raise DiscoveryError(f"{_shown(file)}: `promises` must be a list of dpverify.evidence.promises.Promise")
     _different(file, "promises", [promise.name for promise in promises])
@@ -100,7 +100,8 @@ def _shown(file: Path) -> str:
     return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
 
-def _import(file: Path) -> ModuleType:
+def import_file(file: Path) -> ModuleType:
+    """The module of a file; its root goes on `sys.path` as the docstring above says. DiscoveryError where it fails."""
     root, parts = file.parent, [file.stem]
     while (root / "__init__.py").exists():
         parts.insert(0, root.name)

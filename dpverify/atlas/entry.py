@@ -1,0 +1,195 @@
+"""What an entry of the atlas holds. Values only: read by `reading`, judged by `rules`, run by `reproduce`."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+KINDS = ("privacy claim", "proof step", "error bound", "assumption", "experiment", "code")
+STATUSES = (
+    "false",
+    "proof false, statement survives",
+    "true",
+    "ambiguous",
+    "not reproducible",
+    "vacuous",
+)
+SOURCES = ("printed", "inferred", "garbled")  # of a reading: the text says so; what it must mean; the text is damaged
+VERDICTS = ("false", "true", "undecided")  # on a reading
+METHODS = ("derivation", "second derivation", "exact law", "enumeration", "simulation", "trials")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A text with statements: `name` is what subjects and rows call it, `text_sha256` is of the text that was read."""
+
+    key: str
+    name: str
+    title: str
+    authors: str
+    venue: str
+    version: str
+    text_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a statement stands: in a paper, or in lines of a file at a commit of a repository."""
+
+    paper: Paper | None = None
+    place: str = ""
+    repo: str = ""
+    commit: str = ""
+    file: str = ""
+    lines: str = ""
+    licence: str = ""  # of the original; "none stated" where it has none
+    label: str = ""  # what code that simulates prints about itself
+
+    def __str__(self) -> str:
+        if self.paper is not None:
+            return f"{self.paper.name}, {self.place}"
+        return f"{self.repo}@{self.commit[:7]}, {self.file} {self.lines}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formal:
+    """Our formal words: who is protected, between which data, whose view, what is released, with which numbers."""
+
+    unit: str
+    relation: str
+    view: str
+    released: str
+    parameters: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One way to understand the statement, where it comes from, and what is true of it."""
+
+    name: str
+    source: str
+    verdict: str
+    number: str  # in words: what holds instead, or by how much it holds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Witness:
+    """The smallest instance known: two datasets, an event, its probabilities on both, and how many trials show it."""
+
+    instance: str
+    first: str
+    second: str
+    event: str
+    p: float | None
+    q: float | None
+    trials: float | None
+    seed: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """One number that is computed again: `call` is FILE.py:FUNCTION in the atlas' folder, or names it from there.
+
+    `form` and `bounds` say what it must be: equals, near (value, tolerance), between, at_least, at_most.
+    `reading` with `false_above`, `false_below` or `false_if` decides that reading: false where the number is strictly
+    beyond it, or is that truth value; else true.
+    """
+
+    by: str
+    what: str
+    call: str
+    arguments: dict[str, Any]
+    form: str
+    bounds: tuple[float | bool, ...]
+    reading: str = ""
+    false_above: float | None = None
+    false_below: float | None = None
+    false_if: bool | None = None
+    slow: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """Whether it says of a reading that it is true or false."""
+        return (self.false_above, self.false_below, self.false_if) != (None, None, None)
+
+    @property
+    def stated(self) -> str:
+        """What the number must be, in words."""
+        first, *rest = (str(each).lower() if isinstance(each, bool) else f"{each:g}" for each in self.bounds)
+        return {
+            "equals": first,
+            "near": f"{first} +- {rest[0] if rest else 0}",
+            "between": f"{first} to {rest[0] if rest else ''}",
+            "at_least": f"at least {first}",
+            "at_most": f"at most {first}",
+        }[self.form]
+
+    def met(self, value: float | bool) -> bool:
+        """Whether the number is as stated; NaN never is, and no truth value is a number."""
+        first = self.bounds[0]
+        if isinstance(first, bool) or isinstance(value, bool):
+            return value is first
+        match self.form:
+            case "equals":
+                return value == first
+            case "near":
+                return math.isfinite(value) and abs(value - first) <= self.bounds[1]
+            case "between":
+                return first <= value <= self.bounds[1]
+            case "at_least":
+                return value >= first
+            case _:
+                return value <= first
+
+    def verdict(self, value: float | bool) -> str:
+        """What the number says of the reading: "false", "true" or, where it says nothing, ""."""
+        if self.false_if is not None:
+            return "false" if value is self.false_if else "true"
+        if isinstance(value, bool) or math.isnan(value) or not self.decides:
+            return ""
+        above = self.false_above is not None and value > self.false_above
+        below = self.false_below is not None and value < self.false_below
+        return "false" if above or below else "true"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One statement of others; survivors have the same form as statements that do not survive."""
+
+    id: str
+    kind: str
+    title: str
+    source: Place
+    simulation: bool
+    statement: str
+    quote: str
+    formal: Formal
+    readings: tuple[Reading, ...]
+    status: str
+    true_value: str
+    derivation: str
+    witness: Witness
+    certified: tuple[float, float] | None
+    would_catch: str
+    consequence: str
+    fix: str
+    fix_audit: tuple[str, ...]
+    inherits: tuple[str, ...]
+    contact: str
+    evidence: tuple[Evidence, ...]
+    unrun: str  # why there is nothing to run
+    file: str = ""
+
+    @property
+    def command(self) -> str:
+        """What reproduces it."""
+        return f"dpverify atlas run {self.id}"
+
+    @property
+    def checked_by(self) -> tuple[str, ...]:
+        """The kinds of evidence, each once."""
+        return tuple(dict.fromkeys(each.by for each in self.evidence))
+
+    @property
+    def family(self) -> str:
+        """Entries of one letter stand together on the page."""
+        return self.id.rstrip("0123456789")

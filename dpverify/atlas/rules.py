@@ -1,0 +1,74 @@
+"""What an entry may say: no statement of others is called false on a damaged text, or on one witness alone."""
+
+from collections.abc import Iterator
+
+from dpverify.atlas.entry import Entry
+
+QUOTED = 15  # words of others, at most
+DERIVED = {"derivation", "second derivation", "exact law", "enumeration"}
+
+
+def broken(entry: Entry) -> Iterator[str]:
+    """Every rule that the entry breaks, in words."""
+    yield from _readings(entry)
+    yield from _status(entry)
+    yield from _evidence(entry)
+    if len(entry.quote.split()) > QUOTED:
+        yield f"quote: must have at most {QUOTED} words"
+    if entry.simulation and entry.kind != "code":
+        yield "simulation = true: must be code"
+    if entry.simulation and not entry.source.label:
+        yield "source.label is missing: must be what code that simulates says about itself"
+    if (entry.kind == "code") is (entry.source.paper is not None):
+        yield f"source: must be {'a repository' if entry.kind == 'code' else 'a paper'} for kind = {entry.kind!r}"
+
+
+def _readings(entry: Entry) -> Iterator[str]:
+    names = [each.name for each in entry.readings]
+    if not names:
+        yield "readings is missing: must be at least one"
+    if len(set(names)) != len(names):
+        yield "readings: must have different names"
+    for each in entry.readings:
+        if each.source == "garbled" and each.verdict != "undecided":
+            yield f"readings {each.name!r}: source 'garbled' must have verdict 'undecided'"
+
+
+def _status(entry: Entry) -> Iterator[str]:
+    verdicts = {each.verdict for each in entry.readings if each.source != "garbled"}
+    if entry.status == "false":
+        if not any(each.verdict == "false" for each in entry.readings):
+            yield "status = 'false': must have a printed or inferred reading with verdict 'false'"
+        if len(_independent(entry)) < 2:
+            yield "status = 'false': must rest on two different kinds of evidence, each with code of its own"
+        if not any(each.by in DERIVED for each in entry.evidence) and entry.certified is None:
+            yield "status = 'false': must have an exact number or a certified bound"
+    if entry.status == "true" and verdicts != {"true"}:
+        yield "status = 'true': must have readings with verdict 'true' alone"
+    if entry.status == "ambiguous" and len(entry.readings) < 2:
+        yield "status = 'ambiguous': must have two readings"
+    if entry.status == "proof false, statement survives" and not {"false", "true"} <= verdicts:
+        yield "status = 'proof false, statement survives': must have a reading of each verdict"
+
+
+def _independent(entry: Entry) -> set[str]:
+    """Kinds of evidence with different functions: one function cannot confirm itself."""
+    by_call = {each.call: each.by for each in reversed(entry.evidence)}
+    return set(by_call.values())
+
+
+def _evidence(entry: Entry) -> Iterator[str]:
+    if bool(entry.evidence) is bool(entry.unrun):
+        yield "evidence: must be given, or `unrun` with the reason why there is none"
+    names = {each.name for each in entry.readings}
+    for each in entry.evidence:
+        if each.reading and each.reading not in names:
+            yield f"evidence {each.what!r}: reading = {each.reading!r} must be the name of a reading"
+        if each.decides and not each.reading:
+            yield f"evidence {each.what!r}: reading is missing: must be the one that it decides"
+    decided = {each.reading for each in entry.evidence if each.decides}
+    for reading in entry.readings:
+        if entry.evidence and reading.verdict != "undecided" and reading.name not in decided:
+            yield f"readings {reading.name!r}: verdict must be decided by evidence (false_above, false_below, false_if)"
+        if reading.verdict == "undecided" and reading.name in decided:
+            yield f"readings {reading.name!r}: verdict 'undecided' must not be decided by evidence"
