@@ -19,6 +19,17 @@ PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(N
 FLAGS = {"type": "boolean"}
 
 
+IDENTITY = {
+    "type": "object",
+    "required": ["commit", "dirty", "dpverify"],
+    "properties": {
+        "commit": {"type": "string"},
+        "dirty": {"type": ["boolean", "null"]},
+        "dpverify": {"type": "string"},
+    },
+}
+
+
 def document() -> dict[str, Any]:
     """The schema (JSON Schema 2020-12). Infinity is written 1e999: a number."""
     record = _object(AuditRecord, status=_type(Status), as_expected=FLAGS, ledger_contradicted=FLAGS)
@@ -28,6 +39,7 @@ def document() -> dict[str, Any]:
         "family_wise_error": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "family": {"enum": list(FAMILIES)},
         "environment": {"type": "object", "additionalProperties": {"type": "string"}},
+        "identity": IDENTITY,
         "records": {"type": "array", "items": record},
         "promises": {"type": "array", "items": _object(PromiseCheck, as_expected=FLAGS)},
         "failures": {"type": "array", "items": _object(Failure)},
