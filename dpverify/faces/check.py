@@ -206,9 +206,9 @@ class Box:
     def __init__(self, right, wrong, n, nuisance, extreme):
         self.n, self.nuisance, self.least, last = n, nuisance, [], 0
         self.low, self.high = float(rate_at(n, wrong, nuisance / 2)), 1 - float(rate_at(n, n - wrong, nuisance / 2))
-        spread = 6 * math.sqrt(n * self.high) + 20
+        spread = 5.7 * math.sqrt(n * self.high) + 12
         first, end = min(wrong, max(0, int(n * self.low - spread))), max(wrong, min(n, int(n * self.high + spread))) + 1
-        self.starts = sorted({*range(first, end, -(-(end - first) // 40)), wrong, end})
+        self.starts = sorted({*range(first, end, -(-(end - first) // 64)), wrong, end})
         for j in self.starts[:-1]:
             low, high, step = last - 1, max(1, last), 1
             while high <= n and not extreme(high, j):
@@ -238,7 +238,11 @@ class Box:
                 bounds.append(1 - beyond[0] + beyond[-1] + few + 1e-9 + inside[0])
                 reached = max(reached, inside[1])
             worst = min(worst, max(reached, *bounds))
-            if worst + self.nuisance <= level < 1 or reached + self.nuisance > level > 0 or worst <= 1.01 * reached:
+            if (
+                worst + self.nuisance <= level < 1
+                or reached + self.nuisance > level > 0
+                or worst <= 1.01 * reached + self.nuisance / 100
+            ):
                 break
             cells = [cell for cell, bound in zip(cells, bounds, strict=True) if bound > reached]
             cells = [(a + (b - a) * i / 3, a + (b - a) * (i + 1) / 3) for a, b in cells for i in range(3)]
@@ -412,10 +416,11 @@ def counted(record, alone, left):
         return betting({**record, "eps_lower": eps_lower}, working)
     stated, log, found = record["p_value"], record["log10_p_value"], None
     alone = alone or record["pairs"] == 1
-    need(stated < 1e-300 or abs(math.log10(stated) - log) < 1e-6, "log10_p_value is not that of p_value")
+    need(stated < 1e-290 or abs(math.log10(stated) - log) < 1e-6, "log10_p_value is not that of p_value")
     if test in ("unconditional", "curve"):
         bounds, p_value = searched(record, working, right, wrong)
-        for name, value in (("number_lower", number_lower), ("eps_lower", eps_lower)):
+        need(test == "curve" or eps_lower == number_lower, "two bounds where there is one")
+        for name, value in (("number_lower", number_lower), ("eps_lower", eps_lower))[: 1 + (test == "curve")]:
             bracketed(lambda x, name=name: p_value(bounds[name](x), level), value, level, name, NEAR, Decimal("0.001"))
         if number_lower * (1 - NEAR) <= claimed < number_lower:
             left.append(f"the refutation, by less than {NEAR:.0%}")
@@ -426,7 +431,11 @@ def counted(record, alone, left):
     need(eps_lower == number_lower and (delta == 0 or "binomial" not in test), "a test of another claim")
     if test == "threshold":
         same(max(0.0, two_step(right, wrong, n, d, level)), eps_lower, "eps_lower", 1e-8)
-        ends = [two_step(right, wrong, n, d, stated * (1 + sign * 1e-6)) for sign in (1, -1)] if stated < 0.99 else []
+        ends = (
+            [two_step(right, wrong, n, d, stated * (1 + sign * 1e-6)) for sign in (1, -1)]
+            if 1e-290 < stated < 0.99
+            else []
+        )
         need(not alone or not ends or ends[0] >= claimed > ends[1], f"p_value is not {stated!r}")
         return None
     events = working["events"] or [[working["pooled"], 1.0]]

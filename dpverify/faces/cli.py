@@ -19,7 +19,16 @@ import typer
 from dpverify.base import early
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.base.text import clean
-from dpverify.faces import exact_command, plan_command, trace_command, workflow
+from dpverify.faces import (
+    check_command,
+    diff_command,
+    exact_command,
+    export_command,
+    init_command,
+    plan_command,
+    trace_command,
+    workflow,
+)
 from dpverify.faces.options import (
     CACHE_KEY,
     DEFAULT_SEED,
@@ -97,6 +106,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is n
 app.command()(plan_command.plan)
 app.command()(trace_command.trace)
 app.command()(exact_command.exact)
+app.command()(check_command.check)
+app.command()(export_command.export)
+app.command()(diff_command.diff)
+app.command()(init_command.init)
 
 
 @app.command()
@@ -198,11 +211,16 @@ def report(
     sarif: Sarif = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show the records of an earlier run again; rendering computes no evidence. Same exit codes as audit."""
-    from dpverify.faces import console
-    from dpverify.faces.report import files
+    """Show the records of an earlier run, or a certificate, again; rendering computes no evidence.
+
+    Same exit codes as audit and certify. A certificate is refused where its digest is not that of its contents.
+    """
+    from dpverify.faces import certificate_report, console
+    from dpverify.faces.report import certificate_file, files
     from dpverify.faces.report.as_json import load
 
+    if certificate_file.is_certificate(results):
+        raise typer.Exit(certificate_report.run(results, Outputs(json, html, markdown, junit, sarif), quiet=quiet))
     result = load(results)
     outputs = Outputs(json, html, markdown, junit, sarif)
     files.check(outputs)

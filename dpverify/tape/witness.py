@@ -81,7 +81,9 @@ class Witness:
     order: int
     seed: int
     draws: int
-    terms: tuple[Term, ...] | None = None  # what the log ratio is the sum of; None where they are no known laws, or many
+    terms: tuple[Term, ...] | None = (
+        None  # what the log ratio is the sum of; None where they are no known laws, or many
+    )
 
 
 def flat(output: Any) -> Array:

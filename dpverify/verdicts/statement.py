@@ -103,7 +103,9 @@ def _validated(records: Sequence[AuditRecord], promises: Sequence[PromiseCheck])
                 {
                     "what": "claim for all neighbours",
                     "how": "account of the ledger",
-                    "result": {True: "met", False: "not met"}.get(bool(record.accounted)) if record.accounted is not None else "void",
+                    "result": {True: "met", False: "not met"}.get(bool(record.accounted))
+                    if record.accounted is not None
+                    else "void",
                     "count": len(record.ledger),
                 }
             )
