@@ -35,7 +35,7 @@ class Bet:
 
 @dataclass(frozen=True, kw_only=True)
 class Working:
-    """See the module. `nuisance` and `order` are levels (None where the test has none); `grid`, `following` are a wager's."""
+    """See the module. `nuisance`, `order`: levels of tests that have them; `grid` and `following` are a wager's."""
 
     trials: int
     levels: tuple[tuple[int, int], ...]

@@ -574,7 +574,7 @@ def check(document):
     return wrong, left
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Checks one file, says what it found, and gives the exit code."""
     try:
         with open(arguments[0], encoding="utf-8") as file:

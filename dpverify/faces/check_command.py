@@ -43,12 +43,12 @@ def _again(document: dict[str, Any], count: int) -> int:
     rows = watched_run.answer("dpverify.faces.check_command:again", arguments, Limits(), missing="second run")
     for row in rows:
         same = row["stated"] == row["found"]
-        what = "as recorded" if same else f"recorded {tuple(row['stated'])}, now {tuple(row['found'])}"
-        print(
-            clean(
-                f"{'SAME' if same else 'DIFFERS'} pair {row['pair']}, block {row['index']}: (trials, right, wrong) {what}"
-            )
+        what = (
+            "(trials, right, wrong) as recorded"
+            if same
+            else f"recorded {tuple(row['stated'])}, now {tuple(row['found'])}"
         )
+        print(clean(f"{'SAME' if same else 'DIFFERS'} pair {row['pair']}, block {row['index']}: {what}"))
     if not rows:
         print("dpverify: no block of trials is listed", file=sys.stderr)
         return EXIT_FAILED

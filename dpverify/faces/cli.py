@@ -141,6 +141,9 @@ def audit(
     resume: Annotated[bool, typer.Option("--resume", help=HELP["resume"])] = False,
     no_tape: NoTape = False,
     require_tape: RequireTape = False,
+    exit_first: Annotated[bool, typer.Option("-x", "--exitfirst", help=HELP["exit_first"])] = False,
+    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help=HELP["last_failed"])] = False,
+    durations: Annotated[int, typer.Option("--durations", metavar="N", min=0, help=HELP["durations"])] = 0,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 
@@ -197,6 +200,9 @@ def audit(
         secret=reuse.secret(_secret[0]) if changed_only or keep else b"",
         quiet=quiet,
         arguments=tuple(_arguments),
+        exit_first=exit_first,
+        last_failed=last_failed,
+        durations=durations,
     )
     raise typer.Exit(audit_run.run(request))
 

@@ -1,4 +1,4 @@
-"""`dpverify export`: a certificate in the words of others - an in-toto statement, an entry of the deployments registry."""
+"""`dpverify export`: a certificate as an in-toto statement, or as an entry of the registry of DP deployments."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ def export(
         typer.Option("--registry", metavar="F", help="Write an entry for the registry of DP deployments (YAML)."),
     ] = None,
 ) -> None:
-    """Write a certificate in other formats. Nothing is computed: only what the certificate says, and what it does not."""
+    """Write a certificate in other formats. Nothing is computed: what the certificate says, and what it does not."""
     from dpverify.faces import watched_run
     from dpverify.faces.options import Outputs
     from dpverify.faces.report import as_intoto, as_registry, certificate_file, files

@@ -27,13 +27,15 @@ class Histogram:
 
 
 class OneCell(Histogram):
-    """INCORRECT on purpose: counts one moved cell where two move. An audit that misses it could not see it in the code."""
+    """INCORRECT on purpose: counts one moved cell where two move. An audit that misses it sees nothing of the kind."""
 
     scale = 1.0
 
 
 pair = Pair(Records([0, 1, 2]), Records([3, 1, 2]), name="one user in another cell")
-histogram = Subject(name="histogram", target=Histogram(), claim=PureDP(1.0), pairs=(pair,), accounted=True, trials=20_000)
+histogram = Subject(
+    name="histogram", target=Histogram(), claim=PureDP(1.0), pairs=(pair,), accounted=True, trials=20_000
+)
 subjects = [histogram, planted(histogram, "one-cell", OneCell())]
 '''
 

@@ -65,8 +65,8 @@ def terms(run: Forced) -> tuple[Term, ...] | None:
             ours, theirs = (
                 tuple(float(each[at]) for each in given) for given in (moved.parameters, moved.other_parameters)
             )
-            numbers = (moved.z[at], moved.other_z[at], moved.scale[at], moved.other_scale[at])
-            found.append(Term(moved.family, *map(float, numbers), ours, theirs))
+            z, other, scale, wide = map(float, (moved.z[at], moved.other_z[at], moved.scale[at], moved.other_scale[at]))
+            found.append(Term(moved.family, z, other, scale, wide, ours, theirs))
     return tuple(found)
 
 

@@ -165,7 +165,7 @@ class Certificate:
         return EXIT_OK
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, with `schema`, what follows from the evidence, `statement` (`verdicts.statement`) and `digest`."""
+        """Plain values, with `schema`, what follows from the evidence, a `statement` and a `digest`."""
         strongest = self.strongest
         plain = {
             "schema": SCHEMA,

@@ -1,9 +1,9 @@
 """Two results of a suite compared: by subject, what is known of it, and in its own unit the bounds.
 
 Worse is: a true claim (one that is expected to stand) that is less than it was, by PROVED > OPEN > INCONCLUSIVE >
-INVALID, FAILED > REFUTED; a planted bug that was caught and is not; a promise that was kept and is not; a record that was
-as expected and is not; what was judged and now failed, is missing, or is not asked for. Bounds that move are told and not
-judged: a lower bound moves with the number of trials. Bounds within a relative 1e-9 are equal.
+INVALID, FAILED > REFUTED; a planted bug that was caught and is not; a promise that was kept and is not; a record that
+was as expected and is not; what was judged and now failed, is missing, or is not asked for. Bounds that move are told
+and not judged: a lower bound moves with the number of trials. Bounds within a relative 1e-9 are equal.
 """
 
 from dataclasses import dataclass

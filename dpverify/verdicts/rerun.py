@@ -1,8 +1,8 @@
 """A sample of a record's trials once more: the grains that it lists, from the same seed, under the attack they chose.
 
-The selection trials are drawn and the attack is learned again; then single grains (`Working.blocks`) are run and counted.
-Grains have streams of their own, so a few of them need nothing of the others. What comes out must be equal: same seed,
-same counts. It differs where the code, its libraries or the machine are not those of the record, or the record is wrong.
+The selection trials are drawn and the attack is learned again; then single grains (`Working.blocks`) are run and
+counted. Grains have streams of their own, so a few of them need nothing of the others. Same seed, same counts: they
+differ where the code, its libraries or the machine are not those of the record, or the record is wrong.
 """
 
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from dpverify.evidence.promises import PromiseCheck
 from dpverify.verdicts.record import AuditRecord
 
 ADJACENCY = {
-    "replace-one": "two datasets are neighbours where they have the same number of units and differ in one, which is any other",
+    "replace-one": "two datasets are neighbours where they have as many units and differ in one, which may be any",
     "add-or-remove-one": "two datasets are neighbours where one of them is the other with one unit more",
 }
 TRUST = {

@@ -1,8 +1,8 @@
 """A certificate as an in-toto statement with the predicate test-result v0.1: unsigned, for whoever signs it.
 
-https://in-toto.io/Statement/v1, https://in-toto.io/attestation/test-result/v0.1. The subject is the audited source by its
-digest and commit; the configuration is the certificate itself. A test passes only where something is shown: what is open
-is a warning.
+https://in-toto.io/Statement/v1, https://in-toto.io/attestation/test-result/v0.1. The subject is the audited source by
+its digest and commit; the configuration is the certificate itself. A test passes only where something is shown: what is
+open is a warning.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def render(certificate: Certificate) -> str:
 def document(certificate: Certificate) -> dict[str, Any]:
     """The statement as plain values."""
     plain = certificate.to_dict()
-    passed, warned, failed = [], [], []
+    passed, warned, failed = list[str](), list[str](), list[str]()
     for index, record in enumerate(certificate.records):
         name = f"{certificate.claim} on pair {record.pair or index + 1}"
         (failed if record.status in (Status.REFUTED, Status.INVALID) else warned).append(name)

@@ -20,7 +20,7 @@ def is_certificate(path: Path) -> bool:
 
 
 def load(path: Path) -> Certificate:
-    """The certificate in a file; UsageError for another schema, other contents than its digest says, or no certificate."""
+    """The certificate in a file; UsageError for another schema or digest, and for what is none."""
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:
