@@ -2,8 +2,8 @@
 
 One file of the standard library; it imports nothing of dpverify. It computes again every bound from its counts, wagers
 from their bets, accounts of plain noise from their events, witnesses from their values, and what follows from these:
-verdicts, levels, seeds, the digest. The rest is listed as NOT CHECKED. Exit code 0: all of it follows, 1: something does
-not, 2: no such file. Binomial tails are decimals with an error below 1e-15; a level may be exceeded by 1e-9 of itself.
+verdicts, levels, seeds, the digest. The rest is listed as NOT CHECKED. Exit code 0: all of it follows, 1: something
+does not, 2: no such file. Binomial tails err by less than 1e-15 (decimals); a level may be exceeded by 1e-9 of itself.
 Tests that search a region of outcomes (unconditional, curve) are bounded from above on cells, and met within 2 %.
 """
 
@@ -14,7 +14,7 @@ import sys
 from decimal import Decimal, getcontext, MAX_EMAX, MIN_EMIN
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from statistics import NormalDist
 
 getcontext().prec, getcontext().Emax, getcontext().Emin = 45, MAX_EMAX, MIN_EMIN
@@ -167,7 +167,7 @@ def curve_of(notion, claim):
         orders = [tuple(float(Fraction(each)) for each in row.split(",")) for row in rows]
 
     def power(w):
-        segments = zip(orders, orders[1:], strict=False)
+        segments = pairwise(orders)
         return max((1 - b - (y - b) * (w - a) / (x - a) for (a, b), (x, y) in segments if a <= w <= x), default=1.0)
 
     def divergence(a, c, w):
@@ -208,7 +208,7 @@ class Box:
         self.low, self.high = float(rate_at(n, wrong, nuisance / 2)), 1 - float(rate_at(n, n - wrong, nuisance / 2))
         spread = 5.7 * math.sqrt(n * self.high) + 12
         first, end = min(wrong, max(0, int(n * self.low - spread))), max(wrong, min(n, int(n * self.high + spread))) + 1
-        self.starts = sorted({*range(first, end, -(-(end - first) // 64)), wrong, end})
+        self.starts = sorted({*range(first, end, -(-(end - first) // 48)), wrong, end})
         for j in self.starts[:-1]:
             low, high, step = last - 1, max(1, last), 1
             while high <= n and not extreme(high, j):
@@ -222,10 +222,10 @@ class Box:
     def p_value(self, limit, level=0.0):
         """(from below, from above) max of Pr[region] over w in its interval, c <= limit(w), plus the nuisance level.
 
-        Cells of w, each bounded by its least w and largest limit, are split until it is clear on which side of the level.
+        Cells of w, each with its least w and largest limit, are split until it is clear on which side of the level.
         """
         edges = [self.low + (self.high - self.low) * i / 8 for i in range(9)]
-        cells, reached, worst = list(zip(edges, edges[1:], strict=False)), 0.0, 1.0
+        cells, reached, worst = list(pairwise(edges)), 0.0, 1.0
         for _ in range(7):
             bounds = []
             for a, b in cells:
@@ -300,7 +300,7 @@ def searched(record, working, right, wrong):
 
 
 def betting(record, working):
-    """Wealth against H0(eps) after each block: half on fixed stakes and the counts so far, half on what was predicted."""
+    """Wealth against H0(eps) after each block: part on fixed stakes, by the counts so far, part on predictions."""
     claimed, d, bets, part = record["claimed_eps"], record["delta"], working["bets"], working["following"]
     stakes = [1.5**-i / (1 + d) for i in range(36)] + [1 / (math.exp(claimed) + d)]
     near, levels = [0.05 <= s * (math.exp(claimed) + d) <= 1 + 1e-15 for s in stakes], len(working["levels"])
@@ -342,8 +342,8 @@ def betting(record, working):
 
 def account(events, record, left):
     """The sum of a ledger of plain noise: of largest log ratios, of rho, or the root of squares of mu."""
-    pure, rho, smooth, claimed = Fraction(0), Fraction(0), True, Fraction(record["claimed"])
-    for event, size, count in ((event, *shift) for event in events for shift in event["shifts"]):
+    pure, rho, smooth = Fraction(0), Fraction(0), True
+    for event, size, count in ((each, *shift) for each in events for shift in each["shifts"]):
         move, scale, times = Fraction(size), Fraction(event["size"]), event["times"] * count
         need(move >= 0 and scale > 0 and times >= 0, "a ledger of negative numbers")
         gaussian, smooth = "Gaussian" in event["event"], smooth and event["event"] == "GaussianNoise"
@@ -391,6 +391,15 @@ def tape(record, found, left):
         same(ratio * (1 - 1e-9), lower, "the witness's log ratio")
     elif lower is not None:
         left.append("the witness on the tape, whose values are not listed")
+    if found["chances"] and not record["delta"] and lower < math.inf:
+        p, q = found["chances"]
+        same(abs(math.log(p / q)) * (1 - 1e-9), lower, "the log ratio of the enumerated event", 1e-6)
+    if found["events"] and found["eps"] is not None and all(e["event"] != "FiniteLaws" for e in found["events"]):
+        events = [
+            {**e, "size": str(Fraction(e["values"][0])), "shifts": [[Fraction(e["moves_by"]), 1]]}
+            for e in found["events"]
+        ]
+        account(events, {**record, "eps_upper": found["eps"], "number_upper": found["number"]}, left)
     if found["delta_k"] is not None:
         missed = -math.expm1(math.log((1 - found["confidence"]) / 2) / found["transcripts"])
         same(missed, found["delta_k"], "the mass that transcripts leave open", 1e-12)
@@ -401,7 +410,8 @@ def counted(record, alone, left):
     working, level, claimed, delta = record["working"], record["significance"], record["claimed"], record["delta"]
     eps_lower, number_lower = record["audited"] or (record["eps_lower"], record["number_lower"])
     if working is None:
-        return need((eps_lower, number_lower, record["trials"]) == (0, 0, 0), "a bound without counts")
+        nothing = (eps_lower, number_lower, record["trials"], record["right"], record["wrong"], record["log10_p_value"])
+        return need(nothing == (0, 0, 0, 0, 0, 0) and record["p_value"] == 1, "a bound without counts")
     n, levels, test, d = working["trials"], working["levels"], record["test"], delta / (1 + record["one_sided"])
     need(n in (record["trials"], record["trials"] - record["selection_trials"]), "the trials are not those counted")
     sides = list(zip(*levels, strict=True))
@@ -409,12 +419,16 @@ def counted(record, alone, left):
     curve = [[w / n, v / n] for v, w in zip(*map(accumulate, sides), strict=True)]
     need(curve == record["curve"] and (record["course"] or [[n]])[-1][0] == n, "its curve is not that of the counts")
     blocks = working["blocks"] or [[0, b["trials"], sum(b["right"]), sum(b["wrong"])] for b in working["bets"]]
+    need(all(row[0] in (0, i) for i, row in enumerate(blocks)), "blocks are not in order")
+    need(
+        record["sequential"] == (test == "betting") and (working["abstains"] or test == "curve"), "another kind of test"
+    )
     need([sum(c) for c in zip(*blocks, strict=True)][1:] == [n, *map(sum, sides)], "blocks do not add up to the counts")
     right, wrong = (sum(side[: working["pooled"]]) for side in sides)
     need((record["right"], record["wrong"]) == (right, wrong), "guesses are not those of the counts")
     if test == "betting":
         return betting({**record, "eps_lower": eps_lower}, working)
-    stated, log, found = record["p_value"], record["log10_p_value"], None
+    stated, log = record["p_value"], record["log10_p_value"]
     alone = alone or record["pairs"] == 1
     need(stated < 1e-290 or abs(math.log10(stated) - log) < 1e-6, "log10_p_value is not that of p_value")
     if test in ("unconditional", "curve"):
@@ -425,7 +439,7 @@ def counted(record, alone, left):
         if number_lower * (1 - NEAR) <= claimed < number_lower:
             left.append(f"the refutation, by less than {NEAR:.0%}")
         ends = [math.log10(each) for each in p_value(bounds["number_lower"](claimed), stated)]
-        need(not alone or ends[0] - 0.01 <= log <= ends[1] + 0.01, f"p_value is {stated!r}, not within 10^{ends}")
+        need(not alone or ends[0] - 0.3 <= log <= ends[1] + 0.01, f"p_value is {stated!r}, not within 10^{ends}")
         return None
     need(test in ("binomial", "shared binomial", "threshold", "weighted"), f"{test} is no test that is known")
     need(eps_lower == number_lower and (delta == 0 or "binomial" not in test), "a test of another claim")
@@ -477,7 +491,8 @@ def judged(record, alone, left):
         need(found and found["refutes"] and record["number_lower"] == record["eps_lower"] == found["lower"], "audited")
     upper, lower, detectable = record["number_upper"], record["number_lower"], record["detectable"]
     unlike = found is not None and found["ledger"] == "CONTRADICTED"
-    if record["charged"] is not None:
+    need(kind not in ("pure", "approx") or upper == record["eps_upper"], "two upper bounds where there is one")
+    if record["charged"] is not None and upper is not None:
         account(record["charged"], record, left)
     elif upper is not None:
         left.append("the account of a ledger that is more than plain noise")
@@ -501,6 +516,11 @@ def judged(record, alone, left):
     contradicted = unlike or (eps_upper is not None and record["eps_lower"] > eps_upper)
     status = verdict if verdict != "NOT_REFUTED" else "PROVED" if record["accounted"] and not contradicted else "OPEN"
     need((status, contradicted) == (record["status"], record["ledger_contradicted"]), "the status does not follow")
+    honest = record["planted"] or not contradicted
+    wanted = record["expected_accounted"] in (None, record["accounted"]) and verdict == (
+        record["expected"] or "NOT_REFUTED"
+    )
+    need(record["as_expected"] == (wanted and honest), "as_expected does not follow")
     left.append("detectable, a plan; ladder, score and event; that trials were made as recorded (--rerun)")
 
 
@@ -512,6 +532,7 @@ def promise(check, level):
     same(1 - float(rate_at(n, n - k, alpha)), check["rate_upper"], "rate_upper", 1e-10)
     broken = any(check["violations"].values()) or check["rate_lower"] > beta
     verdict = "BROKEN" if broken else "KEPT" if check["rate_upper"] <= beta else "OPEN"
+    need(check["as_expected"] == (verdict == check["expected"]), "as_expected does not follow")
     need(check["verdict"] == verdict and check["failure_rate"] == k / n, f"the promise is {verdict}")
 
 
@@ -529,18 +550,24 @@ def certificate(document, left):
     unlike = any(r["tape"] is not None and r["tape"]["ledger"] == "CONTRADICTED" for r in records)
     need(document["accounted"] == (None if unlike else first["accounted"]), "accounted is not that of the records")
     best = max(records, key=lambda r: (bool(r["invalid"]), r["number_lower"], -r["detectable"]))
-    for key in ("eps_lower", "eps_upper", "delta", "status"):
-        need(document.get(key) == best[key] or key == "status", f"{key} is not that of the strongest record")
+    for key in ("eps_lower", "eps_upper", "delta"):
+        need(document[key] == best[key], f"{key} is not that of the strongest record")
+    for key in ("detectable", "detectable_eps"):
+        need(document[key] == max(record[key] for record in records), f"{key} is not the largest of the records")
     need({r["claim"] for r in records} == {document["claim"]}, "records are about other claims")
     mute = any(p["verdict"] == "BROKEN" or (p["verdict"] == "OPEN" and p["detectable_rate"] is None) for p in promises)
     traced = all(r["tape"] is not None and r["tape"]["status"] != "NOT_TRACED" for r in records)
+    contradicted = any(record["ledger_contradicted"] for record in records)
+    proved = "PROVED" if document["accounted"] and not contradicted else "OPEN"
+    need(document["status"] == (worst or [proved])[0], "the certificate's status is not that of its records")
     fine = document["verdict"] == "NOT_REFUTED" and document["accounted"] is True and not mute
-    fine = fine and not any(r["ledger_contradicted"] for r in records) and (traced or not document["require_tape"])
+    fine = fine and not contradicted and (traced or not document["require_tape"])
     need(document["certified"] == fine == (not document["objections"]), "certified does not follow from the evidence")
     need(document["statements"] >= len(records) + len(promises), "more statements than shares of the significance")
     level = document["significance"] / document["statements"]
     for i, record in enumerate(records):
-        need(record["seed"] == derived(document["seed"], f"{name}#{i}"), f"seed of pair {i + 1}")
+        seeds = {record["seed"], (record["tape"] or record)["seed"]}
+        need(seeds == {derived(document["seed"], f"{name}#{i}")}, f"seed of pair {i + 1}")
         need(record["significance"] == level and record["pairs"] == len(records), f"level of pair {i + 1}")
     for each in promises:
         need(each["seed"] == derived(document["seed"], f"{name}/{each['name']}"), f"seed of {each['name']}")

@@ -170,9 +170,9 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
     if found.witness is not None and found.witness.visible:
         one = found.witness
         order = "the first dataset against the second" if one.order == 0 else "the second dataset against the first"
-        block = replace(block, lower=_bounded(one.log_ratio, claim, refutes=refutes),
-                        witness=f"transcript {one.transcript} ({one.kind}), {order}, seed {one.seed}",
-                        terms=_terms(one))  # fmt: skip
+        lower = _bounded(one.log_ratio, claim, refutes=refutes)
+        block = replace(block, lower=lower, terms=None if lower is None else _terms(one),
+                        witness=f"transcript {one.transcript} ({one.kind}), {order}, seed {one.seed}")  # fmt: skip
     if found.bad or not found.transcripts:
         return block
     missed = derive.failure_mass(found.transcripts, (1 - found.confidence) / 2)
