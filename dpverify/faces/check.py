@@ -394,6 +394,10 @@ def tape(record, found, left):
     if found["chances"] and not record["delta"] and lower < math.inf:
         p, q = found["chances"]
         same(abs(math.log(p / q)) * (1 - 1e-9), lower, "the log ratio of the enumerated event", 1e-6)
+    need(record["notion"] not in ("pure", "approx") or found["eps"] == found["number"], "the tape has two accounts")
+    need(not found["paths"] or 0 <= lower <= found["number"], "the ends of an enumerated law")
+    if found["paths"]:
+        left.append("the enumeration of a law (run it again: dpverify exact)")
     if found["events"] and found["eps"] is not None and all(e["event"] != "FiniteLaws" for e in found["events"]):
         events = [
             {**e, "size": str(Fraction(e["values"][0])), "shifts": [[Fraction(e["moves_by"]), 1]]}
@@ -568,6 +572,7 @@ def certificate(document, left):
     for i, record in enumerate(records):
         seeds = {record["seed"], (record["tape"] or record)["seed"]}
         need(seeds == {derived(document["seed"], f"{name}#{i}")}, f"seed of pair {i + 1}")
+        need(not record["planted"] and record["expected"] is None, f"pair {i + 1} is of no certificate")
         need(record["significance"] == level and record["pairs"] == len(records), f"level of pair {i + 1}")
     for each in promises:
         need(each["seed"] == derived(document["seed"], f"{name}/{each['name']}"), f"seed of {each['name']}")

@@ -128,7 +128,7 @@ def test_the_kinds_of_tests_are_all_there(documents):
 FREE = (
     "course power pair_verified budget seconds attempts loss error bad line reused draws tightness worst block bound "
     "detectable_rate statement require_tape confidence transcripts pairs paths selection_trials pooled detectable "
-    "detectable_eps chances events"
+    "detectable_eps chances events identity"
 ).split()
 
 
@@ -168,7 +168,7 @@ def places(document):
     seen, found = {}, []
     for path, value in leaves(document):
         kind = tuple(step for step in path if isinstance(step, str))
-        pure_slack = kind[-1] == "one_sided" and document["records"][0]["test"] in ("none", "binomial", "betting")
+        pure_slack = kind[-1] in ("one_sided", "sequential") and document["records"][0]["test"] in ("none", "binomial", "betting")
         if set(kind) & set(FREE) or pure_slack:
             continue
         seen[kind] = seen.get(kind, 0) + 1
