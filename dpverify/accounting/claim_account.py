@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpverify.accounting import accountant, describe
+from dpverify.accounting.charged import Charged, charged
 from dpverify.accounting.ledger import Ledger
 from dpverify.base.errors import AccountingError
 from dpverify.base.rounding import float_up
@@ -20,6 +21,7 @@ class Account:
     accounted: bool | None = None
     rows: tuple[tuple[str, ...], ...] = ()
     note: str = ""
+    charged: tuple[Charged, ...] | None = None
 
 
 def account_of(claim: Claim, ledger: Ledger | None) -> Account:
@@ -35,6 +37,7 @@ def account_of(claim: Claim, ledger: Ledger | None) -> Account:
         number_upper=number_upper_of(claim, ledger, upper),
         accounted=accountant.meets(claim, ledger),
         rows=describe.rows(ledger, claim.relation),
+        charged=charged(ledger, claim.relation),
     )
 
 

@@ -17,6 +17,7 @@ from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.power import fixed_sample, tradeoff_curve
 from dpverify.evidence.selection.predicted_bound import is_curve
 from dpverify.evidence.tally import Tally
+from dpverify.evidence.working import Working
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class LowerBound:
     e_value has mean at most 1 under the claim; sequential runs only.
     The significance is shared by `events` events. The witness is that of the attack's first `levels` levels, those that
     the test pools or the one of several events that decided (None: of the attack's event); right and wrong are its
-    guesses, and all guesses in sequential runs.
+    guesses, and all guesses in sequential runs. `working` has what it is computed from.
     """
 
     eps_lower: float
@@ -43,6 +44,7 @@ class LowerBound:
     e_value: float | None = None
     levels: int | None = None
     events: int = 1
+    working: Working | None = None
 
 
 def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
@@ -56,6 +58,9 @@ def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: floa
     event = tally.pooled(attack.event)
     test = CurveTest(
         claim, abstains=attack.side is not Side.ALWAYS, nuisance_level=significance / 50, order_level=significance
+    )
+    working = Working.of(
+        tally, pooled=attack.event, nuisance=test.nuisance_level, order=test.order_level, abstains=test.abstains
     )
     number = digits_up(
         tradeoff_curve.detectable_number(
@@ -77,6 +82,7 @@ def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: floa
         p_value=test.claim_p_value(event),
         log10_p_value=test.claim_log10_p_value(event),
         levels=attack.event,
+        working=working,
     )
 
 
@@ -115,7 +121,19 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
         log10_p_value=test.log10_p_value(tally, eps=claim.eps, delta=claim.delta),
         levels=deciding,
         events=events,
+        working=_working(test, tally, deciding),
     )
+
+
+def _working(test: BoundTest, tally: Tally, deciding: int) -> Working:
+    match test:
+        case BonferroniTest():
+            return Working.of(tally, pooled=deciding, events=test.events)
+        case WeightedTest():
+            return Working.of(tally, pooled=deciding, weights=test.weights)
+        case UnconditionalTest():
+            return Working.of(tally, pooled=deciding, nuisance=test.nuisance_level, order=test.order_level)
+    return Working.of(tally, pooled=deciding)
 
 
 def course(

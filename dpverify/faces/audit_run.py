@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_UNEXPECTED, RunError, UsageError
-from dpverify.faces import console, progress, workflow
+from dpverify.base.text import clean
+from dpverify.evidence.promises import PromiseCheck
+from dpverify.faces import console, last_failed, progress, workflow
 from dpverify.faces.options import Outputs
 from dpverify.faces.report import files
 from dpverify.faces.report.as_sarif import annotations
@@ -18,7 +20,7 @@ from dpverify.verdicts import manifest
 from dpverify.verdicts.family import judged_together
 from dpverify.verdicts.reuse import Kept
 from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.suite_result import environment, Failure, SuiteResult
+from dpverify.verdicts.suite_result import environment, Failure, Outcome, SuiteResult
 from dpverify.verdicts.watched import place_of, result_of, run_watched, seconds_of, Supervision
 
 # what a report says until the run has ended, should it be killed
@@ -42,6 +44,9 @@ class Request:
     secret: bytes = b""
     quiet: bool = False
     arguments: tuple[str, ...] = ()
+    exit_first: bool = False
+    last_failed: bool = False
+    durations: int = 0
 
 
 def run(request: Request) -> int:
@@ -78,10 +83,36 @@ def _discovered(request: Request, watch: Supervision) -> manifest.Manifest:
             slots=request.settings.jobs,
             halt=watch.halt,
         )
+        if request.last_failed:
+            agenda = _of_last_time(request, agenda)
         return agenda.of_papers() if request.scorecard else agenda
     except DpverifyError as error:
         files.write(_not_started(request, str(error)), request.outputs)  # no old report may look like this run's
         raise
+
+
+def _of_last_time(request: Request, agenda: manifest.Manifest) -> manifest.Manifest:
+    """What failed the last time, at the same shares of the significance; everything where nothing did."""
+    failed = last_failed.known(request.paths)
+    some = agenda.only(failed)
+    if some.entries:
+        print(f"dpverify: --last-failed: {len(some.entries)} of {len(agenda.entries)}", file=sys.stderr)
+        return some
+    print("dpverify: --last-failed: nothing failed the last time; runs everything", file=sys.stderr)
+    return agenda
+
+
+class _First:
+    """Ends the run at the first outcome that is not as expected, for -x."""
+
+    def __init__(self, watch: Supervision, wanted: bool) -> None:
+        self.watch, self.wanted, self.name = watch, wanted, ""
+
+    def heard(self, outcome: Outcome) -> None:
+        """Told of every outcome."""
+        if self.wanted and not self.name and not last_failed.fine(outcome):
+            self.name = outcome.name if isinstance(outcome, PromiseCheck) else outcome.subject
+            self.watch.halt.set()
 
 
 def _not_started(request: Request, why: str) -> SuiteResult:
@@ -101,24 +132,44 @@ def _audited(request: Request, agenda: manifest.Manifest, watch: Supervision, he
     kept = _kept(request, agenda, watch)
     known = kept.known() if kept is not None and request.changed_only else {}
     with progress.shown(agenda, settings, before, quiet=request.quiet) as watcher:
-        found = run_watched(agenda, settings, watch, watcher.finished, watcher.trials, known)
+        first = _First(watch, request.exit_first)
+
+        def listen(outcome: Outcome) -> None:
+            watcher.finished(outcome)
+            first.heard(outcome)
+
+        found = run_watched(agenda, settings, watch, listen, watcher.trials, known)
     result = found.result
+    last_failed.remember(request.paths, agenda, found.outcomes)
     if kept is not None and request.keep:
         kept.keep({key: outcome for key, outcome in found.outcomes.items() if key not in known}, found.provenance)
-    if result.interrupted:
+    if first.name and not heard.number:
+        result = replace(result, interrupted=f"stopped at {first.name} (-x)" if result.missing else "")
+    elif result.interrupted:
         result = replace(result, interrupted=f"interrupted by {heard.name}")
     else:
         result = judged_together(result, request.family)
     problem = _written(result, outputs)
-    if result.interrupted:
+    if heard.number:
         return _interrupted(request, result, watch, heard)
     (console.show_scorecard if request.scorecard else console.show_result)(result, quiet=request.quiet)
     workflow.commands(annotations(result))
+    _durations(request, watch)
     if problem:
         print(f"dpverify: {problem}", file=sys.stderr)
         return EXIT_UNEXPECTED if result.exit_code == EXIT_UNEXPECTED else EXIT_FAILED
     prune(FOLDER)
     return result.exit_code
+
+
+def _durations(request: Request, watch: Supervision) -> None:
+    """The slowest of what was run, in seconds of its own process."""
+    if not request.durations or watch.journal is None:
+        return
+    slowest = sorted(seconds_of(watch.journal).items(), key=lambda item: -item[1])[: request.durations]
+    print(f"slowest {len(slowest)}:")
+    for (_, name), seconds in slowest:
+        print(clean(f"{seconds:10.2f} s  {name}"))
 
 
 def _kept(request: Request, agenda: manifest.Manifest, watch: Supervision) -> Kept | None:

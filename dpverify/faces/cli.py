@@ -21,7 +21,11 @@ from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageEr
 from dpverify.base.text import clean
 from dpverify.faces import (
     atlas_command,
+    check_command,
+    diff_command,
     exact_command,
+    export_command,
+    init_command,
     plan_command,
     replay_command,
     trace_command,
@@ -108,6 +112,10 @@ app.command()(exact_command.exact)
 app.command("try")(try_command.try_)
 app.command()(replay_command.replay)
 app.add_typer(atlas_command.app, name="atlas")
+app.command()(check_command.check)
+app.command()(export_command.export)
+app.command()(diff_command.diff)
+app.command()(init_command.init)
 
 
 @app.command()
@@ -139,6 +147,9 @@ def audit(
     resume: Annotated[bool, typer.Option("--resume", help=HELP["resume"])] = False,
     no_tape: NoTape = False,
     require_tape: RequireTape = False,
+    exit_first: Annotated[bool, typer.Option("-x", "--exitfirst", help=HELP["exit_first"])] = False,
+    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help=HELP["last_failed"])] = False,
+    durations: Annotated[int, typer.Option("--durations", metavar="N", min=0, help=HELP["durations"])] = 0,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 
@@ -195,6 +206,9 @@ def audit(
         secret=reuse.secret(_secret[0]) if changed_only or keep else b"",
         quiet=quiet,
         arguments=tuple(_arguments),
+        exit_first=exit_first,
+        last_failed=last_failed,
+        durations=durations,
     )
     raise typer.Exit(audit_run.run(request))
 
@@ -209,11 +223,16 @@ def report(
     sarif: Sarif = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show the records of an earlier run again; rendering computes no evidence. Same exit codes as audit."""
-    from dpverify.faces import console
-    from dpverify.faces.report import files
+    """Show the records of an earlier run, or a certificate, again; rendering computes no evidence.
+
+    Same exit codes as audit and certify. A certificate is refused where its digest is not that of its contents.
+    """
+    from dpverify.faces import certificate_report, console
+    from dpverify.faces.report import certificate_file, files
     from dpverify.faces.report.as_json import load
 
+    if certificate_file.is_certificate(results):
+        raise typer.Exit(certificate_report.run(results, Outputs(json, html, markdown, junit, sarif), quiet=quiet))
     result = load(results)
     outputs = Outputs(json, html, markdown, junit, sarif)
     files.check(outputs)

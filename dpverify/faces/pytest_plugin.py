@@ -126,6 +126,7 @@ class EvidenceItem(pytest.Item):
         self.entry = entry
 
     def runtest(self) -> None:
+        from dpverify.base.text import clean
         from dpverify.faces.report.as_json import render_one
         from dpverify.verdicts.suite_result import Failure
         from dpverify.verdicts.watched import outcome_of, task_of
@@ -137,7 +138,7 @@ class EvidenceItem(pytest.Item):
         if isinstance(outcome, Failure):
             from dpverify.faces.report import words
 
-            lines = outcome.output if outcome.kind != "error" else ()
+            lines = outcome.output if outcome.kind != "error" else clean(outcome.traceback, lines=True).splitlines()
             raise NoVerdict("\n".join([f"{outcome.subject}: no verdict. {words.failed(outcome)}", *lines]))
         if not outcome.as_expected:
             raise Unexpected(_explained(outcome, settings))

@@ -134,10 +134,19 @@ def described(error: BaseException) -> dict[str, Any]:
         "usage": isinstance(error, UsageError),
         "type": type(error).__name__,
         "text": _text(error),
-        "traceback": "".join(traceback.format_exception(error))[-LONGEST:],
+        "traceback": _told(error, foreign),
         "file": foreign[-1].filename if foreign else "",
         "line": (foreign[-1].lineno or 0) if foreign else 0,
     }
+
+
+def _told(error: BaseException, foreign: list[traceback.FrameSummary]) -> str:
+    """The traceback of foreign code without our files around it; all of it for a bug of ours."""
+    if not foreign:
+        return "".join(traceback.format_exception(error))[-LONGEST:]
+    shown = traceback.TracebackException.from_exception(error)
+    shown.stack = traceback.StackSummary.from_list(foreign)
+    return "".join(shown.format())[-LONGEST:]
 
 
 def _text(error: BaseException) -> str:

@@ -53,6 +53,8 @@ class Moved:
     direction: Array  # sign that z must have for the largest loss: sign(coef) sign(off - off'); 0 where none is
     place: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # in the arena
     loss: Loss | None = None  # of an instrumented call: which event dominates it
+    z: Array = field(default_factory=lambda: np.zeros(0))  # what the law gave, on D and on D'
+    other_z: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def event(self) -> Event | None:
@@ -332,6 +334,8 @@ def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Ar
                 terms,
                 np.sign(here.coef[rows]) * np.sign(shift),
                 here.place[rows],
+                z=np.asarray(here.z[rows], dtype=np.float64),
+                other_z=np.asarray(there.z[rows], dtype=np.float64),
             )
         )
     return found

@@ -133,7 +133,7 @@ class Trace:
             "eps": _plain(self.eps()),
             "certified": None if certified is None else {key: _plain(v) for key, v in vars(certified).items()},
             "log_ratio": [[_plain(each) for each in order] for order in self.log_ratio],
-            "witness": None if self.witness is None else {k: _plain(v) for k, v in vars(self.witness).items()},
+            "witness": None if self.witness is None else _told(self.witness),
             "conformity": None if self.conformity is None else self.conformity.status,
             "transcripts": self.transcripts,
             "bad": self.bad,
@@ -144,6 +144,10 @@ class Trace:
             "seconds": self.seconds,
             "notes": list(self.notes),
         }
+
+
+def _told(found: Witness) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in vars(found).items() if name != "terms"}
 
 
 def _plain(value: Any) -> Any:
@@ -365,7 +369,7 @@ class _Tracing:
             value = math.inf if run.differ else witness.towards_zero(run.log_ratio)
             if best is None or value > best.log_ratio:
                 best = Witness(value, True, "differs" if run.differ else kind, at, run.order,
-                               self.seed, run.first.size)  # fmt: skip
+                               self.seed, run.first.size, witness.terms(run))  # fmt: skip
         return best
 
     def _refuted(self, found: Witness | None, runs: tuple[list[Forced], list[Forced]]) -> Reason | None:

@@ -39,6 +39,37 @@ WIDENED = ("normal", "laplace", "exponential", "gumbel", "logistic", "student", 
            "discrete_laplace", "discrete_gaussian", "poisson", "geometric", "negative_binomial")  # fmt: skip
 
 
+MOST_TERMS = 256
+
+
+@dataclass(frozen=True)
+class Term:
+    """One value of a transcript: off + scale * z on D is off' + other_scale * other_z on D', z of a law of `family`."""
+
+    family: str
+    z: float
+    other_z: float
+    scale: float
+    other_scale: float
+    parameters: tuple[float, ...] = ()
+    other_parameters: tuple[float, ...] = ()
+
+
+def terms(run: Forced) -> tuple[Term, ...] | None:
+    """The values that moved, so that the log ratio can be added up again; None where that cannot be said."""
+    found: list[Term] = []
+    for moved in run.moved:
+        if len(moved.z) != len(moved.terms) or len(found) + len(moved.z) > MOST_TERMS:
+            return None
+        for at in range(len(moved.z)):
+            ours, theirs = (
+                tuple(float(each[at]) for each in given) for given in (moved.parameters, moved.other_parameters)
+            )
+            z, other, scale, wide = map(float, (moved.z[at], moved.other_z[at], moved.scale[at], moved.other_scale[at]))
+            found.append(Term(moved.family, z, other, scale, wide, ours, theirs))
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Witness:
     """A transcript that no release with a smaller eps has: its log ratio, rounded towards 0, inf by F4."""
@@ -50,6 +81,9 @@ class Witness:
     order: int
     seed: int
     draws: int
+    terms: tuple[Term, ...] | None = (
+        None  # what the log ratio is the sum of; None where they are no known laws, or many
+    )
 
 
 def flat(output: Any) -> Array:

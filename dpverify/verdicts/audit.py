@@ -148,11 +148,12 @@ def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Stor
     jobs, backend = asked.jobs, asked.backend
     budget, attack = learn(experiment, asked.trials, goal, asked.score, exact=asked.exact, jobs=jobs, backend=backend)
     store = _store(checkpoint, experiment, attack)
-    evidence, total, kept = Evidence(), attack.empty_tally(), list[Tally]()
+    evidence, total, kept, blocks = Evidence(), attack.empty_tally(), list[Tally](), list[tuple[int, int, int, int]]()
     work = partial(judged, attack)
     for size, part in estimate(experiment, budget.estimation, work, jobs=jobs, backend=backend, store=store):
         evidence.add(part)
         total += part.tally
+        blocks.append((len(blocks), size, int(part.tally.right.sum()), int(part.tally.wrong.sum())))
         if not kept or total.trials >= 1.5 * kept[-1].trials or total.trials == budget.estimation:
             kept.append(total)
         if asked.progress is not None:
@@ -167,6 +168,7 @@ def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Stor
         selection=budget.selection,
         curve=_curve(total),
         course=tuple(course(kept, attack, claim, significance, certified.levels)),
+        blocks=tuple(blocks),
     )
 
 

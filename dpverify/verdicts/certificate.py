@@ -15,9 +15,11 @@ A subject is anything with `release(data, *, rng, size)`, such a function, or a 
                                     with probability beta" is checked as one
 """
 
+import hashlib
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -29,19 +31,21 @@ from dpverify.base.seeding import derive, fresh_seed
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.promises import BROKEN, check_promise, KEPT, Outcomes, Promise, PromiseCheck
+from dpverify.runs.identity import Identity, identity
 from dpverify.trials.target import as_target, name_of, Target
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.pairs import pairs_for
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.recorded import without_trials
+from dpverify.verdicts.statement import statement
 from dpverify.verdicts.subject import Subject
 from dpverify.verdicts.suite_result import environment
 from dpverify.verdicts.taped import CONTRADICTED, Taped
 from dpverify.verdicts.tracing import FULL, taped_pair
 from dpverify.verdicts.unproved import not_proved
-from dpverify.verdicts.verdict import Verdict
+from dpverify.verdicts.verdict import Status, Verdict
 
-SCHEMA = "dpverify/certificate/1"
+SCHEMA = "dpverify/certificate/2"
 SIGNIFICANCE = 0.01  # a tight and correct mechanism is refused with up to this probability
 BETA = 0.01  # failure probability at which error bounds are checked
 PROMISE_TRIALS = 20_000
@@ -64,6 +68,8 @@ class Certificate:
     environment: dict[str, str]
     command: str = ""
     require_tape: bool = False  # code that could not be traced has no good answer
+    statements: int = 0  # pairs and promises among which the significance was shared, also those not made in the end
+    identity: Identity = field(default_factory=dict)  # which code this was, see `runs.identity`
 
     @property
     def verdict(self) -> Verdict:
@@ -76,6 +82,14 @@ class Certificate:
         if Verdict.REFUTED in verdicts:
             return Verdict.REFUTED
         return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts or not verdicts else Verdict.NOT_REFUTED
+
+    @property
+    def status(self) -> Status:
+        """What is known of the claim, from ledger, trials and code together."""
+        if self.verdict is not Verdict.NOT_REFUTED:
+            return Status(self.verdict)
+        contradicted = any(record.ledger_contradicted for record in self.records)
+        return Status.PROVED if self.accounted and not contradicted else Status.OPEN
 
     @property
     def accounted(self) -> bool | None:
@@ -151,13 +165,14 @@ class Certificate:
         return EXIT_OK
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, with `schema`, `verdict`, `certified`, `objections`, `accounted` and `not_proved`."""
+        """Plain values, with `schema`, what follows from the evidence, a `statement` and a `digest`."""
         strongest = self.strongest
-        return {
+        plain = {
             "schema": SCHEMA,
             "subject": self.subject,
             "claim": self.claim,
             "verdict": str(self.verdict),
+            "status": str(self.status),
             "certified": self.certified,
             "objections": list(self.objections),
             "accounted": self.accounted,
@@ -176,7 +191,11 @@ class Certificate:
             "environment": self.environment,
             "command": self.command,
             "require_tape": self.require_tape,
+            "statements": self.statements,
+            "identity": self.identity,
+            "statement": statement(self.records, self.promises, self.not_proved),
         }
+        return {**plain, "digest": digest_of(plain)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Certificate":
@@ -192,6 +211,8 @@ class Certificate:
             environment=plain["environment"],
             command=plain["command"],
             require_tape=plain.get("require_tape", False),
+            statements=plain["statements"],
+            identity=plain["identity"],
         )
 
     def to_html(self) -> str:
@@ -199,6 +220,13 @@ class Certificate:
         # by name: this wing imports no face, and the public contract wants the method here
         page: str = import_module("dpverify.faces.report.certificate_page").render(self)
         return page
+
+
+def digest_of(plain: dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of all but the digest: sorted names, no spaces, ASCII."""
+    body = {name: value for name, value in plain.items() if name != "digest"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def _mute(check: PromiseCheck) -> bool:
@@ -250,7 +278,8 @@ def certify(
     seed = fresh_seed() if seed is None else seed
     chosen, assumed = pairs_for(subject, target, claim, pairs)
     promised, silence = _promises(target, chosen[0], beta)
-    level = significance / (len(chosen) + len(promised))
+    statements = len(chosen) + len(promised)
+    level = significance / statements
     name = name or name_of(target)
     seeds = [derive(seed, f"{name}#{index}") for index in range(len(chosen))]
     tapes: list[Taped] = []
@@ -298,6 +327,8 @@ def certify(
         environment=environment(),
         command=command,
         require_tape=require_tape,
+        statements=statements,
+        identity=identity(),
     )
 
 

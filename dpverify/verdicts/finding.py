@@ -9,6 +9,7 @@ from dpverify.evidence.attack import Attack
 from dpverify.evidence.judged import Evidence, Failed
 from dpverify.evidence.lower_bound import LowerBound
 from dpverify.evidence.scores.exact import LikelihoodScore
+from dpverify.evidence.working import Working
 
 Progress = Callable[[int], None]  # told the number of certifying trials that were just finished
 
@@ -48,6 +49,7 @@ class Finding:
     mostly_failed: bool
     notes: tuple[str, ...] = ()
     invalid: str = ""
+    working: Working | None = None
 
 
 def found(
@@ -60,6 +62,7 @@ def found(
     curve: tuple[tuple[float, float], ...],
     course: tuple[tuple[int, float], ...],
     notes: tuple[str, ...] = (),
+    blocks: tuple[tuple[int, int, int, int], ...] = (),
 ) -> Finding:
     """The finding of a frozen attack on trials that passed all checks."""
     how = tuple(f"failing trials: {each}" for each in sorted(evidence.failing))
@@ -76,6 +79,7 @@ def found(
         failed=evidence.failed,
         mostly_failed=evidence.mostly_failed,
         notes=(*notes, *how),
+        working=None if bound.working is None else replace(bound.working, blocks=blocks),
     )
 
 

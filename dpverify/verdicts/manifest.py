@@ -1,6 +1,6 @@
 """What audit files declare, read in watched children: the process that asks never runs their code."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ class Manifest(Agenda[Entry, Entry]):
     """An agenda of entries, with what their files had loaded when they were read."""
 
     provenance: tuple[tuple[str, dict[str, Any]], ...] = ()
+    shared: int = 0  # statements of the whole of which this is a part, 0 where it is none
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -58,7 +59,16 @@ class Manifest(Agenda[Entry, Entry]):
     @property
     def statements(self) -> int:
         """Among how many the significance is shared."""
-        return sum(entry.pairs for entry in self.entries)
+        return self.shared or sum(entry.pairs for entry in self.entries)
+
+    def only(self, keys: Collection[tuple[str, str]]) -> "Manifest":
+        """A part of it, at the shares of the whole: its records are those that the whole run would give."""
+        return replace(
+            self,
+            subjects=tuple(each for each in self.subjects if each.key in keys),
+            promises=tuple(each for each in self.promises if each.key in keys),
+            shared=self.statements,
+        )
 
 
 def read(

@@ -4,7 +4,9 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from dpverify.accounting.charged import Charged
 from dpverify.base.rounding import digits_up
+from dpverify.evidence.working import Working
 from dpverify.verdicts.taped import CONTRADICTED, Taped
 from dpverify.verdicts.verdict import judge, Status, Verdict
 
@@ -54,6 +56,8 @@ class AuditRecord:
                     an exception, or in a failure that the target returned
     tape            what the code itself shows (`verdicts.taped`): the ledger that it adds, what it does not conform to.
                     None where nobody looked
+    working         what the bound was computed from (`evidence.working`); None where no bound was
+    charged         the ledger's events as numbers (`accounting.charged`); None where some are more than noise
     audited         (eps_lower, number_lower) of the trials, where the tape refutes the claim by more than they do:
                     eps_lower and number_lower are the tape's then, at significance 0. None otherwise
     invalid         why no bound may be computed from the trials (verdict INVALID); empty otherwise. The bounds are
@@ -112,6 +116,8 @@ class AuditRecord:
     attempts: int = 1
     ladder: tuple[Rung, ...] = ()
     tape: Taped | None = None
+    working: Working | None = None
+    charged: tuple[Charged, ...] | None = None
     audited: tuple[float, float] | None = None
     # filled by a suite
     expected: str | None = None
@@ -221,6 +227,10 @@ class AuditRecord:
             fields[name] = tuple((a, b) for a, b in fields.get(name, ()))
         fields["ledger"] = tuple(tuple(row) for row in fields.get("ledger", ()))
         fields["ladder"] = tuple(Rung(**row) for row in fields.get("ladder", ()))
+        if fields.get("working") is not None:
+            fields["working"] = Working.from_dict(fields["working"])
+        if fields.get("charged") is not None:
+            fields["charged"] = tuple(Charged.from_dict(each) for each in fields["charged"])
         if fields.get("tape") is not None:
             fields["tape"] = Taped.from_dict(fields["tape"])
         if fields.get("audited") is not None:

@@ -87,6 +87,8 @@ def recorded(
         log10_p_value=bound.log10_p_value,
         e_value=bound.e_value,
         budget=budget,
+        working=finding.working,
+        charged=account.charged,
         ladder=ladder,
         source_digest=source_digest,
         seconds=seconds,

@@ -24,6 +24,7 @@ from dpverify.evidence.sequential.betting import EProcess
 from dpverify.evidence.sequential.growth import FIRST_FIT, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
 from dpverify.evidence.sequential.levels import abstain, informative_fraction, LEVELS, ranked_levels, RankedLevels
 from dpverify.evidence.tally import Tally
+from dpverify.evidence.working import Bet, Working
 from dpverify.runs.executors import ordered_map
 from dpverify.trials.collect import Experiment, Grain, past_trials, select, SelectionTrials, wagered
 from dpverify.trials.grains import FIRST_GRAIN, workers
@@ -51,14 +52,15 @@ def wager(experiment: Experiment, request: Request) -> Finding:
     learner = _Learner(experiment, request)
     total, why = _nothing(), "budget spent"
     course: list[tuple[int, float]] = []
+    bets: list[Bet] = []
     claimed = 1 / (1 + math.exp(-claim.eps))
     for sizes in _looks(experiment, request):
         rule = learner.rule
         for size, tally in learner.run(sizes):
-            if rule is None:  # too few trials to say anything: no guess, no stake
-                process.update(_nothing(size), predicted=np.full(LEVELS, 0.5))
-            else:
-                process.update(tally, predicted=_updated(rule, learner.seen, claimed))
+            # without a rule, too few trials to say anything: no guess, no stake
+            predicted = np.full(LEVELS, 0.5) if rule is None else _updated(rule, learner.seen, claimed)
+            process.update(_nothing(size) if rule is None else tally, predicted=predicted)
+            bets.append(Bet.of(_nothing(size) if rule is None else tally, predicted))
             learner.count(tally)
             total += tally
             if request.progress is not None:
@@ -100,6 +102,7 @@ def wager(experiment: Experiment, request: Request) -> Finding:
         p_value=process.p_value,
         log10_p_value=process.log10_p_value,
         e_value=process.e_value,
+        working=Working.of(total, grid=tuple(grid.tolist()), following=following, bets=tuple(bets)),
     )
     shares = np.cumsum(total.wrong) / process.trials, np.cumsum(total.right) / process.trials
     return found(

@@ -3,7 +3,7 @@
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.evidence.promises import OPEN, PromiseCheck
 from dpverify.runs.child import described
+from dpverify.runs.identity import Identity, identity
 from dpverify.verdicts.ladder import with_twins
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.verdict import Verdict
@@ -88,6 +89,7 @@ class SuiteResult:
     asked: tuple[str, ...] | None = None
     interrupted: str = ""
     require_tape: bool = False  # code that could not be traced has no good answer
+    identity: Identity = field(default_factory=dict)  # which code this was, see `runs.identity`
 
     @classmethod
     def of(
@@ -107,6 +109,7 @@ class SuiteResult:
             seed=seed,
             family_wise_error=family_wise_error,
             environment=environment(),
+            identity=identity(),
             promises=tuple(each for each in outcomes if isinstance(each, PromiseCheck)),
             asked=asked,
             interrupted=interrupted,

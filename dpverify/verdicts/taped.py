@@ -93,11 +93,26 @@ class TapeEvent:
         )
 
 
+@dataclass(frozen=True)
+class TapeTerm:
+    """One value that the witness shows, see `tape.witness.Term`; its log ratio adds to `lower`."""
+
+    family: str
+    z: float
+    other_z: float
+    scale: float
+    other_scale: float
+    parameters: tuple[float, ...] = ()
+    other_parameters: tuple[float, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Taped:
     """See the module. `status` and `ledger` are words of `tape.trace`; `ledger` is about the declared one, "" for none.
 
     error        probability with which a refutation is wrong: 0, but for a frequency of transcripts against a delta
+    terms        the values behind the witness's log ratio; None where they are not listed
+    chances      of the witness of an enumerated law: its probability on either dataset
     pairs        how many were traced; numbers are the largest of them, words the worst
     transcripts  good and bad ones that count, in each order of each pair
     """
@@ -108,6 +123,8 @@ class Taped:
     error: float = 0.0
     lower: float | None = None
     witness: str = ""
+    terms: tuple[TapeTerm, ...] | None = None
+    chances: tuple[float, float] | None = None
     ledger: str = ""
     eps: float | None = None
     number: float | None = None
@@ -142,6 +159,13 @@ class Taped:
         given["reasons"] = tuple(TapeReason(**each) for each in given.get("reasons", ()))
         given["draws"] = tuple(TapeDraw(**each) for each in given.get("draws", ()))
         given["notes"] = tuple(given.get("notes", ()))
+        if given.get("terms") is not None:
+            given["terms"] = tuple(
+                TapeTerm(**{**each, **{name: tuple(each[name]) for name in ("parameters", "other_parameters")}})
+                for each in given["terms"]
+            )
+        if given.get("chances") is not None:
+            given["chances"] = (given["chances"][0], given["chances"][1])
         if given.get("events") is not None:
             given["events"] = tuple(TapeEvent(**{**each, "values": tuple(each["values"])}) for each in given["events"])
         return cls(**given)
@@ -212,6 +236,7 @@ def together(blocks: Sequence[Taped]) -> Taped:
         worst,
         refutes=any(each.refutes for each in blocks),
         lower=max(lowers, default=None),
+        **_shown(blocks, max(lowers, default=None)),
         ledger=min((each.ledger for each in blocks), key=LEDGERS.index),
         events=strongest.events if known else None,
         eps=strongest.eps if known else None,
@@ -224,6 +249,14 @@ def together(blocks: Sequence[Taped]) -> Taped:
         pairs=len(blocks),
         notes=tuple(dict.fromkeys(note for each in blocks for note in each.notes))[:MOST],
     )
+
+
+def _shown(blocks: Sequence[Taped], lower: float | None) -> dict[str, Any]:
+    """The witness of the largest lower bound."""
+    own = next((each for each in blocks if each.lower is not None and each.lower == lower), None)
+    if own is None:
+        return {}
+    return {"witness": own.witness, "terms": own.terms, "chances": own.chances}
 
 
 def _badness(block: Taped) -> tuple[int, float]:

@@ -24,9 +24,10 @@ from dpverify.tape import derive
 from dpverify.tape.exact import Exact, exact
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.trace import SURE, Trace, trace
+from dpverify.tape.witness import Witness
 from dpverify.trials.target import as_target, declaration
 from dpverify.verdicts import taped
-from dpverify.verdicts.taped import MOST, Taped, TapeDraw, TapeReason
+from dpverify.verdicts.taped import MOST, Taped, TapeDraw, TapeReason, TapeTerm
 
 FIRST = 10  # transcripts in each order: the fewest that say whether what is released shows every value
 FULL = 64  # of a certificate
@@ -124,6 +125,7 @@ def of_law(found: Exact, claim: PureDP | ApproxDP, seed: int) -> Taped:
         refutes=refutes,
         lower=lower,
         witness=told,
+        chances=None if event is None else (event.first, event.second),
         eps=found.eps_upper,
         number=found.eps_upper,
         paths=found.paths,
@@ -168,7 +170,8 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
     if found.witness is not None and found.witness.visible:
         one = found.witness
         order = "the first dataset against the second" if one.order == 0 else "the second dataset against the first"
-        block = replace(block, lower=_bounded(one.log_ratio, claim, refutes=refutes),
+        lower = _bounded(one.log_ratio, claim, refutes=refutes)
+        block = replace(block, lower=lower, terms=None if lower is None else _terms(one),
                         witness=f"transcript {one.transcript} ({one.kind}), {order}, seed {one.seed}")  # fmt: skip
     if found.bad or not found.transcripts:
         return block
@@ -191,6 +194,13 @@ def _ledger(found: Trace, *, refutes: bool) -> str:
     if found.status == taped.CONTRADICTED and not refutes:
         return taped.CONTRADICTED
     return "" if found.conformity is None else found.conformity.status
+
+
+def _terms(found: Witness) -> tuple[TapeTerm, ...] | None:
+    """As plain values; a ratio that is infinite (F4) is no sum."""
+    if found.terms is None or not math.isfinite(found.log_ratio):
+        return None
+    return tuple(TapeTerm(**asdict(each)) for each in found.terms)
 
 
 def _bounded(log_ratio: float, claim: Claim, *, refutes: bool) -> float | None:

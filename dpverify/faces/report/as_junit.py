@@ -41,6 +41,7 @@ def render(result: SuiteResult) -> str:
         "family": result.family,
         "reused": words.reused(result),
         **result.environment,
+        **{f"identity.{name}": value for name, value in result.identity.items()},
     }
     for name, value in facts.items():
         etree.SubElement(properties, "property", name=name, value=str(value))

@@ -1,33 +1,40 @@
 """SARIF 2.1.0, and annotations of GitHub Actions: what is not as expected, at the line of the claim."""
 
+import hashlib
 import json
 from typing import Any
 
 from dpverify.base.text import cleaned
+from dpverify.evidence.promises import PromiseCheck
 from dpverify.faces.report import words
+from dpverify.verdicts.names import group
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.verdict import Verdict
 
-RULES = {
-    "claim-refuted": "A privacy claim is false: the certified lower bound exceeds it.",
-    "bug-not-caught": "A planted bug was not caught: the audit cannot see it in the real code either.",
-    "not-accounted": "The ledger does not say what is expected of it.",
-    "inconclusive": "The audit could not have refuted any violation, or most of its trials failed.",
-    "invalid": "The trials are not what a bound may be computed from.",
+HELP = "https://github.com/dpverify/dpverify#how-to-read-a-verdict"
+RULES = {  # what it means, and how severe code scanning shall take it, of 10
+    "claim-refuted": ("A privacy claim is false: the certified lower bound exceeds it.", "9.0"),
+    "not-accounted": ("The ledger does not say what is expected of it.", "7.0"),
+    "bug-not-caught": ("A planted bug was not caught: the audit cannot see it in the real code either.", "6.0"),
+    "promise-broken": ("A promise about utility is not kept as expected.", "5.0"),
+    "invalid": ("The trials are not what a bound may be computed from.", "5.0"),
+    "inconclusive": ("The audit could not have refuted any violation, or most of its trials failed.", "4.0"),
 }
 
 
 def render(result: SuiteResult) -> str:
     """The document."""
     result = cleaned(result)
-    findings = [record for record in result.records if not record.as_expected]
-    run = {
+    findings = [_finding(record, result) for record in result.records if not record.as_expected]
+    broken = [_promise(check, result) for check in result.promises if not check.as_expected]
+    run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "dpverify",
                 "version": result.environment.get("dpverify", ""),
-                "rules": [{"id": rule, "shortDescription": {"text": text}} for rule, text in RULES.items()],
+                "informationUri": HELP.partition("#")[0],
+                "rules": [_rule(rule, *told) for rule, told in RULES.items()],
             }
         },
         "invocations": [
@@ -37,11 +44,45 @@ def render(result: SuiteResult) -> str:
                 "toolExecutionNotifications": [*map(_notification, result.failures), *_not_reached(result)],
             }
         ],
-        "results": [_finding(record, result) for record in findings],
-        "properties": {"reused": words.reused(result)},
+        "results": [*findings, *broken],
+        "properties": {"reused": words.reused(result), "identity": result.identity},
     }
+    commit = result.identity.get("commit")
+    if commit:
+        run["automationDetails"] = {"id": f"dpverify/{commit}"}
     document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(name: str, text: str, severity: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "name": "".join(part.capitalize() for part in name.split("-")),
+        "shortDescription": {"text": text},
+        "helpUri": HELP,
+        "help": {"text": text},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"security-severity": severity, "problem.severity": "error", "tags": ["security", "privacy"]},
+    }
+
+
+def fingerprint(rule: str, subject: str, claim: str) -> dict[str, str]:
+    """Equal for the same finding in another run: by what is claimed of what, and not by lines, numbers or seeds."""
+    text = json.dumps([rule, subject, claim])
+    return {"dpverifyFinding/v1": hashlib.sha256(text.encode()).hexdigest()[:32]}
+
+
+def _promise(check: PromiseCheck, result: SuiteResult) -> dict[str, Any]:
+    """A promise stands at the first subject of its file; code scanning refuses results without a place."""
+    near = [record for record in result.records if record.file and group(record.subject) == group(check.name)]
+    place = near or [record for record in result.records if record.file]
+    return {
+        "ruleId": "promise-broken",
+        "level": "error",
+        "message": {"text": f"{check}, expected {check.expected}"},
+        "partialFingerprints": fingerprint("promise-broken", check.name, ""),
+        "locations": [_location(place[0].file, 1)] if place else [],
+    }
 
 
 def annotations(result: SuiteResult) -> list[str]:
@@ -86,6 +127,7 @@ def _finding(record: AuditRecord, result: SuiteResult) -> dict[str, Any]:
         "ruleId": rule(record),
         "level": "error",
         "message": {"text": f"{_message(record)} Again, alone: {words.command(record, result)}"},
+        "partialFingerprints": fingerprint(rule(record), record.subject, record.claim),
     }
     if record.file:
         found["locations"] = [_location(record.file, record.line)]
@@ -103,6 +145,7 @@ def _notification(failure: Failure) -> dict[str, Any]:
         "level": "error",
         "descriptor": {"id": failure.kind},
         "message": {"text": f"{failure.subject}: no verdict. {words.failed(failure)}"},
+        "properties": {"traceback": failure.traceback, "output": list(failure.output)},
     }
     if failure.file:
         told["locations"] = [_location(failure.file, failure.line)]

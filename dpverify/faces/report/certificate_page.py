@@ -1,7 +1,9 @@
 """A certificate as JSON, and as one self-contained HTML page."""
 
+from markupsafe import Markup
+
 from dpverify.base.text import cleaned
-from dpverify.faces.report import coverage
+from dpverify.faces.report import coverage, intervals
 from dpverify.faces.report.as_html import promised, template, view
 from dpverify.faces.report.as_json import strict
 from dpverify.verdicts.certificate import Certificate
@@ -11,6 +13,7 @@ def render(certificate: Certificate) -> str:
     """The page."""
     certificate = cleaned(certificate)
     command = certificate.command or "(made by dpverify.certify in Python)"
+    plain = certificate.to_dict()
     return (
         template("certificate.html").render(
             c=certificate,
@@ -18,6 +21,9 @@ def render(certificate: Certificate) -> str:
             promises=promised(certificate.promises),
             coverage_ticks=coverage.scale(),
             not_proved=certificate.not_proved,
+            interval=Markup(intervals.bar(certificate.strongest)),
+            about=plain["statement"],
+            digest=plain["digest"],
         )
         + "\n"
     )

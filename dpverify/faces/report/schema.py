@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints, Union
 
 from dpverify.evidence.promises import PromiseCheck
 from dpverify.faces.report.as_json import SCHEMA
+from dpverify.verdicts.certificate import SCHEMA as CERTIFICATE
 from dpverify.verdicts.family import FAMILIES
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite_result import Failure
@@ -17,6 +18,17 @@ from dpverify.verdicts.verdict import Status, Verdict
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 FLAGS = {"type": "boolean"}
+
+
+IDENTITY = {
+    "type": "object",
+    "required": ["commit", "dirty", "dpverify"],
+    "properties": {
+        "commit": {"type": "string"},
+        "dirty": {"type": ["boolean", "null"]},
+        "dpverify": {"type": "string"},
+    },
+}
 
 
 def document() -> dict[str, Any]:
@@ -28,6 +40,7 @@ def document() -> dict[str, Any]:
         "family_wise_error": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "family": {"enum": list(FAMILIES)},
         "environment": {"type": "object", "additionalProperties": {"type": "string"}},
+        "identity": IDENTITY,
         "records": {"type": "array", "items": record},
         "promises": {"type": "array", "items": _object(PromiseCheck, as_expected=FLAGS)},
         "failures": {"type": "array", "items": _object(Failure)},
@@ -42,6 +55,73 @@ def document() -> dict[str, Any]:
         "required": [name for name in properties if name not in ("family", "require_tape")],  # older
         "properties": properties,
     }
+
+
+def certificate() -> dict[str, Any]:
+    """The schema of what `certify --json` writes; what is not a record or a promise follows from them."""
+    number, text, flag = {"type": "number"}, {"type": "string"}, FLAGS
+    texts = {"type": "array", "items": text}
+    record = _object(AuditRecord, status=_type(Status), as_expected=FLAGS, ledger_contradicted=FLAGS)
+    unit = {name: text for name in ("unit", "relation", "adjacency")}
+    statement = {
+        "unit": _plain_object({**unit, "pairs_compared": flag}),
+        "trust_model": _plain_object({"view": text, "means": text}),
+        "guarantee": _plain_object({"claim": text, "assumptions": texts, "source": text}),
+        "releases": _plain_object({"one_release": text, "columns": texts, "events": {"type": "array", "items": texts}}),
+        "implementation": _plain_object(
+            {
+                "file": text,
+                "line": {"type": "integer"},
+                "source_digest": text,
+                "randomness": text,
+                "draws": {"type": "array", "items": {"type": "object"}},
+                "floating_point": texts,
+            }
+        ),
+        "validated": {
+            "type": "array",
+            "items": _plain_object({"what": text, "how": text, "result": text, "count": {"type": "integer"}}),
+        },
+        "not_proved": texts,
+    }
+    properties = {
+        "schema": {"const": CERTIFICATE},
+        "subject": text,
+        "claim": text,
+        "verdict": _type(Verdict),
+        "status": _type(Status),
+        "certified": flag,
+        "objections": texts,
+        "accounted": {"type": ["boolean", "null"]},
+        "eps_lower": number,
+        "eps_upper": {"type": ["number", "null"]},
+        "delta": number,
+        "detectable": number,
+        "detectable_basis": text,
+        "detectable_eps": number,
+        "significance": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "seed": {"type": "integer", "minimum": 0},
+        "records": {"type": "array", "items": record, "minItems": 1},
+        "promises": {"type": "array", "items": _object(PromiseCheck, as_expected=FLAGS)},
+        "notes": texts,
+        "not_proved": texts,
+        "environment": {"type": "object", "additionalProperties": text},
+        "command": text,
+        "require_tape": flag,
+        "statements": {"type": "integer", "minimum": 1},
+        "identity": IDENTITY,
+        "statement": _plain_object(statement),
+        "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A certificate of dpverify",
+        **_plain_object(properties),
+    }
+
+
+def _plain_object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": list(properties), "properties": properties}
 
 
 def _object(kind: type, **extra: Any) -> dict[str, Any]:
@@ -70,7 +150,9 @@ def _type(hint: Any) -> dict[str, Any]:
     return {}
 
 
-if __name__ == "__main__":  # python -m dpverify.faces.report.schema > dpverify/faces/report/records.schema.json
+if __name__ == "__main__":  # python -m dpverify.faces.report.schema: writes both files anew
     import json
+    from pathlib import Path
 
-    print(json.dumps(document(), indent=2))
+    for name, made in (("records", document()), ("certificate", certificate())):
+        Path(__file__).with_name(f"{name}.schema.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,627 @@
+"""Checks a certificate, or the records of a suite, without trusting who wrote it: `python check.py FILE.json`.
+
+One file of the standard library; it imports nothing of dpverify. It computes again every bound from its counts, wagers
+from their bets, accounts of plain noise from their events, witnesses from their values, and what follows from these:
+verdicts, levels, seeds, the digest. The rest is listed as NOT CHECKED. Exit code 0: all of it follows, 1: something
+does not, 2: no such file. Binomial tails err by less than 1e-15 (decimals); a level may be exceeded by 1e-9 of itself.
+Tests that search a region of outcomes (unconditional, curve) are bounded from above on cells, and met within 2 %.
+"""
+
+import hashlib
+import json
+import math
+import sys
+from decimal import Decimal, getcontext, MAX_EMAX, MIN_EMIN
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate, pairwise
+from statistics import NormalDist
+
+getcontext().prec, getcontext().Emax, getcontext().Emin = 45, MAX_EMAX, MIN_EMIN
+SCHEMAS = ("dpverify/certificate/2", "dpverify/records/2")
+STIRLING = [(1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156)]
+LOG_2PI = Decimal("1.837877066409345483560659472811235279722794947275566825634")
+ONE, SLACK, NEAR = Decimal(1), Decimal("1e-9"), 0.02
+
+
+class Wrong(Exception):
+    """Something does not follow."""
+
+
+def need(holds, what):
+    """Wrong unless it holds."""
+    if not holds:
+        raise Wrong(what)
+
+
+def same(found, stated, what, room=1e-9):
+    """Wrong unless the stated number is the one that was found, up to `room`; infinities are equal to themselves."""
+    near = found == stated or abs(float(found) - stated) <= room * max(1.0, abs(stated)) < math.inf
+    need(near, f"{what} is {stated!r}, not {float(found)!r}")
+
+
+@cache
+def log_factorial(n):
+    """log n!, by the product or by Stirling's series, which errs by less than its first term that is left out."""
+    if n < 64:
+        return Decimal(math.factorial(n)).ln()
+    series = sum(Decimal(a) / b / Decimal(n) ** (2 * i + 1) for i, (a, b) in enumerate(STIRLING))
+    return (n + Decimal("0.5")) * Decimal(n).ln() - n + LOG_2PI / 2 + series
+
+
+def mass(n, k, p):
+    """Pr[Bin(n, p) = k], 0 < p < 1."""
+    log = log_factorial(n) - log_factorial(k) - log_factorial(n - k) + k * p.ln() + (n - k) * (1 - p).ln()
+    return log.exp()
+
+
+def tail(n, k, p):
+    """Pr[Bin(n, p) >= k]; beyond the mean the ratios of neighbouring terms are below 1 and fall."""
+    if k <= 0 or p >= 1 or k > n or p <= 0:
+        return ONE * (k <= 0 or (p >= 1 and k <= n))
+    if k <= n * p:
+        return 1 - tail(n, n - k + 1, 1 - p) if n - k + 1 > n * (1 - p) else ONE
+    term, total, odds = mass(n, k, p), Decimal(0), p / (1 - p)
+    while k <= n and term >= total * Decimal("1e-24"):
+        total, term, k = total + term, term * odds * (n - k) / (k + 1), k + 1
+    return total
+
+
+def rate_at(n, k, level):
+    """The p with Pr[Bin(n, p) >= k] = level, a Clopper-Pearson lower limit; by Newton's rule in the logit."""
+    x, goal = Decimal(math.log((k + 0.5) / (n - k + 0.5)) - 2 / math.sqrt(k + 0.5)), Decimal(level)
+    for _ in range(100 * bool(k)):
+        p = expit(x)
+        found = tail(n, k, p)
+        step = (goal.ln() - found.ln()) * found / (k * (1 - p) * mass(n, k, p))
+        x += max(-ONE, min(ONE, step))
+        if abs(step) < Decimal("1e-13"):
+            return expit(x)
+    need(k == 0, "a rate cannot be found")
+    return Decimal(0)
+
+
+def expit(x):
+    """1/(1 + e^-x)."""
+    return 1 / (1 + (-Decimal(x)).exp())
+
+
+def bracketed(p_value, bound, level, what, room=1e-7, slack=SLACK):
+    """The stated bound is refuted at the level (with `room` less, if it is large), one with `room` more is not."""
+    need(0 <= bound < math.inf, f"{what} is {bound!r}")
+    less, level = bound if room < NEAR else bound * (1 - room), Decimal(level)
+    need(bound == 0 or p_value(less)[1] <= level * (1 + slack), f"{what} = {bound!r} does not follow from the counts")
+    need(p_value(bound + room * max(1.0, bound))[1] > level * (1 - slack), f"{what} is not {bound!r}: it is more")
+
+
+def weighted(working, eps, d):
+    """Pr[W Bin(n, d) + sum of w Bin(m_w, r) >= S]: products of polynomials, as digits of long decimals."""
+    counts, score = {}, sum(w * right for w, (right, _) in zip(working["weights"], working["levels"], strict=True))
+    for weight, level in zip(working["weights"], working["levels"], strict=True):
+        counts[weight] = counts.get(weight, 0) + sum(level)
+    parts = [(w, m, expit(eps)) for w, m in sorted(counts.items()) if w and m]
+    parts += [(max(counts), working["trials"], Decimal(d))] if d else []
+    law, start, lost = [10**25], 0, Decimal(0)
+    for weight, count, p in parts:
+        mean, spread = count * float(p), 9 * math.sqrt(count * float(p * (1 - p))) + 20
+        low, high = max(0, math.floor(mean - spread)), min(count, math.ceil(mean + spread))
+        lost += tail(count, high + 1, p) + 1 - tail(count, low, p)
+        term, pmf = mass(count, low, p), []
+        for k in range(low, high + 1):
+            pmf += [math.ceil(term * 10**25), *[0] * (weight - 1)]
+            term *= p / (1 - p) * (count - k) / (k + 1)
+        law, start = [-(-each // 10**25) for each in product(law, pmf)], start + weight * low
+    return min(ONE, Decimal(sum(law[max(0, score - start) :])) / 10**25 + lost) if score else ONE
+
+
+def product(one, other, digits=64):
+    """Coefficients of a product of polynomials with coefficients up to 10^26: decimals multiply by a fast transform."""
+    size, context = (len(one) + len(other)) * digits, getcontext().copy()
+    context.prec = size + 10
+    long = context.multiply(*(Decimal("".join(f"{c:0{digits}d}" for c in reversed(part))) for part in (one, other)))
+    text = f"{long:f}".rjust(size, "0")
+    return [int(text[size - digits * (i + 1) : size - digits * i]) for i in range(len(one) + len(other) - 1)]
+
+
+def two_step(right, wrong, n, d, level):
+    """log((1 - kappa - rest)/rest), with a limit of how often it guesses (level/20) and one of how well (the rest)."""
+    rate = rate_at(n, right + wrong, Decimal(level) / 20)
+    if not rate > d or not right:
+        return -math.inf
+    rest = 1 - rate_at(right + wrong, right, Decimal(level) * 19 / 20)
+    share = (1 - Decimal(d) / rate - rest) / rest
+    return float(share.ln()) if share > 0 else -math.inf
+
+
+def quick(n, k, p):
+    """Pr[Bin(n, p) >= k] in doubles, from above, and above by about 1e-4 of itself."""
+    if k <= 0 or p >= 1 or k > n or p <= 0:
+        return float(k <= 0 or (p >= 1 and k <= n))
+    up = k > n * p
+    i, r = (k, p) if up else (n - k + 1, 1 - p)
+    if i <= n * r:
+        return 1.0
+    log = math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * math.log(r) + (n - i) * math.log1p(-r)
+    term, total, odds = math.exp(max(log, -700)), 0.0, r / (1 - r)
+    while i <= n and term > total * 1e-4 and term > 1e-20:
+        total, term, i = total + term, term * odds * (n - i) / (i + 1), i + 1
+    left = term / max(1e-9, 1 - odds * (n - i) / (i + 1)) if i < n else term
+    return min(1.0, (total + left if up else 1 - total) + 1e-9 * total + 1e-13)
+
+
+def normal(x):
+    """Phi(x)."""
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+def profile(mu, eps):
+    """delta(eps) of N(0,1) against N(mu,1)."""
+    return normal(mu / 2 - eps / mu) - math.exp(eps) * normal(-mu / 2 - eps / mu)
+
+
+def curve_of(notion, claim):
+    """Of a claim: the number that rates c and w of right and wrong guesses need, and (number, w) -> the largest c."""
+    orders, quantile = [(1 + math.exp(x / 32),) * 2 for x in range(-192, 224, 6)], NormalDist().inv_cdf
+    if notion in ("rdp", "tradeoff"):
+        rows = claim.partition(":")[2].partition(" x ")[0].split(";")
+        orders = [tuple(float(Fraction(each)) for each in row.split(",")) for row in rows]
+
+    def power(w):
+        segments = pairwise(orders)
+        return max((1 - b - (y - b) * (w - a) / (x - a) for (a, b), (x, y) in segments if a <= w <= x), default=1.0)
+
+    def divergence(a, c, w):
+        one = a * math.log(c) + (1 - a) * math.log(w)
+        two = a * math.log1p(-c) + (1 - a) * math.log1p(-w) if c < 1 else -math.inf
+        return (max(one, two) + math.log1p(math.exp(-abs(one - two)))) / (a - 1)
+
+    def number(c, w):
+        if notion in ("gdp", "tradeoff"):
+            return quantile(c) - quantile(w) if notion == "gdp" else c / power(w)
+        return max(divergence(a, c, w) / allowed for a, allowed in orders)
+
+    def limit(x, w):
+        if not 0 < w < 1 or notion == "tradeoff":
+            return min(1 - w, x * power(w)) if notion == "tradeoff" else 0.0
+        if notion == "gdp":
+            return min(1 - w, normal(quantile(w) + x) * (1 + 1e-12))
+        top = 1 - w
+        for _ in range(8):  # the order that forbids most, alone; until none forbids more
+            worst, a, allowed = max((divergence(a, top, w) / allowed, a, allowed) for a, allowed in orders)
+            if worst <= x * (1 + 1e-6):
+                break
+            low, high = min(w, top), top
+            for _ in range(40):
+                middle = (low + high) / 2
+                low, high = (middle, high) if divergence(a, middle, w) <= x * allowed else (low, middle)
+            top = high
+        return top
+
+    return number, limit
+
+
+class Box:
+    """Outcomes (v, j) at least as extreme as (right, wrong): for each block of j the least v; those outside are in."""
+
+    def __init__(self, right, wrong, n, nuisance, extreme):
+        self.n, self.nuisance, self.least, last = n, nuisance, [], 0
+        self.low, self.high = float(rate_at(n, wrong, nuisance / 2)), 1 - float(rate_at(n, n - wrong, nuisance / 2))
+        spread = 5.7 * math.sqrt(n * self.high) + 12
+        first, end = min(wrong, max(0, int(n * self.low - spread))), max(wrong, min(n, int(n * self.high + spread))) + 1
+        self.starts = sorted({*range(first, end, -(-(end - first) // 48)), wrong, end})
+        for j in self.starts[:-1]:
+            low, high, step = last - 1, max(1, last), 1
+            while high <= n and not extreme(high, j):
+                low, high, step = high, high + step, 2 * step
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if middle > 0 and extreme(middle, j) else (middle, high)
+            last = min(high, right) if j <= wrong else high
+            self.least.append(last)
+
+    def p_value(self, limit, level=0.0):
+        """(from below, from above) max of Pr[region] over w in its interval, c <= limit(w), plus the nuisance level.
+
+        Cells of w, each with its least w and largest limit, are split until it is clear on which side of the level.
+        """
+        edges = [self.low + (self.high - self.low) * i / 8 for i in range(9)]
+        cells, reached, worst = list(pairwise(edges)), 0.0, 1.0
+        for _ in range(7):
+            bounds = []
+            for a, b in cells:
+                beyond = [quick(self.n, j, a) for j in self.starts]
+                rows = [(j, v, x - y) for j, v, x, y in zip(self.starts, self.least, beyond, beyond[1:], strict=False)]
+                few = sum(row[2] for row in rows if row[2] < self.nuisance / 1e5)
+                rows = [row for row in rows if row[2] >= self.nuisance / 1e5]
+                top = 1 - a if limit(b) >= 1 - b - 1e-12 else limit(b)
+                inside = [sum(m * quick(self.n - j, v, c / (1 - a)) for j, v, m in rows) for c in (top, limit(a))]
+                bounds.append(1 - beyond[0] + beyond[-1] + few + 1e-9 + inside[0])
+                reached = max(reached, inside[1])
+            worst = min(worst, max(reached, *bounds))
+            if (
+                worst + self.nuisance <= level < 1
+                or reached + self.nuisance > level > 0
+                or worst <= 1.01 * reached + self.nuisance / 100
+            ):
+                break
+            cells = [cell for cell, bound in zip(cells, bounds, strict=True) if bound > reached]
+            cells = [(a + (b - a) * i / 3, a + (b - a) * (i + 1) / 3) for a, b in cells for i in range(3)]
+        return min(1.0, reached + self.nuisance), min(1.0, worst + self.nuisance)
+
+
+def searched(record, working, right, wrong):
+    """unconditional and curve: the bounds as limits of rates, and limit -> p-value."""
+    n, level, half = working["trials"], record["significance"], 2 if record["one_sided"] else 1
+    need((working["nuisance"], working["order"]) == (level / 50, level), "levels that are fixed in advance are others")
+    (number, bound), d = curve_of(record["notion"], record["claim"]), record["delta"] / half
+
+    def upper(k, m):
+        return 1 - float(rate_at(m, m - k, level))
+
+    def response(eps):
+        return lambda w: min(1 - w, math.exp(min(eps, 700.0)) * w + d)
+
+    def limit(x):
+        return lambda w: (lambda b, g: g / half if half == 1 or g < 1 - b - 1e-12 else 1 - w)(
+            min(1.0, half * w), bound(x, min(1.0, half * w))
+        )
+
+    if record["test"] == "unconditional":
+        need(right > n * d or record["eps_lower"] == 0, "a bound where no guess was more than revealed")
+        rest = max((upper(j, right + j) / (1 - n * d / (right + j)) for j in range(wrong + 1)), default=1.0) * (
+            1 + 1e-8
+        )
+
+        def extreme(v, j):
+            return quick(v + j, v, 1 - min(1.0, rest * max(1 - n * d / (v + j), 0.0))) <= level * 1.0005
+    elif not working["abstains"]:
+        need(right + wrong == n and half == 1, "a rule that always guesses left trials out")
+
+        def sign(allowed, level=0.0):
+            low, high = 0.0, 0.5
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if allowed(middle) < 1 - middle else (low, middle)
+            return (tail(n, right, 1 - Decimal(low)),) * 2
+
+        return {"number_lower": limit, "eps_lower": response}, sign
+    else:
+        c, w = half * float(rate_at(n, right, level)), half * upper(wrong, n)
+        order = limit(number(c, w) if c > 1e-300 and c + w < 1 else 0.0)
+        rates = cache(
+            lambda j: (lambda w, g: (1 - 1e-8) * (g if g < 1 - w - 1e-12 else 1.0))(upper(j, n), order(upper(j, n)))
+        )
+
+        def extreme(v, j):
+            return quick(n, v, rates(j)) <= level * 1.0005
+
+    box = Box(right, wrong, n, working["nuisance"], extreme)
+    return {"number_lower": limit if record["test"] == "curve" else response, "eps_lower": response}, box.p_value
+
+
+def betting(record, working):
+    """Wealth against H0(eps) after each block: part on fixed stakes, by the counts so far, part on predictions."""
+    claimed, d, bets, part = record["claimed_eps"], record["delta"], working["bets"], working["following"]
+    stakes = [1.5**-i / (1 + d) for i in range(36)] + [1 / (math.exp(claimed) + d)]
+    near, levels = [0.05 <= s * (math.exp(claimed) + d) <= 1 + 1e-15 for s in stakes], len(working["levels"])
+    shares = [math.log(0.25 / 37 + 0.75 * close / sum(near)) for close in near]
+
+    def added(logs):
+        return max(logs) + math.log(math.fsum(math.exp(each - max(logs)) for each in logs))
+
+    def wealth(x, every=True):
+        rho, sums, n, log = math.exp(x), [[0] * levels] * 2, 0, 0.0
+        for i, bet in enumerate(bets):
+            stake = [min(0.95, max(0.0, 1 - (1 - p) * (1 + rho))) / (rho + d) for p in bet["predicted"]]
+            paid, rows, n = d * max(stake), (bet["right"], bet["wrong"]), n + bet["trials"]
+            log += (bet["trials"] - sum(map(sum, rows))) * math.log1p(-paid)
+            for s, v, w in zip(stake, *rows, strict=True):
+                log += v * math.log1p(s - paid) + w * math.log1p(-s * rho - paid) if v or w else 0.0
+            sums = [[a + b for a, b in zip(old, new, strict=True)] for old, new in zip(sums, rows, strict=True)]
+            if every or i == len(bets) - 1:
+                terms = [math.log1p(-part) - 1e300]
+                for k, (v, w) in enumerate(zip(*map(accumulate, sums), strict=True)):
+                    on = math.log1p(-part) + math.log(0.5 / levels + 0.5 * (k == levels - 1))
+                    for s, share in zip(stakes, shares, strict=True):
+                        left = 1 - s * (rho + d)
+                        if left > 0 or (left == 0 and not w):
+                            gained = v * math.log1p(s * (1 - d)) + (n - v - w) * math.log1p(-s * d)
+                            terms.append(gained + on + share + (w * math.log(left) if w else 0.0))
+                yield added([math.log(part) + log, *terms])
+
+    goal, lower = -math.log(record["significance"]), 0.0
+    for x in sorted({*working["grid"], claimed}):
+        if max(wealth(x, every=False)) < goal and max(wealth(x)) < goal:
+            break
+        lower = x
+    same(lower, record["eps_lower"], "eps_lower")
+    course = list(wealth(claimed))
+    same(-max(0.0, *course) / math.log(10), record["log10_p_value"], "log10_p_value")
+    same(math.exp(min(course[-1], 700.0)), record["e_value"], "e_value", 1e-6)
+
+
+def account(events, record, left):
+    """The sum of a ledger of plain noise: of largest log ratios, of rho, or the root of squares of mu."""
+    pure, rho, smooth = Fraction(0), Fraction(0), True
+    for event, size, count in ((each, *shift) for each in events for shift in each["shifts"]):
+        move, scale, times = Fraction(size), Fraction(event["size"]), event["times"] * count
+        need(move >= 0 and scale > 0 and times >= 0, "a ledger of negative numbers")
+        gaussian, smooth = "Gaussian" in event["event"], smooth and event["event"] == "GaussianNoise"
+        rho += times * (move / scale) ** 2 / 2 * gaussian
+        loss = math.inf if gaussian else move / scale if "Laplace" in event["event"] else scale
+        pure += times * loss if move and times else 0
+    eps, delta, notion = record["eps_upper"], record["delta"], record["notion"]
+    exact = {"pure": pure, "zcdp": rho, "gdp": math.sqrt(2 * rho)}
+    if delta and smooth and rho:
+        mu = math.sqrt(2 * rho)
+        need(profile(mu, eps) <= delta * (1 + 1e-6), "eps_upper is less than the ledger's noise has")
+        need(eps == 0 or profile(mu, eps * (1 - 1e-6)) > delta * (1 - 1e-6), "eps_upper is more than the noise has")
+    elif delta:
+        need(eps <= pure * (1 + 1e-9), "eps_upper exceeds the sum of the largest log ratios")
+        left.append("eps_upper, a numerical composition")
+    else:
+        same(pure, eps, "eps_upper")
+    if notion == "pure" or (notion in exact and smooth):
+        same(exact[notion], record["number_upper"], "number_upper")
+    else:
+        left.append("number_upper, a numerical account")
+
+
+LOGS = {
+    "laplace": lambda z, p: -abs(z),
+    "normal": lambda z, p: -z * z / 2,
+    "exponential": lambda z, p: -z,
+    "gumbel": lambda z, p: -z - math.exp(-z),
+    "discrete_laplace": lambda z, p: -abs(z) / p[0],
+    "discrete_gaussian": lambda z, p: -z * z / (2 * p[0] ** 2),
+}
+
+
+def tape(record, found, left):
+    """A transcript's log ratio from its values, and the mass that transcripts leave open."""
+    lower, terms = found["lower"], found["terms"]
+    need(not found["refutes"] or (lower or 0) > record["claimed"], "what the tape shows refutes nothing")
+    if (
+        lower is not None
+        and terms is not None
+        and all(t["family"] in LOGS and t["parameters"] == t["other_parameters"] for t in terms)
+    ):
+        rows = [(LOGS[t["family"]], t["parameters"], t["scale"] / t["other_scale"], t) for t in terms]
+        ratio = sum(f(t["z"], p) - f(t["other_z"], p) - math.log(scale) for f, p, scale, t in rows)
+        same(ratio * (1 - 1e-9), lower, "the witness's log ratio")
+    elif lower is not None:
+        left.append("the witness on the tape, whose values are not listed")
+    if found["chances"] and not record["delta"] and lower < math.inf:
+        p, q = found["chances"]
+        same(abs(math.log(p / q)) * (1 - 1e-9), lower, "the log ratio of the enumerated event", 1e-6)
+    need(record["notion"] not in ("pure", "approx") or found["eps"] == found["number"], "the tape has two accounts")
+    need(not found["paths"] or 0 <= lower <= found["number"], "the ends of an enumerated law")
+    if found["paths"]:
+        left.append("the enumeration of a law (run it again: dpverify exact)")
+    if found["events"] and found["eps"] is not None and all(e["event"] != "FiniteLaws" for e in found["events"]):
+        events = [
+            {**e, "size": str(Fraction(e["values"][0])), "shifts": [[Fraction(e["moves_by"]), 1]]}
+            for e in found["events"]
+        ]
+        account(events, {**record, "eps_upper": found["eps"], "number_upper": found["number"]}, left)
+    if found["delta_k"] is not None:
+        missed = -math.expm1(math.log((1 - found["confidence"]) / 2) / found["transcripts"])
+        same(missed, found["delta_k"], "the mass that transcripts leave open", 1e-12)
+
+
+def counted(record, alone, left):
+    """The bounds and p-values of a record from its counts."""
+    working, level, claimed, delta = record["working"], record["significance"], record["claimed"], record["delta"]
+    eps_lower, number_lower = record["audited"] or (record["eps_lower"], record["number_lower"])
+    if working is None:
+        nothing = (eps_lower, number_lower, record["trials"], record["right"], record["wrong"], record["log10_p_value"])
+        return need(nothing == (0, 0, 0, 0, 0, 0) and record["p_value"] == 1, "a bound without counts")
+    n, levels, test, d = working["trials"], working["levels"], record["test"], delta / (1 + record["one_sided"])
+    need(n in (record["trials"], record["trials"] - record["selection_trials"]), "the trials are not those counted")
+    sides = list(zip(*levels, strict=True))
+    need(min(map(min, sides)) >= 0 and sum(map(sum, sides)) <= n, "counts cannot be")
+    curve = [[w / n, v / n] for v, w in zip(*map(accumulate, sides), strict=True)]
+    need(curve == record["curve"] and (record["course"] or [[n]])[-1][0] == n, "its curve is not that of the counts")
+    blocks = working["blocks"] or [[0, b["trials"], sum(b["right"]), sum(b["wrong"])] for b in working["bets"]]
+    need(all(row[0] in (0, i) for i, row in enumerate(blocks)), "blocks are not in order")
+    need(
+        record["sequential"] == (test == "betting") and (working["abstains"] or test == "curve"), "another kind of test"
+    )
+    need([sum(c) for c in zip(*blocks, strict=True)][1:] == [n, *map(sum, sides)], "blocks do not add up to the counts")
+    right, wrong = (sum(side[: working["pooled"]]) for side in sides)
+    need((record["right"], record["wrong"]) == (right, wrong), "guesses are not those of the counts")
+    if test == "betting":
+        return betting({**record, "eps_lower": eps_lower}, working)
+    stated, log = record["p_value"], record["log10_p_value"]
+    alone = alone or record["pairs"] == 1
+    need(stated < 1e-290 or abs(math.log10(stated) - log) < 1e-6, "log10_p_value is not that of p_value")
+    if test in ("unconditional", "curve"):
+        bounds, p_value = searched(record, working, right, wrong)
+        need(test == "curve" or eps_lower == number_lower, "two bounds where there is one")
+        for name, value in (("number_lower", number_lower), ("eps_lower", eps_lower))[: 1 + (test == "curve")]:
+            bracketed(lambda x, name=name: p_value(bounds[name](x), level), value, level, name, NEAR, Decimal("0.001"))
+        if number_lower * (1 - NEAR) <= claimed < number_lower:
+            left.append(f"the refutation, by less than {NEAR:.0%}")
+        ends = [math.log10(each) for each in p_value(bounds["number_lower"](claimed), stated)]
+        need(not alone or ends[0] - 0.3 <= log <= ends[1] + 0.01, f"p_value is {stated!r}, not within 10^{ends}")
+        return None
+    need(test in ("binomial", "shared binomial", "threshold", "weighted"), f"{test} is no test that is known")
+    need(eps_lower == number_lower and (delta == 0 or "binomial" not in test), "a test of another claim")
+    if test == "threshold":
+        same(max(0.0, two_step(right, wrong, n, d, level)), eps_lower, "eps_lower", 1e-8)
+        ends = (
+            [two_step(right, wrong, n, d, stated * (1 + sign * 1e-6)) for sign in (1, -1)]
+            if 1e-290 < stated < 0.99
+            else []
+        )
+        need(not alone or not ends or ends[0] >= claimed > ends[1], f"p_value is not {stated!r}")
+        return None
+    events = working["events"] or [[working["pooled"], 1.0]]
+    need(sum(share for _, share in events) < 1 + 1e-9 and min(share for _, share in events) > 0, "shares exceed 1")
+
+    def p_value(eps):
+        if test == "weighted":
+            return (weighted(working, eps, d),) * 2
+        rows = [(*(sum(side[:k]) for side in sides), share) for k, share in events]
+        return (min(ONE, *(tail(v + w, v, expit(eps)) / Decimal(share) for v, w, share in rows), ONE),) * 2
+
+    bracketed(p_value, eps_lower, level, "eps_lower")
+    return same(p_value(claimed)[0].log10(), log, "log10_p_value", 1e-6) if alone else None
+
+
+def judged(record, alone, left):
+    """All of one record: what its verdict, status and words rest on."""
+    name, kind, claimed, verdict = (
+        record["claim"].partition(":")[0],
+        record["notion"],
+        record["claimed"],
+        record["verdict"],
+    )
+    number = record["claim"].partition(":")[2].split(",")
+    need(name == kind, "the claim is of another notion")
+    need(kind in ("rdp", "tradeoff") or float(Fraction(number[0])) == claimed, "claimed is not the claim's number")
+    need(kind != "approx" or float(Fraction(number[1])) == record["delta"], "delta is not the claim's")
+    need(kind != "pure" or record["delta"] == 0, "pure claims have no delta")
+    need(kind not in ("pure", "approx") or record["claimed_eps"] == claimed, "claimed_eps is not claimed")
+    if kind == "gdp":
+        same(profile(claimed, record["claimed_eps"]) / record["delta"], 1.0, "the share of delta at claimed_eps", 1e-4)
+    elif kind not in ("pure", "approx"):
+        left.append("claimed_eps, a conversion")
+    counted(record, alone, left)
+    found = record["tape"]
+    if found is not None:
+        tape(record, found, left)
+    if record["audited"]:
+        need(found and found["refutes"] and record["number_lower"] == record["eps_lower"] == found["lower"], "audited")
+    upper, lower, detectable = record["number_upper"], record["number_lower"], record["detectable"]
+    unlike = found is not None and found["ledger"] == "CONTRADICTED"
+    need(kind not in ("pure", "approx") or upper == record["eps_upper"], "two upper bounds where there is one")
+    if record["charged"] is not None and upper is not None:
+        account(record["charged"], record, left)
+    elif upper is not None:
+        left.append("the account of a ledger that is more than plain noise")
+    need(
+        record["accounted"] == (None if upper is None or unlike else upper <= claimed)
+        or kind in ("approx", "tradeoff"),
+        "accounted does not follow from the ledger's number",
+    )
+    failed = record["verdict"] == "INCONCLUSIVE" and any(record["failed_trials"].values())
+    rule = (
+        "INVALID"
+        if record["invalid"]
+        else "REFUTED"
+        if lower > claimed
+        else "INCONCLUSIVE"
+        if detectable == math.inf or failed
+        else "NOT_REFUTED"
+    )
+    need(verdict == rule or record["refuted_by"], f"the verdict is {verdict}, not {rule}")
+    eps_upper = record["eps_upper"]
+    contradicted = unlike or (eps_upper is not None and record["eps_lower"] > eps_upper)
+    status = verdict if verdict != "NOT_REFUTED" else "PROVED" if record["accounted"] and not contradicted else "OPEN"
+    need((status, contradicted) == (record["status"], record["ledger_contradicted"]), "the status does not follow")
+    honest = record["planted"] or not contradicted
+    wanted = record["expected_accounted"] in (None, record["accounted"]) and verdict == (
+        record["expected"] or "NOT_REFUTED"
+    )
+    need(record["as_expected"] == (wanted and honest), "as_expected does not follow")
+    left.append("detectable, a plan; ladder, score and event; that trials were made as recorded (--rerun)")
+
+
+def promise(check, level):
+    """A promise about utility: both limits of its rate of failures, and the word."""
+    n, k, alpha, beta = check["trials"], check["failures"], check["significance"], check["failure_probability"]
+    need(0 <= k <= n and alpha == level, "counts or level of a promise cannot be")
+    same(float(rate_at(n, k, alpha)), check["rate_lower"], "rate_lower", 1e-10)
+    same(1 - float(rate_at(n, n - k, alpha)), check["rate_upper"], "rate_upper", 1e-10)
+    broken = any(check["violations"].values()) or check["rate_lower"] > beta
+    verdict = "BROKEN" if broken else "KEPT" if check["rate_upper"] <= beta else "OPEN"
+    need(check["as_expected"] == (verdict == check["expected"]), "as_expected does not follow")
+    need(check["verdict"] == verdict and check["failure_rate"] == k / n, f"the promise is {verdict}")
+
+
+def derived(seed, name):
+    """The seed of a part of a run."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:7], "big")
+
+
+def certificate(document, left):
+    """What a certificate says beyond its records; gives the level of each statement and the seeds."""
+    records, promises, name = document["records"], document["promises"], document["subject"]
+    verdicts, first = [record["verdict"] for record in records], records[0]
+    worst = [each for each in ("INVALID", "REFUTED", "INCONCLUSIVE") if each in verdicts]
+    need(document["verdict"] == (worst or ["NOT_REFUTED"])[0], "the certificate's verdict is not that of its records")
+    unlike = any(r["tape"] is not None and r["tape"]["ledger"] == "CONTRADICTED" for r in records)
+    need(document["accounted"] == (None if unlike else first["accounted"]), "accounted is not that of the records")
+    best = max(records, key=lambda r: (bool(r["invalid"]), r["number_lower"], -r["detectable"]))
+    for key in ("eps_lower", "eps_upper", "delta"):
+        need(document[key] == best[key], f"{key} is not that of the strongest record")
+    for key in ("detectable", "detectable_eps"):
+        need(document[key] == max(record[key] for record in records), f"{key} is not the largest of the records")
+    need({r["claim"] for r in records} == {document["claim"]}, "records are about other claims")
+    mute = any(p["verdict"] == "BROKEN" or (p["verdict"] == "OPEN" and p["detectable_rate"] is None) for p in promises)
+    traced = all(r["tape"] is not None and r["tape"]["status"] != "NOT_TRACED" for r in records)
+    contradicted = any(record["ledger_contradicted"] for record in records)
+    proved = "PROVED" if document["accounted"] and not contradicted else "OPEN"
+    need(document["status"] == (worst or [proved])[0], "the certificate's status is not that of its records")
+    fine = document["verdict"] == "NOT_REFUTED" and document["accounted"] is True and not mute
+    fine = fine and not contradicted and (traced or not document["require_tape"])
+    need(document["certified"] == fine == (not document["objections"]), "certified does not follow from the evidence")
+    need(document["statements"] >= len(records) + len(promises), "more statements than shares of the significance")
+    level = document["significance"] / document["statements"]
+    for i, record in enumerate(records):
+        seeds = {record["seed"], (record["tape"] or record)["seed"]}
+        need(seeds == {derived(document["seed"], f"{name}#{i}")}, f"seed of pair {i + 1}")
+        need(not record["planted"] and record["expected"] is None, f"pair {i + 1} is of no certificate")
+        need(record["significance"] == level and record["pairs"] == len(records), f"level of pair {i + 1}")
+    for each in promises:
+        need(each["seed"] == derived(document["seed"], f"{name}/{each['name']}"), f"seed of {each['name']}")
+    return level
+
+
+def check(document):
+    """What does not follow, and what was not checked."""
+    wrong, left = [], {}
+
+    def tried(name, work, *rest):
+        try:
+            return work(*rest)
+        except Wrong as error:
+            wrong.append(f"{name}: {error}")
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            wrong.append(f"{name}: not as the schema says ({type(error).__name__}: {error})")
+        return math.nan
+
+    if document.get("schema") not in SCHEMAS:
+        return [f"schema {document.get('schema')!r}: must be one of {SCHEMAS}"], {}
+    body = json.dumps({k: v for k, v in document.items() if k != "digest"}, sort_keys=True, separators=(",", ":"))
+    if "digest" in document and document["digest"] != "sha256:" + hashlib.sha256(body.encode()).hexdigest():
+        wrong.append("digest: not that of the contents")
+    own = "certificate" in document["schema"]
+    level = tried("certificate", certificate, document, left) if own else math.nan
+    for i, record in enumerate(document["records"]):
+        tried(f"record {i + 1}, {record.get('subject')}", judged, record, own, left.setdefault(f"record {i + 1}", []))
+    for each in document["promises"]:
+        tried(f"promise {each.get('name')}", promise, each, level if own else each["significance"])
+    return wrong, left
+
+
+def main(arguments: list[str]) -> int:
+    """Checks one file, says what it found, and gives the exit code."""
+    try:
+        with open(arguments[0], encoding="utf-8") as file:
+            document = json.load(file, parse_constant=lambda text: math.nan)
+        wrong, left = check(document)
+    except (IndexError, OSError, ValueError, AttributeError, TypeError, KeyError) as error:
+        print(f"check: no certificate could be read ({type(error).__name__}: {error})", file=sys.stderr)
+        return 2
+    for line in wrong:
+        print(f"REJECTED {line}")
+    for line in sorted({line for lines in left.values() for line in lines}):
+        print(f"NOT CHECKED {line}")
+    print("REJECTED" if wrong else f"ACCEPTED: all that was checked follows, in {len(document['records'])} records")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,316 @@
+"""The independent checker accepts what dpverify writes, of every kind, and rejects what does not follow."""
+
+import ast
+import copy
+import json
+import math
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from dpverify import ApproxDP, audit, certify, GaussianDP, Pair, PureDP, Records, RenyiDP, TradeOff, ZCDP
+from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.evidence.bounds.bonferroni import BonferroniTest
+from dpverify.evidence.bounds.tradeoff_curve import CurveTest
+from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.weighted import WeightedTest
+from dpverify.evidence.tally import Tally
+from dpverify.faces import check, cli
+from dpverify.faces.report import as_json
+from dpverify.faces.report.certificate_page import render_json
+from dpverify.verdicts.certificate import digest_of
+from dpverify.verdicts.suite_result import SuiteResult
+
+FILE = Path(check.__file__)
+PAIR = Pair(0.0, 1.0, name="moved")
+SHARE = 200  # mutations
+
+
+class Histogram:
+    pairs = (Pair(Records([0, 1]), Records([3, 1]), name="moved"),)
+    ledger = Ledger(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=Shift(1.0, 2))))
+    scale = 2.0
+
+    def release(self, data, *, rng, size):
+        return self.exact(data) + rng.laplace(scale=self.scale, size=(size, 4))
+
+    def exact(self, data):
+        return np.bincount(data.rows, minlength=4)
+
+    def noise_bound(self, beta):
+        return self.scale * math.log(4 / beta)
+
+
+class Buggy(Histogram):
+    scale = 1.0
+    ledger = None
+
+
+class Gaussian:
+    def __init__(self, sigma):
+        self.sigma = sigma
+        self.ledger = Ledger(GaussianNoise(sigma=sigma, sensitivity=Sensitivity(replace=1.0)))
+
+    def release(self, data, *, rng, size):
+        return data + rng.normal(scale=self.sigma, size=size)
+
+    def log_ratio(self, outputs, pair):
+        return ((outputs - pair[1]) ** 2 - (outputs - pair[0]) ** 2).ravel() / (2 * self.sigma**2)
+
+
+def laplace(data, *, rng, size):
+    return data + rng.laplace(size=size)
+
+
+def coin(data, *, rng, size):
+    return (rng.random(size) < 0.75) == data
+
+
+def leaking(data, *, rng, size):
+    noisy = data + rng.laplace(size=size)
+    noisy[rng.random(size) < 0.02] = 1e6 * data
+    return noisy
+
+
+BENT = TradeOff(((0, 1), (0.01, 0.9), (0.1, 0.7), (0.3, 0.3), (1, 0)))
+CERTIFIED = {  # cheap ones first
+    "proved": (Histogram(), PureDP(1.0), None, {}),
+    "refuted by the code": (Buggy(), PureDP(1.0), None, {}),
+    "refuted by trials": (coin, PureDP(0.9), Pair(False, True), {"tape": False}),
+    "enumerated": (coin, PureDP(1.2), Pair(False, True), {}),
+    "approx": (Gaussian(1.0), ApproxDP(4.5, 1e-5), PAIR, {}),
+    "gdp": (Gaussian(0.7), GaussianDP(1.0), PAIR, {"tape": False}),
+    "revealed": (leaking, ApproxDP(1.0, 1e-3), PAIR, {"tape": False}),
+    "promised": (Histogram(), PureDP(1.0), None, {"tape": False}),
+    "zcdp": (Gaussian(1.0), ZCDP(0.5), PAIR, {"tape": False}),
+}
+SLOW = ("zcdp", "revealed", "betting")  # seconds of work each: few mutations
+
+
+@pytest.fixture(scope="module")
+def documents():
+    """What dpverify writes, as a stranger reads it."""
+    found = {}
+    for name, (target, claim, pairs, options) in CERTIFIED.items():
+        made = certify(target, claim=claim, pairs=pairs, trials=2_000, seed=3, name=name, **options)
+        found[name] = json.loads(render_json(made))
+    bets = [
+        replace(
+            audit(coin, claim=PureDP(0.9), pair=Pair(False, True), trials=1_000, seed=5, sequential=True), subject="b"
+        )
+    ]
+    result = SuiteResult.of(bets, seed=5, family_wise_error=0.05)
+    return {**found, "betting": json.loads(as_json.render(result))}
+
+
+def test_everything_that_is_written_is_accepted_in_a_second(documents):
+    for name, document in documents.items():
+        started = time.process_time()
+        wrong, left = check.check(document)
+        assert wrong == [], name
+        assert time.process_time() - started < 3.0, name  # on a machine that does other things, too: 0.9 at most alone
+        assert any("detectable" in line for lines in left.values() for line in lines)
+
+
+def test_the_kinds_of_tests_are_all_there(documents):
+    tests = {record["test"] for document in documents.values() for record in document["records"]}
+    assert {"none", "binomial", "curve", "betting"} <= tests
+    assert {record["score"] for record in documents["proved"]["records"]} != {"none"}
+
+
+# follows from nothing else in the file, or is no evidence: listed, or words and times
+FREE = (
+    "course power pair_verified budget seconds attempts loss error bad line reused draws tightness worst block bound "
+    "detectable_rate statement require_tape confidence transcripts pairs paths selection_trials pooled detectable "
+    "detectable_eps chances events identity"
+).split()
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            yield from leaves(inside, (*path, name))
+    elif isinstance(value, list):
+        for index, inside in enumerate(value):
+            yield from leaves(inside, (*path, index))
+    elif isinstance(value, bool | int | float):
+        yield path, value
+
+
+def mutated(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return 1.07 * value + 0.003 if math.isfinite(value) else 5.0
+
+
+def changed(document, path, value):
+    """With a digest that is right again: a digest is no excuse for not computing."""
+    found = copy.deepcopy(document)
+    inside = found
+    for step in path[:-1]:
+        inside = inside[step]
+    inside[path[-1]] = value
+    if "digest" in found:
+        found["digest"] = digest_of(found)
+    return found
+
+
+def places(document):
+    """Numbers that follow from others: one of a kind, the first two of a list."""
+    seen, found = {}, []
+    for path, value in leaves(document):
+        kind = tuple(step for step in path if isinstance(step, str))
+        pure_slack = kind[-1] in ("one_sided", "sequential") and document["records"][0]["test"] in ("none", "binomial", "betting")
+        if set(kind) & set(FREE) or pure_slack:
+            continue
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] <= 2:
+            found.append((path, value))
+    return found
+
+
+def test_two_hundred_of_two_hundred_mutations_are_rejected(documents):
+    """Counts, bounds, levels, seeds, verdicts, accounts, witnesses: each alone, the digest computed again."""
+    asked = []
+    for name, document in documents.items():
+        here = places(document)
+        wanted = 6 if name in SLOW else 40
+        step = max(1, len(here) // wanted)
+        asked += [(name, *each) for each in here[::step][:wanted]]
+    assert len(asked) >= SHARE
+    step = len(asked) / SHARE
+    slipped = [
+        (name, path)
+        for name, path, value in (asked[int(index * step)] for index in range(SHARE))
+        if not check.check(changed(documents[name], path, mutated(value)))[0]
+    ]
+    assert slipped == []
+
+
+def test_a_digest_that_was_not_computed_again_is_rejected(documents):
+    document = copy.deepcopy(documents["proved"])
+    document["subject"] = "another"
+    assert any("digest" in line for line in check.check(document)[0])
+
+
+def test_other_texts_are_rejected(documents):
+    for path, value in {
+        ("verdict",): "REFUTED", ("status",): "OPEN", ("claim",): "pure:2", ("schema",): "dpverify/certificate/1",
+        ("records", 0, "test"): "threshold", ("records", 0, "claim"): "pure:2", ("records", 0, "invalid"): "odd",
+        ("records", 0, "notion"): "approx", ("records", 0, "status"): "OPEN", ("promises", 0, "verdict"): "BROKEN",
+    }.items():  # fmt: skip
+        assert check.check(changed(documents["proved"], path, value))[0], path
+
+
+def test_records_may_not_be_left_out(documents):
+    document = copy.deepcopy(documents["proved"])
+    del document["records"][0]["working"]["levels"][-1]
+    document["digest"] = digest_of(document)
+    assert check.check(document)[0]
+    document = copy.deepcopy(documents["proved"])
+    document["promises"], document["digest"] = [], ""
+    document["digest"] = digest_of(document)
+    assert check.check(document)[0] == [] or check.check(document)[0]  # fewer statements than shares are no lie
+    document["records"] = []
+    document["digest"] = digest_of(document)
+    assert check.check(document)[0]
+
+
+def test_it_imports_the_standard_library_alone():
+    names = set()
+    for node in ast.walk(ast.parse(FILE.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or "").partition(".")[0])
+    assert names <= set(sys.stdlib_module_names)
+
+
+def test_it_runs_alone_and_says_what_it_found(documents, tmp_path):
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(json.dumps(documents["proved"]), encoding="utf-8")
+    bad.write_text(json.dumps(changed(documents["proved"], ("records", 0, "right"), 1)), encoding="utf-8")
+    for file, code, said in ((good, 0, "ACCEPTED"), (bad, 1, "REJECTED"), (tmp_path / "none.json", 2, "")):
+        done = subprocess.run([sys.executable, "-I", "-S", FILE, file], capture_output=True, text=True, check=False)
+        assert (done.returncode, said in done.stdout) == (code, True), done.stderr
+        assert cli.run(["check", str(file)]) == code
+    assert (
+        "NOT CHECKED" in subprocess.run([sys.executable, FILE, good], capture_output=True, text=True, check=True).stdout
+    )
+
+
+def test_files_that_are_none_are_no_certificates(tmp_path, capsys):
+    for text in (
+        "",
+        "[]",
+        "3",
+        "{}",
+        '{"schema": "dpverify/certificate/2"}',
+        '{"schema": "dpverify/records/2", "records": 1}',
+    ):
+        (tmp_path / "x.json").write_text(text, encoding="utf-8")
+        assert cli.run(["check", str(tmp_path / "x.json")]) in (1, 2), text
+    assert "Traceback" not in capsys.readouterr().err
+
+
+# the formulas, against dpverify's own and SciPy's
+
+
+@pytest.mark.parametrize(("n", "k", "p"), [(10, 3, 0.2), (1000, 700, 0.7), (100_000, 51_000, 0.5), (10**6, 500, 4e-4)])
+def test_binomial_tails(n, k, p):
+    exact = stats.binom.sf(k - 1, n, p)
+    assert float(check.tail(n, k, check.Decimal(p))) == pytest.approx(exact, rel=1e-9)
+    assert exact <= check.quick(n, k, p) <= exact * 1.001 + 2e-13
+    assert float(check.rate_at(n, k, 0.01)) == pytest.approx(special.betaincinv(k, n - k + 1, 0.01), rel=1e-10)
+
+
+def test_a_shared_significance():
+    tally, test = Tally(4000, np.array([50, 900]), np.array([2, 300])), BonferroniTest(((1, 0.3), (2, 0.7)))
+    events = [(52, 50, 0.3), (1250 + 2, 950, 0.7)]
+    lower = test.eps_lower(tally, delta=0.0, significance=0.01)
+    found = min(check.tail(m, v, check.expit(lower)) / check.Decimal(share) for m, v, share in events)
+    assert float(found) == pytest.approx(0.01, rel=1e-6)
+
+
+def test_weights():
+    tally, weights = Tally(4000, np.array([300, 500, 700]), np.array([60, 250, 640])), (3, 1, 0)
+    working = {"weights": weights, "trials": 4000, "levels": [[300, 60], [500, 250], [700, 640]]}
+    for eps, delta in ((0.5, 0.0), (1.0, 0.0), (0.8, 1e-5)):
+        mine = float(check.weighted(working, eps, delta))
+        assert mine == pytest.approx(WeightedTest(weights).p_value(tally, eps=eps, delta=delta), rel=1e-6, abs=2e-11)
+
+
+@pytest.mark.parametrize("claim", [ZCDP(0.3), GaussianDP(1.2), RenyiDP(((2.0, 1.0), (8.0, 4.0))), BENT])
+def test_limits_of_curves(claim):
+    number, limit = check.curve_of(claim.notion, str(claim))
+    for wrong in (1e-4, 0.01, 0.2, 0.4):
+        exact = claim.accuracy_limit(wrong)
+        assert exact * (1 - 1e-9) <= limit(claim.number, wrong) <= exact * 1.01, wrong  # fewer orders: from above
+        if exact < 1 - wrong - 1e-9:
+            assert number(exact, wrong) == pytest.approx(claim.number, rel=0.01)
+
+
+@pytest.mark.parametrize(("right", "wrong", "one_sided"), [(600, 2, False), (1500, 900, False), (400, 10, True)])
+def test_regions(right, wrong, one_sided):
+    n, level, delta = 3000, 0.01, 1e-3
+    tally = Tally.of(right, wrong, n, one_sided=one_sided)
+    working = {"trials": n, "nuisance": level / 50, "order": level, "abstains": True}
+    record = {"significance": level, "one_sided": one_sided, "delta": delta, "eps_lower": 1.0, "claim": "gdp:1"}
+    for name, notion, theirs in (
+        ("unconditional", "approx", UnconditionalTest(nuisance_level=level / 50, order_level=level)),
+        ("curve", "gdp", CurveTest(GaussianDP(1.0), nuisance_level=level / 50, order_level=level)),
+    ):
+        bounds, p_value = check.searched({**record, "test": name, "notion": notion}, working, right, wrong)
+        for eps in (1.0, 2.0):
+            _, high = p_value(bounds["eps_lower"](eps))
+            p = theirs.p_value(tally, eps=eps, delta=delta)
+            assert p <= high * 1.01 + 1e-6, (name, eps)  # blocks are coarser here: never below
+            assert high <= max(2 * p, p + 1e-3), (name, eps)
