@@ -48,6 +48,7 @@ class Finding:
     mostly_failed: bool
     notes: tuple[str, ...] = ()
     invalid: str = ""
+    number_course: tuple[tuple[int, float], ...] = ()  # `course` in the unit of a claim about a whole profile
 
 
 def found(
@@ -59,6 +60,7 @@ def found(
     selection: int,
     curve: tuple[tuple[float, float], ...],
     course: tuple[tuple[int, float], ...],
+    number_course: tuple[tuple[int, float], ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Finding:
     """The finding of a frozen attack on trials that passed all checks."""
@@ -76,6 +78,7 @@ def found(
         failed=evidence.failed,
         mostly_failed=evidence.mostly_failed,
         notes=(*notes, *how),
+        number_course=number_course,
     )
 
 
