@@ -38,7 +38,7 @@ def _value(tape: Taped) -> str:
     if tape.refutes:
         return f">= {number(tape.lower)}"
     if tape.loss is not None and tape.delta_k is not None:
-        return f"({number(tape.loss)}, {tape.delta_k:.2g})"
+        return f"eps {number(tape.loss)}, delta {tape.delta_k:.2g}"
     return ""
 
 

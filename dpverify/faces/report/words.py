@@ -3,14 +3,20 @@
 import math
 import shlex
 
+from dpverify.evidence.promises import BROKEN, KEPT
 from dpverify.faces.report import tape_words
+from dpverify.faces.report.answers import BAD, GOOD, PLAIN, WARN
+from dpverify.faces.report.answers import headline as headline
+from dpverify.faces.report.answers import incomplete as incomplete
+from dpverify.faces.report.answers import reused as reused
+from dpverify.faces.report.overview import Entry
 from dpverify.faces.report.tape_words import number as number
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM
 from dpverify.verdicts.ladder import PLANTED
 from dpverify.verdicts.names import local
 from dpverify.verdicts.record import AuditRecord, Rung
 from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.verdict import Verdict
+from dpverify.verdicts.verdict import Status, Verdict
 
 PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}
 SYMBOLS = {
@@ -21,6 +27,12 @@ SYMBOLS = {
     "rdp": "factor of the claimed divergences",
     "tradeoff": "factor of the claimed power",
 }
+KINDS: dict[str, str] = {
+    **{Status.PROVED: GOOD, Status.REFUTED: BAD, Status.OPEN: PLAIN},
+    **dict.fromkeys((Status.INCONCLUSIVE, Status.INVALID, Status.FAILED), WARN),
+    **{KEPT: GOOD, BROKEN: BAD},
+}
+ABOUT_EPS = ("pure", "approx")  # claims whose own unit is eps; of all others eps is a second view, at a stated delta
 MOST_WORDS = 40  # letters of a claim; a longer curve is named by its ends
 
 
@@ -31,6 +43,43 @@ def claim(record: AuditRecord) -> str:
         points = text.split(";")
         text = f"{points[0]};...;{points[-1]} ({len(points)} points)"
     return text + (" +/-1" if record.relation.startswith("add") else "")
+
+
+def kind(word: str) -> str:
+    """What drives the colour of a status or of a promise's verdict; a word that nobody knows is undecided."""
+    return KINDS.get(word, WARN)
+
+
+def unit(record: AuditRecord) -> str:
+    """The claim's own unit, in one word, for tables: eps, rho, mu or factor."""
+    return SYMBOLS[record.notion].partition(" ")[0]
+
+
+def at_delta(record: AuditRecord) -> str:
+    """What belongs to every eps of an (eps, delta) claim; nothing to other numbers."""
+    return f" at delta = {record.delta:g}" if record.notion == "approx" else ""
+
+
+def quantity(record: AuditRecord, sign: str, value: float | None) -> str:
+    """`rho >= 0.61`, `eps >= 1.2 at delta = 1e-05`: a number of the claim's own kind, with all that it needs."""
+    return f"{SYMBOLS[record.notion]} {sign} {number(value)}{at_delta(record)}"
+
+
+def lower(record: AuditRecord) -> str:
+    """The certified lower bound in the claim's own unit, whatever it comes from; a dash where there is no evidence."""
+    return number(record.number_lower) if record.trials or record.verdict is Verdict.REFUTED else "-"
+
+
+def eps_view(record: AuditRecord) -> str:
+    """What is known of eps where the claim is not about it, with the delta; empty where it is, or nothing is known.
+
+    It is no part of the verdict: a claim about rho can be false while its eps at one delta is not contradicted.
+    """
+    if record.notion in ABOUT_EPS:
+        return ""
+    ends = [f"eps >= {number(record.trials_eps)} by the trials"] if record.trials else []
+    ends += [] if record.eps_upper is None else [f"eps <= {number(record.eps_upper)} by the ledger"]
+    return f"at delta = {record.delta:g}: {', '.join(ends)}" if ends else ""
 
 
 def account(record: AuditRecord) -> str:
@@ -70,10 +119,9 @@ def sentence(record: AuditRecord) -> str:
 
 
 def _judgement(record: AuditRecord) -> str:
-    symbol = SYMBOLS[record.notion]
     sure = f"{100 * (1 - record.significance):.6g} %"
-    lower = f"{symbol} >= {number(record.number_lower)}"
-    claimed = f"{symbol} = {number(record.claimed)}"
+    lower = quantity(record, ">=", record.number_lower)
+    claimed = quantity(record, "=", record.claimed)
     if record.refuted_by:
         evidence = f"p = {record.p_text}" if record.refuted_by == HOLM else f"e = {number(record.e_value)}"
         return (
@@ -84,7 +132,7 @@ def _judgement(record: AuditRecord) -> str:
         said = (
             "no trials were made"
             if record.trials_lower is None
-            else (f"the trials certify {symbol} >= {number(record.trials_lower)} (confidence {sure})")
+            else (f"the trials certify {quantity(record, '>=', record.trials_lower)} (confidence {sure})")
         )
         return f"The claim {claimed} is false: transcripts of the code show {lower}; {said}."
     if record.verdict is Verdict.REFUTED:
@@ -109,11 +157,9 @@ DETECTABLE = (
 
 def favourable(record: AuditRecord) -> str:
     """What `detectable` means, in one sentence."""
-    eps = "" if record.detectable == record.detectable_eps else f", eps = {number(record.detectable_eps)}"
     return (
-        f"The most favourable violation ({SYMBOLS[record.notion]} = {number(record.detectable)}{eps} at delta = "
-        f"{record.delta:g}) is refuted with probability {record.power:g}; others of that size, and smaller ones, may "
-        "be missed."
+        f"The most favourable violation ({quantity(record, '=', record.detectable)}) is refuted with probability "
+        f"{record.power:g}; others of that size, and smaller ones, may be missed."
     )
 
 
@@ -133,6 +179,14 @@ def measured(record: AuditRecord) -> str:
     return f"Measured: {'; '.join(rung(step) for step in record.ladder)}."
 
 
+def bugs(entry: Entry) -> str:
+    """`3 of 4` planted bugs caught, and how often less noise was refuted where that was measured."""
+    if entry.planted:
+        return ""
+    noise = [rung(step) for step in entry.record.ladder if step.kind != PLANTED] if entry.record else []
+    return "; ".join([entry.count or "none", *noise])
+
+
 def power(step: Rung) -> str:
     """The interval of a rung's power."""
     return f"{100 * step.power_lower:.0f} to {100 * step.power_upper:.0f} %"
@@ -140,10 +194,9 @@ def power(step: Rung) -> str:
 
 def ledger_sentence(record: AuditRecord) -> str:
     """What the ledger proves, in one sentence."""
-    symbol = SYMBOLS[record.notion]
     if record.number_upper is None:
         return "No ledger: nothing is proved from above."
-    upper = f"{symbol} <= {number(record.number_upper)}"
+    upper = quantity(record, "<=", record.number_upper)
     if record.unlike_ledger:
         return f"The ledger says {upper}, the code adds something else: it accounts for nothing."
     if record.ledger_contradicted:
@@ -221,39 +274,7 @@ def speed(record: AuditRecord) -> str:
     return f"{record.trials * record.pairs / record.seconds:,.0f} trials a second"
 
 
-def incomplete(result: SuiteResult) -> str:
-    """What is missing from the suite, in one sentence; empty where nothing is."""
-    if result.complete:
-        return ""
-    found = len(result.records) + len(result.promises) + len(result.failures)
-    asked = found if result.asked is None else len(result.asked)
-    how = result.interrupted
-    begin = f"{how[0].upper()}{how[1:]}, {asked - len(result.missing)} of {asked} done. " if how else ""
-    return f"{begin}{result.unjudged} of {asked} could not be judged."
-
-
 def failed(failure: Failure) -> str:
     """Why a subject has no verdict, in one line."""
     tries = f" (tried {failure.attempts} times)" if failure.attempts > 1 else ""
     return f"{failure.error}{tries}"
-
-
-def reused(result: SuiteResult) -> int:
-    """How many results were kept from earlier runs."""
-    return sum(record.reused for record in result.records) + sum(check.reused for check in result.promises)
-
-
-def headline(result: SuiteResult) -> str:
-    """The suite in one line."""
-    expected = sum(record.as_expected for record in result.records)
-    bugs = [record for record in result.records if record.planted]
-    caught = sum(record.verdict is Verdict.REFUTED for record in bugs)
-    kept = sum(check.as_expected for check in result.promises)
-    promises = f"{len(result.promises)} promises, {kept} as expected; " if result.promises else ""
-    missing, kept_before = incomplete(result), reused(result)
-    looked = [record.tape for record in result.records if record.tape is not None]
-    traced = f" {sum(tape.traced for tape in looked)} of {len(looked)} traced." if looked else ""
-    return (missing + " " if missing else "") + (
-        f"{len(result.records)} subjects, {expected} as expected; {caught} of {len(bugs)} planted bugs caught; "
-        f"{promises}{len(result.failures)} failed{f'; {kept_before} reused' if kept_before else ''}.{traced}"
-    )
