@@ -117,7 +117,7 @@ def _score(record: AuditRecord) -> list[str]:
         _status(record),
         escape(record.subject),
         escape(record.statement),
-        f"{words.unit(record)} {number(record.claimed)}",
+        f"{words.unit(record)} {words.claimed(record)}",
         words.lower(record),
         number(record.number_upper),
         escape(tape_words.cell(record)),

@@ -130,7 +130,7 @@ def test_without_script_the_table_has_every_claim_with_its_numbers(page, result)
                 record.status,
                 words.lower(record),
                 words.number(record.claimed),
-                f"{record.file}:{record.line}",
+                record.statement,
             ):
                 assert said in row
 

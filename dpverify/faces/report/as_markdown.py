@@ -96,7 +96,7 @@ def _table(entries: Sequence[Entry]) -> list[str]:
         cells = [
             ("CAUGHT" if entry.caught else "MISSED") if entry.planted else str(entry.status),
             named,
-            f"{words.unit(record)} {words.number(record.claimed)}",
+            f"{words.unit(record)} {words.claimed(record)}",
             words.lower(record),
             words.number(record.number_upper),
             tape_words.cell(record),

@@ -11,7 +11,7 @@ from dpverify.base.errors import DpverifyError
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.parse import parse_claim
 from dpverify.faces.report.axes import Axis, Plot, Point, spread
-from dpverify.faces.report.words import ABOUT_EPS, at_delta, number, unit
+from dpverify.faces.report.units import ABOUT_EPS, at_delta, at_least, claimed, number, unit
 from dpverify.verdicts.record import AuditRecord
 
 
@@ -199,9 +199,10 @@ def _course(record: AuditRecord) -> Figure | None:
         Axis(first, max(last, first * 1.01), "certifying trials", log=True),
         Axis(low, high, symbol),
         "Convergence",
-        f"Lower bound on {symbol}: {number(lower)} after {last:,.0f} trials; claimed {number(record.claimed)}.",
+        f"Lower bound on {symbol}: {at_least(lower, record.claimed)} after {last:,.0f} trials; "
+        f"claimed {claimed(record)}.",
     )
-    plot.level(record.claimed, "claim", f"claimed {number(record.claimed)}")
+    plot.level(record.claimed, "claim", f"claimed {claimed(record)}")
     if upper and math.isfinite(upper[0]) and abs(upper[0] - record.claimed) > 0.06 * (high - low):
         plot.level(upper[0], "upper", f"ledger {number(upper[0])}")
     plot.line(points, "seen")
@@ -212,5 +213,5 @@ def _course(record: AuditRecord) -> Figure | None:
         f"Lower bound on {symbol}{at_delta(record)} with growing trials. Only the last point is the certificate.",
         plot.svg(),
         ("certifying trials", f"{symbol} lower"),
-        tuple((f"{trials:,.0f}", number(bound)) for trials, bound in points),
+        tuple((f"{trials:,.0f}", at_least(bound, record.claimed)) for trials, bound in points),
     )

@@ -10,7 +10,14 @@ from dpverify.faces.report.answers import headline as headline
 from dpverify.faces.report.answers import incomplete as incomplete
 from dpverify.faces.report.answers import reused as reused
 from dpverify.faces.report.overview import Entry
-from dpverify.faces.report.tape_words import number as number
+from dpverify.faces.report.units import at_delta as at_delta
+from dpverify.faces.report.units import claimed as claimed
+from dpverify.faces.report.units import eps_view as eps_view
+from dpverify.faces.report.units import lower as lower
+from dpverify.faces.report.units import number as number
+from dpverify.faces.report.units import quantity as quantity
+from dpverify.faces.report.units import SYMBOLS as SYMBOLS
+from dpverify.faces.report.units import unit as unit
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM
 from dpverify.verdicts.ladder import PLANTED
 from dpverify.verdicts.names import local
@@ -19,20 +26,11 @@ from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.verdict import Status, Verdict
 
 PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}
-SYMBOLS = {
-    "pure": "eps",
-    "approx": "eps",
-    "zcdp": "rho",
-    "gdp": "mu",
-    "rdp": "factor of the claimed divergences",
-    "tradeoff": "factor of the claimed power",
-}
 KINDS: dict[str, str] = {
     **{Status.PROVED: GOOD, Status.REFUTED: BAD, Status.OPEN: PLAIN},
     **dict.fromkeys((Status.INCONCLUSIVE, Status.INVALID, Status.FAILED), WARN),
     **{KEPT: GOOD, BROKEN: BAD},
 }
-ABOUT_EPS = ("pure", "approx")  # claims whose own unit is eps; of all others eps is a second view, at a stated delta
 MOST_WORDS = 40  # letters of a claim; a longer curve is named by its ends
 
 
@@ -48,38 +46,6 @@ def claim(record: AuditRecord) -> str:
 def kind(word: str) -> str:
     """What drives the colour of a status or of a promise's verdict; a word that nobody knows is undecided."""
     return KINDS.get(word, WARN)
-
-
-def unit(record: AuditRecord) -> str:
-    """The claim's own unit, in one word, for tables: eps, rho, mu or factor."""
-    return SYMBOLS[record.notion].partition(" ")[0]
-
-
-def at_delta(record: AuditRecord) -> str:
-    """What belongs to every eps of an (eps, delta) claim; nothing to other numbers."""
-    return f" at delta = {record.delta:g}" if record.notion == "approx" else ""
-
-
-def quantity(record: AuditRecord, sign: str, value: float | None) -> str:
-    """`rho >= 0.61`, `eps >= 1.2 at delta = 1e-05`: a number of the claim's own kind, with all that it needs."""
-    return f"{SYMBOLS[record.notion]} {sign} {number(value)}{at_delta(record)}"
-
-
-def lower(record: AuditRecord) -> str:
-    """The certified lower bound in the claim's own unit, whatever it comes from; a dash where there is no evidence."""
-    return number(record.number_lower) if record.trials or record.verdict is Verdict.REFUTED else "-"
-
-
-def eps_view(record: AuditRecord) -> str:
-    """What is known of eps where the claim is not about it, with the delta; empty where it is, or nothing is known.
-
-    It is no part of the verdict: a claim about rho can be false while its eps at one delta is not contradicted.
-    """
-    if record.notion in ABOUT_EPS:
-        return ""
-    ends = [f"eps >= {number(record.trials_eps)} by the trials"] if record.trials else []
-    ends += [] if record.eps_upper is None else [f"eps <= {number(record.eps_upper)} by the ledger"]
-    return f"at delta = {record.delta:g}: {', '.join(ends)}" if ends else ""
 
 
 def account(record: AuditRecord) -> str:
@@ -120,13 +86,13 @@ def sentence(record: AuditRecord) -> str:
 
 def _judgement(record: AuditRecord) -> str:
     sure = f"{100 * (1 - record.significance):.6g} %"
-    lower = quantity(record, ">=", record.number_lower)
-    claimed = quantity(record, "=", record.claimed)
+    least = quantity(record, ">=", record.number_lower)
+    claim_ = f"{SYMBOLS[record.notion]} = {claimed(record)}{at_delta(record)}"
     if record.refuted_by:
         evidence = f"p = {record.p_text}" if record.refuted_by == HOLM else f"e = {number(record.e_value)}"
         return (
-            f"The claim {claimed} is false: refuted by {PROCEDURES[record.refuted_by]} ({evidence}). Its own bound, at "
-            f"its share of the significance, is {lower} (confidence {sure}) and does not contradict the claim."
+            f"The claim {claim_} is false: refuted by {PROCEDURES[record.refuted_by]} ({evidence}). Its own bound, at "
+            f"its share of the significance, is {least} (confidence {sure}) and does not contradict the claim."
         )
     if record.audited is not None or (record.verdict is Verdict.REFUTED and not record.trials):
         said = (
@@ -134,18 +100,18 @@ def _judgement(record: AuditRecord) -> str:
             if record.trials_lower is None
             else (f"the trials certify {quantity(record, '>=', record.trials_lower)} (confidence {sure})")
         )
-        return f"The claim {claimed} is false: transcripts of the code show {lower}; {said}."
+        return f"The claim {claim_} is false: transcripts of the code show {least}; {said}."
     if record.verdict is Verdict.REFUTED:
-        return f"The claim {claimed} is false: the trials certify {lower} with confidence {sure}."
+        return f"The claim {claim_} is false: the trials certify {least} with confidence {sure}."
     if record.verdict is Verdict.NOT_REFUTED:
         return (
-            f"The trials certify {lower} (confidence {sure}), which does not contradict the claim {claimed}. "
+            f"The trials certify {least} (confidence {sure}), which does not contradict the claim {claim_}. "
             f"{favourable(record)}{' ' + measured(record) if record.ladder else ''}"
         )
     if record.verdict is Verdict.INVALID:
-        return f"No bound may be computed from these trials, for or against the claim {claimed}: {record.invalid}."
+        return f"No bound may be computed from these trials, for or against the claim {claim_}: {record.invalid}."
     if any(record.failed_trials.values()) and record.detectable < math.inf:
-        return f"At least half of the trials on a dataset failed: the run does not clear the claim {claimed}."
+        return f"At least half of the trials on a dataset failed: the run does not clear the claim {claim_}."
     return "No violation, however large, could have been refuted with this budget: the run says nothing of the claim."
 
 
