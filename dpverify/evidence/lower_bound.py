@@ -3,13 +3,16 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpverify.base.rounding import digits_up
-from dpverify.claims.claim import Claim
+from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.evidence.attack import Attack, Side
+from dpverify.evidence.bounds import clopper_pearson
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.bonferroni import BonferroniTest
 from dpverify.evidence.bounds.choice import choose_test
-from dpverify.evidence.bounds.protocol import BoundTest
+from dpverify.evidence.bounds.protocol import BoundTest, pooled
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
@@ -150,6 +153,29 @@ def course(
     elif len(attack.shares) > 1:
         test = BonferroniTest(attack.shares)
     return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
+
+
+def number_course(
+    tallies: list[Tally], attack: Attack, claim: Claim, significance: float, levels: int | None
+) -> list[tuple[int, float]]:
+    """(trials, lower bound of the claim's own number) at the same prefixes, for claims about a whole profile.
+
+    The number that two Clopper-Pearson limits at half the significance imply: for plots, quick, and below what the
+    certificate's own test finds. Empty for claims that are about eps: `course` is in their unit.
+    """
+    if not isinstance(claim, WholeProfile):
+        return []
+    points = []
+    for tally in tallies:
+        right, wrong = pooled(tally, levels)
+        low = clopper_pearson.lower(right, tally.trials, significance / 2)
+        high = clopper_pearson.upper(wrong, tally.trials, significance / 2)
+        twice = 2.0 if tally.one_sided else 1.0
+        number = 0.0
+        if low > high:
+            number = float(claim.number_at(np.array([min(1.0, twice * low)]), np.array([twice * high]))[0])
+        points.append((tally.trials, number))
+    return points
 
 
 def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:

@@ -10,7 +10,10 @@ from rich.table import Table
 
 from dpverify.base.text import cleaned
 from dpverify.faces.report import tape_words, words
+from dpverify.faces.report.answers import Answer, answers, BAD, GOOD, PLAIN, WARN
+from dpverify.faces.report.overview import Entry, Overview
 from dpverify.faces.report.words import number, SYMBOLS
+from dpverify.verdicts.ladder import PLANTED
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite_result import SuiteResult
 from dpverify.verdicts.verdict import Verdict
@@ -18,12 +21,7 @@ from dpverify.verdicts.verdict import Verdict
 if TYPE_CHECKING:
     from dpverify.verdicts.certificate import Certificate
 
-COLOURS = {
-    Verdict.REFUTED: "red",
-    Verdict.NOT_REFUTED: "green",
-    Verdict.INCONCLUSIVE: "yellow",
-    Verdict.INVALID: "yellow",
-}
+COLOURS = {GOOD: "green", BAD: "red", WARN: "yellow", PLAIN: ""}
 
 
 def _console() -> Console:
@@ -32,15 +30,19 @@ def _console() -> Console:
 
 
 def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
-    """The table of records, the failures, and the suite's conclusion; with `quiet` only what needs attention."""
+    """The table of claims, the failures, and the four answers last; with `quiet` only what needs attention.
+
+    Planted bugs are counted beside their subject; those that are not as expected have a line of their own.
+    """
     console, result = _console(), cleaned(result)
-    shown = [record for record in result.records if not (quiet and record.as_expected)]
+    overview = Overview.of(result)
+    shown = [one for entry in overview.entries for one in _lines(entry, quiet=quiet)]
     if shown:
         console.print(_table(shown, wide=console.width >= WIDE))
     for record in [] if quiet else result.records:
-        if record.ladder:
+        if any(step.kind != PLANTED or step.runs > 1 for step in record.ladder):
             console.print(f"{escape(record.subject)}  {escape(words.measured(record))}", soft_wrap=True)
-    for record in shown:
+    for record in [one.record for one in shown if one.record is not None]:
         if record.invalid or words.failed_trials(record):
             said = f"INVALID: {record.invalid}" if record.invalid else words.failed_trials(record)
             console.print(f"[yellow]{escape(record.subject)}[/]: {escape(said)}", soft_wrap=True)
@@ -50,6 +52,15 @@ def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
         some = ", ".join(result.untraced[:5])
         console.print(f"[yellow]NOT TRACED[/] {len(result.untraced)} (--require-tape): {escape(some)}", soft_wrap=True)
     show_rest(console, result, quiet=quiet)
+
+
+def _lines(entry: Entry, *, quiet: bool) -> list[Entry]:
+    """The entry and its bugs, as far as they have a line in the table."""
+    return [
+        one
+        for one in (entry, *entry.bugs)
+        if one.record is not None and not (one.as_expected and (quiet or one is not entry))
+    ]
 
 
 def show_rest(console: Console, result: SuiteResult, *, quiet: bool) -> None:
@@ -67,7 +78,7 @@ def show_rest(console: Console, result: SuiteResult, *, quiet: bool) -> None:
         some = ", ".join(result.missing[:5])
         console.print(f"[yellow]NOT REACHED[/] {len(result.missing)}: {escape(some)}", soft_wrap=True)
     if not quiet:
-        console.print(_conclusion(result), soft_wrap=True)
+        _conclude(console, result)
     elif not result.complete:
         console.print(escape(words.incomplete(result)), soft_wrap=True)
 
@@ -88,13 +99,13 @@ def show_scorecard(result: SuiteResult, *, quiet: bool = False) -> None:
 
 
 _SCORES: tuple[tuple[str, Literal["left", "right"]], ...] = (
+    ("status", "left"),
     ("subject", "left"),
     ("statement", "left"),
     ("claimed", "left"),
+    ("certified", "right"),
     ("ledger", "right"),
     ("code", "left"),
-    ("audit", "right"),
-    ("verdict", "left"),
     ("trials", "right"),
     ("s", "right"),
     ("", "left"),
@@ -102,19 +113,26 @@ _SCORES: tuple[tuple[str, Literal["left", "right"]], ...] = (
 
 
 def _score(record: AuditRecord) -> list[str]:
-    colour, account = COLOURS[record.verdict], " ACCOUNTED" if record.accounted else ""
     return [
+        _status(record),
         escape(record.subject),
         escape(record.statement),
-        escape(words.claim(record)),
+        f"{words.unit(record)} {words.claimed(record)}",
+        words.lower(record),
         number(record.number_upper),
         escape(tape_words.cell(record)),
-        number(record.trials_lower),
-        f"[{colour}]{record.verdict}{account}[/]",
         f"{record.trials:,}",
         f"{record.seconds:.1f}",
         f"[bold red]{escape(words.expectation(record))}[/]",
     ]
+
+
+def _status(record: AuditRecord) -> str:
+    """The word, in its colour; of a planted bug, whether it was caught."""
+    if record.planted:
+        return "CAUGHT" if record.verdict is Verdict.REFUTED else "[red]MISSED[/]"
+    colour = COLOURS[words.kind(record.status)]
+    return f"[{colour}]{record.status}[/]" if colour else str(record.status)
 
 
 def show_certificate(certificate: "Certificate") -> None:
@@ -146,14 +164,14 @@ def show_certificate(certificate: "Certificate") -> None:
 
 Justify = Literal["left", "right"]
 _COLUMNS: tuple[tuple[str, Justify], ...] = (
+    ("status", "left"),
     ("subject", "left"),
     ("claim", "left"),
-    ("audit", "right"),
-    ("code", "left"),
+    ("certified", "right"),
     ("ledger", "right"),
-    ("verdict", "left"),
-    ("accounted", "left"),
+    ("code", "left"),
     ("detectable", "right"),
+    ("bugs", "right"),
     ("trials", "right"),
     ("s", "right"),
     ("", "left"),
@@ -164,32 +182,35 @@ WIDE = 130  # narrower terminals leave out what matters least, so that names sta
 LEAST = ("trials", "s")
 
 
-def _table(records: Sequence[AuditRecord], *, wide: bool) -> Table:
+def _table(entries: Sequence[Entry], *, wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     kept = [index for index, (name, _) in enumerate(_COLUMNS) if wide or name not in LEAST]
     for index in kept:
         name, justify = _COLUMNS[index]
         least = 20 if name == "subject" else None
         table.add_column(name, justify=justify, no_wrap=name != "subject", overflow="fold", min_width=least)
-    for record in records:
-        row = _row(record)
+    for entry in entries:
+        row = _row(entry)
         table.add_row(*(row[index] for index in kept))
     return table
 
 
-def _row(record: AuditRecord) -> list[str]:
-    colour = COLOURS[record.verdict]
-    account = words.account(record)
+def _row(entry: Entry) -> list[str]:
+    record = entry.record
+    assert record is not None
     remark = words.expectation(record)
+    bugs = "" if entry.planted else entry.count or "-"
     return [
+        _status(record),
         escape(record.subject),
         escape(words.claim(record)),
-        number(record.trials_lower),
+        words.lower(record),
+        f"[red]{number(record.number_upper)} CONTRADICTED[/]"
+        if record.ledger_contradicted
+        else number(record.number_upper),
         escape(tape_words.cell(record)),
-        number(record.number_upper),
-        f"[{colour}]{record.verdict}[/]",
-        f"[red]{account}[/]" if record.ledger_contradicted else account,
         number(record.detectable),
+        bugs if all(bug.caught for bug in entry.bugs) else f"[red]{bugs}[/]",
         f"{record.trials:,}",
         f"{record.seconds:.1f}",
         f"[bold red]{escape(remark)}[/]" if remark else "reused" if record.reused else "",
@@ -206,5 +227,22 @@ def _speed(result: SuiteResult) -> str:
     return f" {trials:,} trials in {seconds:.1f} s of auditing: {trials / seconds:,.0f} a second and worker."
 
 
-def _conclusion(result: SuiteResult) -> str:
-    return f"{words.headline(result)} Seed {result.seed}.{_speed(result)}\n{words.family(result)} {words.DETECTABLE}."
+def _conclude(console: Console, result: SuiteResult) -> None:
+    """The four answers, one line each, where a terminal shows them last."""
+    console.print(f"Seed {result.seed}.{_speed(result)} {words.family(result)} {words.DETECTABLE}.", soft_wrap=True)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for answer in answers(Overview.of(result)):
+        table.add_row(f"[bold]{answer.question}[/]", _coloured(answer))
+    console.print(table)
+
+
+def _coloured(answer: Answer) -> str:
+    colour = COLOURS[answer.kind] if answer.count != "0" else ""
+    count = f"[bold {colour}]{answer.count}[/]" if colour else f"[bold]{answer.count}[/]"
+    parts = [f"{count} {answer.of}".rstrip()]
+    for line in answer.lines:
+        shade = COLOURS[line.kind]
+        parts.append(f"[{shade}]{escape(str(line))}[/]" if shade else escape(str(line)))
+    return "; ".join(parts)

@@ -19,7 +19,7 @@ from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack
 from dpverify.evidence.judged import Evidence, Judged, judged
-from dpverify.evidence.lower_bound import certify_bound, course
+from dpverify.evidence.lower_bound import certify_bound, course, number_course
 from dpverify.evidence.scores.exact import LikelihoodScore
 from dpverify.evidence.scores.model_selection import SCORES
 from dpverify.evidence.selection.learn import learn
@@ -169,6 +169,7 @@ def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Stor
         curve=_curve(total),
         course=tuple(course(kept, attack, claim, significance, certified.levels)),
         blocks=tuple(blocks),
+        number_course=tuple(number_course(kept, attack, claim, significance, certified.levels)),
     )
 
 

@@ -50,6 +50,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     invalid: str = ""
     working: Working | None = None
+    number_course: tuple[tuple[int, float], ...] = ()  # `course` in the unit of a claim about a whole profile
 
 
 def found(
@@ -61,6 +62,7 @@ def found(
     selection: int,
     curve: tuple[tuple[float, float], ...],
     course: tuple[tuple[int, float], ...],
+    number_course: tuple[tuple[int, float], ...] = (),
     notes: tuple[str, ...] = (),
     blocks: tuple[tuple[int, int, int, int], ...] = (),
 ) -> Finding:
@@ -80,6 +82,7 @@ def found(
         mostly_failed=evidence.mostly_failed,
         notes=(*notes, *how),
         working=None if bound.working is None else replace(bound.working, blocks=blocks),
+        number_course=number_course,
     )
 
 

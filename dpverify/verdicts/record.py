@@ -103,6 +103,7 @@ class AuditRecord:
     ledger: tuple[tuple[str, ...], ...] = ()  # rows of `accounting.describe.COLUMNS`
     curve: tuple[tuple[float, float], ...] = ()  # (wrong, right) shares beyond every cut; estimates, for plots
     course: tuple[tuple[int, float], ...] = ()  # (trials, eps_lower) at prefixes; one look only is a certificate
+    number_course: tuple[tuple[int, float], ...] = ()  # the same in the unit of a claim that is not about eps
     notes: tuple[str, ...] = ()
     sequential: bool = False  # bound and verdict hold at any time of stopping
     budget: int = 0  # the trials that were asked for; a sequential audit may stop before
@@ -223,7 +224,7 @@ class AuditRecord:
         fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
         for name in ("assumptions", "notes"):
             fields[name] = tuple(fields.get(name, ()))
-        for name in ("curve", "course"):
+        for name in ("curve", "course", "number_course"):
             fields[name] = tuple((a, b) for a, b in fields.get(name, ()))
         fields["ledger"] = tuple(tuple(row) for row in fields.get("ledger", ()))
         fields["ladder"] = tuple(Rung(**row) for row in fields.get("ladder", ()))

@@ -79,6 +79,7 @@ def recorded(
         ledger=account.rows,
         curve=finding.curve,
         course=finding.course,
+        number_course=finding.number_course,
         notes=(*finding.notes, *_notes(target, pair, finding, account), *remarks),
         failed_trials=dict(zip(("first", "second"), finding.failed, strict=True)),
         invalid=finding.invalid,

@@ -37,6 +37,8 @@ EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on to
 DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
 FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
 FAST_GRAIN = 4096  # trials of a vectorised target that are not split: a grain more costs as much as many trials
+MOST_CONVERTED = 8  # looks that are told in the unit of the claim
+LEAST_NUMBER = 2.0**-40  # claimed numbers are searched above this
 PIECES = 4  # grains of a look, where it is large enough: for workers
 
 Unjudged = tuple[tuple[int, int], Failed, frozenset[str]]  # sizes, failures and their protocol, before there is a rule
@@ -113,6 +115,7 @@ def wager(experiment: Experiment, request: Request) -> Finding:
         selection=learner.extra,
         curve=tuple(zip(shares[0].tolist(), shares[1].tolist(), strict=True)),
         course=tuple(course),
+        number_course=tuple(_number_course(claim, course)),
         notes=(f"sequential: stopped after {process.trials} of {request.trials} trials, {why}",),
     )
 
@@ -198,8 +201,19 @@ def _updated(rule: RankedLevels, seen: Tally, claimed: float) -> FloatArray:
     return right / (rule.trust + seen.right + seen.wrong + DOUBT)
 
 
-def _in_own_unit(claim: Claim, eps_lower: float) -> float:
-    """The largest claimed number (eps, rho, mu or factor), from below, that implies no more than `eps_lower`."""
+def _number_course(claim: Claim, course: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """A few looks in the unit of a claim about a whole profile, for plots: a conversion takes as long as many looks."""
+    if not isinstance(claim, WholeProfile) or not course:
+        return []
+    step = max(1, math.ceil((len(course) - 1) / MOST_CONVERTED))
+    return [(trials, _in_own_unit(claim, eps, tolerance=1e-3)) for trials, eps in course[-1::-step][::-1]]
+
+
+def _in_own_unit(claim: Claim, eps_lower: float, tolerance: float = 1e-12) -> float:
+    """The largest claimed number (eps, rho, mu or factor), from below, that implies no more than `eps_lower`.
+
+    0 where even the smallest number of its kind implies more, as with Renyi divergences of few orders.
+    """
     if not isinstance(claim, WholeProfile):
         return eps_lower
     if not eps_lower > 0:
@@ -207,7 +221,7 @@ def _in_own_unit(claim: Claim, eps_lower: float) -> float:
     low, high = 0.0, claim.number
     while claim.with_number(high).eps <= eps_lower:
         low, high = high, 2 * high
-    while high - low > 1e-12 * high:
+    while high - low > tolerance * high and high > LEAST_NUMBER:
         middle = (low + high) / 2
         low, high = (middle, high) if claim.with_number(middle).eps <= eps_lower else (low, middle)
     return low

@@ -1,5 +1,7 @@
 """Every rendering of one small run: complete, strict, self-contained, and the same for the same records."""
 
+import base64
+import hashlib
 import json
 import math
 import re
@@ -15,7 +17,19 @@ from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
 from dpverify.base.errors import RunError, UsageError
 from dpverify.claims.profiles import gaussian_accuracy_limit
 from dpverify.evidence.promises import check_promise, Outcomes, Promise
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif, intervals, plots, schema, words
+from dpverify.faces.report import (
+    as_html,
+    as_json,
+    as_junit,
+    as_markdown,
+    as_sarif,
+    intervals,
+    packed,
+    plots,
+    schema,
+    words,
+)
+from dpverify.faces.report.anchors import anchors
 from dpverify.faces.report.axes import Axis, Plot
 from dpverify.verdicts.suite import run_suite, Settings
 from dpverify.verdicts.suite_result import Failure, SuiteResult
@@ -50,6 +64,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.counts[tag] = self.counts.get(tag, 0) + 1
         for name, value in attributes:
+            assert name != "style"  # the page's own policy would ignore it
+            assert not name.startswith("on")
             if name == "id":
                 self.ids.append(value)
             if name == "href" and value.startswith("#"):
@@ -69,25 +85,54 @@ class Page(HTMLParser):
 
 
 def test_page_is_well_formed_and_self_contained(page, result):
-    parsed = Page(page)
-    assert parsed.open == []
-    assert parsed.outside == []
-    assert not re.search(r"url\(|@import|https?://", page)
-    assert len(parsed.ids) == len(set(parsed.ids))
-    assert set(parsed.links) <= set(parsed.ids)
-    # a bar a subject (and its key), three plots each
-    assert page.count('class="plot"') == 3 * len(result.records)
-    assert page.count('<svg class="bar" role="img"') == len(result.records)
+    details = packed.unpacked(page)
+    parsed = [Page(text) for text in (page, *details)]
+    assert all(each.open == [] and each.outside == [] for each in parsed)
+    assert not re.search(r"url\(|@import|https?://", page + "".join(details))
+    ids = [each for text in parsed for each in text.ids]
+    assert len(ids) == len(set(ids))
+    states = [each for each in parsed[0].links if each.startswith("?")]
+    assert set(states) == {"?status=PROVED", "?status=OPEN"} & set(states)
+    assert {each for text in parsed for each in text.links} - set(states) <= set(ids)
+    # a bar a claim, three plots a record, whether a claim or a bug
+    claims = sum(not record.planted for record in result.records)
+    assert page.count('<td class="c-bar"><svg class="bar"') == claims
+    assert "".join(details).count('class="plot"') == 3 * len(result.records)
+    assert len(details) == len(result.records) + len(result.failures)
+
+
+def test_the_policy_allows_the_page_itself_and_nothing_else(page):
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    policy = policy.replace("&#39;", "'")
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for name, tag in (("style", r"<style>([^<]*)</style>"), ("script", r'<script id="script"[^>]*>(.*?)</script>')):
+        (text,) = re.findall(tag, page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
 
 
 def test_page_says_what_the_records_say(page, result):
+    details = "".join(packed.unpacked(page))
     for record in result.records:
-        assert record.subject in page
-        assert record.witness.replace(">", "&gt;").replace("<", "&lt;") in page
-    assert "Failed: no verdict" in page
+        assert record.subject in (details if record.planted else page)
+        assert record.witness.replace(">", "&gt;").replace("<", "&lt;") in details
     assert "broken &lt;b&gt;" in page
-    assert "broken <b>" not in page
-    assert "scale = 1" in page  # the ledger
+    assert "broken <b>" not in page + details
+    assert "scale = 1" in details  # the ledger
+
+
+def test_without_script_the_table_has_every_claim_with_its_numbers(page, result):
+    for record in result.records:
+        if not record.planted:
+            row = page.partition(f'<tr id="{anchors([record.subject])[0]}"')[2].partition("</tr>")[0]
+            for said in (
+                record.status,
+                words.lower(record),
+                words.number(record.claimed),
+                record.statement,
+            ):
+                assert said in row
 
 
 def test_rendering_is_pure(page, result, tmp_path):
@@ -101,10 +146,9 @@ def test_rendering_is_pure(page, result, tmp_path):
 
 
 def test_every_plot_is_accessible_and_has_its_table(page, result):
-    parsed = Page(page)
-    assert page.count('role="img"') == 4 * len(result.records)
-    assert page.count("The same as a table") == 3 * len(result.records)
-    assert parsed.counts["caption"] >= 1
+    details = "".join(packed.unpacked(page))
+    assert details.count('role="img"') == details.count("The same as a table") == 3 * len(result.records)
+    assert details.count("<caption>") >= len(result.records)  # ledgers
     assert 'lang="en"' in page
 
 
@@ -205,15 +249,17 @@ def test_page_of_an_undecided_record_renders(result):
         result.records[0], curve=(), course=(), eps_lower=math.inf, eps_upper=math.inf, number_upper=math.inf
     )
     page = as_html.render(replace(result, records=(record,)))
-    assert "nan" not in re.findall(r'points="[^"]*"', page)
-    assert page.count('class="plot"') == 1
+    details = "".join(packed.unpacked(page))
+    assert "nan" not in "".join(re.findall(r'points="[^"]*"', details))
+    assert details.count('class="plot"') == 1
 
 
 def test_template_is_package_data():
     import tomllib
 
     data = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
-    assert "faces/report/*.html" in data["tool"]["setuptools"]["package-data"]["dpverify"]
+    named = data["tool"]["setuptools"]["package-data"]["dpverify"]
+    assert {f"faces/report/*{suffix}" for suffix in (".html", ".js", ".json")} <= set(named)
 
 
 def test_published_schema_is_that_of_the_records():

@@ -10,7 +10,7 @@ import pytest
 from dpverify import Pair, PureDP, Subject
 from dpverify.base.errors import ParameterError, UsageError
 from dpverify.evidence.promises import Outcomes, Promise
-from dpverify.faces.report import as_html, as_json, as_markdown, words
+from dpverify.faces.report import as_html, as_json, as_markdown, packed, words
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM, judged_together
 from dpverify.verdicts.suite import run_suite, Settings
@@ -153,7 +153,7 @@ def test_further_refutations_are_told_in_every_report(three):
     assert said in words.family(result)
     assert said in as_markdown.render(result)
     assert said in unescape(as_html.render(result))
-    assert "p-value of the claim 0.016" in as_html.render(result)
+    assert "p-value of the claim 0.016" in "".join(packed.unpacked(as_html.render(result)))
 
 
 def test_families_survive_json(three, tmp_path):

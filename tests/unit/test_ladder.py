@@ -13,7 +13,7 @@ from dpverify.accounting.ledger import Sensitivity
 from dpverify.base.errors import TargetError
 from dpverify.base.rounding import digits_up
 from dpverify.base.seeding import derive
-from dpverify.faces.report import as_html, as_json, as_markdown, words
+from dpverify.faces.report import as_html, as_json, as_markdown, packed, words
 from dpverify.verdicts import ladder
 from dpverify.verdicts.subject import planted
 from dpverify.verdicts.suite import run_suite, Settings
@@ -140,10 +140,10 @@ def test_faces_show_what_was_measured(suites):
     assert (row["name"], row["runs"], row["refuted"]) == ("half-noise", 8, 8)
     record = asked.records[0]
     assert type(record).from_dict(json.loads(again)["records"][0]) == record
-    page, comment = as_html.render(asked), as_markdown.render(asked)
+    page, comment = "".join(packed.unpacked(as_html.render(asked))), as_markdown.render(asked)
     assert "planted half-noise (2): refuted 8 of 8; power 63 to 100 %" in page
     assert "0.5 of the noise (2): refuted 8 of 8" in comment
-    for text in (page, comment, words.sentence(record)):
+    for text in (page, comment, words.sentence(record), as_html.render(asked)):
         assert "most favourable violation" in text
         assert "would have been" not in text
         assert "would catch" not in text.lower()

@@ -14,7 +14,7 @@ from dpverify import Pair, PureDP
 from dpverify.base.text import clean, cleaned, LONGEST
 from dpverify.evidence.promises import check_promise, Outcomes, Promise
 from dpverify.faces import console, workflow
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif
+from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif, packed
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.taped import Taped, TapeDraw, TapeReason
@@ -109,10 +109,14 @@ def test_no_face_breaks_and_none_shows_a_sign_that_acts(parts, text):
     json.loads(documents[as_sarif.__name__])
     suite = etree.fromstring(documents[as_junit.__name__].partition("\n")[2])
     assert len(suite.findall(".//testcase")) == 2 + 1 + 1 + 1 + 1  # records, promise, failure, missing, the run itself
-    assert "<script>alert" not in documents[as_html.__name__]
+    page = documents[as_html.__name__]
+    for text_of_page in (page, *packed.unpacked(page)):
+        assert "<script>alert" not in text_of_page
+        assert not UNSEEN.search(text_of_page)
     lines = documents[as_markdown.__name__].splitlines()
     table = [line for line in lines if line.startswith("| ")]
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {11}
+    answers, outcomes = 4, len(as_markdown.HEAD) + 1  # signs between cells, and at both ends
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {answers, outcomes}
 
 
 @settings(max_examples=40)

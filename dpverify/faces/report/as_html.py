@@ -1,9 +1,16 @@
-"""One self-contained HTML page: no network, no script needed to read it, the same bytes for the same records."""
+"""One self-contained HTML page: the answer first, every claim in one table, its evidence on demand.
 
+No network, the same bytes for the same records, readable without script. A policy in the page allows its own script
+and style alone, by their digests: whatever a record's text may contain, it does not run.
+"""
+
+import base64
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -11,12 +18,15 @@ from markupsafe import Markup
 from dpverify.accounting.describe import COLUMNS
 from dpverify.base.text import cleaned
 from dpverify.evidence.promises import PromiseCheck
-from dpverify.faces.report import coverage, intervals, tape_words, words
+from dpverify.faces.report import coverage, intervals, packed, tape_words, words
+from dpverify.faces.report.anchors import anchors
+from dpverify.faces.report.answers import answers
+from dpverify.faces.report.overview import Entry, ORDER, Overview
 from dpverify.faces.report.plots import Figure, figures
-from dpverify.verdicts.names import group
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.suite_result import SuiteResult
-from dpverify.verdicts.verdict import Verdict
+
+TOLD = 100  # outcomes that are not as expected and are told in full at the top
 
 
 @dataclass(frozen=True)
@@ -31,49 +41,62 @@ class View:
 
 
 @dataclass(frozen=True)
-class Share:
-    """One line of a summary: how a group of subjects fared."""
+class Row:
+    """An entry with its place among the packed details, and those of its bugs."""
 
-    name: str
-    records: Sequence[AuditRecord]
-
-    @property
-    def claims(self) -> Sequence[AuditRecord]:
-        """The subjects that are no planted bugs."""
-        return [record for record in self.records if not record.planted]
-
-    def counted(self, verdict: str) -> int:
-        """Claims (not bugs) with this verdict."""
-        return sum(record.verdict == verdict for record in self.claims)
+    entry: Entry
+    anchor: str
+    index: int
+    bugs: tuple["Row", ...] = ()
 
     @property
-    def bugs(self) -> str:
-        """Planted bugs as caught / planted."""
-        bugs = [record for record in self.records if record.planted]
-        return f"{sum(bug.verdict is Verdict.REFUTED for bug in bugs)} / {len(bugs)}" if bugs else "-"
+    def bar(self) -> Markup:
+        """Its interval."""
+        return Markup("" if self.entry.record is None else intervals.bar(self.entry.record))
 
     @property
-    def unexpected(self) -> int:
-        """Subjects that are not as expected."""
-        return sum(not record.as_expected for record in self.records)
+    def ratio(self) -> float:
+        """Lower bound over claim, to sort by; -1 where there is none."""
+        record = self.entry.record
+        return -1.0 if record is None or not record.claimed > 0 else min(record.number_lower / record.claimed, 1e9)
 
 
 def render(result: SuiteResult) -> str:
     """The page."""
     result = cleaned(result)
-    views = [
-        view(f"s{index + 1}", record, words.command(record, result)) for index, record in enumerate(result.records)
-    ]
+    overview = Overview.of(result)
+    every = [one for entry in overview.entries for one in (entry, *entry.bugs)]
+    names = [one.name for one in every] + [check.name for check in result.promises]
+    names += [group.name for group in overview.groups]
+    places = anchors(names)
+    rows = _rows(overview, places)
+    pieces = [_detail(row, result) for each in rows for row in (each, *each.bugs)]
+    of_entry = {id(row.entry): row for row in rows}
+    style, script = _text("style.html"), _text("page.js")
     return (
         template("page.html").render(
             result=result,
-            views=views,
-            papers=_shares(result.records, lambda record: record.paper) if any(r.paper for r in result.records) else [],
-            files=_shares(result.records, lambda record: group(record.subject)),
+            overview=overview,
+            answers=answers(overview),
+            rows=rows,
+            groups=[
+                (group, anchor, [of_entry[id(entry)] for entry in group.entries])
+                for group, anchor in zip(overview.groups, places[-len(overview.groups) :], strict=False)
+            ],
+            places=dict(zip(reversed(names), reversed(places), strict=True)),
             headline=words.headline(result),
             ticks=intervals.scale(),
+            statuses=[status for status in ORDER if overview.counts[status]],
+            told=overview.unexpected[:TOLD],
             promises=promised(result.promises),
+            promise_places=places[len(every) :],
             coverage_ticks=coverage.scale(),
+            blocks=packed.blocks(pieces),
+            many=packed.MANY,
+            style=Markup(style),
+            script=Markup(script),
+            policy=f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+            f"style-src {_digest(style)}; script-src {_digest(script)}",
         )
         + "\n"
     )
@@ -90,12 +113,29 @@ def promised(checks: Sequence[PromiseCheck]) -> list[tuple[PromiseCheck, Markup]
     return [(check, Markup(coverage.bar(check))) for check in checks]
 
 
-def _shares(records: Sequence[AuditRecord], key: "object") -> list[Share]:
-    assert callable(key)
-    names = sorted({key(record) for record in records} - {""})
-    shares = [Share(name, [record for record in records if key(record) == name]) for name in names]
-    rest = [record for record in records if not key(record)]
-    return [*shares, Share("(none named)", rest)] if rest else shares
+def _rows(overview: Overview, places: Sequence[str]) -> list[Row]:
+    rows, index = list[Row](), 0
+    for entry in overview.entries:
+        after = range(index + 1, index + 1 + len(entry.bugs))
+        bugs = tuple(Row(bug, places[place], place) for bug, place in zip(entry.bugs, after, strict=True))
+        rows.append(Row(entry, places[index], index, bugs))
+        index = after.stop
+    return rows
+
+
+def _detail(row: Row, result: SuiteResult) -> str:
+    record = row.entry.record
+    shown = None if record is None else view(row.anchor, record, words.command(record, result))
+    return template("detail.html").render(row=row, entry=row.entry, view=shown).strip()
+
+
+def _text(name: str) -> str:
+    """A file of this folder as it stands in the page."""
+    return "\n" + (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
 
 
 @cache

@@ -40,6 +40,7 @@ def render(result: SuiteResult) -> str:
         "family_wise_error": result.family_wise_error,
         "family": result.family,
         "reused": words.reused(result),
+        "conclusion": words.headline(result),
         **result.environment,
         **{f"identity.{name}": value for name, value in result.identity.items()},
     }
@@ -73,7 +74,7 @@ def _case(suite: etree.Element, record: AuditRecord, result: SuiteResult) -> Non
     if record.file:
         facts["file"] = record.file
     case = etree.SubElement(suite, "testcase", facts)
-    _reused(case, record)
+    _properties(case, record, status=str(record.status))
     said = words.told(record)
     if record.verdict in UNDECIDED:
         etree.SubElement(case, "error", type=str(record.verdict), message=said)
@@ -85,17 +86,20 @@ def _case(suite: etree.Element, record: AuditRecord, result: SuiteResult) -> Non
 
 def _promise(suite: etree.Element, check: PromiseCheck) -> None:
     case = etree.SubElement(suite, "testcase", classname=_class(check.name), name=check.name)
-    _reused(case, check)
+    _properties(case, check)
     if not check.as_expected:
         kind = "error" if check.verdict == OPEN else "failure"
         etree.SubElement(case, kind, type=check.verdict, message=f"expected {check.expected}")
     etree.SubElement(case, "system-out").text = str(check)
 
 
-def _reused(case: etree.Element, outcome: AuditRecord | PromiseCheck) -> None:
+def _properties(case: etree.Element, outcome: AuditRecord | PromiseCheck, **facts: str) -> None:
     if outcome.reused:
+        facts["reused"] = "true"
+    if facts:
         properties = etree.SubElement(case, "properties")
-        etree.SubElement(properties, "property", name="reused", value="true")
+        for name, value in facts.items():
+            etree.SubElement(properties, "property", name=name, value=value)
 
 
 def _failed(record: AuditRecord) -> bool:

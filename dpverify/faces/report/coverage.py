@@ -4,7 +4,6 @@ import math
 
 from dpverify.evidence.promises import PromiseCheck
 from dpverify.faces.report.axes import tick
-from dpverify.faces.report.words import number
 
 LOW, HIGH = 1e-5, 1.0  # ends of the logarithmic scale
 HEIGHT, PAD = 22, 4.0  # pixels; per cent of the width left free at each end
@@ -21,17 +20,13 @@ def bar(check: PromiseCheck) -> str:
     low, high, promised = place(check.rate_lower), place(check.rate_upper), place(check.failure_probability)
     kind = "bad" if check.verdict == "BROKEN" else "open"
     middle = HEIGHT // 2
-    said = (
-        f"failure probability between {number(check.rate_lower)} and {number(check.rate_upper)}, "
-        f"promised at most {number(check.failure_probability)}"
-    )
     parts = [
         f'<line class="scale" x1="{PAD}%" x2="{100 - PAD}%" y1="{middle}" y2="{middle}"/>',
         f'<line class="span" x1="{low:.1f}%" x2="{high:.1f}%" y1="{middle}" y2="{middle}"/>',
         f'<circle class="{kind}" cx="{place(check.failure_rate):.1f}%" cy="{middle}" r="4"/>',
         f'<line class="claim" x1="{promised:.1f}%" x2="{promised:.1f}%" y1="1" y2="{HEIGHT - 1}"/>',
     ]
-    return f'<svg class="bar" role="img" aria-label="{said}">{"".join(parts)}</svg>'
+    return f'<svg class="bar" aria-hidden="true">{"".join(parts)}</svg>'
 
 
 def scale() -> list[tuple[float, str]]:

@@ -6,7 +6,6 @@ A bar stands in its table row beside the numbers it draws, so the table is the p
 import math
 from dataclasses import dataclass
 
-from dpverify.faces.report.words import number
 from dpverify.verdicts.record import AuditRecord
 
 LOW, HIGH = 1 / 4, 8.0  # multiples of the claim at the ends of the scale; beyond them an arrow is drawn
@@ -31,27 +30,25 @@ def place(value: float, claimed: float) -> End:
 
 
 def bar(record: AuditRecord) -> str:
-    """The subject's interval as a small SVG, as wide as its cell: lengths along it are per cents."""
+    """The subject's interval as a small SVG, as wide as its cell: lengths along it are per cents.
+
+    Everything in it is in the claim's own unit. The numbers stand in the same row, so it is hidden from readers aloud.
+    """
     lower, claim = place(record.number_lower, record.claimed), place(record.claimed, record.claimed)
     upper = None if record.number_upper is None else place(record.number_upper, record.claimed)
     right = upper.at if upper is not None else 100 - PAD
     refuted = record.number_lower > record.claimed
-    parts = [_upright(place(tick, 1.0).at, "scale", 5) for tick in TICKS]
-    parts.append(_along(PAD, 100 - PAD, "scale"))
+    parts = [_along(PAD, 100 - PAD, "scale")]
     parts.append(_along(min(lower.at, right), max(lower.at, right), "span" if upper is not None else "span unproved"))
     parts.append(_upright(claim.at, "claim", 1))
     if upper is not None:
-        parts.append(_arrow(upper.at, "upper", 1) if upper.beyond else _upright(upper.at, "upper", 6))
+        parts.append(_arrow(upper.at, "upper", 1) if upper.beyond else _upright(upper.at, "upper", 5))
     kind = "bad" if refuted else "open"
     if lower.beyond:
         parts.append(_arrow(lower.at, kind, 1 if refuted else -1))
     else:
         parts.append(f'<circle class="{kind}" cx="{lower.at:.1f}%" cy="{HEIGHT // 2}" r="4.5"/>')
-    said = (
-        f"certified lower bound {number(record.number_lower)}, claimed {number(record.claimed)}, "
-        f"upper bound {'none' if upper is None else number(record.number_upper)}"
-    )
-    return f'<svg class="bar" role="img" aria-label="{said}">{"".join(parts)}</svg>'
+    return f'<svg class="bar" aria-hidden="true">{"".join(parts)}</svg>'
 
 
 def _along(start: float, end: float, kind: str) -> str:

@@ -11,7 +11,7 @@ from dpverify.base.errors import DpverifyError
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.parse import parse_claim
 from dpverify.faces.report.axes import Axis, Plot, Point, spread
-from dpverify.faces.report.words import number
+from dpverify.faces.report.units import ABOUT_EPS, at_delta, at_least, claimed, number, unit
 from dpverify.verdicts.record import AuditRecord
 
 
@@ -32,7 +32,7 @@ def figures(record: AuditRecord) -> list[Figure]:
         claim_of(record)
     except DpverifyError:
         return []
-    drawn = [_trade_off(record), _profile(record), _course(record)]
+    drawn = [_course(record), _trade_off(record), _profile(record)]
     return [figure for figure in drawn if figure is not None]
 
 
@@ -122,8 +122,14 @@ def _event(record: AuditRecord) -> Point | None:
 
 
 def _profile(record: AuditRecord) -> Figure | None:
-    claim = claim_of(record)
-    top = max([claim.eps, *(each for each in (record.eps_lower,) if math.isfinite(each))])
+    """The eps view. Of a claim that is about eps it holds the certificate; of others it is a second view, without it.
+
+    What is certified about rho, mu or a factor is no eps, and the eps that is certified at one delta can lie below the
+    claim's curve while the claim is refuted: side by side they would seem to contradict each other.
+    """
+    claim, about_eps = claim_of(record), record.notion in ABOUT_EPS
+    lower = record.trials_eps
+    top = max([claim.eps, *(each for each in (lower,) if math.isfinite(each))])
     grid = [1.25 * top * i / 48 for i in range(49)]
     floor = 1e-7 if 0 < record.delta < 1e-3 else 1e-4
     claimed = [(eps, claim.delta_at(eps)) for eps in grid]
@@ -139,16 +145,16 @@ def _profile(record: AuditRecord) -> Figure | None:
     visible = [point for point in seen if point[1] > 0]
     if visible:
         plot.line(visible + [point for point in seen if point[1] <= 0][:1], "seen")
-    if record.delta >= floor and math.isfinite(record.eps_lower):
-        plot.dots([(record.eps_lower, record.delta)], "event", 4.5)
+    dotted = about_eps and record.delta >= floor and math.isfinite(lower)
+    if dotted:
+        plot.dots([(lower, record.delta)], "event", 4.5)
     rows = tuple(
         (f"{eps:.4g}", f"{a:.3g}", f"{b:.3g}") for (eps, a), (_, b) in zip(claimed[::4], seen[::4], strict=True)
     )
     return Figure(
-        "Privacy profile",
+        "Privacy profile" if about_eps else f"Second view: eps and delta (the claim is about {unit(record)})",
         "delta(eps) allowed by the claim (thick line) and reached by the best of the attack's events (thin line; an "
-        "estimate, two standard errors taken off)."
-        + (" The dot is the certified bound." if record.delta >= floor else ""),
+        "estimate, two standard errors taken off)." + (" The dot is the certified bound." if dotted else ""),
         plot.svg(),
         ("eps", "delta allowed by the claim", "delta measured"),
         rows,
@@ -169,30 +175,43 @@ def _cautious(record: AuditRecord) -> list[Point]:
     return kept
 
 
+def course(record: AuditRecord) -> list[tuple[float, float]]:
+    """(certifying trials, lower bound) in the claim's own unit; the last point is the certificate of the trials.
+
+    Empty where there is none: records of older versions kept only eps.
+    """
+    told = record.course if record.notion in ABOUT_EPS else record.number_course
+    if not told or record.trials_lower is None:
+        return []
+    before = [(float(trials), bound) for trials, bound in told[:-1]]
+    return [*before, (float(told[-1][0]), record.trials_lower)]
+
+
 def _course(record: AuditRecord) -> Figure | None:
-    points = [(float(trials), bound) for trials, bound in record.course]
+    points = course(record)
     if not points:
         return None
-    last = points[-1][0]
+    last, lower, symbol = points[-1][0], points[-1][1], unit(record)
     first = min(points[0][0], last / 10)
-    upper = [record.eps_upper] if record.eps_upper is not None else []
-    low, high = spread([record.claimed_eps, *upper, *(bound for _, bound in points)])
+    upper = [record.number_upper] if record.number_upper is not None else []
+    low, high = spread([record.claimed, *upper, *(bound for _, bound in points)])
     plot = Plot(
         Axis(first, max(last, first * 1.01), "certifying trials", log=True),
-        Axis(low, high, "eps"),
+        Axis(low, high, symbol),
         "Convergence",
-        f"Lower bound {number(record.eps_lower)} after {last:,.0f} trials; claimed {number(record.claimed_eps)}.",
+        f"Lower bound on {symbol}: {at_least(lower, record.claimed)} after {last:,.0f} trials; "
+        f"claimed {claimed(record)}.",
     )
-    plot.level(record.claimed_eps, "claim", f"claimed {number(record.claimed_eps)}")
-    if upper and math.isfinite(upper[0]) and abs(upper[0] - record.claimed_eps) > 0.06 * (high - low):
+    plot.level(record.claimed, "claim", f"claimed {claimed(record)}")
+    if upper and math.isfinite(upper[0]) and abs(upper[0] - record.claimed) > 0.06 * (high - low):
         plot.level(upper[0], "upper", f"ledger {number(upper[0])}")
     plot.line(points, "seen")
     plot.dots(points, "seen", 2.5)
     plot.dots(points[-1:], "event", 4.5)
     return Figure(
         "Convergence",
-        f"Lower bound on eps at delta = {record.delta:g} with growing trials. Only the last point is the certificate.",
+        f"Lower bound on {symbol}{at_delta(record)} with growing trials. Only the last point is the certificate.",
         plot.svg(),
-        ("certifying trials", "eps lower"),
-        tuple((f"{trials:,.0f}", number(bound)) for trials, bound in points),
+        ("certifying trials", f"{symbol} lower"),
+        tuple((f"{trials:,.0f}", at_least(bound, record.claimed)) for trials, bound in points),
     )

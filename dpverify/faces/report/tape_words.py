@@ -1,7 +1,6 @@
 """How what the tape says is written: a cell of a table, a sentence, the three kinds of evidence side by side."""
 
-import math
-
+from dpverify.faces.report.units import at_least, number
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, EXACT, Taped, TapeDraw
 
@@ -12,13 +11,6 @@ MEANINGS = {
     CONTRADICTED: "contradicts",
     EXACT: "exact",
 }
-
-
-def number(value: float | None) -> str:
-    """Four significant figures; a dash where there is no number."""
-    if value is None:
-        return "-"
-    return "inf" if math.isinf(value) else f"{value:.4g}"
 
 
 def cell(record: AuditRecord) -> str:
@@ -38,7 +30,7 @@ def _value(tape: Taped) -> str:
     if tape.refutes:
         return f">= {number(tape.lower)}"
     if tape.loss is not None and tape.delta_k is not None:
-        return f"({number(tape.loss)}, {tape.delta_k:.2g})"
+        return f"eps {number(tape.loss)}, delta {tape.delta_k:.2g}"
     return ""
 
 
@@ -50,7 +42,9 @@ def beside(record: AuditRecord) -> str:
         value, word = _value(tape), "refutes" if tape.refutes else MEANINGS[tape.status]
         looked = f"{tape.transcripts} transcripts" if tape.paths is None else f"{tape.paths} paths"
         code = f"{value} ({looked}, {word})".lstrip()
-    return f"audit {number(record.trials_lower)} | code {code} | ledger {number(record.number_upper)}"
+    lower = record.trials_lower
+    audit = "-" if lower is None else at_least(lower, record.claimed)
+    return f"audit {audit} | code {code} | ledger {number(record.number_upper)}"
 
 
 def sentence(tape: Taped | None, symbol: str) -> str:

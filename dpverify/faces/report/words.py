@@ -3,23 +3,33 @@
 import math
 import shlex
 
+from dpverify.evidence.promises import BROKEN, KEPT
 from dpverify.faces.report import tape_words
-from dpverify.faces.report.tape_words import number as number
+from dpverify.faces.report.answers import BAD, GOOD, PLAIN, WARN
+from dpverify.faces.report.answers import headline as headline
+from dpverify.faces.report.answers import incomplete as incomplete
+from dpverify.faces.report.answers import reused as reused
+from dpverify.faces.report.overview import Entry
+from dpverify.faces.report.units import at_delta as at_delta
+from dpverify.faces.report.units import claimed as claimed
+from dpverify.faces.report.units import eps_view as eps_view
+from dpverify.faces.report.units import lower as lower
+from dpverify.faces.report.units import number as number
+from dpverify.faces.report.units import quantity as quantity
+from dpverify.faces.report.units import SYMBOLS as SYMBOLS
+from dpverify.faces.report.units import unit as unit
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM
 from dpverify.verdicts.ladder import PLANTED
 from dpverify.verdicts.names import local
 from dpverify.verdicts.record import AuditRecord, Rung
 from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.verdict import Verdict
+from dpverify.verdicts.verdict import Status, Verdict
 
 PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}
-SYMBOLS = {
-    "pure": "eps",
-    "approx": "eps",
-    "zcdp": "rho",
-    "gdp": "mu",
-    "rdp": "factor of the claimed divergences",
-    "tradeoff": "factor of the claimed power",
+KINDS: dict[str, str] = {
+    **{Status.PROVED: GOOD, Status.REFUTED: BAD, Status.OPEN: PLAIN},
+    **dict.fromkeys((Status.INCONCLUSIVE, Status.INVALID, Status.FAILED), WARN),
+    **{KEPT: GOOD, BROKEN: BAD},
 }
 MOST_WORDS = 40  # letters of a claim; a longer curve is named by its ends
 
@@ -31,6 +41,11 @@ def claim(record: AuditRecord) -> str:
         points = text.split(";")
         text = f"{points[0]};...;{points[-1]} ({len(points)} points)"
     return text + (" +/-1" if record.relation.startswith("add") else "")
+
+
+def kind(word: str) -> str:
+    """What drives the colour of a status or of a promise's verdict; a word that nobody knows is undecided."""
+    return KINDS.get(word, WARN)
 
 
 def account(record: AuditRecord) -> str:
@@ -70,34 +85,33 @@ def sentence(record: AuditRecord) -> str:
 
 
 def _judgement(record: AuditRecord) -> str:
-    symbol = SYMBOLS[record.notion]
     sure = f"{100 * (1 - record.significance):.6g} %"
-    lower = f"{symbol} >= {number(record.number_lower)}"
-    claimed = f"{symbol} = {number(record.claimed)}"
+    least = quantity(record, ">=", record.number_lower)
+    claim_ = f"{SYMBOLS[record.notion]} = {claimed(record)}{at_delta(record)}"
     if record.refuted_by:
         evidence = f"p = {record.p_text}" if record.refuted_by == HOLM else f"e = {number(record.e_value)}"
         return (
-            f"The claim {claimed} is false: refuted by {PROCEDURES[record.refuted_by]} ({evidence}). Its own bound, at "
-            f"its share of the significance, is {lower} (confidence {sure}) and does not contradict the claim."
+            f"The claim {claim_} is false: refuted by {PROCEDURES[record.refuted_by]} ({evidence}). Its own bound, at "
+            f"its share of the significance, is {least} (confidence {sure}) and does not contradict the claim."
         )
     if record.audited is not None or (record.verdict is Verdict.REFUTED and not record.trials):
         said = (
             "no trials were made"
             if record.trials_lower is None
-            else (f"the trials certify {symbol} >= {number(record.trials_lower)} (confidence {sure})")
+            else (f"the trials certify {quantity(record, '>=', record.trials_lower)} (confidence {sure})")
         )
-        return f"The claim {claimed} is false: transcripts of the code show {lower}; {said}."
+        return f"The claim {claim_} is false: transcripts of the code show {least}; {said}."
     if record.verdict is Verdict.REFUTED:
-        return f"The claim {claimed} is false: the trials certify {lower} with confidence {sure}."
+        return f"The claim {claim_} is false: the trials certify {least} with confidence {sure}."
     if record.verdict is Verdict.NOT_REFUTED:
         return (
-            f"The trials certify {lower} (confidence {sure}), which does not contradict the claim {claimed}. "
+            f"The trials certify {least} (confidence {sure}), which does not contradict the claim {claim_}. "
             f"{favourable(record)}{' ' + measured(record) if record.ladder else ''}"
         )
     if record.verdict is Verdict.INVALID:
-        return f"No bound may be computed from these trials, for or against the claim {claimed}: {record.invalid}."
+        return f"No bound may be computed from these trials, for or against the claim {claim_}: {record.invalid}."
     if any(record.failed_trials.values()) and record.detectable < math.inf:
-        return f"At least half of the trials on a dataset failed: the run does not clear the claim {claimed}."
+        return f"At least half of the trials on a dataset failed: the run does not clear the claim {claim_}."
     return "No violation, however large, could have been refuted with this budget: the run says nothing of the claim."
 
 
@@ -109,11 +123,9 @@ DETECTABLE = (
 
 def favourable(record: AuditRecord) -> str:
     """What `detectable` means, in one sentence."""
-    eps = "" if record.detectable == record.detectable_eps else f", eps = {number(record.detectable_eps)}"
     return (
-        f"The most favourable violation ({SYMBOLS[record.notion]} = {number(record.detectable)}{eps} at delta = "
-        f"{record.delta:g}) is refuted with probability {record.power:g}; others of that size, and smaller ones, may "
-        "be missed."
+        f"The most favourable violation ({quantity(record, '=', record.detectable)}) is refuted with probability "
+        f"{record.power:g}; others of that size, and smaller ones, may be missed."
     )
 
 
@@ -133,6 +145,14 @@ def measured(record: AuditRecord) -> str:
     return f"Measured: {'; '.join(rung(step) for step in record.ladder)}."
 
 
+def bugs(entry: Entry) -> str:
+    """`3 of 4` planted bugs caught, and how often less noise was refuted where that was measured."""
+    if entry.planted:
+        return ""
+    noise = [rung(step) for step in entry.record.ladder if step.kind != PLANTED] if entry.record else []
+    return "; ".join([entry.count or "none", *noise])
+
+
 def power(step: Rung) -> str:
     """The interval of a rung's power."""
     return f"{100 * step.power_lower:.0f} to {100 * step.power_upper:.0f} %"
@@ -140,10 +160,9 @@ def power(step: Rung) -> str:
 
 def ledger_sentence(record: AuditRecord) -> str:
     """What the ledger proves, in one sentence."""
-    symbol = SYMBOLS[record.notion]
     if record.number_upper is None:
         return "No ledger: nothing is proved from above."
-    upper = f"{symbol} <= {number(record.number_upper)}"
+    upper = quantity(record, "<=", record.number_upper)
     if record.unlike_ledger:
         return f"The ledger says {upper}, the code adds something else: it accounts for nothing."
     if record.ledger_contradicted:
@@ -221,39 +240,7 @@ def speed(record: AuditRecord) -> str:
     return f"{record.trials * record.pairs / record.seconds:,.0f} trials a second"
 
 
-def incomplete(result: SuiteResult) -> str:
-    """What is missing from the suite, in one sentence; empty where nothing is."""
-    if result.complete:
-        return ""
-    found = len(result.records) + len(result.promises) + len(result.failures)
-    asked = found if result.asked is None else len(result.asked)
-    how = result.interrupted
-    begin = f"{how[0].upper()}{how[1:]}, {asked - len(result.missing)} of {asked} done. " if how else ""
-    return f"{begin}{result.unjudged} of {asked} could not be judged."
-
-
 def failed(failure: Failure) -> str:
     """Why a subject has no verdict, in one line."""
     tries = f" (tried {failure.attempts} times)" if failure.attempts > 1 else ""
     return f"{failure.error}{tries}"
-
-
-def reused(result: SuiteResult) -> int:
-    """How many results were kept from earlier runs."""
-    return sum(record.reused for record in result.records) + sum(check.reused for check in result.promises)
-
-
-def headline(result: SuiteResult) -> str:
-    """The suite in one line."""
-    expected = sum(record.as_expected for record in result.records)
-    bugs = [record for record in result.records if record.planted]
-    caught = sum(record.verdict is Verdict.REFUTED for record in bugs)
-    kept = sum(check.as_expected for check in result.promises)
-    promises = f"{len(result.promises)} promises, {kept} as expected; " if result.promises else ""
-    missing, kept_before = incomplete(result), reused(result)
-    looked = [record.tape for record in result.records if record.tape is not None]
-    traced = f" {sum(tape.traced for tape in looked)} of {len(looked)} traced." if looked else ""
-    return (missing + " " if missing else "") + (
-        f"{len(result.records)} subjects, {expected} as expected; {caught} of {len(bugs)} planted bugs caught; "
-        f"{promises}{len(result.failures)} failed{f'; {kept_before} reused' if kept_before else ''}.{traced}"
-    )
