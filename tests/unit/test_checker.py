@@ -168,7 +168,11 @@ def places(document):
     seen, found = {}, []
     for path, value in leaves(document):
         kind = tuple(step for step in path if isinstance(step, str))
-        pure_slack = kind[-1] in ("one_sided", "sequential") and document["records"][0]["test"] in ("none", "binomial", "betting")
+        pure_slack = kind[-1] in ("one_sided", "sequential") and document["records"][0]["test"] in (
+            "none",
+            "binomial",
+            "betting",
+        )
         if set(kind) & set(FREE) or pure_slack:
             continue
         seen[kind] = seen.get(kind, 0) + 1
