@@ -239,7 +239,8 @@ class _Replay:
         skipped = {step.key for step in alone}
         compared = [each for each in matched if each[0].key not in skipped]
         charged = losses.cost(compared)
-        found = rules.control_flow(alone, name) + rules.settings(compared, relation, name)
+        found = rules.control_flow(alone, name) + rules.order(compared, first, second, name)
+        found += rules.settings(compared, relation, name)
         found += rules.sensitivity(compared, relation, name) + rules.budget(compared, first, self.claim, name)
         found += rules.steps_told(first, name) + rules.opaque(first, second, charged.unknown, name)
         return found, charged

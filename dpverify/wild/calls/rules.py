@@ -48,6 +48,18 @@ def control_flow(alone: Sequence[Step], pair: str) -> list[Found]:
             for (name, where), count in places.items()]  # fmt: skip
 
 
+def order(pairs: Pairs, first: Run, second: Run, pair: str) -> list[Found]:
+    """Rule 2 as well: calls that come in another order may be for other things."""
+    place = {id(step): at for at, step in enumerate(second.steps)}
+    later = [place[id(two)] for _, two in pairs]
+    if later == sorted(later):
+        return []
+    at = next(k for k in range(1, len(later)) if later[k] < later[k - 1])
+    step = pairs[at][0]
+    text = f"{step.key[0]} at {step.where}: calls come in another order on the other dataset"
+    return [Found("control flow", step.key[0], step.where, None, None, pair, text, decided=False)]
+
+
 def settings(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
     """Rule 3."""
     found = []
