@@ -277,3 +277,61 @@ def test_opendp_calls_are_replayed():
     record = looked(lambda data: number(sum(data)), listed, "add-remove")  # ages that nobody clipped
     assert record.verdict == "OVER"
     assert {each.relation for each in record.pairs} == {str(Relation.ADD_OR_REMOVE_ONE)}
+
+
+COMPILED = """
+import random
+
+
+class MetaAlgorithm:
+    def __init__(self, **kwargs):
+        self.low, self.high, self.held = kwargs["lower_bound"], kwargs["upper_bound"], []
+
+    def add_entries(self, data):
+        self.held += data
+
+    def quick_result(self, data):
+        return sum(min(max(each, self.low), self.high) for each in data) + random.SystemRandom().gauss(0, 1)
+
+    def result(self):
+        return self.quick_result(self.held)
+"""
+
+
+@pytest.fixture
+def pydp(tmp_path, monkeypatch):
+    """A library with the interface of python-dp, whose own is compiled."""
+    folder = tmp_path / "pydp" / "algorithms"
+    folder.mkdir(parents=True)
+    for each in (tmp_path / "pydp" / "__init__.py", folder / "__init__.py"):
+        each.write_text("")
+    (folder / "_algorithm.py").write_text(COMPILED)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("pydp", "pydp.algorithms", "pydp.algorithms._algorithm"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    module = __import__("pydp.algorithms._algorithm", fromlist=["x"])
+    yield module.MetaAlgorithm
+    for name in ("pydp", "pydp.algorithms", "pydp.algorithms._algorithm"):
+        sys.modules.pop(name, None)
+
+
+def test_a_compiled_library_is_undecided_where_its_entries_differ_and_over_where_its_bounds_do(pydp):
+    def bounded(data):
+        answer = pydp(epsilon=1.0, lower_bound=0.0, upper_bound=10.0)
+        answer.add_entries(data)
+        return answer.result()
+
+    def same(data):
+        return pydp(epsilon=1.0, lower_bound=0.0, upper_bound=10.0).quick_result([1.0, 2.0])
+
+    def observed(data):
+        return pydp(epsilon=1.0, lower_bound=min(data), upper_bound=max(data)).quick_result([1.0, 2.0])
+
+    listed = {"data": {"as": "list", "rows": [3, 6]}, "columns": {"x": REAL}}
+    record = looked(bounded, listed, instrument="pydp")
+    assert record.verdict == "UNDECIDED"
+    assert "trials decide" in record.findings[0].text
+    assert looked(same, listed).verdict == "KEPT"
+    record = looked(observed, listed)
+    assert record.verdict == "OVER"
+    assert "_bound" in " ".join(each.text for each in record.findings if each.rule == "setting")
