@@ -26,6 +26,7 @@ from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Relation
 from dpverify.tape.instruments.calls import Call, Spend
 from dpverify.tape.instruments.declared import _equal, _shown, _steps, SLACK, ULPS
+from dpverify.tape.transcript import site_text
 from dpverify.wild.calls.aligning import gap_of
 from dpverify.wild.calls.recording import Run, Step
 from dpverify.wild.record import Found
@@ -89,6 +90,19 @@ def sensitivity(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
         if gap > declared * (1 + SLACK) + ULPS * _ulp(one.call, two.call):
             text = f"{one.call.name} at {one.where}: its input moves by {gap:g}, it declares {declared:g}"
             found.append(Found("sensitivity", one.call.name, one.where, declared, gap, pair, text))
+    return found
+
+
+def stability(first: Run, second: Run, pair: str) -> list[Found]:
+    """Rule 4 for transformations (OpenDP): their outputs move by more than their own map says."""
+    found = []
+    for one, two in zip(first.transformed, second.transformed, strict=False):
+        if (one.site, one.inner) != (two.site, two.inner):
+            break
+        if (broken := one.wrong(two)) is not None:
+            where, (promised, gap) = site_text(one.site), broken
+            text = f"opendp transformation at {where}: its output moves by {gap:g}, its map says {promised:g}"
+            found.append(Found("sensitivity", "opendp transformation", where, promised, gap, pair, text))
     return found
 
 

@@ -335,3 +335,19 @@ def test_a_compiled_library_is_undecided_where_its_entries_differ_and_over_where
     record = looked(observed, listed)
     assert record.verdict == "OVER"
     assert "_bound" in " ".join(each.text for each in record.findings if each.rule == "setting")
+
+
+def test_a_transformation_is_held_to_its_own_map():
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib", "honest-but-curious")
+    records = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    number = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    honest = records >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum()
+    wrong = dp.t.make_user_transformation(*records, *number, lambda data: float(sum(data)), lambda d_in: float(d_in))
+    noise = dp.m.make_laplace(*number, scale=10.0)
+    listed = {"data": {"as": "list", "rows": [3, 6]}, "columns": {"x": REAL}}
+    assert looked(lambda data: noise(honest(data)), listed, "add-remove").verdict == "KEPT"
+    record = looked(lambda data: noise(wrong(data)), listed, "add-remove")
+    assert record.verdict == "OVER"
+    assert any("its map says 1" in each.text for each in record.findings)
