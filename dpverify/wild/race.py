@@ -19,6 +19,7 @@ from dpverify.wild.schema import Schema
 SAMPLE, PASS = 100, 150  # releases on each dataset that fix the coordinates; trials of the first pass
 SAMPLE_SHARE, PASS_SHARE = 0.25, 0.6  # of the budget, by the end of the samples, of the first pass
 AT_MOST, SAMPLE_OF = 3.0, 0.4  # shares of a pair that one pair may take; what part of it for its first sample
+ENOUGH = 0.25  # of the time, after which no more pairs are tried for a claim that has fallen
 FEWEST_TRIALS = 48
 MOST_EACH = 2_000  # trials a pair, on average
 RANDOM_EACH = 300
@@ -75,10 +76,13 @@ class Race:
                          block=self.block)  # fmt: skip
 
     def first_pass(self, candidates: list[Candidate], budget: Budget, pairs: int) -> None:
-        """Every pair of the grid, as far as time goes; of those that it does not reach nothing is known."""
+        """Every pair of the grid, as far as time goes; of those that it does not reach nothing is known.
+
+        Where the claim has fallen on a pair, what is left of them is worth a part of the time only.
+        """
         sample, trials = budget.sizes(pairs)
         for candidate in candidates:
-            if budget.left <= 0:
+            if budget.left <= 0 or (self.refuted and budget.spent > ENOUGH * budget.seconds):
                 return
             self._tried(self.entered(candidate, self.alpha / 2 / max(1, self.planned)), sample, trials, budget)
 

@@ -214,7 +214,9 @@ class _Replay:
             if not undecided and not foreign:
                 findings += rules.unprotected(first.outcome, second.outcome, candidate.name)
         eps, over = self._total(costs, replace(self.claim, relation=candidate.relation), candidate.name)
-        eps, findings = (math.inf if unaccounted else eps), findings + over
+        if unaccounted or any(each.unknown for each in costs):
+            eps = math.inf if unaccounted else None  # what is not known costs no number
+        findings += over
         if not calls and not findings:
             text = "no noise call of a library was seen, and the outputs are equal"
             findings.append(Found("opaque", "", "", None, None, candidate.name, text, decided=False))
@@ -239,8 +241,10 @@ class _Replay:
         skipped = {step.key for step in alone}
         compared = [each for each in matched if each[0].key not in skipped]
         charged = losses.cost(compared)
-        found = rules.control_flow(alone, name) + rules.settings(compared, relation, name)
+        found = rules.control_flow(alone, name) + rules.order(compared, first, second, name)
+        found += rules.settings(compared, relation, name)
         found += rules.sensitivity(compared, relation, name) + rules.budget(compared, first, self.claim, name)
+        found += rules.stability(first, second, name)
         found += rules.steps_told(first, name) + rules.opaque(first, second, charged.unknown, name)
         return found, charged
 
@@ -321,8 +325,8 @@ class _Replay:
 def _row(relation: Relation, group: list[Replayed]) -> Row:
     verdicts = [each.verdict for each in group]
     word = next(each for each in ("OVER", "UNDECIDED", "KEPT") if each in verdicts)
-    known = [each.eps for each in group if each.eps is not None]
-    return Row(str(relation), word, len(group), verdicts.count("OVER"), 0, 0.0, max(known, default=math.inf))
+    largest = max(math.inf if each.eps is None else each.eps for each in group)
+    return Row(str(relation), word, len(group), verdicts.count("OVER"), 0, 0.0, largest)
 
 
 def _verdict(rows: tuple[Row, ...], relation: str | None) -> tuple[str, str, list[str]]:

@@ -36,6 +36,7 @@ BLOCK_SECONDS = 0.5
 IN_SHARE, OUT_SHARE = 0.75, 0.1  # of the minutes: the race, pairs out of the domain; witnesses get the rest
 WITNESSES = 1  # pairs of each relation that get one, and of those out of the domain
 SIZE_TRIALS = 100_000
+SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script
 UNSEEDED = "the source of randomness may not be seeded: the same seed may give other trials"
 OUTSIDE = ("report", "judge", "off")
 Say = Callable[[str], None]
@@ -289,7 +290,7 @@ class _Trial:
             self.notes.append("no script: the target was given as an object; give MODULE:OBJECT for one")
             return []
         path = Path(self.asked.repro, f"refuted_{number}.py")
-        trials = max(found.witness.first.trials, 200)
+        trials = int(min(max(found.witness.first.trials, 200), max(50, SCRIPT_SECONDS / self.release)))
         try:
             text = reproduction.script(
                 spec=self.origin.spec, call=str(self.source.hello["call"]),

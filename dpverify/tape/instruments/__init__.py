@@ -3,6 +3,7 @@
     diffprivlib   `DPMechanism.randomise` of every class, with its declaration; `BudgetAccountant.spend`
     opendp        calls of a measurement, with its own map at the distance that its input moves on the pair
     opacus        the noise of `DPOptimizer`, its divisor, and torch's generator
+    pydp          answers of python-dp's algorithms: compiled, so entries and settings are compared, no law is known
 
 An instrument is at work for the duration of one run, and only if the audited code has imported its library: nothing
 here imports one. It wraps the library's point of randomness and gives the tape either an exact law (`Host.noise`,
@@ -17,7 +18,7 @@ from importlib import import_module
 
 from dpverify.tape.instruments.host import Host as Host
 
-LIBRARIES = ("diffprivlib", "opendp", "opacus")
+LIBRARIES = ("diffprivlib", "opendp", "opacus", "pydp")
 
 
 @contextlib.contextmanager

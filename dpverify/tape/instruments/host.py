@@ -48,6 +48,7 @@ class Host:
         self.arena, self._source, self._entropy, self._played = arena, source, entropy, played
         self._frames: list[FrameType] = []  # kept alive, so that no two calls into a library have one identity
         self._objects: list[Any] = []
+        self.transformed: list[Any] = []  # what is no noise, and has a promise of its own (OpenDP)
         self.calls: list[Call] = arena.calls
         self.spends: list[Spend] = arena.spends
 

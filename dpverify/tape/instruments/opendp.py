@@ -51,6 +51,31 @@ class Asked:
     call: Call
 
 
+@dataclass(frozen=True, eq=False)
+class Transformed:
+    """A transformation that was called by itself: `wrong(other)` says where it breaks its own map on two inputs."""
+
+    site: Site
+    inner: str
+    transformation: Any
+    argument: Any
+    output: Any
+
+    def wrong(self, other: "Transformed") -> tuple[float, float] | None:
+        """(map of the distance of the inputs, distance of the outputs) where the second is larger; else None."""
+        metrics = str(self.transformation.input_metric), str(self.transformation.output_metric)
+        gap = distance(metrics[0], self.argument, other.argument)
+        moved = distance(metrics[1], self.output, other.output)
+        if gap is None or moved is None:
+            return None
+        whole = str(self.transformation.input_distance_type)[:1] in "ui"
+        try:
+            promised = float(self.transformation.map(math.ceil(gap) if whole else float(gap)))
+        except Exception:  # the library's own refusal
+            return None
+        return (promised, float(moved)) if float(moved) > promised else None
+
+
 @contextlib.contextmanager
 def instrumented(host: Host) -> Iterator[None]:
     """Inside, measurements are called through `host`."""
@@ -59,7 +84,8 @@ def instrumented(host: Host) -> Iterator[None]:
         yield
         return
     home = str(core.__file__).rpartition("/")[0] + "/"
-    kept = {name: getattr(core, name) for name in ("measurement_invoke", "queryable_eval", "odometer_invoke")}
+    names = ("measurement_invoke", "queryable_eval", "odometer_invoke", "transformation_invoke")
+    kept = {name: getattr(core, name) for name in names}
     held: dict[int, tuple[Any, Any]] = {}  # id of a queryable -> (itself, the data that it holds)
 
     def invoke(this: Any, arg: Any) -> Any:
@@ -87,8 +113,14 @@ def instrumented(host: Host) -> Iterator[None]:
         host.note("OPAQUE", host.caller(home)[0], "opendp: odometers are not known to the tape")
         return kept["odometer_invoke"](this, arg)
 
+    def transform(this: Any, arg: Any) -> Any:
+        site, inner, _ = host.caller(home)
+        value = kept["transformation_invoke"](this, arg)
+        host.transformed.append(Transformed(site, inner, this, copy.deepcopy(arg), copy.deepcopy(value)))
+        return value
+
     try:
-        for name, new in (("measurement_invoke", invoke), ("queryable_eval", evaluate), ("odometer_invoke", odometer)):
+        for name, new in zip(names, (invoke, evaluate, odometer, transform), strict=True):
             setattr(core, name, new)
         yield
     finally:

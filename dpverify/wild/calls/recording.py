@@ -72,6 +72,7 @@ class Run:
     spends: list[Spend]
     told: list[Told]
     notes: list[Reason]
+    transformed: list[Any] = field(default_factory=list)
     outcome: dict[str, Any] = field(default_factory=dict)
 
     def by_key(self) -> dict[Key, list[Step]]:
@@ -164,7 +165,8 @@ class Recorder(Host):
     def run(self) -> Run:
         """What was recorded."""
         self._latest()
-        return Run(self._steps, list(self.spends), list(self._arena.steps), list(self._arena.notes))
+        return Run(self._steps, list(self.spends), list(self._arena.steps), list(self._arena.notes),
+                   self.transformed)  # fmt: skip
 
 
 @contextlib.contextmanager

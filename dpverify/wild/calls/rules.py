@@ -26,6 +26,7 @@ from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Relation
 from dpverify.tape.instruments.calls import Call, Spend
 from dpverify.tape.instruments.declared import _equal, _shown, _steps, SLACK, ULPS
+from dpverify.tape.transcript import site_text
 from dpverify.wild.calls.aligning import gap_of
 from dpverify.wild.calls.recording import Run, Step
 from dpverify.wild.record import Found
@@ -46,6 +47,18 @@ def control_flow(alone: Sequence[Step], pair: str) -> list[Found]:
     return [Found("control flow", name, where, None, count, pair,
                   f"{name} at {where}: {count} call(s) are made on one dataset only", decided=False)
             for (name, where), count in places.items()]  # fmt: skip
+
+
+def order(pairs: Pairs, first: Run, second: Run, pair: str) -> list[Found]:
+    """Rule 2 as well: calls that come in another order may be for other things."""
+    place = {id(step): at for at, step in enumerate(second.steps)}
+    later = [place[id(two)] for _, two in pairs]
+    if later == sorted(later):
+        return []
+    at = next(k for k in range(1, len(later)) if later[k] < later[k - 1])
+    step = pairs[at][0]
+    text = f"{step.key[0]} at {step.where}: calls come in another order on the other dataset"
+    return [Found("control flow", step.key[0], step.where, None, None, pair, text, decided=False)]
 
 
 def settings(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
@@ -77,6 +90,19 @@ def sensitivity(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
         if gap > declared * (1 + SLACK) + ULPS * _ulp(one.call, two.call):
             text = f"{one.call.name} at {one.where}: its input moves by {gap:g}, it declares {declared:g}"
             found.append(Found("sensitivity", one.call.name, one.where, declared, gap, pair, text))
+    return found
+
+
+def stability(first: Run, second: Run, pair: str) -> list[Found]:
+    """Rule 4 for transformations (OpenDP): their outputs move by more than their own map says."""
+    found = []
+    for one, two in zip(first.transformed, second.transformed, strict=False):
+        if (one.site, one.inner) != (two.site, two.inner):
+            break
+        if (broken := one.wrong(two)) is not None:
+            where, (promised, gap) = site_text(one.site), broken
+            text = f"opendp transformation at {where}: its output moves by {gap:g}, its map says {promised:g}"
+            found.append(Found("sensitivity", "opendp transformation", where, promised, gap, pair, text))
     return found
 
 
