@@ -222,6 +222,7 @@ def report(
     junit: Junit = None,
     sarif: Sarif = None,
     quiet: Quiet = False,
+    scorecard: Scorecard = False,
 ) -> None:
     """Show the records of an earlier run, or a certificate, again; rendering computes no evidence.
 
@@ -236,7 +237,7 @@ def report(
     result = load(results)
     outputs = Outputs(json, html, markdown, junit, sarif)
     files.check(outputs)
-    console.show_result(result, quiet=quiet)
+    (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
     files.write(result, outputs)
     raise typer.Exit(result.exit_code)
 

@@ -86,7 +86,7 @@ def show_rest(console: Console, result: SuiteResult, *, quiet: bool) -> None:
 def show_scorecard(result: SuiteResult, *, quiet: bool = False) -> None:
     """What papers state against what is true: one block a paper, one line a statement."""
     console, result = _console(), cleaned(result)
-    for paper in dict.fromkeys(record.paper for record in result.records):
+    for paper in dict.fromkeys(record.paper for record in result.records if record.paper):
         table = Table(title=escape(paper), title_justify="left", title_style="bold", box=None, pad_edge=False)
         for name, justify in _SCORES:
             table.add_column(name, justify=justify, no_wrap=name != "statement", overflow="fold")

@@ -6,6 +6,7 @@ Curves measured from trials are estimates and say so; only the certified bound o
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dpverify.base.errors import DpverifyError
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
@@ -64,7 +65,7 @@ def _trade_off(record: AuditRecord) -> Figure | None:
     measured = rates(record)
     if not measured:
         return None
-    bound = _symmetric_bound(claim_of(record).accuracy_limit)
+    bound = _allowed(claim_of(record))
     plot = Plot(
         Axis(0, 1, "false positive rate"),
         Axis(0, 1, "false negative rate"),
@@ -94,6 +95,22 @@ def _trade_off(record: AuditRecord) -> Figure | None:
         ("false positive rate", "false negative rate, measured", "least allowed by the claim"),
         rows,
     )
+
+
+@lru_cache(maxsize=1024)
+def _allowed(claim: Claim) -> list[Point]:
+    """The claim's curve: the same for all subjects of one claim."""
+    return _symmetric_bound(claim.accuracy_limit)
+
+
+@lru_cache(maxsize=1 << 16)
+def _delta(claim: Claim, eps: float) -> float:
+    return claim.delta_at(eps)
+
+
+@lru_cache(maxsize=1024)
+def _eps(claim: Claim) -> float:
+    return claim.eps
 
 
 def _symmetric_bound(limit: Callable[[float], float]) -> list[Point]:
@@ -129,10 +146,10 @@ def _profile(record: AuditRecord) -> Figure | None:
     """
     claim, about_eps = claim_of(record), record.notion in ABOUT_EPS
     lower = record.trials_eps
-    top = max([claim.eps, *(each for each in (lower,) if math.isfinite(each))])
+    top = max([_eps(claim), *(each for each in (lower,) if math.isfinite(each))])
     grid = [1.25 * top * i / 48 for i in range(49)]
     floor = 1e-7 if 0 < record.delta < 1e-3 else 1e-4
-    claimed = [(eps, claim.delta_at(eps)) for eps in grid]
+    allowed = [(eps, _delta(claim, eps)) for eps in grid]
     events = _cautious(record)
     seen = [(eps, max(right - math.exp(eps) * wrong for wrong, right in events)) for eps in grid]
     plot = Plot(
@@ -141,7 +158,7 @@ def _profile(record: AuditRecord) -> Figure | None:
         "Privacy profile",
         f"Failure mass delta at each eps: allowed by the claim {record.claim}, and measured.",
     )
-    plot.line([point for point in claimed if point[1] > 0] + [point for point in claimed if point[1] <= 0][:1], "claim")
+    plot.line([point for point in allowed if point[1] > 0] + [point for point in allowed if point[1] <= 0][:1], "claim")
     visible = [point for point in seen if point[1] > 0]
     if visible:
         plot.line(visible + [point for point in seen if point[1] <= 0][:1], "seen")
@@ -149,7 +166,7 @@ def _profile(record: AuditRecord) -> Figure | None:
     if dotted:
         plot.dots([(lower, record.delta)], "event", 4.5)
     rows = tuple(
-        (f"{eps:.4g}", f"{a:.3g}", f"{b:.3g}") for (eps, a), (_, b) in zip(claimed[::4], seen[::4], strict=True)
+        (f"{eps:.4g}", f"{a:.3g}", f"{b:.3g}") for (eps, a), (_, b) in zip(allowed[::4], seen[::4], strict=True)
     )
     return Figure(
         "Privacy profile" if about_eps else f"Second view: eps and delta (the claim is about {unit(record)})",
