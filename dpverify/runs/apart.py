@@ -6,6 +6,7 @@ plain value. What the call looked at belongs to this process's provenance, as if
 
 import contextlib
 import faulthandler
+import gc
 import os
 import signal
 import time
@@ -53,6 +54,7 @@ def apart(call: Callable[[], Any], *, wall: float) -> Any:
 
 
 def _work(call: Callable[[], Any], writer: int, before: provenance.Told) -> NoReturn:
+    gc.freeze()  # what is the parent's stays: no need to look through it, and so to copy it
     try:
         _alone(writer)
         try:

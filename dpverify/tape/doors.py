@@ -48,9 +48,27 @@ class Entropy:
 
     @functools.cached_property
     def legacy(self) -> np.random.RandomState:
-        """What the functions of `numpy.random` draw from."""
-        real = np.random.RandomState(np.random.MT19937(self._root.integers(0, 2**32, 4).tolist()))
-        return real if self._source is None else TapeRandomState(real, self._source)
+        """What the functions of `numpy.random` draw from. On the tape it is made at its first draw."""
+        return self._legacy() if self._source is None else TapeRandomState(self._legacy, self._source)
+
+    def _legacy(self) -> np.random.RandomState:
+        return np.random.RandomState(np.random.MT19937(self._root.integers(0, 2**32, 4).tolist()))
+
+
+_at_work: list[Entropy] = []  # of the runs that are going on, the innermost last
+
+
+def _led(name: str) -> Callable[..., Any]:
+    """The function of `numpy.random` of this name, on the tape while a run goes on; who keeps it keeps NumPy's."""
+
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        state = _at_work[-1].legacy if _at_work else np.random.mtrand._rand
+        return getattr(state, _NEAR.get(name, name))(*args, **kwargs)
+
+    return draw
+
+
+_LED = {name: _led(name) for name in _NAMES}  # made once: runs are many and short
 
 
 @contextlib.contextmanager
@@ -76,15 +94,15 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
             return original(seed)
         return entropy.fresh()
 
-    def led(name: str) -> Any:
-        return lambda *args, **kwargs: getattr(entropy.legacy, name)(*args, **kwargs)
-
     saved = random.getstate(), legacy_state.read(), _torch()
+    _at_work.append(entropy)
     try:
-        names.update({_MADE: unseeded, **{name: led(_NEAR.get(name, name)) for name in _NAMES}})
+        names.update(_LED)
+        names[_MADE] = unseeded
         np.random.mtrand._rand = entropy.legacy  # what scikit-learn and SciPy take where no seed is given
         yield
     finally:
+        _at_work.pop()
         names.update(kept)
         np.random.mtrand._rand = shared
         after = random.getstate(), legacy_state.read(), _torch()

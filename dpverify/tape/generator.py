@@ -12,6 +12,7 @@ Seeded `RandomState` and `Generator(PCG64(seed))` are deterministic functions to
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -262,7 +263,7 @@ def key_items(key: Any) -> Any:
     return tuple(sorted(each.items()) if isinstance(each, dict) else each for each in key)
 
 
-_DECOY = np.random.PCG64()  # who draws from it unseen cannot repeat that
+_DECOY, _LEGACY_DECOY = np.random.PCG64(), np.random.MT19937()  # who draws from them unseen cannot repeat that
 
 
 class TapeGenerator(Sampler, np.random.Generator):
@@ -364,10 +365,14 @@ class TapeGenerator(Sampler, np.random.Generator):
 class TapeRandomState(Sampler, np.random.RandomState):
     """`numpy.random.RandomState` on the tape, and the functions of `numpy.random`."""
 
-    def __init__(self, real: np.random.RandomState, source: Source) -> None:
-        np.random.RandomState.__init__(self)
-        self._real = real
+    def __init__(self, real: np.random.RandomState | Callable[[], np.random.RandomState], source: Source) -> None:
+        np.random.RandomState.__init__(self, _LEGACY_DECOY)
+        self._given = real
         self._source = source
+
+    @functools.cached_property
+    def _real(self) -> np.random.RandomState:  # type: ignore[override]
+        return self._given if isinstance(self._given, np.random.RandomState) else self._given()
 
     def _state(self) -> Any:
         return self._real.get_state(legacy=False)

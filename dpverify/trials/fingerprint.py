@@ -3,8 +3,8 @@
 Data are handed out as they are: a read-only array is refused by honest code (typed buffers, other frameworks), and an
 exception that it causes would look like an outcome. So what is kept is what the data looked like.
 
-A fingerprint is a table from places to digests, not one digest: attributes that an object did not have before (a cached
-property) are no change, a changed, lost or reordered element is.
+A fingerprint is a table from places to contents or digests, not one digest: attributes that an object did not have
+before (a cached property) are no change, a changed, lost or reordered element is.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dpverify.base.errors import InvalidTrials
 from dpverify.claims.neighbours import Pair
@@ -21,10 +22,11 @@ from dpverify.claims.neighbours import Pair
 Place = tuple[Any, ...]
 ATOMS = (bool, int, float, complex, str, bytes, type(None), Enum, Fraction, np.generic, type)
 DEEPEST = 8  # levels of objects; below, an object is one pickle
+KEPT = 1 << 24  # bytes of an array that are kept themselves: compared a hundred times faster than digested
 
 
 def fingerprint(data: Any) -> dict[Place, Any]:
-    """What `data` looks like: {place: digest}; {} for what cannot change. What has no reading is left out."""
+    """What `data` looks like: {place: contents or digest}; {} if it cannot change. What has no reading is left out."""
     found: dict[Place, Any] = {}
     _walk(data, (), found, set(), DEEPEST)
     return found
@@ -72,7 +74,7 @@ def _walk(value: Any, place: Place, found: dict[Place, Any], open_: set[int], de
     if id(value) in open_:
         return
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        found[place] = ("array", value.shape, value.dtype.str, _digest(np.ascontiguousarray(value).view(np.uint8)))
+        found[place] = ("array", value.shape, value.dtype.str, _contents(value))
         return
     if isinstance(value, list | tuple | set | frozenset | dict) and type(value).__module__ == "builtins":
         if (packed := _packed(value)) is not None:
@@ -126,6 +128,12 @@ def _slots(value: Any) -> list[str]:
         slots = kind.__dict__.get("__slots__", ())
         names += [slots] if isinstance(slots, str) else list(slots)
     return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
+def _contents(array: npt.NDArray[Any]) -> bytes:
+    if array.nbytes <= KEPT:
+        return array.tobytes()
+    return _digest(np.ascontiguousarray(array).view(np.uint8))
 
 
 def _digest(data: Any) -> bytes:

@@ -20,6 +20,7 @@ every step. Source: Algorithm 2, Lemma D.1.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -77,18 +78,17 @@ class LinearNoise:
     @property
     def vector_sigmas(self) -> tuple[float, float, float]:
         """Standard deviations of phi_1, phi_2, phi_3, rounded up."""
-        second, first = Fraction(2 * self.H**4) / self.rho0, Fraction(2 * self.H**2) / self.rho0
-        return sqrt_up(second), sqrt_up(first), sqrt_up(first)
+        return _deviations(self)[:3]
 
     @property
     def gram_sigma(self) -> float:
         """sigma_K = 2 c sqrt z, the deviation of a diagonal entry, rounded up."""
-        return sqrt_up(4 * self.c_squared * self.z_rho0 / self.rho0)
+        return _deviations(self)[3]
 
     @property
     def off_diagonal_sigma(self) -> float:
         """sigma_K/sqrt 2, rounded up."""
-        return sqrt_up(Fraction(self.gram_sigma) ** 2 / 2)
+        return _deviations(self)[4]
 
     def draw(self, size: int, *, rng: np.random.Generator) -> StepNoise:
         """Fresh noise of one step for `size` runs; the Gram noise through its upper triangle."""
@@ -120,3 +120,11 @@ class LinearNoise:
         """(d(d+1)/2,) deviations of the upper triangle in the order of numpy.triu_indices."""
         rows, columns = np.triu_indices(self.d)
         return np.where(rows == columns, self.gram_sigma, self.off_diagonal_sigma)
+
+
+@lru_cache(maxsize=256)  # exact arithmetic takes longer than the draws of a small run
+def _deviations(noise: LinearNoise) -> tuple[float, float, float, float, float]:
+    """Of phi_1, phi_2 and phi_3, of a diagonal and of another entry of the Gram noise."""
+    first, second = (sqrt_up(Fraction(2 * noise.H**power) / noise.rho0) for power in (2, 4))
+    gram = sqrt_up(4 * noise.c_squared * noise.z_rho0 / noise.rho0)
+    return second, first, first, gram, sqrt_up(Fraction(gram) ** 2 / 2)

@@ -4,6 +4,7 @@ The noise does not depend on the data, so these are statements about one binomia
 """
 
 import math
+from functools import lru_cache
 
 from dpverify.base import require
 from mechanisms.shuffling.bits import NoiseBits
@@ -29,6 +30,7 @@ def provable_error(noise: NoiseBits, users: int, failure: float) -> float:
     return math.sqrt(2 * noise.variance(users) * log) + 2 * log / 3
 
 
+@lru_cache(maxsize=4096)  # a learner asks in every batch of every run
 def exact_error(noise: NoiseBits, users: int, failure: float) -> float:
     """Smallest t of the form |q - E Q| with Pr[|Q - E Q| > t] <= failure, as scipy's binomial computes it."""
     from scipy import stats  # slow to load, and declaring a privatizer does not need it
