@@ -32,13 +32,14 @@ audits, by the sentinel once in 10^7, by redrawn calls once in 10^7 (`trials.fai
 """
 
 import math
-from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
+
+from dpverify.evidence.marks import CallMarks, Deviation, deviation, Marks
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -57,13 +58,9 @@ ANEW = "values of a call come again, or nearly so, in the next call"
 TESTS = len(PAIRED) + len(WHOLE) + 1
 LEVEL = 8e-7 / TESTS
 ETA = 64.0  # where the mixture is sharpest: about 1,000 pairs
-RANKED, LOOKED_AT = 256, 2048  # trials of a call that are ranked, and whose guesses are compared: enough, and cheap
-BITS = 64  # trials of a call that are compared with the next call's
 EVERY = 5  # pairs of grains from one whose values are compared to the next one, at first
 FEW = 32  # pairs whose law is always looked at
 LARGEST = 4096  # values of a call that are compared, drawn by lot from larger calls
-
-Deviation = tuple[float, float]  # D, V
 
 
 def compared(index: int) -> bool:
@@ -74,28 +71,6 @@ def compared(index: int) -> bool:
     place, rest = divmod(index // 2, EVERY)
     leading = max(0, place.bit_length() - 2)
     return rest == 0 and place >> leading << leading == place
-
-
-def looked_at(n: int) -> npt.NDArray[np.int64]:
-    """Which of the n trials of a call are ranked: the first of either half, or all."""
-    if n <= RANKED:
-        return np.arange(n)
-    return np.concatenate([np.arange(RANKED // 2), n // 2 + np.arange(RANKED // 2)])
-
-
-def association(a: int, b: int, n: int) -> Deviation:
-    """D and V of n pairs, see the module, from what holds of each side as the bits of a number."""
-    if not (a and b):
-        return 0.0, 0.0
-    return deviation(n, a.bit_count(), b.bit_count(), (a & b).bit_count())
-
-
-def deviation(n: int, r: int, c: int, both: int) -> Deviation:
-    """The same from counts: r and c of n, `both` together."""
-    m = min(r, n - r, c, n - c)
-    if m <= 0:
-        return 0.0, 0.0
-    return both - r * c / n, m / 4 * (1 - (m - 1) / n)
 
 
 def log_wager(d: float, v: float, eta: float = ETA) -> float:
@@ -124,79 +99,25 @@ def rarity_of_split(pairs: int, first: int, split: int) -> float:
 
 def split_pairs(before: npt.NDArray[Any], now: npt.NDArray[Any]) -> tuple[int, int, int]:
     """(pairs, how many of their values are of the first call, how many are split): see the module."""
-    together = np.concatenate([before, now])
-    order = np.argsort(together)
-    line = together[order]
-    if (line[1:] == line[:-1]).any():  # equal ones by lot
-        lot = np.random.Generator(np.random.PCG64(len(together))).permutation(len(together))
-        order = lot[np.argsort(together[lot], kind="stable")]
-    own = (order < len(before))[: len(order) - len(order) % 2]
+    own = _own_in_order(np.concatenate([before, now]).astype(np.float32, copy=False), len(before))
+    own = own[: len(own) - len(own) % 2]
     return len(own) // 2, int(np.count_nonzero(own)), int(np.count_nonzero(own[::2] != own[1::2]))
 
 
-@dataclass(frozen=True)
-class CallMarks:
-    """What the next call on the same dataset is compared with."""
+def _own_in_order(together: npt.NDArray[np.float32], first: int) -> BoolArray:
+    """Whether each of the values, none of them nan, is among the first ones, in their order; equal ones by lot.
 
-    trials: int
-    guesses: tuple[int, int]  # of the first and of the second dataset
-    bits: int  # whether each of the first trials is above the median, as one integer
-    known: int  # how many of them
-    values: bytes = b""  # where its outputs lie on a line, as float32, if they are compared
-
-
-@dataclass(frozen=True)
-class Marks:
-    """What one grain says about independence: plain numbers, that travel and are kept."""
-
-    index: int
-    deviations: dict[str, Deviation]
-    calls: tuple[CallMarks, CallMarks]
-
-    def to_plain(self) -> dict[str, Any]:
-        """Plain values, for a checkpoint."""
-        calls = [[c.trials, list(c.guesses), c.bits, c.known, b64encode(c.values).decode()] for c in self.calls]
-        return {"index": self.index, "deviations": {k: list(v) for k, v in self.deviations.items()}, "calls": calls}
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Marks":
-        """Inverse of `to_plain`."""
-        first, second = (CallMarks(n, (g[0], g[1]), b, k, b64decode(v)) for n, g, b, k, v in plain["calls"])
-        return cls(plain["index"], {k: (d, v) for k, (d, v) in plain["deviations"].items()}, (first, second))
-
-
-def marks(
-    index: int,
-    ranked: tuple[FloatArray, FloatArray],
-    guessed: tuple[tuple[BoolArray, BoolArray], tuple[BoolArray, BoolArray]],
-    values: tuple[bytes, bytes] = (b"", b""),
-) -> Marks:
-    """Marks of a grain: rank values of `looked_at(n)` of the n trials on each dataset.
-
-    `guessed[arm]` are the masks of all trials on that dataset that are guessed as first and as second, `values` where
-    their outputs lie on a line.
+    Bits of floats, those of negative ones turned round, are ordered as the floats are: sorts of whole numbers that say
+    in their last bit what is asked take a tenth of those of places. Calls of thousands often have two equal float32.
     """
-    above = [(_bits(_above(each[:RANKED])), min(RANKED, len(each))) for each in ranked]
-    shared = (1 << min(n for _, n in above)) - 1
-    looked = [[(_bits(mask[:LOOKED_AT]), min(LOOKED_AT, len(mask))) for mask in each] for each in guessed]
-    found = {
-        "neighbours": _sum(_neighbours(*above[0]), _neighbours(*above[1])),
-        "guessed neighbours, first": _sum(_neighbours(*looked[0][0]), _neighbours(*looked[1][0])),
-        "guessed neighbours, second": _sum(_neighbours(*looked[0][1]), _neighbours(*looked[1][1])),
-        "halves": _sum(_halves(*above[0]), _halves(*above[1])),
-        "datasets": association(above[0][0] & shared, above[1][0] & shared, shared.bit_count()),
-    }
-    first, second = (
-        CallMarks(
-            len(guessed[arm][0]),
-            (int(np.count_nonzero(guessed[arm][0])), int(np.count_nonzero(guessed[arm][1]))),
-            above[arm][0] & ((1 << BITS) - 1),
-            min(BITS, above[arm][1]),
-            values[arm],
-        )
-        for arm in (0, 1)
-    )
-    return Marks(index, found, (first, second))
+    bits = (together + np.float32(0)).view(np.int32)  # -0.0 is 0.0
+    keys = (bits ^ ((bits >> 31) & np.int32(0x7FFFFFFF))).astype(np.int64) << 32
+    keys[:first] |= 1
+    line = np.sort(keys)
+    if (line[1:] >> 32 == line[:-1] >> 32).any():
+        keys[np.random.Generator(np.random.PCG64(len(keys))).permutation(len(keys))] |= np.arange(len(keys)) << 1
+        line = np.sort(keys)
+    return (line & 1).astype(bool)
 
 
 @dataclass
@@ -249,40 +170,3 @@ class Independence:
             self._compared += 1  # the k-th has 1/(k (k + 1)) of the level
             found = rarity_of_split(pairs, first, split) - math.log(self._compared * (self._compared + 1))
             self._values = max(self._values, (found, ANEW if 2 * split > pairs else AGAIN))
-
-
-def _above(scores: FloatArray) -> BoolArray:
-    """Whether each score is above the median of them all; ties go to the side that makes the shares more equal."""
-    if len(scores) == 0:
-        return np.zeros(0, bool)
-    place, half = len(scores) // 2, len(scores) / 2
-    ordered = scores.copy()
-    ordered.partition(place)
-    middle = ordered[place]
-    over, reached = scores > middle, scores >= middle
-    chosen: BoolArray = reached if np.count_nonzero(reached) - half <= half - np.count_nonzero(over) else over
-    return chosen
-
-
-def _bits(held: BoolArray) -> int:
-    """The i-th of `held` as the i-th bit: whole numbers are counted faster than short arrays."""
-    return int.from_bytes(np.packbits(held, bitorder="little"), "little")
-
-
-EVEN = int.from_bytes(b"\x55" * (LOOKED_AT // 8), "little")
-
-
-def _neighbours(held: int, n: int) -> Deviation:
-    if not held:
-        return 0.0, 0.0
-    pairs = EVEN & ((1 << (n - n % 2)) - 1)
-    return association(held & pairs, (held >> 1) & pairs, n // 2)
-
-
-def _halves(held: int, n: int) -> Deviation:
-    half = (1 << (n // 2)) - 1
-    return association(held & half, (held >> (n // 2)) & half, n // 2)
-
-
-def _sum(one: Deviation, other: Deviation) -> Deviation:
-    return one[0] + other[0], one[1] + other[1]

@@ -1,6 +1,7 @@
 """What a grain of certifying trials leaves behind: counts, failures, marks of independence. Outcomes are dropped."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy.typing as npt
 
 from dpverify.base.errors import InvalidTrials
 from dpverify.evidence.attack import Attack
-from dpverify.evidence.independence import compared, Independence, LARGEST, looked_at, Marks, marks
+from dpverify.evidence.independence import compared, Independence, LARGEST
+from dpverify.evidence.marks import looked_at, Marks, marks, RANKED, Sample
 from dpverify.evidence.scores.histogram import row_keys
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.tally import Tally
@@ -20,6 +22,7 @@ TIE = 1e-6  # weight of the output in a rank value
 COORDINATES = 8  # of an output that break ties
 LINE = 64  # coordinates of an output that say where it lies on a line
 RESCORED = 128  # trials that are scored again in another mix
+TOGETHER = 32  # grains that are looked at together, and kept in memory until then
 ROUNDING = 1e-6  # difference of two scores of one output that is rounding, relative where scores are above 1
 IntArray = npt.NDArray[np.int64]
 Failed = tuple[dict[str, int], dict[str, int]]  # how often each failure occurred, on the first and second dataset
@@ -30,7 +33,7 @@ class Judged:
     """A grain under a frozen attack; `sizes` are its trials on the first and on the second dataset."""
 
     tally: Tally
-    marks: Marks
+    marks: Marks | Sample  # a sample until somebody asks what it says
     sizes: tuple[int, int]
     failed: Failed = field(default_factory=lambda: ({}, {}))
     failing: frozenset[str] = frozenset()
@@ -39,7 +42,7 @@ class Judged:
         """Plain values, for a checkpoint."""
         return {
             "tally": self.tally.to_plain(),
-            "marks": self.marks.to_plain(),
+            "marks": marked([self.marks])[0].to_plain(),
             "sizes": list(self.sizes),
             "failed": list(self.failed),
             "failing": sorted(self.failing),
@@ -67,21 +70,22 @@ def judged(attack: Attack, grain: Grain) -> Judged:
         check_scores(attack, grain, signed)
     first, second = signed[grain.first], signed[~grain.first]
     arms = np.flatnonzero(grain.first), np.flatnonzero(~grain.first)
-    chosen = [arm[looked_at(len(arm))] for arm in arms]
-    ranked = rank_values(signed, grain.outcomes, np.concatenate(chosen))
+    ranked = rank_values(signed, grain.outcomes, np.concatenate([part for arm in arms for part in looked_at(arm)]))
+    many = min(RANKED, len(arms[0]))
     values = (_line(grain, arms[0]), _line(grain, arms[1])) if compared(grain.index) else (b"", b"")
     return Judged(
         attack.counted(first, second),
-        marks(
-            grain.index,
-            (ranked[: len(chosen[0])], ranked[len(chosen[0]) :]),
-            (attack.guessed(first), attack.guessed(second)),
-            values,
-        ),
+        Sample.of(grain.index, (ranked[:many], ranked[many:]), (attack.guessed(first), attack.guessed(second)), values),
         (len(first), len(second)),
         failures(grain),
         grain.failing,
     )
+
+
+def marked(found: Sequence[Marks | Sample]) -> list[Marks]:
+    """The marks of grains, of which some may be samples still."""
+    fresh = iter(marks([each for each in found if isinstance(each, Sample)]))
+    return [next(fresh) if isinstance(each, Sample) else each for each in found]
 
 
 def check_scores(attack: Attack, grain: Grain, signed: FloatArray) -> None:
@@ -154,12 +158,26 @@ class Evidence:
     sizes: tuple[int, int] = (0, 0)
     failed: Failed = field(default_factory=lambda: ({}, {}))
     failing: frozenset[str] = frozenset()
-    independence: Independence = field(default_factory=Independence)
+    _independence: Independence = field(default_factory=Independence)
+    _waiting: list[tuple[Marks | Sample, Any]] = field(default_factory=list)  # grains that nobody has looked at
 
     def add(self, part: Judged, rule: Any = None) -> None:
         """One more grain, judged under `rule`."""
-        self.independence.add(part.marks, rule)
+        self._waiting.append((part.marks, rule))
+        if len(self._waiting) == TOGETHER:
+            self._look()
         self.count(part.sizes, part.failed, part.failing)
+
+    @property
+    def independence(self) -> Independence:
+        """What all grains so far say about it, in their order."""
+        self._look()
+        return self._independence
+
+    def _look(self) -> None:
+        for each, (_, rule) in zip(marked([given for given, _ in self._waiting]), self._waiting, strict=True):
+            self._independence.add(each, rule)
+        self._waiting.clear()
 
     def count(self, sizes: tuple[int, int], failed: Failed, failing: frozenset[str]) -> None:
         """Trials and failures of a grain that no rule has judged."""

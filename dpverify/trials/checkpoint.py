@@ -6,8 +6,9 @@ last line cut short by the crash and repeated lines change nothing, so no block 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, runtime_checkable, TypeVar
 
 from dpverify.runs import provenance
 from dpverify.runs.fingerprint import fingerprint
@@ -24,6 +25,14 @@ class Store(Protocol):
 
     def add(self, key: tuple[Any, ...], value: Any) -> None:
         """Remembers it."""
+
+
+@runtime_checkable
+class PatientStore(Store, Protocol):
+    """A store that may never need a value: most audits are done before anybody writes their blocks down."""
+
+    def add_later(self, key: tuple[Any, ...], make: Callable[[], Any]) -> None:
+        """Remembers what `make` returns."""
 
 
 def digest(*parts: Any) -> str:
@@ -56,4 +65,8 @@ class Checkpoint(Generic[Result]):
     def add(self, block: tuple[int, int], summary: Result) -> None:
         """Remembers a block; where the store is a file, on disk before this returns."""
         with provenance.aside():
-            self._store.add(("block", self.key, *block), self.encode(summary))
+            place = ("block", self.key, *block)
+            if isinstance(self._store, PatientStore):
+                self._store.add_later(place, partial(self.encode, summary))
+            else:
+                self._store.add(place, self.encode(summary))

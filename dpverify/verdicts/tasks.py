@@ -3,6 +3,7 @@
 Arguments and answers are plain values.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import monotonic  # as it is now, whatever audited code makes of the module
 from typing import Any
@@ -54,7 +55,7 @@ class _Teller:
     started: float | None = None  # at the first trials: what comes before them leaves no blocks
     told: float = 0.0
     count: int = 0
-    fresh: list[list[Any]] = field(default_factory=list)
+    fresh: list[tuple[tuple[Any, ...], Callable[[], Any]]] = field(default_factory=list)
 
     def trials(self, subject: str, count: int) -> None:
         """`count` more trials are done."""
@@ -66,7 +67,7 @@ class _Teller:
             return
         event: dict[str, Any] = {"trials": self.count}
         if now - self.started > LONG:
-            event["blocks"], self.fresh = self.fresh, []
+            event["blocks"], self.fresh = [[list(key), make()] for key, make in self.fresh], []
         child.emit(event)
         self.count, self.told = 0, now
 
@@ -84,7 +85,10 @@ class _Blocks:
         return self.teller.known.get((key[0], self.pair, *key[1:]))
 
     def add(self, key: tuple[Any, ...], value: Any) -> None:
-        self.teller.fresh.append([[key[0], self.pair, *key[1:]], value])
+        self.add_later(key, lambda: value)
+
+    def add_later(self, key: tuple[Any, ...], make: Callable[[], Any]) -> None:
+        self.teller.fresh.append(((key[0], self.pair, *key[1:]), make))
 
 
 def _tupled(key: list[Any]) -> tuple[Any, ...]:

@@ -13,15 +13,13 @@ from dpverify.base.seeding import Stage, stream
 from dpverify.evidence import independence
 from dpverify.evidence.independence import (
     compared,
-    deviation,
     Independence,
     log_split_law,
     log_wager,
-    looked_at,
-    marks,
     rarity_of_split,
     split_pairs,
 )
+from dpverify.evidence.marks import deviation, LOOKED_AT, looked_at, Marks, marks, RANKED, Sample
 from dpverify.trials import failing, sentinel
 from dpverify.verdicts.verdict import Verdict
 
@@ -99,7 +97,7 @@ def collected(rng, guess, grains=200, size=120):
         sizes = sizes[0], size - sizes[0]
         scores = tuple(rng.integers(0, 7, n).astype(float) for n in sizes)
         guessed = tuple((rng.random(n) < guess, rng.random(n) < guess / 2) for n in sizes)
-        kept.add(marks(index, scores, guessed))
+        kept.add(*marks([Sample.of(index, scores, guessed)]))
     paired = [log_wager(*each) for each in kept._paired.values()]
     return [*paired, *kept._whole.values()]
 
@@ -127,15 +125,74 @@ def test_correlation_of_neighbours_is_seen_with_the_stated_power():
                     z[i] = 0.5 * z[i - 1] + math.sqrt(0.75) * z[i]
                 scores.append(z)
             none = np.zeros(220, bool)
-            kept.add(marks(index, tuple(scores), ((none, none), (none, none))))
+            kept.add(*marks([Sample.of(index, tuple(scores), ((none, none), (none, none)))]))
         assert "neighbouring trials of a call are correlated" in kept.objections
 
 
 def test_marks_survive_a_trip_through_plain_values():
     rng = stream(10, Stage.EXPERIMENT)
     scores = tuple(rng.standard_normal(50) for _ in (0, 1))
-    made = marks(3, scores, tuple((s > 1, s < -1) for s in scores), (b"some", b""))
-    assert independence.Marks.from_plain(made.to_plain()) == made
+    (made,) = marks([Sample.of(3, scores, tuple((s > 1, s < -1) for s in scores), (b"some", b""))])
+    assert Marks.from_plain(made.to_plain()) == made
+
+
+def pairs_of(held, other=None):
+    """D and V of the pairs of a vector: neighbours, halves, or those with another vector, by their definition."""
+    n = len(held) if other is None else min(len(held), len(other))
+    one, two = (held[0 : n - n % 2 : 2], held[1:n:2]) if other is None else (held[:n], other[:n])
+    return deviation(len(one), int(one.sum()), int(two.sum()), int((one & two).sum()))
+
+
+def above(scores):
+    """Above the median, as the module says; ties go where the shares are more equal."""
+    n = len(scores)
+    if not n:
+        return np.zeros(0, bool)
+    middle = np.sort(scores)[n // 2]
+    over, reached = scores > middle, scores >= middle
+    return reached if reached.sum() - n / 2 <= n / 2 - over.sum() else over
+
+
+def test_marks_of_many_grains_are_those_of_each_by_its_definition():
+    """However many are looked at together: so for any number of workers, and after any interruption."""
+    rng = stream(11, Stage.EXPERIMENT)
+    samples = []
+    for index in range(40):
+        sizes = [int(rng.integers(0, 3 * top)) for top in ((5, 5), (140, 140), (256, 2000), (3000, 300))[index % 4]]
+        scores = [rng.integers(0, 9, n).astype(float) if index % 3 else rng.standard_normal(n) for n in sizes]
+        guessed = tuple((s > 0.5, s < 0) for s in scores)
+        ranked = tuple(s[np.concatenate(looked_at(np.arange(len(s))))] for s in scores)
+        samples.append(Sample.of(index, ranked, guessed))
+    alone = [marks([each])[0] for each in samples]
+    assert alone == marks(samples) == marks(samples[:7]) + marks(samples[7:])
+    for sample, made in zip(samples, alone, strict=True):
+        up = [above(each) for each in sample.ranked]
+        looked = [[mask[:LOOKED_AT] for mask in each] for each in sample.guessed]
+        for name, vectors in (
+            ("neighbours", up),
+            ("guessed neighbours, first", [each[0] for each in looked]),
+            ("guessed neighbours, second", [each[1] for each in looked]),
+        ):
+            parts = [pairs_of(each) for each in vectors]
+            assert made.deviations[name] == (parts[0][0] + parts[1][0], parts[0][1] + parts[1][1])
+        halves = [pairs_of(each[: len(each) // 2], each[len(each) // 2 :]) for each in up]
+        assert made.deviations["halves"] == (halves[0][0] + halves[1][0], halves[0][1] + halves[1][1])
+        assert made.deviations["datasets"] == pairs_of(up[0], up[1])
+
+
+def test_values_are_paired_by_their_order_whatever_their_signs():
+    """Against an order of places, with equal values by the same lot: the law of the test asks for some such order."""
+    rng = stream(12, Stage.EXPERIMENT)
+    for run in range(60):
+        before, now = (rng.standard_normal(int(rng.integers(1, 90))).astype(np.float32) for _ in (0, 1))
+        if run % 3 == 0:  # zeros of both signs, infinities, and lattices
+            before[0], now[0] = (0.0, -0.0) if run % 2 else (np.inf, -np.inf)
+            before, now = np.round(before), np.round(now)
+        together = np.concatenate([before, now])
+        lot = np.random.Generator(np.random.PCG64(len(together))).permutation(len(together))
+        own = lot[np.argsort(together[lot], kind="stable")] < len(before)
+        pairs = own[: len(own) // 2 * 2].reshape(-1, 2)
+        assert split_pairs(before, now) == (len(pairs), pairs.sum(), (pairs[:, 0] != pairs[:, 1]).sum())
 
 
 def laplace(data, *, rng, size):
@@ -216,9 +273,9 @@ def test_noise_that_a_call_uses_again_is_seen(name):
 
 def test_both_halves_of_a_call_are_looked_at():
     for n in (0, 1, 7, 255, 256, 257, 1000, 65_536):
-        rows = looked_at(n)
-        assert len(rows) == len(set(rows.tolist())) == min(n, independence.RANKED)
-        assert n <= independence.RANKED or (rows[128:] - rows[:128] == n // 2).all()
+        rows = np.concatenate(looked_at(np.arange(n)))
+        assert len(rows) == len(set(rows.tolist())) == min(n, RANKED)
+        assert n <= RANKED or (rows[128:] - rows[:128] == n // 2).all()
 
 
 @pytest.mark.slow
