@@ -16,6 +16,7 @@ from dpverify.runs.task import Answer, Ended, killed_by, Limits, Listener, Outco
 
 KEPT = 1 << 16  # bytes of a child's output that are remembered
 LAST_LINES = 60
+LOADING = 600.0  # seconds in which the fork server may load libraries and make its first child, on a busy machine
 GRACE = 2.0  # seconds in which a hanging child may say where it is, a closing one may end
 
 
@@ -72,7 +73,8 @@ class ChildProcess:
         return replace(outcome, output=self._last_lines(), seconds=time.monotonic() - started)
 
     def _ask(self, task: Task, template: bool, limits: Limits, halt: Halt | None, listener: Listener | None) -> Outcome:
-        deadline = time.monotonic() + limits.timeout
+        waited = bool(self.pid)  # what loads libraries for all children is ours, and not in a task's time
+        deadline = time.monotonic() + limits.timeout + (0.0 if waited else LOADING)
         place = {"folder": os.getcwd(), "path": sys.path, "environment": dict(os.environ), "memory": limits.memory}
         request = {
             "call": task.call,
@@ -102,6 +104,8 @@ class ChildProcess:
                             listener(message["event"])
                 if (self._status in ready and self._reaped()) or self._ended is not None:
                     return self._end("", "")
+                if self.pid and not waited:
+                    waited, deadline = True, time.monotonic() + limits.timeout
                 if halt is not None and halt.pipe in ready:
                     return self._end("interrupted", "the run was interrupted")
                 if time.monotonic() >= deadline:
