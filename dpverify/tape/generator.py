@@ -371,7 +371,7 @@ class TapeRandomState(Sampler, np.random.RandomState):
         self._source = source
 
     @functools.cached_property
-    def _real(self) -> np.random.RandomState:  # type: ignore[override]
+    def _real(self) -> np.random.RandomState:
         return self._given if isinstance(self._given, np.random.RandomState) else self._given()
 
     def _state(self) -> Any:
