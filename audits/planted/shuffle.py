@@ -1,20 +1,20 @@
 """INCORRECT: shuffled counts with mistakes, in the noise or in the ledger; log ratios are those of what runs."""
 
+import functools
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from scipy import special
 
-from dpverify import Pair, Relation
-from dpverify.accounting.accountant import delta_upper
+from dpverify import Pair
 from dpverify.accounting.ledger import Direction, Ledger, Shift
 from dpverify.trials.target import Array
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.shuffle import Shuffle
 from mechanisms.shuffling.bits import counter_ledger, NoiseBits, noisy_sums
-from mechanisms.shuffling.calibration import smallest_noise
+from mechanisms.shuffling.calibration import log_excess, smallest_noise
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class RewardsBothWays(Shuffle):
 
     @classmethod
     def calibrated(cls, eps: float, beta: float, layout: CountLayout, users: int) -> Self:
-        def meets(noise: NoiseBits) -> bool:
-            ledger = cls._stated(noise, layout, users)
-            return delta_upper(ledger, eps=eps, relation=Relation.REPLACE_ONE) <= beta
+        def stated(noise: NoiseBits) -> Ledger:
+            return cls._stated(noise, layout, users)
 
-        return cls(layout=layout, users=users, eps=eps, beta=beta, noise=smallest_noise(users, meets))
+        noise = smallest_noise(users, functools.partial(log_excess, stated, eps=eps, beta=beta))
+        return cls(layout=layout, users=users, eps=eps, beta=beta, noise=noise)
 
     @property
     def ledger(self) -> Ledger:

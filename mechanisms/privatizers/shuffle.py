@@ -18,6 +18,7 @@ Views       BITS: every message is one bit; the shuffler shows the sum of each c
 Assumes     perfect and independent shuffles, one for each counter; n public (an absent user sends noise).
 """
 
+import functools
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self
@@ -25,12 +26,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.accountant import delta_upper
 from dpverify.accounting.ledger import Direction, Ledger, Shift
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ApproxDP
-from dpverify.claims.neighbours import Pair, Relation, Unit, View
+from dpverify.claims.neighbours import Pair, Unit, View
 from dpverify.evidence.promises import Promise
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
@@ -45,7 +45,7 @@ from mechanisms.shuffling.bits import (
     sum_log_ratio,
     threshold,
 )
-from mechanisms.shuffling.calibration import smallest_noise
+from mechanisms.shuffling.calibration import log_excess, smallest_noise
 from mechanisms.shuffling.error_bounds import exact_error, provable_error
 from mechanisms.shuffling.integers import histogram_log_ratio, histograms, integers_exposed
 
@@ -136,11 +136,11 @@ class Shuffle:
         """
         _moved(layout)
 
-        def meets(noise: NoiseBits) -> bool:
-            ledger = counter_ledger(noise, users, changed_counters(layout), "")
-            return delta_upper(ledger, eps=eps, relation=Relation.REPLACE_ONE) <= beta
+        def stated(noise: NoiseBits) -> Ledger:
+            return counter_ledger(noise, users, changed_counters(layout), "")
 
-        return cls(layout=layout, users=users, eps=eps, beta=beta, noise=smallest_noise(users, meets))
+        noise = smallest_noise(users, functools.partial(log_excess, stated, eps=eps, beta=beta))
+        return cls(layout=layout, users=users, eps=eps, beta=beta, noise=noise)
 
     @classmethod
     def _with_budget(

@@ -8,34 +8,62 @@ More fair bits only post-process (the extra ones can be added afterwards), so th
 Between them, along p, that is not proven here. Only minimality leans on it: the answer itself is accounted.
 """
 
+import functools
 import math
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.accounting.accountant import delta_upper
+from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import RunError
+from dpverify.claims.neighbours import Relation
 from mechanisms.shuffling.bits import NoiseBits
 
 STEPS = 4096  # neighbours differ by at most a factor n^(1/STEPS) in p: 0.3 % at n = 1e6, far less where m > 1
 _MOST_BITS = 2**40
+_FAR = 1e3  # log of a delta of which only the sign counts
 
 
-def smallest_noise(users: int, meets: Callable[[NoiseBits], bool]) -> NoiseBits:
-    """Least noise of one counter with `meets(noise)`, in the order of the module; bisection.
+def smallest_noise(users: int, excess: Callable[[NoiseBits], float]) -> NoiseBits:
+    """Least noise of one counter with `excess(noise)` <= 0, in the order of the module.
 
-    The result meets the claim; `one_step_less` of it does not. RunError when no noise up to 2^40 bits does.
+    `excess` falls along the order, log delta(eps) - log beta for instance: the smoother it is, the fewer noises are
+    asked (Brent's method, then halving of what is left). The result has `excess` <= 0 and `one_step_less` of it has
+    not: both were asked. RunError where no noise of up to 2^40 bits does.
     """
+    from scipy import optimize  # slow to load, and declaring a privatizer does not need it
+
     require.integer(at_least=1, users=users)
-    high = 1
-    while not meets(NoiseBits(high)):
-        high *= 2
-        if high * users > _MOST_BITS:
+    known: dict[int, float] = {}
+
+    def at(place: float) -> float:
+        place = round(place)
+        if place not in known:
+            found = excess(_noise(users, place))
+            known[place] = found if math.isfinite(found) else -_FAR if found < 0 else _FAR  # NaN: too little noise
+        return known[place]
+
+    low, high = 0, STEPS - 1
+    while not at(high) <= 0:
+        low, high = high, 2 * high + 1
+        if (high + 1) // STEPS * users > _MOST_BITS:
             raise RunError(f"no shuffle noise of up to 2^40 bits for {users} users meets the claim")
-    bits = _first(high // 2 + 1, high, lambda m: meets(NoiseBits(m)))
-    grid = _grid(users, bits)
-    return NoiseBits(bits, grid[_first(0, STEPS - 1, lambda step: meets(NoiseBits(bits, grid[step])))])
+    if at(low) <= 0:
+        return _noise(users, low)
+    optimize.brentq(at, low, high, xtol=0.5)
+    high = min(place for place, found in known.items() if found <= 0)
+    low = max(place for place, found in known.items() if found > 0 and place < high)
+    return _noise(users, _first(low + 1, high, lambda place: at(place) <= 0))
+
+
+def log_excess(ledger: Callable[[NoiseBits], Ledger], noise: NoiseBits, *, eps: float, beta: float) -> float:
+    """log(delta(eps)/beta) of the account, under replace-one; at most 0 exactly where delta(eps) <= beta."""
+    delta = delta_upper(ledger(noise), eps=eps, relation=Relation.REPLACE_ONE)
+    found = math.log(delta / beta) if delta / beta > 0 else -math.inf
+    return min(found, 0.0) if delta <= beta else max(found, math.ulp(0.0))
 
 
 def one_step_less(users: int, noise: NoiseBits) -> NoiseBits | None:
@@ -46,6 +74,13 @@ def one_step_less(users: int, noise: NoiseBits) -> NoiseBits | None:
     return NoiseBits(noise.per_user - 1) if noise.per_user > 1 else None
 
 
+def _noise(users: int, place: int) -> NoiseBits:
+    """The noise at a place of the order."""
+    bits, step = divmod(place, STEPS)
+    return NoiseBits(bits + 1, _grid(users, bits + 1)[step])
+
+
+@functools.lru_cache(maxsize=64)
 def _grid(users: int, bits: int) -> list[float]:
     """Probabilities from the least noise of `bits` bits up to 1/2, which is exact."""
     least = 0.5 / users if bits == 1 else (1 - math.sqrt(1 / bits)) / 2  # m p (1-p) = (m-1)/4
