@@ -1,0 +1,313 @@
+"""The errata atlas: entries are valid, every number comes out again, and what is wrong is seen."""
+
+import re
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from audits.papers import ROWS
+from dpverify.atlas.papers import read_papers
+from dpverify.atlas.reading import read_atlas
+from dpverify.atlas.reproduce import lines, reproduce
+from dpverify.base.errors import UsageError
+from dpverify.faces.cli import run
+from dpverify.faces.report import atlas_html, atlas_markdown
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "audits" / "published"
+ATLAS = read_atlas(FOLDER)
+RUNNABLE = [entry for entry in ATLAS.entries if entry.evidence]
+
+PAPERS = """
+    [[papers]]
+    key = "one"
+    name = "One"
+    title = "A paper"
+    authors = "A. Author"
+    venue = "nowhere"
+    version = "first"
+    text_sha256 = "not read"
+"""
+ENTRY = """
+    id = "A1"
+    kind = "privacy claim"
+    title = "A claim"
+    source = { paper = "one", place = "Theorem 1" }
+    statement = "It is 1-DP."
+    formal = { unit = "user", relation = "replaced", view = "central", released = "a number", parameters = "none" }
+    status = "false"
+    true_value = "2"
+    derivation = "by hand"
+    witness = { instance = "0 and 1", p = 0.5, q = 0.1 }
+    consequence = "none"
+    fix = "more noise"
+
+    [[readings]]
+    name = "as printed"
+    source = "printed"
+    verdict = "false"
+    number = "2"
+
+    [[evidence]]
+    by = "derivation"
+    what = "eps"
+    call = "evidence.py:eps"
+    near = [2.0, 0.1]
+    reading = "as printed"
+    false_above = 1.0
+
+    [[evidence]]
+    by = "trials"
+    what = "certified"
+    call = "evidence.py:certified"
+    at_least = 1.5
+    reading = "as printed"
+    false_above = 1.0
+"""
+EVIDENCE = """
+    def eps():
+        return 2.0
+
+    def certified():
+        return 1.8
+
+    def broken():
+        raise ValueError("no such thing")
+
+    def nan():
+        return float("nan")
+
+    def text():
+        return "2"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with one entry that holds; modules called evidence are forgotten after each test."""
+    for name, text in (("papers.toml", PAPERS), ("A1.toml", ENTRY), ("evidence.py", EVIDENCE)):
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    import sys
+
+    monkeypatch.delitem(sys.modules, "evidence", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    sys.modules.pop("evidence", None)
+
+
+def changed(folder, old, new):
+    file = folder / "A1.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    return folder
+
+
+def test_all_entries_of_the_specification_are_there():
+    wanted = [f"A{n}" for n in range(1, 14)] + [f"N{n}" for n in range(1, 7)] + [f"C{n}" for n in range(1, 11)]
+    assert [entry.id for entry in ATLAS.entries] == wanted
+    assert [entry.id for entry in ATLAS.entries if not entry.evidence] == ["C9"]  # read only
+
+
+@pytest.mark.parametrize("entry", RUNNABLE, ids=lambda entry: entry.id)
+def test_every_entry_is_reproduced(entry):
+    """Fixed seeds; certified bounds are at 95 % each, with margins of several standard errors in the entries."""
+    assert not any(each.slow for each in entry.evidence)
+    assert reproduce(entry, FOLDER).differences == []
+
+
+def test_nothing_is_called_false_on_a_damaged_text_and_survivors_are_there():
+    for entry in ATLAS.entries:
+        garbled = [reading for reading in entry.readings if reading.source == "garbled"]
+        assert all(reading.verdict == "undecided" for reading in garbled)
+        assert len(entry.quote.split()) <= 15
+    assert sum(entry.status in ("true", "proof false, statement survives") for entry in ATLAS.entries) >= 6
+    assert {"A10", "A11"} <= {e.id for e in ATLAS.entries if any(r.source == "garbled" for r in e.readings)}
+
+
+def test_rows_and_entries_are_one_table():
+    assert read_papers(FOLDER).rows == ROWS
+    named = {name for row in ROWS for name in row.entries}
+    of_papers = {entry.id for entry in ATLAS.entries if entry.source.paper is not None}
+    assert named == of_papers
+
+
+def test_audits_that_entries_name_exist():
+    """By the text of the audit files: names are literals there, or made of literals."""
+    text = {file.stem: file.read_text() for file in (ROOT / "audits").glob("audit_*.py")}
+    for entry in ATLAS.entries:
+        for name in entry.fix_audit:
+            stem, _, subject = name.partition("/")
+            head = re.split(r"-K\d|-T\d|-log2", subject)[0]
+            assert head in text[f"audit_{stem}"], f"{entry.id}: {name}"
+
+
+def test_audits_on_damaged_readings_say_so():
+    for stem, what in [("local", "constant 1"), ("shuffle", "E = H/eps"), ("offline_tabular", "constant 2")]:
+        text = (ROOT / "audits" / f"audit_{stem}.py").read_text()
+        assert "GARBLED" in text[text.index(what) :]
+    for stem in ("offline_linear", "vapvi"):
+        text = (ROOT / "audits" / f"audit_{stem}.py").read_text()
+        assert "GARBLED" in text[text.index('"unsplit-half"') :]
+
+
+def test_a_right_entry_is_reproduced(folder, capsys):
+    found = reproduce(read_atlas(folder).entry("A1"), folder)
+    assert found.reproduced
+    assert found.verdicts == {"as printed": "false"}
+    assert lines(found)[-1] == "  reproduced: false"
+
+
+WRONG = {  # planted: what an entry may not get away with
+    "number": ("near = [2.0, 0.1]", "near = [3.0, 0.1]", "eps: 2, stated 3 +- 0.1"),
+    "bound": ("at_least = 1.5", "at_least = 1.9", "certified: 1.8, stated at least 1.9"),
+    "verdict": ("false_above = 1.0\n\n", "false_above = 2.5\n\n", None),
+    "raises": ('"evidence.py:eps"', '"evidence.py:broken"', "eps: ValueError: no such thing"),
+    "nan": ('"evidence.py:eps"', '"evidence.py:nan"', "eps: is NaN, which shows nothing"),
+    "text": ('"evidence.py:eps"', '"evidence.py:text"', "eps: must return a number, not a str"),
+    "missing": ('"evidence.py:eps"', '"evidence.py:lost"', "eps: evidence.py:lost: no function of that name"),
+    "no file": (
+        '"evidence.py:eps"',
+        '"other.py:eps"',
+        "eps: other.py:eps: no file other.py in the folder of the entries",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_planted_wrong_entries_are_not_reproduced(folder, name):
+    old, new, said = WRONG[name]
+    found = reproduce(read_atlas(changed(folder, old, new)).entry("A1"), folder)
+    if said is None:  # one of two pieces of evidence says true, the other false: false it is
+        assert found.verdicts == {"as printed": "false"}
+        assert found.reproduced
+        return
+    assert not found.reproduced
+    assert said in found.differences
+
+
+def test_a_verdict_against_its_evidence_is_seen(folder):
+    changed(folder, 'verdict = "false"', 'verdict = "true"')
+    changed(folder, 'status = "false"', 'status = "true"')
+    found = reproduce(read_atlas(folder).entry("A1"), folder)
+    assert found.differences == ["reading 'as printed': evidence says false, the entry true"]
+
+
+MISTAKES = [  # (old, new, what the one line must say)
+    ('kind = "privacy claim"', 'kind = "rumour"', "kind = 'rumour': must be one of assumption, code"),
+    ('id = "A1"', 'id = "A2"', "id = 'A2': must be the file's name"),
+    ('title = "A claim"\n', "", "title is missing: must be given"),
+    ('fix = "more noise"', 'fix = "more noise"\nextra = 1', "extra = 1: must be left out"),
+    ('paper = "one"', 'paper = "two"', "source.paper = 'two': must be one of one"),
+    ('source = "printed"', 'source = "heard"', "readings[0].source = 'heard': must be one of garbled"),
+    ('source = "printed"', 'source = "garbled"', "source 'garbled' must have verdict 'undecided'"),
+    ("near = [2.0, 0.1]", "near = [2.0]", "evidence[0].near = [2.0]: must be two numbers"),
+    ("near = [2.0, 0.1]", "near = [nan, 0.1]", "evidence[0].near = [nan, 0.1]: must be two numbers"),
+    ("near = [2.0, 0.1]\n", "", "must be given, or near, between"),
+    ("at_least = 1.5", "at_least = true", "evidence[1].at_least = True: must be a number"),
+    ('by = "trials"', 'by = "derivation"', "must rest on two different kinds of evidence"),
+    ('call = "evidence.py:certified"', 'call = "evidence.py:eps"', "must rest on two different kinds of evidence"),
+    ('call = "evidence.py:eps"', 'call = "../evil.py:eps"', "must be FILE.py:FUNCTION"),
+    ('reading = "as printed"', 'reading = "other"', "reading = 'other' must be the name of a reading"),
+    (
+        'consequence = "none"',
+        'consequence = "none"\nquote = "' + "word " * 16 + '"',
+        "quote: must have at most 15 words",
+    ),
+    ('status = "false"', 'status = "true"', "must have readings with verdict 'true' alone"),
+    ('status = "false"', 'status = "ambiguous"', "must have two readings"),
+    ('consequence = "none"', 'consequence = "none"\nsimulation = true', "simulation = true: must be code"),
+    (
+        'consequence = "none"',
+        'consequence = "none"\ncertified = [2.0, 1.0]',
+        "certified = [2.0, 1.0]: must be two numbers",
+    ),
+    ('consequence = "none"', 'consequence = "none"\ninherits = ["A7"]', "inherits = 'A7': must be the id of an entry"),
+    ("consequence", "consequence consequence", "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), MISTAKES)
+def test_mistakes_are_one_clear_line(folder, old, new, said):
+    with pytest.raises(UsageError) as caught:
+        read_atlas(changed(folder, old, new))
+    assert said in str(caught.value)
+    assert str(folder / "A1.toml") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_entries_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="no entries"):
+        read_atlas(tmp_path)
+    with pytest.raises(UsageError, match="no such folder"):
+        read_atlas(tmp_path / "missing")
+
+
+def atlas(*words):
+    return run(["atlas", *map(str, words)])
+
+
+def test_the_command_reads_the_folder_that_it_is_pointed_at(folder, capsys):
+    """List, show and run; exit codes 0, 1, 2 and 3."""
+    assert atlas("list", "--folder", folder) == 0
+    assert capsys.readouterr().out.split() == ["A1", "false", "A", "claim"]
+    assert atlas("show", "A1", "--folder", folder) == 0
+    assert "**Statement.** It is 1-DP." in capsys.readouterr().out
+    assert atlas("show", "A2", "--folder", folder) == 2
+    assert "no entry 'A2'; there are A1" in capsys.readouterr().err
+    assert atlas("run", "A1", "--folder", folder, "--json", folder / "out.json") == 0
+    assert "1 of 1 reproduced" in capsys.readouterr().out
+    assert '"reproduced": true' in (folder / "out.json").read_text()
+    assert atlas("run", "--folder", changed(folder, "at_least = 1.5", "at_least = 1.9")) == 1
+    assert "NOT REPRODUCED: certified: 1.8, stated at least 1.9" in capsys.readouterr().out
+    assert atlas("run", "A1", "--folder", changed(folder, "evidence.py:eps", "evidence.py:broken")) == 3
+
+
+def test_what_has_nothing_to_run_is_no_success_when_asked_for(folder, capsys):
+    text = (folder / "A1.toml").read_text()
+    text = text[: text.index("[[evidence]]")].replace('status = "false"', 'status = "vacuous"\nunrun = "read only"')
+    (folder / "A1.toml").write_text(text)
+    assert atlas("run", "A1", "--folder", folder) == 3
+    assert "nothing to run: read only" in capsys.readouterr().out
+    assert atlas("run", "--folder", folder) == 3  # and a run of nothing at all is none
+
+
+def test_the_page_of_the_site_is_the_one_that_the_entries_make():
+    assert (ROOT / "docs" / "errata-atlas.md").read_text() == atlas_markdown.render(ATLAS)
+
+
+def test_pages_hold_foreign_text_harmlessly(folder, capsys):
+    evil = "<script>alert(1)</script> | *x* `y`"
+    changed(folder, 'statement = "It is 1-DP."', f'statement = "{evil}"')
+    page, text = folder / "a.html", folder / "a.md"
+    assert atlas("page", "--folder", folder, "--html", page, "--markdown", text) == 0
+    assert "<script>" not in page.read_text()
+    assert "&lt;script&gt;" in page.read_text()
+    assert "<script>" not in text.read_text()
+    assert atlas("page", "--folder", folder) == 2
+
+
+def test_the_html_page_needs_no_network_and_gives_all_entries_the_same_form():
+    html = atlas_html.render(ATLAS)
+    assert html == atlas_html.render(ATLAS)
+    assert not re.search(r"(src|href)=[\"'](?!#|data:,)", html)
+    assert "<script" not in html
+    for entry in ATLAS.entries:
+        part = html[html.index(f'<article class="entry" id="{entry.id}"') :]
+        part = part[: part.index("</article>")]
+        assert [part.count(f"<h4>{title}</h4>") for title in ("Readings", "Evidence")] == [1, 1]
+        assert "contact" in part
+
+
+def test_numbers_meet_as_they_are_stated():
+    one = RUNNABLE[0].evidence[0]
+    nan, inf = float("nan"), float("inf")
+    near, equals = replace(one, form="near", bounds=(1.0, 0.1)), replace(one, form="equals", bounds=(inf,))
+    assert [near.met(value) for value in (1.0, 1.1001, nan, inf, True)] == [True, False, False, False, False]
+    assert [equals.met(value) for value in (inf, nan, 1.0)] == [True, False, False]
+    truth = replace(one, form="equals", bounds=(True,))
+    assert [truth.met(value) for value in (True, False, 1.0)] == [True, False, False]
+    between = replace(one, form="between", bounds=(1.0, 2.0))
+    assert [between.met(value) for value in (1.0, 2.0, nan, 0.99)] == [True, True, False, False]
