@@ -34,7 +34,7 @@ class OneCell(Histogram):
 
 pair = Pair(Records([0, 1, 2]), Records([3, 1, 2]), name="one user in another cell")
 histogram = Subject(
-    name="histogram", target=Histogram(), claim=PureDP(1.0), pairs=(pair,), accounted=True, trials=20_000
+    name="histogram", target=Histogram(), claim=PureDP(1.0), pairs=(pair,), accounted=True, trials=5_000
 )
 subjects = [histogram, planted(histogram, "one-cell", OneCell())]
 '''

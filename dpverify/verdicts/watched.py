@@ -81,11 +81,11 @@ def run_watched(
         else:
             outcome = outcome_of(entry, what)
             done[entry.key] = outcome
+            if listener is not None:  # first: it may end the run, and what comes now can take seconds
+                listener(outcome)
             loaded[entry.key] = _origin(what, settings, supervision)
             line = {**to_plain(outcome), "seconds": what.seconds, "provenance": loaded[entry.key]}
             _keep(supervision, entry.key, line)
-            if listener is not None:
-                listener(outcome)
     return Watched(result_of(agenda, settings, done, "interrupted" if stopped else ""), done, loaded)
 
 

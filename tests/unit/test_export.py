@@ -1,0 +1,126 @@
+"""Certificates in files: their schema, their page, and the words of others."""
+
+import json
+import math
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+from dpverify import ApproxDP, certify, Pair, PureDP
+from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
+from dpverify.base.errors import UsageError
+from dpverify.faces import cli
+from dpverify.faces.report import as_intoto, as_registry, certificate_file, schema
+from dpverify.faces.report.certificate_page import render, render_json
+
+HERE = Path(schema.__file__).parent
+
+
+class Noisy:
+    ledger = Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=1.0)))
+
+    def release(self, data, *, rng, size):
+        return data + rng.laplace(size=size)
+
+    def log_ratio(self, outputs, pair):
+        return (np.abs(outputs - pair[1]) - np.abs(outputs - pair[0])).ravel()
+
+
+@pytest.fixture(scope="module")
+def proved():
+    return certify(Noisy(), claim=PureDP(1.0), pairs=Pair(0.0, 1.0), trials=1_000, seed=1, tape=False)
+
+
+@pytest.fixture(scope="module")
+def refuted():
+    return certify(Noisy(), claim=PureDP(0.5), pairs=Pair(0.0, 1.0), trials=2_000, seed=1, tape=False)
+
+
+def test_the_published_schemas_are_those_of_the_code():
+    for name, made in (("records", schema.document()), ("certificate", schema.certificate())):
+        assert json.loads((HERE / f"{name}.schema.json").read_text(encoding="utf-8")) == made
+        jsonschema.Draft202012Validator.check_schema(made)
+
+
+def test_certificates_are_as_the_schema_says(proved, refuted):
+    for found in (proved, refuted):
+        document = json.loads(render_json(found))
+        jsonschema.validate(document, schema.certificate())
+        for broken in ("digest", "statement", "records"):
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate({k: v for k, v in document.items() if k != broken}, schema.certificate())
+
+
+def test_a_certificate_survives_a_file_and_a_changed_one_does_not(proved, tmp_path):
+    file = tmp_path / "c.json"
+    file.write_text(render_json(proved), encoding="utf-8")
+    assert json.loads(render_json(certificate_file.load(file))) == json.loads(render_json(proved))
+    file.write_text(render_json(proved).replace('"certified": true', '"certified": false'), encoding="utf-8")
+    with pytest.raises(UsageError, match="digest"):
+        certificate_file.load(file)
+    for text in ("", "[]", '{"schema": "dpverify/certificate/1"}', "{}"):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(UsageError):
+            certificate_file.load(file)
+
+
+def test_report_shows_it_with_its_exit_code(proved, refuted, tmp_path, capsys):
+    for found, code in ((proved, 0), (refuted, 1)):
+        file, page = tmp_path / "c.json", tmp_path / "c.html"
+        file.write_text(render_json(found), encoding="utf-8")
+        assert cli.run(["report", str(file), "--html", str(page)]) == code
+        assert page.read_text(encoding="utf-8") == render(found)
+    assert cli.run(["report", str(file), "--junit", str(tmp_path / "x.xml")]) == 2
+    assert "certificate" in capsys.readouterr().err
+
+
+def test_the_page_has_the_interval_first_and_plots_open(proved):
+    page = render(proved)
+    assert 0 < page.index('class="bar"') < page.index("<main>")
+    assert '<details open class="subject"' in page
+    for said in ("PROVED", "two datasets are neighbours where", "What this does not prove", "sha256:"):
+        assert said in page, said
+
+
+def test_in_toto(proved, refuted):
+    for found, result in ((proved, "WARNED"), (refuted, "FAILED")):
+        said = json.loads(as_intoto.render(found))
+        assert said["predicateType"] == "https://in-toto.io/attestation/test-result/v0.1"
+        assert said["_type"] == "https://in-toto.io/Statement/v1"
+        assert said["predicate"]["result"] == result
+        assert said["predicate"]["configuration"][0]["digest"]
+        assert all(each["digest"] for each in said["subject"])
+    assert "pure:1 for all neighbours" in json.loads(as_intoto.render(proved))["predicate"]["passedTests"]
+    assert "pure:0.5 for all neighbours" in json.loads(as_intoto.render(refuted))["predicate"]["failedTests"]
+
+
+def test_registry_entries_are_yaml_and_guess_nothing(proved):
+    entry = yaml.safe_load(as_registry.render(proved))
+    assert entry == as_registry.document(proved)
+    deployment = entry["deployment"]
+    assert deployment["dp_flavor"]["name"] == "Pure DP"
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0}
+    assert deployment["product"]["data_curators"] == ["TODO"]
+    assert deployment["implementation"]["justification"]["not proved"]
+    assert yaml.safe_load(as_registry._scalar(1e-5)) == 1e-5
+    assert math.isinf(yaml.safe_load(as_registry._scalar(math.inf)))
+
+
+def test_registry_of_approximate_dp():
+    found = certify(Noisy(), claim=ApproxDP(2.0, 1e-5), pairs=Pair(0.0, 1.0), trials=200, seed=1, tape=False)
+    parameters = yaml.safe_load(as_registry.render(found))["deployment"]["privacy_loss"]["privacy_parameters"]
+    assert parameters == {"epsilon": 2.0, "delta": 1e-5}
+
+
+def test_export_writes_what_is_asked(proved, tmp_path, capsys):
+    file = tmp_path / "c.json"
+    file.write_text(render_json(proved), encoding="utf-8")
+    assert cli.run(["export", str(file)]) == 2
+    out = tmp_path / "s.json", tmp_path / "r.yaml"
+    assert cli.run(["export", str(file), "--in-toto", str(out[0]), "--registry", str(out[1])]) == 0
+    assert json.loads(out[0].read_text(encoding="utf-8")) == as_intoto.document(proved)
+    assert yaml.safe_load(out[1].read_text(encoding="utf-8")) == as_registry.document(proved)
+    assert cli.run(["export", str(tmp_path / "none.json"), "--registry", str(out[1])]) == 2
