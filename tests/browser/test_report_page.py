@@ -138,7 +138,7 @@ def test_filters_count_and_stand_in_the_address(page, report):
     assert len(_shown(page)) == 41
     _choose(page, "status", "REFUTED")
     assert _shown(page) == [f"file{index}/claim-{8 * index}" for index in (0, 3, 2, 1, 4)]  # by paper
-    assert page.eval("document.getElementById('count').textContent") == "5 of 41 claims"
+    assert page.eval("document.getElementById('count').textContent") == "5 of 41 rows"
     _choose(page, "group", "1")
     assert _shown(page) == ["file2/claim-16"]
     address = page.eval("location.hash")

@@ -63,7 +63,7 @@ def test_audit_files_are_collected_and_pass_as_expected(project):
             "checks/audit_plug_good.py::right PASSED*",
             "checks/audit_plug_good.py::right!half PASSED*",
             "checks/audit_plug_good.py::error PASSED*",
-            "1 claim: 1 PROVED; all as expected; 1 of 1 planted bugs caught; 1 promise: 1 KEPT, as expected; "
+            "1 claim: 1 OPEN; all as expected; 1 of 1 planted bugs caught; 1 promise: 1 KEPT, as expected; "
             "2 of 2 traced in the code.",
         ]
     )
@@ -204,7 +204,7 @@ def test_a_crash_and_a_hang_are_failed_items_and_the_others_go_on(project):
         [
             "plug_dies/crash: no verdict. it ended with exit code 0 and gave no answer (tried 2 times)",
             "plug_dies/hang: no verdict. no answer within 20 seconds (--timeout)",
-            "2 of 5 could not be judged. 3 claims: 1 PROVED, 2 FAILED; all as expected*",
+            "2 of 5 could not be judged. 3 claims: 1 OPEN, 2 FAILED; all as expected*",
         ]
     )
     result = json.loads((pytester.path / "r.json").read_text())

@@ -40,7 +40,7 @@
     });
     bodies.forEach((body, i) => body.replaceChildren(...(parts[i].length && heads[i] ? [heads[i]] : []), ...parts[i]));
     flat.replaceChildren(...line);
-    at("count").textContent = found.length === rows.length ? `${rows.length} claims` : `${found.length} of ${rows.length} claims`;
+    at("count").textContent = found.length === rows.length ? `${rows.length} rows` : `${found.length} of ${rows.length} rows`;
     tools.querySelector("button").hidden = !fields.some(value);
     at("none").hidden = found.length > 0;
     at("more").hidden = found.length <= shown;

@@ -146,11 +146,15 @@ def measured(record: AuditRecord) -> str:
 
 
 def bugs(entry: Entry) -> str:
-    """`3 of 4` planted bugs caught, and how often less noise was refuted where that was measured."""
+    """`3 of 4` planted bugs caught, and how often less noise was refuted where that was measured.
+
+    A claim that is known to be false needs none.
+    """
     if entry.planted:
         return ""
+    none = "-" if entry.record is not None and entry.record.expected == Verdict.REFUTED else "none"
     noise = [rung(step) for step in entry.record.ladder if step.kind != PLANTED] if entry.record else []
-    return "; ".join([entry.count or "none", *noise])
+    return "; ".join([entry.count or none, *noise])
 
 
 def power(step: Rung) -> str:
