@@ -209,10 +209,12 @@ class _Replay:
             costs.append(replace(charged, infinite=tuple(each for each in charged.infinite if each not in said)))
             unaccounted |= bool(said)
             undecided = any(not each.decided for each in made)
-            foreign = self._foreign(first, again, drawn, candidate.name)
+            foreign = self._foreign(first, again, candidate.name)
             findings += foreign
+            apart = rules.unprotected(first.outcome, second.outcome, candidate.name)
+            unseen = self._unseen(data[0], seed, first, drawn, candidate.name) if apart else []
             if not undecided and not foreign:
-                findings += rules.unprotected(first.outcome, second.outcome, candidate.name)
+                findings += unseen or apart
         eps, over = self._total(costs, replace(self.claim, relation=candidate.relation), candidate.name)
         if unaccounted or any(each.unknown for each in costs):
             eps = math.inf if unaccounted else None  # what is not known costs no number
@@ -264,18 +266,26 @@ class _Replay:
         text = f"the calls' losses on this pair add up to eps {found.eps:.4g}, claimed {claim}"
         return found.eps, [Found("loss", "", "", claim.eps, found.eps, name, text)]
 
-    def _foreign(self, first: Run, again: Run, drawn: list[str], name: str) -> list[Found]:
+    def _unseen(self, data: bytes, seed: int, first: Run, drawn: list[str], name: str) -> list[Found]:
+        """Outputs differ, and there is randomness of the target's own, equal on both datasets: UNDECIDED."""
+        if drawn:
+            places = ", ".join(dict.fromkeys(drawn))
+            text = f"noise is drawn from numpy.random or random itself ({places}): its input is not seen here; " \
+                   "`dpverify trace` derives it"  # fmt: skip
+            return [Found("opaque", "numpy", drawn[0], None, None, name, text, decided=False)]
+        seen = any(step.call is not None for step in first.steps)
+        if seen or not rules.unprotected(first.outcome, self.run(data, seed + 1).outcome, name):
+            return []
+        text = "no noise call of a library was seen, and the output is random"
+        return [Found("opaque", "", "", None, None, name, text, decided=False)]
+
+    def _foreign(self, first: Run, again: Run, name: str) -> list[Found]:
         """Randomness that no instrument follows: UNDECIDED."""
         found = []
         if rules.unprotected(first.outcome, again.outcome, name):
             text = "two runs on the same data with the same noise calls differ: it draws from a source that no " \
                    "instrument sees"  # fmt: skip
             found.append(Found("opaque", "", "", None, None, name, text, decided=False))
-        if drawn and (not first.steps or self.instrument == "numpy"):
-            places = ", ".join(dict.fromkeys(drawn))
-            text = f"noise is drawn from numpy.random itself ({places}): its input is not seen here; `dpverify " \
-                   "trace` derives it"  # fmt: skip
-            found.append(Found("opaque", "numpy", drawn[0], None, None, name, text, decided=False))
         return found
 
     def confirmed(self, every: list[Replayed], trials: int) -> list[PairResult]:

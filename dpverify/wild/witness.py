@@ -148,7 +148,8 @@ def search(codebook: Codebook, first: Array, second: Array, eps: float, delta: f
     singles = sorted(_scored(_conditions(codebook, first, second), first, second, delta), key=lambda each: -each[0])
     if not singles:
         return None
-    best = singles[0]
+    spoken = [each for each in singles if each[1].conditions[0].column.name[0] != "~"]  # a warning only where needed
+    best = spoken[0] if spoken and spoken[0][0] > eps else singles[0]
     if best[0] > eps:
         return _readable(best[1], first, second, delta)
     joined = _scored(

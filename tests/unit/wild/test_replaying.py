@@ -180,6 +180,15 @@ def by_numpy(data):
     return float(data.sum()) + np.random.laplace(0.0, 10.0)  # noqa: NPY002
 
 
+def by_random(data):
+    noisy = mechanisms.Laplace(epsilon=1.0, sensitivity=10.0).randomise(float(data.sum()))
+    return noisy, int(data[-1] > 5) ^ (random.random() < 0.25)
+
+
+def by_rng(data, rng):
+    return float(data.sum()) + rng.laplace(0.0, 10.0)
+
+
 def by_system(data):
     return (
         mechanisms.Laplace(epsilon=1.0, sensitivity=10.0).randomise(float(data.sum())) + random.SystemRandom().random()
@@ -200,7 +209,7 @@ def groups(data):
 
 @pytest.mark.parametrize(("target", "words"), [
     (quantile, "candidates"), (by_numpy, "dpverify trace"), (by_system, "no instrument sees"),
-    (lambda data: 1.0, "no noise call"),
+    (lambda data: 1.0, "no noise call"), (by_random, "dpverify trace"), (by_rng, "dpverify trace"),
 ])  # fmt: skip
 def test_what_is_not_understood_is_undecided(target, words):
     record = looked(target)

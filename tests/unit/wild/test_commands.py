@@ -1,0 +1,139 @@
+"""`dpverify try`, `replay` and the call shapes of `certify`: exit codes, files, and refusals in one line."""
+
+import json
+import textwrap
+
+import pytest
+
+from dpverify.faces.cli import run
+
+CODE = """
+import random
+import numpy as np
+import opendp.prelude as dp
+from dpverify import Pair
+dp.enable_features("contrib")
+NUMBER = dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0)
+def respond(item, rng, keep=0.9):
+    return item if rng.random() < keep else 1 - item
+def hopeless(item):
+    raise KeyError("no")
+def ends(item):
+    import os
+    os._exit(9)
+def added(item):
+    return NUMBER(float(item))
+def lot(item):
+    return NUMBER(3.0 * item)
+def noisy(data, scale, rng):
+    return float(np.sum(data)) + rng.laplace(0.0, scale)
+class Mean:
+    def __init__(self, scale=1.0):
+        self.scale = scale
+    def get_params(self):
+        return {}
+    def fit(self, X):
+        self.mean_ = float(X.sum()) + np.random.laplace(0.0, self.scale)
+pairs = [Pair(np.array([0.0, 1.0]), np.array([0.0, 0.0]))]
+"""
+SCHEMA = """
+[data]
+as = "value"
+[columns.item]
+kind = "category"
+values = [0, 1]
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "beside_us.py").write_text(textwrap.dedent(CODE))
+    (tmp_path / "bit.toml").write_text(SCHEMA)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def asked(command, name, *more, claim="pure:1"):
+    return run([command, f"beside_us.py:{name}", "--claim", claim, "--schema", "bit.toml", *more])
+
+
+def test_try_says_what_it_found_and_writes_it(place, capsys):
+    assert asked("try", "respond", "--json", "out.json", "--repro", "found", "--minutes", "2") == 1
+    said = capsys.readouterr().out
+    assert "at most" in said.splitlines()[0]
+    assert "REFUTED: beside_us.py:respond, claim pure:1" in said
+    document = json.loads((place / "out.json").read_text())
+    assert (document["verdict"], document["command"], document["relation"]) == ("REFUTED", "try", "replace-one")
+    assert document["versions"]["python"]
+    (pair,) = [each for each in document["pairs"] if each["witness"]]
+    assert set(pair["witness"]) == {"text", "event", "first", "second"}
+    assert document["repro"] == ["found/refuted_1.py"]
+    assert asked("try", "respond", "--arg", "keep=0.6", "--minutes", "2") == 0
+    assert "NOT REFUTED" in capsys.readouterr().out
+
+
+def test_replay_says_what_it_found_and_writes_it(place, capsys):
+    assert asked("replay", "added", "--pairs", "3", "--json", "out.json") == 0
+    assert "KEPT" in capsys.readouterr().out
+    assert json.loads((place / "out.json").read_text())["verdict"] == "KEPT"
+    assert asked("replay", "lot", "--pairs", "3") == 1
+    said = capsys.readouterr().out
+    assert "OVER" in said
+    assert "violates" not in said
+    assert asked("replay", "respond", "--pairs", "3") == 3
+
+
+@pytest.mark.parametrize("command", ["try", "replay"])
+@pytest.mark.parametrize(("name", "code"), [("hopeless", 3), ("ends", 3), ("absent", 2)])
+def test_a_target_that_fails_has_no_verdict(place, capsys, command, name, code):
+    assert asked(command, name, "--json", "out.json") == code
+    captured = capsys.readouterr()
+    assert "REFUTED" not in captured.out
+    assert len(captured.err.strip().splitlines()) == 1
+    assert not (place / "out.json").exists()
+
+
+EXTRA = [
+    ["--minutes", "0"], ["--arg", "keep"], ["--arg", "keep=high"], ["--call", "fit"], ["--relation", "both"],
+    ["--schema", "none.toml"], ["--python", "/no/python"], ["--json", "."], ["--claim", "pure:x"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("extra", EXTRA, ids=" ".join)
+def test_refusals_of_try_are_one_line(place, capsys, extra):
+    assert asked("try", "respond", *extra) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_what_is_missing_is_said(place, capsys):
+    assert run(["try"]) == 2
+    assert "TARGET is missing" in capsys.readouterr().err
+    assert run(["replay", "beside_us.py:added", "--claim", "pure:1"]) == 2
+    assert "--schema is missing" in capsys.readouterr().err
+
+
+def test_a_dry_run_and_a_sketch_run_nothing_more(place, capsys):
+    assert asked("try", "respond", "--dry-run") == 0
+    said = capsys.readouterr().out
+    assert "item: 0 and 1" in said or "all low and all high" in said
+    (place / "people.csv").write_text("age\n3\n5\n")
+    assert run(["try", "--sketch", "people.csv"]) == 0
+    assert "[columns." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "extra"), [
+    ("noisy", ["--arg", "scale=1.0"]), ("Mean", []),
+])  # fmt: skip
+def test_certify_takes_the_same_shapes(place, capsys, name, extra):
+    asked_for = ["certify", f"beside_us.py:{name}", "--claim", "pure:1", "--pairs", "beside_us:pairs"]
+    asked_for += ["--trials", "2000", "--jobs", "1"]
+    assert run([*asked_for, *extra]) == 0
+    said = capsys.readouterr().out
+    assert "NOT_REFUTED" in said
+    assert " ".join(extra) in said
+    assert run([*asked_for, "--arg", "scale=0.2"]) == 1
+
+
+def test_certify_refuses_what_cannot_be_called(place, capsys):
+    assert run(["certify", "beside_us.py:noisy", "--claim", "pure:1", "--pairs", "beside_us:pairs"]) == 2
+    assert "--arg scale=1.0" in capsys.readouterr().err
