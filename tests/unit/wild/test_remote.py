@@ -17,10 +17,13 @@ from dpverify.wild import encode
 from dpverify.wild.remote import calling, codec, encoding
 
 FILES = sorted((Path(encoding.__file__).parent).glob("*.py"))
-# names of the standard library that came after Python 3.7: `functools.cache` was put here by a linter once
-LATER = {"cache", "cached_property", "removeprefix", "removesuffix", "strict", "prod", "isqrt", "comb", "dist", "nextafter",
-         "lcm", "pairwise", "waitstatus_to_exitcode", "orig_argv", "randbytes", "is_relative_to", "text_signature",
-         "readlink", "missing_ok", "bit_count", "batched", "add_note"}  # fmt: skip
+# of the standard library, after Python 3.7: a linter has put `functools.cache` here once
+LATER = set(
+    """
+    cache cached_property removeprefix removesuffix strict prod isqrt comb dist nextafter lcm pairwise readlink randbytes
+    waitstatus_to_exitcode orig_argv is_relative_to missing_ok bit_count batched add_note
+""".split()
+)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
