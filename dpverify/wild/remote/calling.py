@@ -205,7 +205,7 @@ class Caller:
         return found
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)  # noqa: UP033 - Python 3.7
 def described(error: str) -> type:
     """An exception type of this name, for whoever must be told in another process."""
     return type(error, (Exception,), {})
