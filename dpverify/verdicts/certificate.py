@@ -20,7 +20,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -214,12 +213,6 @@ class Certificate:
             statements=plain["statements"],
             identity=plain["identity"],
         )
-
-    def to_html(self) -> str:
-        """The certificate as one self-contained page."""
-        # by name: this wing imports no face, and the public contract wants the method here
-        page: str = import_module("dpverify.faces.report.certificate_page").render(self)
-        return page
 
 
 def digest_of(plain: dict[str, Any]) -> str:
