@@ -278,7 +278,8 @@ def _violations(value, rules, where="$"):
         yield f"{where}: {value!r}"
     kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
     kinds |= {"array": list, "object": dict}
-    if "type" in rules and not isinstance(value, kinds[rules["type"]]):
+    types = [rules["type"]] if isinstance(rules.get("type"), str) else rules.get("type", [])
+    if types and not any(isinstance(value, kinds[each]) for each in types):
         yield f"{where}: {value!r} is no {rules['type']}"
     if isinstance(value, dict):
         yield from (f"{where}: no {name}" for name in rules.get("required", ()) if name not in value)
