@@ -58,12 +58,10 @@ class ResponseProbability(SubsetSelection):
 class BinaryResponse(LocalHashing):
     """INCORRECT: the hash, one of g values, is sent with binary response's e^eps/(e^eps + 1). True: eps + ln(g - 1)."""
 
-    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> IntArray:
-        truth = np.asarray(data)
-        hashes = rng.integers(0, self.g, size=(size, *truth.shape, self.k))
-        hashed = np.take_along_axis(hashes, np.broadcast_to(truth, (size, *truth.shape))[..., None], axis=-1)
-        lies = rng.random(hashed.shape) < 1 / (1 + math.exp(self.eps))
-        return np.concatenate([hashes, (hashed + lies * rng.integers(1, self.g, hashed.shape)) % self.g], axis=-1)
+    @property
+    def lie(self) -> float:
+        """Right for g = 2 alone."""
+        return 1 / (1 + math.exp(self.eps))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,6 +57,11 @@ class LocalHashing:
         return RandomisedResponse(eps=self.eps, k=self.g)
 
     @property
+    def lie(self) -> float:
+        """Probability that the response is not the hash of the value."""
+        return self.response.lie
+
+    @property
     def claim(self) -> PureDP:
         """eps-LDP."""
         return PureDP(self.eps, view=View.LOCAL, source="Wang, Blocki, Li, Jha 2017, section 4.4")
@@ -71,13 +76,13 @@ class LocalHashing:
         hashes = rng.integers(0, self.g, size=(size, *truth.shape, self.k))
         where = np.broadcast_to(truth, (size, *truth.shape))[..., None]
         hashed = np.take_along_axis(hashes, where, axis=-1)
-        lies = rng.random(hashed.shape) < self.response.lie
+        lies = rng.random(hashed.shape) < self.lie
         sent = (hashed + lies * rng.integers(1, self.g, size=hashed.shape)) % self.g
         return np.concatenate([hashes, sent], axis=-1)
 
     def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
         """eps times (the response is the hash of the first value, minus of the second)."""
-        lie = self.response.lie
+        lie = self.lie
         unit = math.log((1 - lie) * (self.g - 1) / lie)
 
         def of_report(seen: IntArray, first: IntArray, second: IntArray) -> FloatArray:
@@ -91,4 +96,4 @@ class LocalHashing:
     def estimate(self, reports: Any) -> FloatArray:
         """Unbiased shares of the k values from reports (..., users, k + 1)."""
         seen = np.asarray(reports)
-        return local.frequencies(seen[..., :-1] == seen[..., -1:], 1 - self.response.lie, 1 / self.g)
+        return local.frequencies(seen[..., :-1] == seen[..., -1:], 1 - self.lie, 1 / self.g)
