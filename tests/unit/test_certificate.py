@@ -138,7 +138,7 @@ def test_same_seed_same_certificate():
 def test_dict_and_page_say_everything():
     certificate = _certify(Histogram(), trials=3_000)
     plain = json.loads(json.dumps(certificate.to_dict()))
-    assert plain["schema"] == "dpverify/certificate/1"
+    assert plain["schema"] == "dpverify/certificate/2"
     assert plain["eps_upper"] == 1.0
     assert plain["not_proved"]
     page = certificate.to_html()
