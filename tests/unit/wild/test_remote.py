@@ -20,8 +20,8 @@ FILES = sorted((Path(encoding.__file__).parent).glob("*.py"))
 # of the standard library, after Python 3.7: a linter has put `functools.cache` here once
 LATER = set(
     """
-    cache cached_property removeprefix removesuffix strict prod isqrt comb dist nextafter lcm pairwise readlink randbytes
-    waitstatus_to_exitcode orig_argv is_relative_to missing_ok bit_count batched add_note
+    cache cached_property removeprefix removesuffix strict prod isqrt comb dist nextafter lcm pairwise readlink
+    randbytes waitstatus_to_exitcode orig_argv is_relative_to missing_ok bit_count batched add_note
 """.split()
 )
 
