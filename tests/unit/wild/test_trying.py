@@ -97,7 +97,7 @@ def length(data, rng):
 
 
 @pytest.mark.parametrize(("function", "word"), [(raising, "raise"), (length, "output")])
-def test_exceptions_lengths_and_texts_are_outputs(function, word):
+def test_exceptions_and_lengths_are_outputs(function, word):
     record = tried(function)
     assert record.verdict == "REFUTED"
     found = next(each for each in record.pairs if each.witness is not None)
