@@ -96,18 +96,15 @@ def length(data, rng):
     return rng.random(3 if data.max() < 1.0 else 4)
 
 
-def text(data, rng):
-    return "many" if data.sum() > 2.5 and rng.random() < 0.9 else "few"
-
-
-@pytest.mark.parametrize(("function", "word"), [(raising, "raise"), (length, "output"), (text, "output")])
-def test_exceptions_lengths_and_texts_are_outputs(function, word):
+@pytest.mark.parametrize(("function", "word"), [(raising, "raise"), (length, "output")])
+def test_exceptions_and_lengths_are_outputs(function, word):
     record = tried(function)
     assert record.verdict == "REFUTED"
     found = next(each for each in record.pairs if each.witness is not None)
     assert word in str(found.witness.event)
 
 
+@pytest.mark.slow
 def test_a_field_that_is_public_or_not_asked_for_is_left_out_and_listed():
     def leaks(data, rng):
         return {"exact": float(data.sum()), "noisy": rng.random()}
@@ -139,6 +136,7 @@ def test_the_claim_stands_under_the_relation_that_fits():
         tried(mean, {**schema, "public": {"size": True}}, relation="both")
 
 
+@pytest.mark.slow
 def test_what_is_out_of_the_domain_is_reported_apart():
     def far(data, rng):
         return float(np.clip(data, 0.0, None).sum()) / 10 + rng.laplace(0.0, 1.0)
