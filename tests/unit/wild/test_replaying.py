@@ -64,7 +64,11 @@ KEPT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("target", "schema", "arguments", "relation", "eps"), KEPT, ids=lambda each: str(each)[:24])
+@pytest.mark.parametrize(
+    ("target", "schema", "arguments", "relation", "eps"),
+    KEPT,
+    ids=lambda each: getattr(each, "__name__", str(each))[:24],
+)
 def test_correct_uses_are_kept(target, schema, arguments, relation, eps):
     record = looked(target, schema, relation, arguments=arguments)
     assert (record.verdict, record.exit_code) == ("KEPT", 0), record.findings
