@@ -34,6 +34,8 @@ COARSE = 0.02  # of log delta may be due to steps or to floating point before lo
 CLOSE_TILTS = 2.0  # eps of neighbouring saddle points; mostly some 1.1
 COARSE_EPS, LEAST = 1e-3, 2e-3  # as much in eps, where that is less, but no less than this of log delta
 NO_GAIN, MOST_CUTS = 0.99, 8
+FAILED, DEEPER = 10.0, 1e-8
+ENOUGH = 1e-30  # such a delta is not improved by cuts
 CUT_DIGITS = 3  # losses are cut where they come to 1e-3 of delta, or a third of that
 FINEST = 2**15  # steps in a window
 NEAREST = 2.0**-40  # of the losses: a grid of floats has no finer steps
@@ -104,9 +106,15 @@ class Composition:
 
     def tilt_of(self, eps: float) -> int:
         """Index of the tilt that is used at eps."""
+        return self._tilt_of(eps)[0]
+
+    def _tilt_of(self, eps: float) -> tuple[int, float]:
+        """And about Chernoff's bound on the logarithm of delta."""
         with np.errstate(invalid="ignore", over="ignore"):
             bounds = self._log - _TILTS * eps - np.log(_TILTS) - np.log1p(_TILTS)
-        return int(np.argmin(np.where(self._usable & np.isfinite(bounds), bounds, np.inf)))
+        bounds = np.where(self._usable & np.isfinite(bounds), bounds, np.inf)
+        index = int(np.argmin(bounds))
+        return index, float(bounds[index])
 
     def guess(self, delta: float) -> float:
         """About eps(delta): where a search may begin.
@@ -143,17 +151,33 @@ class Composition:
         """delta(eps), eps >= 0, an upper bound: between grid points D is linear in e^eps."""
         if self.revealed:
             return 1.0
-        found, poor = self._delta_at(eps)
-        if not poor:
+        first = self._for(eps)
+        found, poor = first._delta_at(eps)
+        if not poor or found < ENOUGH:
             return found
+        wanted = found
         for _ in range(MOST_CUTS):
-            lower = self._cut(found)._delta_at(eps)[0]
-            if not lower < found:
+            lower, poor = self._cut(wanted)._delta_at(eps)
+            gain, found = lower / found, min(lower, found)
+            if not poor or found < ENOUGH or NO_GAIN < gain < FAILED:
                 break
-            before, found = found, lower
-            if found > NO_GAIN * before:
-                break
+            # where a cut leaves no tilt, a rarer one may
+            wanted = found if gain < 1 else wanted * DEEPER
         return found
+
+    def _for(self, eps: float) -> "Composition":
+        """The first of it and its cuts that has tilts at eps: other sums take long and say little."""
+        found = self
+        for _ in range(MOST_CUTS):
+            index, bound = found._tilt_of(eps)
+            t, index = float(_TILTS[index]), min(index + 1, len(_TILTS) - 1)
+            if not found._usable[index] or found._mean[index] <= CLOSE_TILTS * (eps + 2 / t):
+                return found
+            cut = self._cut(math.exp(min(bound, 0.0)))
+            if cut is found or cut.revealed:
+                break
+            found = cut
+        return self
 
     def _cut(self, delta: float) -> "Composition":
         """The same, with losses that are of no account at `delta` charged as infinite, and without their moments."""

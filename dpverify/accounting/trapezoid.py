@@ -45,6 +45,7 @@ Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 
 MOST_FFT = 2**19
+MOST_ROOTS = 2**20  # roots of unity in a table
 FFT_ERROR = 1e-7  # of all coordinates together, above which sums are taken directly
 BLOCK = 128
 MOST_WORK = 1.5e9  # nanoseconds, about
@@ -198,17 +199,23 @@ class _Tilted:
         padded[: len(self.v)] = self.v
         table = padded.reshape(blocks, width).T
         found = np.empty(len(k), dtype=np.complex128)
+        roots = _roots(np.arange(size), size) if size <= min(MOST_ROOTS, len(k) * (width + blocks)) else None
         for start in range(0, len(k), 4096):
             chosen = k[start : start + 4096]
-            inner = _phases(chosen, np.arange(width), size) @ table
-            found[start : start + 4096] = (inner * _phases(chosen, np.arange(blocks) * width, size)).sum(axis=1)
+            inner = _phases(chosen, np.arange(width), size, roots) @ table
+            found[start : start + 4096] = (inner * _phases(chosen, np.arange(blocks) * width, size, roots)).sum(axis=1)
         return found
 
 
-def _phases(k: npt.NDArray[np.int64], j: npt.NDArray[np.int64], size: int) -> Complex:
-    """e^(2 pi i k j/size), from the integer k j modulo size."""
-    turns = np.multiply.outer(k, j) % size
-    return np.exp(2j * math.pi / size * np.where(turns > size // 2, turns - size, turns))
+def _phases(k: npt.NDArray[np.int64], j: npt.NDArray[np.int64], size: int, roots: Complex | None) -> Complex:
+    """e^(2 pi i k j/size), from the integer k j modulo size; looked up where all roots of unity are at hand."""
+    products = np.multiply.outer(k, j)
+    turns = products & (size - 1) if size & (size - 1) == 0 else products % size
+    return _roots(turns, size) if roots is None else roots[turns]
+
+
+def _roots(turns: npt.NDArray[np.int64], size: int) -> Complex:
+    return np.asarray(np.exp(2j * math.pi / size * np.where(turns > size // 2, turns - size, turns)))
 
 
 def _products(k: npt.NDArray[np.int64], m: int, n: int) -> npt.NDArray[np.int64]:
