@@ -5,8 +5,14 @@ is bounded from its values at a quarter and at three quarters: a line through th
 P-mass then moves to the two ends of that range of losses such that P- and Q-mass are kept, which only helps to tell P
 from Q (`grid_law`, Lemma 1). No root of r = x is searched, and r need not be monotone. P-mass where Q has none is
 infinite loss; so is P-mass beyond the last cell, unless r is constant there.
+
+No cell has a knot inside, so which laws live in it is read off their knots, by comparisons of floats, which are exact:
+a cell between neighbouring floats has no point inside at which a density could be read. Densities at points that
+rounding moves to an end of the cell are those that go on from its inside (`Law.inside`). Where floats hold no bound of
+r (or no mass), the mass is infinite loss.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -55,18 +61,28 @@ class _Table:
 
 @lru_cache(maxsize=32)
 def _table(p: Law, q: Law) -> _Table:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # what is no number is infinite
+        return _computed(p, q)
+
+
+def _computed(p: Law, q: Law) -> _Table:
     edges = _edges(p, q)
     low, high = edges[:-1], edges[1:]
     mass_p, mass_q = p.masses(edges), q.masses(edges)
+    counted = np.isfinite(mass_p) & np.isfinite(mass_q)
+    mass_p, mass_q = (np.where(np.isfinite(mass), mass, 1.0) for mass in (mass_p, mass_q))
     # a mass may be no float where the density is positive: at delta = 0 its loss counts as well
-    live_p, live_q = (np.isfinite(law.log_density(low + (high - low) / 2)) for law in (p, q))
+    live_p, live_q = (law.lives(low, high) for law in (p, q))
     both = live_p & live_q
     least, largest = _ratios(p, q, low[both], high[both])
+    known = np.isfinite(least) & np.isfinite(largest) & counted[both]
+    least, largest = least[known], largest[known]
+    bounded = bool(known.all()) and not (live_p != live_q).any()
+    both[both] = known
     eta = max(p.eta, q.eta)
     ends = [(p.outside(first, last), q.outside(first, last)) for first, last in _tails(edges)]
     tails = [_tail_ratio(p, q, float(edges[at]), side) for at, side in ((0, -1), (-1, 1))]
-    bounded = all(tail is not None or end == (0.0, 0.0) for tail, end in zip(tails, ends, strict=True))
-    bounded = bounded and not (live_p != live_q).any()
+    bounded &= all(tail is not None or end == (0.0, 0.0) for tail, end in zip(tails, ends, strict=True))
     pure: Exact = math.inf
     if bounded and len(least):
         pure = Fraction(max(0.0, float(largest.max()), float(-least.min()), *(t or 0.0 for t in tails)))
@@ -92,9 +108,14 @@ def _table(p: Law, q: Law) -> _Table:
 def _edges(p: Law, q: Law) -> Array:
     """All knots, and many points between them that are some units apart: a cell never has a knot inside."""
     knots = {*p.knots, *q.knots, *(end for law in (p, q) for end in law.support if math.isfinite(end))}
-    parts = [np.linspace(*law.spread(tail), CELLS) for law in (p, q) for tail in TAILS]
+    parts = []
+    for law, tail in itertools.product((p, q), TAILS):
+        narrow = law.narrow_spreads(tail)
+        parts.append(np.linspace(*law.spread(tail), CELLS))
+        parts += [np.linspace(*part, max(2, CELLS // len(narrow))) for part in narrow]
     mantissa, exponent = np.frexp(np.concatenate(parts))
     between = np.ldexp(np.round(mantissa * DISTINCT), exponent) / DISTINCT
+    between = between[np.isfinite(between)]
     if knots:
         sorted_knots = np.sort(np.array(list(knots)))
         after = np.searchsorted(sorted_knots, between).clip(1, len(knots)) - 1
@@ -112,9 +133,10 @@ def _ratios(p: Law, q: Law, low: Array, high: Array) -> tuple[Array, Array]:
     """Bounds of log p/q in each cell."""
     width = high - low
     inner = [low + width / 4, low + 3 * width / 4]
-    first, second = (p.log_density(z) - q.log_density(z) for z in inner)
+    found = [(*p.inside(z, low, high), *q.inside(z, low, high)) for z in inner]
+    first, second = (log_p - log_q for log_p, _, log_q, _ in found)
     # two evaluations, extrapolated by half of their distance; the points themselves are off by a unit, where r is steep
-    error = 2 * np.max([p.log_error(z) + q.log_error(z) for z in inner], axis=0)
+    error = 2 * np.max([error_p + error_q for _, error_p, _, error_q in found], axis=0)
     bend_p, bend_q = p.curvature(low, high), q.curvature(low, high)
     slope_p, slope_q = p.slope(low, high), q.slope(low, high)
     bend = np.maximum(np.abs(bend_p[0] - bend_q[1]), np.abs(bend_p[1] - bend_q[0]))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.accounting.laws.law import Law
+from dpverify.accounting.laws.law import Flags, Law
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import as_float, UNIT
@@ -118,11 +118,13 @@ class LaplaceLaw(Law):
     def masses(self, edges: Array) -> Array:
         """Each half by itself; a half is e^(-near) (1 - e^(-width))/2, near the distance of its inner end."""
         low, high = edges[:-1], edges[1:]
-        right = self._half(np.maximum(low - self.mean, 0.0), np.maximum(high - self.mean, 0.0))
-        return right + self._half(np.maximum(self.mean - high, 0.0), np.maximum(self.mean - low, 0.0))
+        right = self._half(low - self.mean, high - self.mean, high - low)
+        return right + self._half(self.mean - high, self.mean - low, high - low)
 
-    def _half(self, near: Array, far: Array) -> Array:
-        return np.exp(-near / self.scale) * -np.expm1(-(far - near) / self.scale) / 2
+    def _half(self, near: Array, far: Array, width: Array) -> Array:
+        """Of distances from the mean, negative ones on the other side; a width is not a difference of two of them."""
+        width = np.where(near > 0, width, np.maximum(far, 0.0))
+        return np.exp(-np.maximum(near, 0.0) / self.scale) * -np.expm1(-width / self.scale) / 2
 
     def spread(self, tail: float) -> tuple[float, float]:
         reach = -math.log(max(tail, 1e-300)) * self.scale
@@ -147,7 +149,8 @@ class LaplaceLaw(Law):
 class PiecewiseConstant(Law):
     """Density proportional to `heights[i]` on (edges[i], edges[i+1]): bounded noise, staircases.
 
-    Raises ParameterError unless the edges increase and the heights are finite, not negative and not all 0.
+    Raises ParameterError unless the edges increase and the heights are finite, not negative and not all 0, and where
+    sizes are such that areas would not be floats: widths below 1e-100, edges or widths above 1e100.
     """
 
     edges: tuple[float, ...]
@@ -163,6 +166,13 @@ class PiecewiseConstant(Law):
             object.__setattr__(self, name, tuple(as_float(name, each) for each in getattr(self, name)))
         if len(self.edges) != len(self.heights) + 1 or not all(a < b for a, b in itertools.pairwise(self.edges)):
             raise ParameterError("edges", self.edges, "increasing, one more than there are heights")
+        if (
+            any(b - a < 1 / MOST_WIDTH for a, b in itertools.pairwise(self.edges))
+            or max(map(abs, self.edges)) > MOST_WIDTH
+        ):
+            raise ParameterError(
+                "edges", self.edges, f"at most {MOST_WIDTH:g}, pieces {1 / MOST_WIDTH:g} wide: rescale"
+            )
         if not any(self.heights):
             raise ParameterError("heights", self.heights, "not all 0")
         if any(0 < each < LEAST_HEIGHT * max(self.heights) for each in self.heights):
@@ -183,16 +193,27 @@ class PiecewiseConstant(Law):
         heights = np.ldexp(heights, -math.frexp(float(heights.max()))[1])  # so that no product is too large
         return heights / math.fsum(heights * np.diff(np.array(self.edges, dtype=np.float64)))
 
-    def log_density(self, z: Array) -> Array:
+    def _piece(self, z: Array) -> tuple[npt.NDArray[np.int64], Flags]:
+        """The piece that begins at z or goes on there, and whether there is one."""
         piece = np.searchsorted(np.array(self.edges, dtype=np.float64), z, side="right") - 1
-        inside = (piece >= 0) & (piece < len(self.heights))
+        return piece.clip(0, len(self.heights) - 1), (piece >= 0) & (piece < len(self.heights))
+
+    def log_density(self, z: Array) -> Array:
+        piece, inside = self._piece(z)
         with np.errstate(divide="ignore"):
-            logs = np.log(self._density)
-        return np.where(inside, logs[np.clip(piece, 0, len(self.heights) - 1)], -np.inf)
+            return np.where(inside, np.log(self._density)[piece], -np.inf)
 
     def log_error(self, z: Array) -> Array:
         found = self.log_density(z)
         return 8 * UNIT * (np.where(np.isfinite(found), np.abs(found), 0.0) + 8)
+
+    def lives(self, low: Array, high: Array) -> Flags:
+        """A cell is part of the piece that goes on at its lower end."""
+        piece, inside = self._piece(low)
+        return np.asarray(inside & (np.array(self.heights)[piece] > 0), dtype=np.bool_)
+
+    def inside(self, z: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        return self.log_density(low), self.log_error(low)
 
     def masses(self, edges: Array) -> Array:
         """Overlap with each piece, summed."""
