@@ -134,19 +134,27 @@ def described(error: BaseException) -> dict[str, Any]:
         "usage": isinstance(error, UsageError),
         "type": type(error).__name__,
         "text": _text(error),
-        "traceback": _told(error, foreign),
+        "traceback": _told(error),
         "file": foreign[-1].filename if foreign else "",
         "line": (foreign[-1].lineno or 0) if foreign else 0,
     }
 
 
-def _told(error: BaseException, foreign: list[traceback.FrameSummary]) -> str:
-    """The traceback of foreign code without our files around it; all of it for a bug of ours."""
-    if not foreign:
-        return "".join(traceback.format_exception(error))[-LONGEST:]
+def _told(error: BaseException) -> str:
+    """The traceback of foreign code, causes included, without our files around it; all of it for a bug of ours."""
     shown = traceback.TracebackException.from_exception(error)
-    shown.stack = traceback.StackSummary.from_list(foreign)
-    return "".join(shown.format())[-LONGEST:]
+    pending: list[traceback.TracebackException | None] = [shown]
+    foreign = False
+    while pending:
+        each = pending.pop()
+        if each is not None:
+            frames_ = [frame for frame in each.stack if not _is_ours(frame.filename)]
+            foreign |= bool(frames_)
+            each.stack = traceback.StackSummary.from_list(frames_)
+            if not frames_:
+                each.stack = None  # type: ignore[assignment]  # a header without lines is none
+            pending += [each.__cause__, each.__context__, *(each.exceptions or ())]
+    return "".join(shown.format() if foreign else traceback.format_exception(error))[-LONGEST:]
 
 
 def _text(error: BaseException) -> str:

@@ -11,7 +11,8 @@ ROLES = ({"toolbox", "datasets"}, {"releases", "counters", "shuffling"}, {"priva
 FREE = {"dpverify/__init__.py", "dpverify/__main__.py"}  # doors of the house: they open on every wing
 CIRCLES = [  # modules that import one another: one of them for types only, or from within a function
     {"dpverify.runs.unheard", "dpverify.runs.watch"},  # `unheard` tells a `Watch`, whose type it names
-    {"dpverify.tape.arithmetic", "dpverify.tape.opaque"},  # NumPy asks the opaque array, which asks the arithmetic
+    # NumPy asks the opaque array, which asks the arithmetic; a draw without size is a number of Python
+    {"dpverify.tape.arithmetic", "dpverify.tape.opaque", "dpverify.tape.python_numbers"},
 ]
 GENERATORS = {"dpverify/base/seeding.py", "dpverify/wild/remote/calling.py"}  # the second runs beside other libraries
 

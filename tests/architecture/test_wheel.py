@@ -59,17 +59,17 @@ def test_a_project_with_folders_of_our_names_works_beside_the_wheel(tmp_path, sh
 def test_a_module_that_another_project_has_loaded_is_refused(tmp_path, monkeypatch):
     """Both projects have a `measured`; the second one's audit may not run the first one's code."""
     for project in ("one", "two"):
-        (tmp_path / project / "audits").mkdir(parents=True)
-        (tmp_path / project / "audits" / "__init__.py").touch()
+        (tmp_path / project / "checks").mkdir(parents=True)
+        (tmp_path / project / "checks" / "__init__.py").touch()
         (tmp_path / project / "measured.py").write_text(f"SOURCE = {project!r}")
         text = "import measured\nsubjects = []\npromises = []"
-        (tmp_path / project / "audits" / f"audit_{project}.py").write_text(text)
+        (tmp_path / project / "checks" / f"audit_{project}.py").write_text(text)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "modules", {**sys.modules})
     monkeypatch.chdir(tmp_path)
-    sys.modules.pop("audits", None)
+    sys.modules.pop("checks", None)
     with pytest.raises(DiscoveryError, match="nothing would be audited"):
-        load_audits(tmp_path / "one" / "audits" / "audit_one.py")
-    sys.modules.pop("audits")
+        load_audits(tmp_path / "one" / "checks" / "audit_one.py")
+    sys.modules.pop("checks")
     with pytest.raises(DiscoveryError, match=r"'measured' is .*one.measured.py, not two.measured.py"):
-        load_audits(tmp_path / "two" / "audits" / "audit_two.py")
+        load_audits(tmp_path / "two" / "checks" / "audit_two.py")

@@ -86,7 +86,10 @@ def test_refuted_claim_uncaught_bug_and_broken_target_fail_with_a_reason(project
             "*release raised ZeroDivisionError on both datasets*",
         ]
     )
-    assert "Traceback" not in done.stdout.str()
+    shown = done.stdout.str()
+    assert "audit_plug_bad.py" in shown.partition("Traceback")[2]  # the caller's code, and none of ours
+    assert "failing.py" not in shown
+    assert shown.count("Traceback") == 1
 
 
 def test_verdicts_do_not_depend_on_the_runner(project):
