@@ -82,6 +82,10 @@ def composed(losses: Losses) -> "Composition":
     return Composition(losses)
 
 
+class _NothingFinite(Exception):
+    """All losses of a step are charged as infinite: such a sum, of a cut for instance, bounds nothing."""
+
+
 class Composition:
     """delta(eps) of n_i independent coordinates of each loss; sums at few tilts are kept."""
 
@@ -195,7 +199,10 @@ class Composition:
         if self.revealed:
             return 1.0, False
         eps = min(eps, self._farthest)
-        sums, infinite = self._at(eps)
+        try:
+            sums, infinite = self._at(eps)
+        except _NothingFinite:
+            return 1.0, False
         left = math.floor(eps / sums.step)
         left -= left * sums.step > eps
         low, high = sums.at(left), sums.at(left + 1)
@@ -210,7 +217,10 @@ class Composition:
         if self.revealed:
             return 0.0
         eps = min(eps, self._farthest)
-        sums = self._at(eps)[0]
+        try:
+            sums = self._at(eps)[0]
+        except _NothingFinite:
+            return 0.0
         return sums.rounding(math.floor(eps / sums.step))
 
     def _at(self, eps: float) -> tuple[TrapezoidSum, float]:
@@ -267,6 +277,8 @@ class Composition:
             strides = [2 ** math.floor(math.log2(each / step)) if each > step else 1 for each in steps]
             period = max(2 ** math.ceil(math.log2(reach / step)), 16, 2 * max(strides))
             units, infinite = self._units(step, strides, windows)
+            if not all(unit.masses.any() for unit in units):
+                raise _NothingFinite
             sums = TrapezoidSum(units, step=step, tilt=t, period=period)
             if sums.done:
                 return sums, infinite
