@@ -35,11 +35,16 @@ from mechanisms.privatizers.shuffle import Shuffle
 from mechanisms.releases.discrete_gaussian import DiscreteGaussian
 from mechanisms.releases.discrete_laplace import DiscreteLaplace
 from mechanisms.releases.exponential import Exponential
+from mechanisms.releases.fake_data import FakeData
 from mechanisms.releases.gaussian import Gaussian
 from mechanisms.releases.laplace import Laplace
+from mechanisms.releases.local_hashing import LocalHashing
 from mechanisms.releases.noisy_max import NoisyMax
 from mechanisms.releases.randomised_response import RandomisedResponse
+from mechanisms.releases.rappor import Rappor
 from mechanisms.releases.sparse_vector import SparseVector
+from mechanisms.releases.subset_selection import SubsetSelection
+from mechanisms.releases.unary_encoding import UnaryEncoding
 from mechanisms.shuffling.bits import ShuffledSum
 from mechanisms.shuffling.integers import ShuffledIntegers
 
@@ -47,6 +52,8 @@ REPLACE = Relation.REPLACE_ONE
 NO_LEDGER = "no ledger"
 PLANTED = "planted: the ledger is that of the mechanism it pretends to be"
 FUNCTION = "a function of noisy counts: its own law is not listed, the account is that of the counts"
+ENUMERATED = "a local protocol: its law is enumerated and compared with its ledger in its own tests"
+PROTOCOLS = (UnaryEncoding, SubsetSelection, LocalHashing, Rappor, FakeData)
 
 
 def why_not(subject: Subject) -> str:
@@ -56,6 +63,8 @@ def why_not(subject: Subject) -> str:
         return NO_LEDGER
     if subject.planted and any(type(each).__module__.startswith("audits.planted") for each in _with_inner(target)):
         return PLANTED
+    if isinstance(target, PROTOCOLS):
+        return ENUMERATED
     return FUNCTION if isinstance(target, Processed | PolicyView | Actions | GameActions) else ""
 
 
