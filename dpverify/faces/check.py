@@ -525,7 +525,10 @@ def judged(record, alone, left):
         record["expected"] or "NOT_REFUTED"
     )
     need(record["as_expected"] == (wanted and honest), "as_expected does not follow")
-    left.append("detectable, a plan; ladder, score and event; that trials were made as recorded (--rerun)")
+    left.append(
+        "detectable, a plan; course and number_course, for plots; ladder, score and event; "
+        "that trials were made as recorded (--rerun)"
+    )
 
 
 def promise(check, level):
