@@ -137,7 +137,7 @@ def versions() -> Any:
         file = getattr(sys.modules.get(name), "__file__", None) or ""
         if name in standard or not file or (file.startswith(home) and "-packages" not in file):
             continue
-        own = getattr(sys.modules.get(name), "__version__", None)
+        own = getattr(sys.modules.get(name), "__dict__", {}).get("__version__")  # asks no module for its attribute
         if isinstance(own, str):
             found[name] = own
         elif metadata is not None and not name.startswith("_"):
