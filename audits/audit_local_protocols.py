@@ -71,6 +71,7 @@ subjects = [
     planted(the, "half-the-noise", HalfTheNoise.thresholded(EPS, K)),
     planted(subsets, "response-probability", ResponseProbability(eps=EPS, k=K)),
     planted(optimised, "binary-response", BinaryResponse(eps=EPS, k=K, g=optimised.target.g)),
-    planted(often, "not-permanent", NotPermanent(k=K, hashes=2, reports=20)),
+    # a claim of 4.4 at the share of a suite: 6,000 trials certify 4.2 at most
+    replace(planted(often, "not-permanent", NotPermanent(k=K, hashes=2, reports=20)), trials=30_000),
     planted(attribute, "no-fakes", NoFakes(eps=EPS, sizes=one.sizes)),
 ]
