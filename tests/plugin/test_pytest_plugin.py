@@ -40,6 +40,8 @@ def project(pytester, monkeypatch):
     """A project whose pytest loads the plugin."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name in ("CI", "BUILD_NUMBER"):  # where set, pytest repeats every failure in full in its summary
+        monkeypatch.delenv(name, raising=False)
 
     def write(stem: str, extra: str = "[]"):
         folder = pytester.mkdir("checks")

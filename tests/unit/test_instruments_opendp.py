@@ -1,7 +1,9 @@
 """OpenDP on the tape: the measurement's own map at the distance of the pair, and what no measurement protects."""
 
+import gc
 import math
 import secrets
+from functools import partial
 
 import numpy as np
 import opendp.prelude as dp
@@ -11,7 +13,7 @@ from opendp.core import measurement_invoke as imported
 from dpverify.accounting.ledger import LaplaceNoise, Ledger, PureStep, Sensitivity, Shift
 from dpverify.claims.neighbours import Pair
 from dpverify.tape.instruments.calls import distance as between
-from dpverify.tape.instruments.opendp import distance
+from dpverify.tape.instruments.opendp import _watching, distance
 from dpverify.tape.trace import trace
 
 dp.enable_features("contrib", "honest-but-curious")
@@ -106,7 +108,7 @@ def test_the_declared_steps_conform():
 )
 def test_twins_contradict_the_ledger(words, second, declared):
     found = look(words, DATA, second, ledger=steps(*declared))
-    assert found.status == "CONTRADICTED"
+    assert found.status == "CONTRADICTED", found.reasons
     assert {each.code for each in found.reasons} == {"NO_EVENT"}
     assert all("test_instruments_opendp.py:" in each.site for each in found.reasons)
 
@@ -122,6 +124,31 @@ def test_zero_concentrated_divergence_is_said_and_gives_no_number():
     assert found.status == "DERIVED"
     assert (found.eps(), found.certified(), found.delta(1.0)) == (None, None, None)
     assert "ZeroConcentratedDivergence" in found.notes[0]
+
+
+class Dropped:
+    """Garbage that only the collector finds, with a finalizer in Python."""
+
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        pass
+
+
+def test_finalizers_of_other_objects_are_not_the_measurements():
+    """A collection in the middle of a call once made a measurement UNKNOWN_LAW."""
+    gc.collect()
+    before = gc.get_threshold()
+    gc.set_threshold(100)
+    try:
+        gc.disable()
+        Dropped()
+        gc.enable()
+        assert _watching("/opendp/", partial(list, zip(range(10_000))))[1] == ""
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*before)
 
 
 def own_map():

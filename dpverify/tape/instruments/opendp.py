@@ -20,6 +20,7 @@ OPAQUE. OpenDP cannot be seeded: the same trace has other values each time, and 
 
 import contextlib
 import copy
+import gc
 import math
 import sys
 import sysconfig
@@ -139,8 +140,12 @@ def _known(file: str, home: str) -> bool:
 
 
 def _watching(home: str, call: Callable[[], Any]) -> tuple[Any, str]:
-    """What the call gives, and the first line of Python outside of the library that it ran: a user's own function."""
+    """What the call gives, and the first line of Python outside of the library that it ran: a user's own function.
+
+    The garbage collector rests: finalizers of anybody's objects would run inside of the call.
+    """
     ran: list[str] = []
+    collecting = gc.isenabled()
 
     def look(frame: Any, event: str, argument: Any) -> None:
         file = frame.f_code.co_filename
@@ -148,11 +153,14 @@ def _watching(home: str, call: Callable[[], Any]) -> tuple[Any, str]:
             ran.append(site_text((file, frame.f_lineno)))
 
     before = sys.getprofile()
+    gc.disable()
     sys.setprofile(look)
     try:
         value = call()
     finally:
         sys.setprofile(before)
+        if collecting:
+            gc.enable()
     return value, ran[0] if ran else ""
 
 
