@@ -6,7 +6,7 @@ a copy of another record, to an extreme weight. For add-or-remove the same recor
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -49,7 +49,7 @@ def grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[C
     """The fixed pairs of a relation, equal ones dropped; bases and random corners from `rng`."""
     if schema.local:
         return [] if relation is Relation.ADD_OR_REMOVE_ONE else _unique(_local(schema, rng))
-    return _unique(_grid(schema, relation, rng))
+    return _unique(each for each in _grid(schema, relation, rng) if complete(schema, each))
 
 
 def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:
@@ -58,7 +58,7 @@ def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> lis
     base = ordinary(schema, _size(schema, ORDINARY), rng)
     for what, record in _far(schema, base[-1] if base else random_record(schema, rng)):
         found += _changed(schema, relation, base, what, record, "out")
-    return _unique(iter(found))
+    return _unique(each for each in found if complete(schema, each))
 
 
 def random_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
@@ -74,7 +74,8 @@ def random_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -
         size = int(rng.integers(max(1, schema.rows[0]), schema.rows[1] + 1))
         base = ordinary(schema, size, rng)
         record = corner(schema, rng) if rng.integers(2) else random_record(schema, rng)
-        yield from _changed(schema, relation, base, "a random record", record, "in", f"random pair {number}: ")
+        pairs = _changed(schema, relation, base, "a random record", record, "in", f"random pair {number}: ")
+        yield from (each for each in pairs if complete(schema, each))
 
 
 def ordinary(schema: Schema, size: int, rng: np.random.Generator) -> Records:
@@ -266,7 +267,16 @@ def _local(schema: Schema, rng: np.random.Generator) -> Iterator[Candidate]:
             yield Candidate(name, Relation.REPLACE_ONE, (one,), (two,))
 
 
-def _unique(found: Iterator[Candidate]) -> list[Candidate]:
+def complete(schema: Schema, candidate: Candidate) -> bool:
+    """Whether both datasets have every value of the columns that promise so."""
+    return all(
+        {repr(value) for value in column.values} <= {repr(record[at]) for record in records}
+        for at, column in enumerate(schema.columns) if column.all_present
+        for records in (candidate.first, candidate.second)
+    )  # fmt: skip
+
+
+def _unique(found: Iterable[Candidate]) -> list[Candidate]:
     seen, kept = set(), []
     for each in found:
         key = frozenset((repr(each.first), repr(each.second)))

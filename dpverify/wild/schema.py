@@ -3,7 +3,8 @@
 Read from TOML. Every error names the column and the key; unknown keys are refused.
 
     [data]                       as: the container; rows: fewest and most; features, label: for `args`
-    [columns.NAME]               kind real | integer | category | weight | text | id; low, high; values, open; missing
+    [columns.NAME]               kind real | integer | category | weight | text | id; low, high; values, open; missing;
+                                 all_present = true: every dataset has a record of each value
     [public]                     size = true: the number of records is public
 """
 
@@ -22,7 +23,7 @@ KINDS = ("real", "integer", "category", "weight", "text", "id")
 NUMERIC = ("real", "integer", "weight")
 KEYS = {
     "data": ("as", "rows", "features", "label"),
-    "column": ("kind", "low", "high", "values", "open", "missing"),
+    "column": ("kind", "low", "high", "values", "open", "missing", "all_present"),
     "public": ("size",),
 }
 TEXTS = ("a", "b", "c", "ab", "x y", "")  # of a text column without `values`
@@ -33,7 +34,8 @@ MOST_ROWS = 10_000
 class Column:
     """One column: numbers in [low, high], or one of `values`.
 
-    `missing`: None is a legal value. `open`: values never seen before are legal.
+    `missing`: None is a legal value. `open`: values never seen before are legal. `all_present`: each of `values` occurs
+    in every dataset, which everybody may know: what a classifier demands of its labels.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Column:
     values: tuple[Any, ...] = ()
     open: bool = False
     missing: bool = False
+    all_present: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -157,6 +160,11 @@ def _fits(schema: Schema) -> None:
         raise UsageError(f"{where}: has one column, here are {len(schema.columns)}")
     if schema.container == "array" and not numbers:
         raise UsageError(f"{where}: an array has columns of numbers only")
+    for each in schema.columns:
+        least = len(each.values) + 1
+        if each.all_present and schema.rows[0] < least:
+            raise UsageError(f"{schema.source} [columns.{each.name}] all_present: needs rows = [{least}, ...] or more "
+                             f"in [data], one more than the values; here the fewest are {schema.rows[0]}")  # fmt: skip
     if schema.container == "args" and not all(
         schema.column(each).numeric or _numbers(schema.column(each).values) for each in schema.features
     ):
@@ -175,11 +183,11 @@ def _column(name: str, table: Any, source: str) -> Column:
     kind = table.get("kind")
     if kind not in KINDS:
         raise UsageError(f"{where} kind = {kind!r}: must be one of " + ", ".join(KINDS))
-    for key in ("open", "missing"):
+    for key in ("open", "missing", "all_present"):
         _is(bool, table.get(key, False), f"{where} {key}")
     if kind in NUMERIC:
-        if "values" in table or "open" in table:
-            raise UsageError(f"{where}: values, open: only for categories and texts")
+        if any(key in table for key in ("values", "open", "all_present")):
+            raise UsageError(f"{where}: values, open, all_present: only for categories and texts")
         low, high = (_bound(table, key, where) for key in ("low", "high"))
         if not low < high:
             raise UsageError(f"{where} low = {low:g}, high = {high:g}: low must be below high")
@@ -191,7 +199,10 @@ def _column(name: str, table: Any, source: str) -> Column:
         raise UsageError(f"{where} values = {values!r}: must be a list of at least two different values")
     if not all(type(each) in (int, float, str, bool) for each in values):
         raise UsageError(f"{where} values = {values!r}: must be numbers, texts or booleans")
-    return Column(name, kind, values=tuple(values), open=table.get("open", False), missing=table.get("missing", False))
+    flags = {key: table.get(key, False) for key in ("open", "missing", "all_present")}
+    if flags["all_present"] and kind == "id":
+        raise UsageError(f"{where} all_present: only for categories and texts")
+    return Column(name, kind, values=tuple(values), **flags)
 
 
 def _bound(table: Mapping[str, Any], key: str, where: str) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from dpverify.wild.datasets import Record, Records
 from dpverify.wild.neighbours import gap
-from dpverify.wild.pairs import Candidate
+from dpverify.wild.pairs import Candidate, complete
 from dpverify.wild.schema import Schema
 
 ROUNDS = 12  # changes that are tried
@@ -20,6 +20,8 @@ def shrunk(schema: Schema, candidate: Candidate, refutes: Callable[[Candidate], 
         for smaller in _smaller(schema, candidate):
             if asked >= ROUNDS:
                 break
+            if not complete(schema, smaller):
+                continue
             asked += 1
             if refutes(smaller):
                 candidate, going = smaller, True

@@ -12,6 +12,7 @@ from dpverify.wild import datasets, pairs, schema, sketch
 from dpverify.wild.codebook import Codebook
 from dpverify.wild.neighbours import difference, verified
 from dpverify.wild.remote import codec
+from dpverify.wild.shrink import shrunk
 
 REPLACE, ADD = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
 REAL = {"kind": "real", "low": 0.0, "high": 4.0}
@@ -41,6 +42,8 @@ def changed(**parts):
     (changed(data={"as": "array"}), "columns of numbers"),
     (changed(data={"as": "vector"}), "one column"),
     (changed(public={"size": "yes"}), "true or false"),
+    (changed(columns={"x": {**REAL, "all_present": True}}), "only for categories"),
+    (changed(data={"rows": [2, 9]}, columns={"y": {**CLASS, "all_present": True}}), r"needs rows = \[3, "),
 ])  # fmt: skip
 def test_errors_of_a_schema_name_column_and_key(document, words):
     with pytest.raises(UsageError, match=words):
@@ -82,6 +85,34 @@ def test_pairs_of_the_grid_are_neighbours_and_different(relation):
     names = " ".join(each.name for each in made)
     for word in ("all high", "all low", "missing", "a class of its own", "w = 5", "a copy of another", "the fewest"):
         assert word in names
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
+def test_every_dataset_has_all_values_where_the_schema_promises_so(relation):
+    """Without the promise there are pairs that lack one: a classifier refuses them."""
+
+    def lacking(document):
+        found = schema.parse(document)
+        rng = np.random.default_rng(3)
+        stream = pairs.random_pairs(found, relation, rng)
+        made = [
+            *pairs.grid(found, relation, rng),
+            *(next(stream) for _ in range(40)),
+            *pairs.outside(found, relation, rng),
+        ]
+        smaller = []
+        for each in made[:6]:
+            shrunk(found, each, lambda candidate: smaller.append(candidate) or True)
+        at = [each.name for each in found.columns].index("y")
+        every = [records for each in (*made, *smaller) for records in (each.first, each.second)]
+        return len(made), sum({record[at] for record in records} < {"a", "bc"} for records in every)
+
+    free, promised = ({**DOCUMENT, "columns": {**DOCUMENT["columns"], "y": each}} for each in
+                      (CLASS, {**CLASS, "all_present": True}))  # fmt: skip
+    assert lacking(free)[1] > 0
+    kept, lacks = lacking(promised)
+    assert lacks == 0
+    assert kept > 50
 
 
 def test_pairs_out_of_the_domain_are_apart():
