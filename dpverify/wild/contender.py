@@ -57,6 +57,7 @@ class Contender:
         self._fitted = self._grains = 0
         self._keeps = True
         self.seconds = 0.0  # of one release, measured by the sample
+        self.learning = 0.0  # seconds that the last rule took
 
     # releases
 
@@ -83,8 +84,8 @@ class Contender:
 
     # trials
 
-    def sample(self, size: int, seconds: float = math.inf, *, rule: bool = True) -> None:
-        """The first releases on both datasets: coordinates, and a first rule. At least FEWEST, then as time allows."""
+    def sample(self, size: int, seconds: float = math.inf) -> None:
+        """The first releases on both datasets: they fix the coordinates. At least FEWEST, then as time allows."""
         size = max(size, FEWEST)
         started = time.monotonic()
         parts = [self.releases(arm, FEWEST, Stage.SELECT) for arm in (0, 1)]
@@ -97,18 +98,22 @@ class Contender:
         mixed = stream(self._seed, Stage.SELECT, self.index, 1 << 30).permutation(2 * size)
         rows = self.codebook.rows(self.samples[0] + self.samples[1])
         self._held.append(Grain(-1, Outcomes(rows[mixed]), first[mixed]))
-        if rule:
-            self._learn()
 
     def run(self, trials: int, seconds: float = math.inf) -> None:
-        """So many trials more, or fewer where the claim falls or time is up before."""
+        """So many trials more, or fewer where the claim falls before, or what comes next would not end in time."""
         assert self.codebook is not None
-        left, started = trials, time.monotonic()
-        while left > 0 and not self.refuted and time.monotonic() - started < seconds:
-            size = min(left, max(FIRST_BLOCK, self.process.trials // LATER), LARGEST_BLOCK)
+        left, ends = trials, time.monotonic() + seconds
+        while left > 0 and not self.refuted:
+            if self._due:
+                if time.monotonic() + REFIT * self.learning > ends:
+                    return
+                self._learn()
+            fits = (ends - time.monotonic()) / self.seconds
+            size = int(min(left, max(FIRST_BLOCK, self.process.trials // LATER), LARGEST_BLOCK, fits))
+            if size < 1:
+                return
             left -= size
             self._block(size)
-            self._learn()
 
     def _block(self, size: int) -> None:
         assert self.codebook is not None
@@ -129,14 +134,19 @@ class Contender:
         if self._keeps:
             self._held.append(grain)
 
+    @property
+    def _due(self) -> bool:
+        """Whether the next block deserves a new rule; it is learned only when there is a next block."""
+        return self._keeps and sum(len(grain) for grain in self._held) >= REFIT * self._fitted
+
     def _learn(self) -> None:
-        held = sum(len(grain) for grain in self._held)
-        if not self._keeps or held < REFIT * self._fitted:
-            return
+        started = time.monotonic()
         past = past_trials(self._held)
+        held = len(past)
         self._fitted, self._keeps = held, held < MOST_FITTED
         self._rule = ranked_levels(fitted(past), past.first, max(held, 300))
         self._seen = _nothing()
+        self.learning = time.monotonic() - started
 
     def _predicted(self) -> npt.NDArray[np.float64]:
         """Predictions corrected by the rule's own guesses, and drawn towards the claim's accuracy."""

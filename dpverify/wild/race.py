@@ -82,7 +82,7 @@ class Race:
         """
         sample, trials = budget.sizes(pairs)
         for candidate in candidates:
-            if budget.left <= 0 or (self.refuted and budget.spent > ENOUGH * budget.seconds):
+            if budget.left < 2 * FEWEST * budget.release or (self.refuted and budget.spent > ENOUGH * budget.seconds):
                 return
             self._tried(self.entered(candidate, self.alpha / 2 / max(1, self.planned)), sample, trials, budget)
 

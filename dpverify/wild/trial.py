@@ -32,7 +32,7 @@ BLOCK_SECONDS = 0.5
 IN_SHARE, OUT_SHARE = 0.75, 0.1  # of the minutes: the race, pairs out of the domain; witnesses get the rest
 WITNESSES = 1  # pairs of each relation that get one, and of those out of the domain
 SIZE_TRIALS = 100_000
-SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script
+SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
 UNSEEDED = "the source of randomness may not be seeded: the same seed may give other trials"
 Say = Callable[[str], None]
 
@@ -100,7 +100,7 @@ class Trial:
     def run(self) -> TryRecord:
         """The whole of it."""
         self.forecast()
-        total = Budget(60 * self.asked.minutes, self.release)
+        total = Budget(60 * self.asked.minutes - (time.monotonic() - self.started), self.release)
         races = {relation: self._race(relation, at) for at, relation in enumerate(self.inside)}
         judged = self.asked.out_of_domain == "judge"
         budget = Budget(IN_SHARE * total.seconds, self.release)
@@ -136,7 +136,9 @@ class Trial:
         for race in (*races.values(), apart):
             for each in race.contenders:
                 results.append(self._result(each))
-        words = [self._shown(each, total) for race in (*races.values(), apart) for each in race.refuted[:WITNESSES]]
+        fallen = [each for race in (*races.values(), apart) for each in race.refuted[:WITNESSES]]
+        share = max(0.0, total.left) / (len(fallen) + 1)  # the last one is for scripts
+        words = [self._shown(each, Budget(share, self.release)) for each in fallen]
         for found in words:
             at = next(i for i, each in enumerate(results)
                       if (each.name, each.relation) == (found.name, str(found.candidate.relation)))  # fmt: skip
@@ -146,7 +148,7 @@ class Trial:
                 second=tuple(datasets.shown(self.schema, found.candidate.second, found.candidate.first)),
             )  # fmt: skip
         for number, found in enumerate((each for each in words if each.candidate.domain == "in"), 1):
-            scripts += self._script(found, number)
+            scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
         rows = tuple(self._row(relation, race, results) for relation, race in races.items())
         verdict, relation = self._verdict(rows)
         if self.asked.size and (best := [each for race in races.values() for each in race.refuted]):
@@ -162,7 +164,9 @@ class Trial:
     def _result(self, each: Contender) -> PairResult:
         verdict, note = "REFUTED" if each.refuted else "NOT_REFUTED", ""
         if each.failing or not each.process.trials:
-            verdict, note = "INCONCLUSIVE", "most releases raise an exception on both datasets"
+            verdict, note = "INCONCLUSIVE", "no time for a trial"
+        if each.failing:
+            note = "most releases raise an exception on both datasets"
         try:
             each.check()
         except InvalidTrials as error:
@@ -174,21 +178,21 @@ class Trial:
             note=note,
         )  # fmt: skip
 
-    def _shown(self, each: Contender, total: Budget) -> Shown:
-        found = shown_of(each, self.schema, self.claim, total, self.source, seed=self.asked.seed)
+    def _shown(self, each: Contender, budget: Budget) -> Shown:
+        found = shown_of(each, self.schema, self.claim, budget, self.source, seed=self.asked.seed)
         if found.witness is not None and not found.witness.eps(self.claim.delta) > self.claim.eps:
             self.notes.append(f"{found.name}: no readable event says more than the claim by itself; the learned score "
                               f"certifies eps >= {each.eps_lower:.3g}")  # fmt: skip
         return found
 
-    def _script(self, found: Shown, number: int) -> list[str]:
+    def _script(self, found: Shown, number: int, seconds: float) -> list[str]:
         if self.asked.repro is None or found.witness is None:
             return []
         if not isinstance(self.origin, Elsewhere):
             self.notes.append("no script: the target was given as an object; give MODULE:OBJECT for one")
             return []
         path = Path(self.asked.repro, f"refuted_{number}.py")
-        trials = int(min(max(found.witness.first.trials, 200), max(50, SCRIPT_SECONDS / self.release)))
+        trials = int(min(max(found.witness.first.trials, 200), max(50, seconds / self.release)))
         try:
             text = reproduction.script(
                 spec=self.origin.spec, call=str(self.source.hello["call"]),
@@ -218,6 +222,9 @@ class Trial:
             verdict = "INCONCLUSIVE"
         largest = max((each.eps_lower for each in refuted), default=0.0)
         caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED"), default=math.inf)
+        if verdict == "NOT_REFUTED" and math.isinf(caught):
+            verdict = "INCONCLUSIVE"
+            self.notes.append(f"{relation}: so few trials could not have caught anything; give more --minutes")
         return Row(str(relation), verdict, len(mine), len(refuted), race.trials, largest, caught)
 
     def _verdict(self, rows: tuple[Row, ...]) -> tuple[str, str]:

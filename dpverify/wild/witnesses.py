@@ -14,8 +14,9 @@ from dpverify.wild.witness import search, stated, Witness
 
 AGAIN = 300  # trials that must refute a smaller pair
 LEVEL = 0.01  # of such a try: it decides what is shown, not what is true
-SHRINK_SHARE, STATE_SHARE = 0.06, 0.02  # of the minutes, for each pair
+SHRINK_SHARE, STATE_SHARE = 0.5, 0.4  # of the time of a witness
 STATED = (100, 2000)  # fresh releases on each dataset: fewest, most
+SPENT = 6  # releases for each of those: both datasets, choosing as well, on two pairs
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,11 @@ class Shown:
 
 
 def shown_of(contender: Contender, schema: Schema, claim: Claim, budget: Budget, source: Source, *, seed: int) -> Shown:
-    """The witness of a refuted pair, on the smallest pair that time allows; on the pair itself where that says less."""
-    ends = budget.spent + SHRINK_SHARE * budget.seconds
+    """The witness of a refuted pair, on the smallest pair that time allows; on the pair itself where that says less.
+
+    `budget` is its own; the fewest releases are made in any case.
+    """
+    ends = SHRINK_SHARE * budget.seconds
     number = [contender.index + (1 << 24)]
 
     def on(candidate: Candidate) -> Contender:
@@ -50,7 +54,7 @@ def shown_of(contender: Contender, schema: Schema, claim: Claim, budget: Budget,
 
     small = shrunk(schema, contender.candidate, refutes)
     each = contender.seconds or budget.release
-    releases = int(min(STATED[1], max(STATED[0], STATE_SHARE * budget.seconds / each)))
+    releases = int(min(STATED[1], max(STATED[0], STATE_SHARE * budget.seconds / (SPENT * each))))
     found = _witness(on(small), claim, releases)
     if small != contender.candidate and not (found is not None and found.eps(claim.delta) > claim.eps):
         whole = _witness(contender, claim, releases)
@@ -64,7 +68,7 @@ def _witness(contender: Contender, claim: Claim, releases: int) -> Witness | Non
     """Chosen on one half, stated on the other."""
     half = max(FEWEST, releases // 2)
     if contender.codebook is None:
-        contender.sample(max(FEWEST, half // 2), rule=False)
+        contender.sample(max(FEWEST, half // 2))
     assert contender.codebook is not None
     choose = [contender.codebook.rows(contender.samples[arm] + contender.releases(arm, half)) for arm in (0, 1)]
     event = search(contender.codebook, choose[0], choose[1], claim.eps, claim.delta)

@@ -7,6 +7,7 @@ value. So features are short tables, fitted once without the bits, and a fitted 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -109,12 +110,14 @@ def _all_finite(column: FloatArray) -> bool:
         return bool(np.isfinite(column.sum()))
 
 
+@lru_cache
 def _places(count: int) -> IntArray:
     """Places of the quantiles among `count` sorted values: evenly spaced, and geometric towards both ends."""
     tail = np.unique(np.geomspace(REACH, max(REACH, count / 2), int(np.log(max(2, count)) / np.log(TAIL))).astype(int))
     even = np.linspace(0, count - 1, UNIFORM).astype(int)
     places = np.r_[np.minimum(tail, count - 1), np.maximum(count - 1 - tail, 0), even[1:-1]]
     found: IntArray = np.unique(places).astype(np.int64)
+    found.setflags(write=False)
     return found
 
 

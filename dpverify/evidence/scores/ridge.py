@@ -4,17 +4,19 @@ Newton's method on the penalised log likelihood. At every step the precisions ar
 approximation by the evidence (MacKay 1992): lambda = gamma/|w|^2, gamma the number of well-determined weights.
 So a coordinate that says nothing costs nothing, and a thousand weights are learned only where there are
 trials enough. Folds are fitted from the same pass over the trials: their gradients and Hessians are sums, and
-what a fold must not see is subtracted; two steps with the fold's own gradient follow.
+what a fold must not see is left out; two steps with the fold's own gradient follow.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, special
+from scipy import special
 
+from dpverify.evidence.scores import hessian as hessians
 from dpverify.evidence.scores.basis import CHUNK, Design, Float32
 from dpverify.evidence.scores.coordinates import IntArray
+from dpverify.evidence.scores.hessian import Hessian
 from dpverify.evidence.scores.score import FloatArray, log_odds
 
 STEPS = 12  # Newton steps at most
@@ -26,7 +28,6 @@ MAIN_MOST = 100.0  # of the main group: a violation is looked for, so log odds o
 SPARSE = 1.0  # prior weights of zero in each group: three weights of pure noise stay unless their chi-square is above 9
 RIDGE = 1.0  # precision of a weight in any case: a value seen three times shows at most so much
 FOLD_STEPS = 2
-ROUNDINGS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # of the diagonal; single precision rounds to 6e-8
 EVIDENCE_WIDTH = 640  # with more columns the precisions stay at LEAST
 
 
@@ -57,13 +58,7 @@ class Quadratic:
 
     loss: float
     gradient: FloatArray
-    hessian: FloatArray
-
-    def __add__(self, other: "Quadratic") -> "Quadratic":
-        return Quadratic(self.loss + other.loss, self.gradient + other.gradient, self.hessian + other.hessian)
-
-    def __sub__(self, other: "Quadratic") -> "Quadratic":
-        return Quadratic(self.loss - other.loss, self.gradient - other.gradient, self.hessian - other.hessian)
+    hessian: Hessian
 
 
 def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[FloatArray]]:
@@ -80,14 +75,13 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
         total = _sum(parts)
         new, precision = _step(total, weights, precision, variance, design)
         moved = new - weights
-        change = np.sqrt(max(0.0, float(moved @ total.hessian @ moved)) / max(1, len(trials.first)))
+        change = np.sqrt(max(0.0, float(moved @ (total.hessian @ moved))) / max(1, len(trials.first)))
         parts, weights = _descend(design, trials, folds, total, weights, new, _penalty(precision, variance))
         if change < CLOSE:
             break
-    total = _sum(parts)
     others = []
     for fold in range(folds):
-        rest = total - parts[fold]
+        rest = _sum(parts[:fold] + parts[fold + 1 :])
         # from the start again: the precisions of all trials know the bits of this fold
         apart, own = _step(rest, weights, np.full(design.width, LEAST), variance, design)
         for _ in range(FOLD_STEPS):
@@ -96,16 +90,14 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
                 if other != fold:
                     gradient += _gradient(design, trials, other, apart)
             penalty = _penalty(own, variance)
-            apart = apart - _solve(rest.hessian, penalty, gradient + penalty * apart)
+            apart = apart - rest.hessian.solve(penalty, gradient + penalty * apart)
         others.append(apart)
     return weights, others
 
 
 def _sum(parts: list[Quadratic]) -> Quadratic:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    hessian = hessians.total([part.hessian for part in parts])
+    return Quadratic(sum(part.loss for part in parts), np.sum([part.gradient for part in parts], axis=0), hessian)
 
 
 def _descend(
@@ -134,18 +126,18 @@ def _step(
     """Newton's step with the precisions that the evidence of the quadratic approximation prefers."""
     groups, main = design.groups, slice(design.main, design.main + 1)
     pull = at.hessian @ weights - at.gradient
-    new = _solve(at.hessian, _penalty(precision, variance), pull)
+    new = at.hessian.solve(_penalty(precision, variance), pull)
     if len(precision) > EVIDENCE_WIDTH or len(groups) == 0:
         return new, precision
     for _ in range(EVIDENCE_STEPS):
-        spread = np.diag(_inverse(at.hessian, _penalty(precision, variance)))[:-1]
+        spread = at.hessian.variances(_penalty(precision, variance))[:-1]
         unsure = np.bincount(groups, precision[:-1] * variance[:-1] * spread)
         gamma = np.bincount(groups, variance[:-1] > 0) - unsure
         size = np.bincount(groups, variance[:-1] * new[:-1] ** 2)
         each = np.clip((np.maximum(gamma, 0.0) + SPARSE) / np.maximum(size, 1e-12), LEAST, MOST)
         each[main] = np.minimum(each[main], MAIN_MOST)
         old, precision = precision, np.r_[each[groups], LEAST]
-        new = _solve(at.hessian, _penalty(precision, variance), pull)
+        new = at.hessian.solve(_penalty(precision, variance), pull)
         if np.abs(np.log(precision / old)).max() < SETTLED:
             break
     return new, precision
@@ -158,37 +150,14 @@ def _penalty(precision: FloatArray, variance: FloatArray) -> FloatArray:
     return penalty
 
 
-def _solve(hessian: FloatArray, penalty: FloatArray, right: FloatArray) -> FloatArray:
-    return np.asarray(linalg.cho_solve(_factor(hessian, penalty), right, check_finite=False))
-
-
-def _factor(hessian: FloatArray, penalty: FloatArray) -> tuple[FloatArray, bool]:
-    """Cholesky factor of hessian + penalty.
-
-    Sums of products in single precision can leave the Hessian of collinear columns not quite positive: what is lost
-    to rounding is then put onto the diagonal, tenfold at a time.
-    """
-    for rounding in (0.0, *ROUNDINGS):
-        try:
-            diagonal = penalty + rounding * np.abs(np.diag(hessian))
-            factor, lower = linalg.cho_factor(hessian + np.diag(diagonal), check_finite=False)
-        except linalg.LinAlgError:
-            continue
-        return np.asarray(factor), bool(lower)
-    raise FloatingPointError("the Hessian of the selection trials is not positive by far more than rounding")
-
-
-def _inverse(hessian: FloatArray, penalty: FloatArray) -> FloatArray:
-    return _solve(hessian, penalty, np.eye(len(penalty)))
-
-
 def _passes(design: Design, trials: Trials, folds: int, weights: FloatArray) -> list[Quadratic]:
     """The quadratic approximation of each fold's loss."""
     return [_quadratic(design, trials, fold, weights) for fold in range(folds)]
 
 
 def _quadratic(design: Design, trials: Trials, fold: int, weights: FloatArray) -> Quadratic:
-    loss, gradient, hessian = 0.0, np.zeros(design.width), np.zeros((design.width, design.width))
+    few = hessians.FEWER * len(trials.first) <= design.width
+    loss, gradient, hessian = 0.0, np.zeros(design.width), hessians.zero(design.width, few)
     single = weights.astype(np.float32)
     for codes, clipped, first in trials.chunks(fold):
         matrix = design.columns(codes, clipped)
@@ -197,7 +166,7 @@ def _quadratic(design: Design, trials: Trials, fold: int, weights: FloatArray) -
         loss += float(np.logaddexp(0.0, np.where(first, -odds, odds)).sum())
         gradient += (right - first).astype(np.float32) @ matrix
         matrix *= np.sqrt(right * (1 - right)).astype(np.float32)[:, None]
-        hessian += matrix.T @ matrix
+        hessian = hessian.with_rows(matrix)
     return Quadratic(loss, gradient, hessian)
 
 

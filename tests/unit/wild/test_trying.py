@@ -11,8 +11,10 @@ import pytest
 
 from dpverify.base.errors import TargetError, UsageError
 from dpverify.claims.claim import ApproxDP, PureDP
-from dpverify.wild import try_out
+from dpverify.claims.neighbours import Relation
+from dpverify.wild import contender, try_out
 from dpverify.wild.codebook import Codebook
+from dpverify.wild.pairs import Candidate
 from dpverify.wild.witness import search, stated
 
 LOCAL = {"data": {"as": "value"}, "columns": {"item": {"kind": "category", "values": [0, 1]}}}
@@ -164,6 +166,48 @@ def test_a_target_that_never_answers_has_no_verdict():
         tried(total, minutes=0.0)
     with pytest.raises(UsageError, match="needs eps"):
         tried(lambda data, eps: 0.0)
+
+
+class Clock:
+    """Time that passes only by what is said to take some."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def fields(self, data, seeds):
+        self.now += 0.01 * len(seeds)
+        rng = np.random.default_rng(seeds)
+        return {"fields": [{"x": each} for each in rng.random(len(seeds)).tolist()], "changed": False, "notes": []}
+
+
+@pytest.mark.parametrize("learning", [0.5, 5.0])
+def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monkeypatch):
+    """Releases of 10 ms; a rule takes seconds: the first one is learned in any case."""
+    clock = Clock()
+    monkeypatch.setattr(contender, "time", clock)
+    real = contender.fitted
+
+    def slowly(trials):
+        clock.now += learning
+        return real(trials)
+
+    monkeypatch.setattr(contender, "fitted", slowly)
+    row = ((1.0,),)
+    one = contender.Contender(Candidate("a pair", Relation.REPLACE_ONE, row, ((2.0,),)), (b"", b""), clock, ONE,
+                              share=0.05, seed=1, index=0, block=64)  # fmt: skip
+    one.sample(100)
+    began = clock.now
+    one.run(10**6, 8.0)
+    assert 4.0 < clock.now - began <= 8.0 + 1e-6
+    assert one.process.trials > 200
+
+
+def test_trials_that_could_not_have_caught_anything_are_no_evidence():
+    record = tried(response(1.0), LOCAL, PureDP(30.0), minutes=0.1)
+    assert (record.verdict, record.exit_code) == ("INCONCLUSIVE", 3)
+    assert any("could not have caught" in note for note in record.notes)
 
 
 def test_delta_is_subtracted():

@@ -1,14 +1,17 @@
 """The linear model over codes: its columns, its fit is the optimum, and folds see no held-out bit."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import linalg, special
 
 from dpverify import Pair
-from dpverify.evidence.scores import ridge
+from dpverify.evidence.scores import hessian, ridge
 from dpverify.evidence.scores.basis import Design
 from dpverify.evidence.scores.coordinates import Coordinate, FeatureMap
 from dpverify.evidence.scores.cross_fitting import FOLDS, folds_of
+from dpverify.evidence.scores.hessian import Dense, Rows, total, zero
 from dpverify.evidence.scores.logistic import LogisticFamily
 from dpverify.evidence.scores.model_selection import fit_score, log_loss
 from dpverify.trials.collect import SelectionTrials
@@ -138,11 +141,36 @@ def test_a_hessian_that_rounding_made_indefinite_is_solved():
     right = hessian @ np.ones(50)
     with pytest.raises(linalg.LinAlgError):
         linalg.cho_factor(hessian + np.diag(penalty))
-    found = ridge._solve(hessian, penalty, right)
+    found = Dense(hessian).solve(penalty, right)
     along = columns.T @ found  # what the trials know: the rest is the penalty's
     assert along == pytest.approx(columns.T @ np.ones(50), rel=1e-3)
 
 
 def test_what_no_rounding_explains_is_not_solved():
     with pytest.raises(FloatingPointError, match="not positive"):
-        ridge._solve(-np.eye(3), np.full(3, 1e-3), np.ones(3))
+        Dense(-np.eye(3)).solve(np.full(3, 1e-3), np.ones(3))
+
+
+def test_rows_solve_what_the_dense_hessian_solves():
+    """Woodbury's identity, at penalties from the intercept's 1e-6 to the largest."""
+    rng = np.random.default_rng(6)
+    rows = rng.standard_normal((20, 70)).astype(np.float32)
+    penalty = np.r_[np.geomspace(1e-2, 1e8, 69), 1e-6]
+    few = total([zero(70, few=True).with_rows(rows[:9]), zero(70, few=True).with_rows(rows[9:])])
+    dense = Dense(rows.T.astype(float) @ rows)
+    right = rng.standard_normal(70)
+    assert isinstance(few, Rows)
+    assert few @ right == pytest.approx(dense @ right)
+    assert few.solve(penalty, right) == pytest.approx(dense.solve(penalty, right), rel=1e-6, abs=1e-9)
+    assert few.variances(penalty) == pytest.approx(dense.variances(penalty), rel=1e-6)
+
+
+def test_few_trials_give_the_weights_of_the_dense_fit(monkeypatch):
+    """A hundred trials of 30 coordinates: as rows and as products, the same odds."""
+    trials = noisy(100, 30, [1.0] * 3 + [0.0] * 27)
+    family = LogisticFamily(bends=True)
+    few = family.train(trials)
+    monkeypatch.setattr(hessian, "FEWER", math.inf)
+    dense = family.train(trials)
+    assert few.own == pytest.approx(dense.own, abs=1e-3)
+    assert few.values == pytest.approx(dense.values, abs=1e-3)
