@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpverify.accounting import curve_claims
 from dpverify.accounting.composition import composed
@@ -229,7 +229,7 @@ def _inverted(profile: Callable[[float], float], delta: float, near: float) -> f
         low, high, step = high, high * step, min(2.0, step**2)
     while high == low or excess(low) <= 0:
         high, low, step = low, low / step if low > 1e-300 else 0.0, min(2.0, step**2)
-    eps, bump = float(optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-13)), 1e-13
+    eps, bump = float(scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-13)), 1e-13
     while not profile(eps) <= delta:
         eps, bump = eps * (1 + bump), 2 * bump
     return eps

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpverify.tape import witness
 from dpverify.tape.arena import Alignment
@@ -160,7 +160,9 @@ def _smallest(matrix: Any, wanted: Any, normal: bool) -> Any:
         found = np.linalg.lstsq(matrix, wanted, rcond=1e-12)[0]
     else:
         count = matrix.shape[1]
-        solved = optimize.linprog(np.ones(2 * count), A_eq=np.hstack([matrix, -matrix]), b_eq=wanted, method="highs")
+        solved = scipy.optimize.linprog(
+            np.ones(2 * count), A_eq=np.hstack([matrix, -matrix]), b_eq=wanted, method="highs"
+        )
         if solved.x is None:
             return None
         found = solved.x[:count] - solved.x[count:]

@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpverify.accounting.ledger import Event, FiniteLaws, Ledger, PureStep, Sensitivity, Shift
 from dpverify.claims.neighbours import Relation
@@ -61,7 +61,7 @@ def profile(log_ratios: Sequence[float], eps: float, beta: float) -> float:
 
     if mean >= 1 or excess(1 - 1e-15) <= 0:
         return 1.0
-    found = optimize.brentq(excess, mean, 1 - 1e-15, xtol=1e-15)
+    found = scipy.optimize.brentq(excess, mean, 1 - 1e-15, xtol=1e-15)
     return min(1.0, float(found) * (1 + 1e-9) + 1e-14)
 
 

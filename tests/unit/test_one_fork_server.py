@@ -62,3 +62,14 @@ def test_a_command_loads_once(tmp_path, command):
     )
     assert done.returncode in (0, 3), done.stderr
     assert done.stderr.splitlines()[-1] == "started 1", done.stderr
+
+
+def test_what_refutes_by_the_tape_loads_no_distributions():
+    """Seconds of imports, which nobody needs whose code is refuted before a trial: bounds name `scipy.stats` late."""
+    code = """
+import sys
+import dpverify.verdicts.certificate
+assert not {"scipy.stats", "scipy.signal", "scipy.optimize", "sklearn", "statsmodels", "pandas"} & set(sys.modules)
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)

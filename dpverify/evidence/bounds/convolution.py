@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from dpverify.evidence.bounds import root_finding
 from dpverify.evidence.bounds.binomial import binomial_tail, log_binomial_tail
@@ -56,7 +57,7 @@ def revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed: flo
     mean = trials * revealed
     last = min(trials, right - 1, math.ceil(mean + 10 * math.sqrt(mean) + 12))
     count = np.arange(last + 1)
-    pmf = stats.binom.pmf(count, trials, revealed)
+    pmf = scipy.stats.binom.pmf(count, trials, revealed)
     tail = special.betaincc(wrong + 1 + count, right - count, special.expit(-eps))
     beyond = special.betainc(last + 1, trials - last, revealed) if last < trials else 0.0
     found = float(pmf @ tail + beyond)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from dpverify.evidence.bounds import clopper_pearson
 from dpverify.evidence.tally import IntArray
@@ -66,10 +67,10 @@ class Region:
         """Mass of each block, shape (rates, J), and the mass outside all blocks, shape (rates,)."""
         n, w, j = self.trials, wrong_rate[:, None], self.wrong
         if self.end - j[0] == j.size:
-            mass = stats.binom.pmf(j, n, w)
+            mass = scipy.stats.binom.pmf(j, n, w)
         else:
-            mass = np.diff(stats.binom.cdf(np.append(j, self.end) - 1, n, w), axis=1)
-        outside = stats.binom.sf(self.end - 1, n, wrong_rate) + stats.binom.cdf(j[0] - 1, n, wrong_rate)
+            mass = np.diff(scipy.stats.binom.cdf(np.append(j, self.end) - 1, n, w), axis=1)
+        outside = scipy.stats.binom.sf(self.end - 1, n, wrong_rate) + scipy.stats.binom.cdf(j[0] - 1, n, wrong_rate)
         return np.asarray(mass), np.asarray(outside)
 
     def _tail(self, wrong_rate: FloatArray, right_rate: FloatArray) -> FloatArray:
@@ -90,8 +91,8 @@ def blocks(wrong: int, trials: int, low: float, high: float) -> tuple[IntArray, 
 
     It holds `wrong`, and for every rate in [low, high] all but 1e-8 of the law on either side.
     """
-    first = max(0, int(stats.binom.ppf(_TAIL, trials, low))) if low > 0 else 0
-    last = int(stats.binom.isf(_TAIL, trials, high)) + 1 if high < 1 else trials
+    first = max(0, int(scipy.stats.binom.ppf(_TAIL, trials, low))) if low > 0 else 0
+    last = int(scipy.stats.binom.isf(_TAIL, trials, high)) + 1 if high < 1 else trials
     first, end = min(first, wrong), min(max(last, wrong), trials) + 1
     return np.arange(first, end, -(-(end - first) // _BLOCKS)), end
 

@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 _TOLERANCE = 1e-12
 
@@ -31,7 +32,7 @@ def largest_refuted(
         p = min(max(p_value(eps), 1e-300), 1 - 1e-16)
         return float(special.ndtri(p) - special.ndtri(significance))
 
-    eps = float(optimize.brentq(distance, low, high, xtol=tolerance)) if distance(low) < 0 else low
+    eps = float(scipy.optimize.brentq(distance, low, high, xtol=tolerance)) if distance(low) < 0 else low
     return step_down(p_value, significance, eps, tolerance)
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import signal, special, stats
+import scipy
+from scipy import special
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
@@ -113,19 +114,20 @@ class _Part:
 
     @classmethod
     def of(cls, weight: int, count: int, p: float) -> "_Part":
-        low, high = (int(each) for each in (stats.binom.ppf(_TAIL, count, p), stats.binom.isf(_TAIL, count, p)))
+        binom = scipy.stats.binom
+        low, high = int(binom.ppf(_TAIL, count, p)), int(binom.isf(_TAIL, count, p))
         low = max(low, 0)
         k = np.arange(low, high + 1)
         pmf = np.zeros(weight * (high - low) + 1)
-        pmf[::weight] = stats.binom.pmf(k, count, p)
-        return cls(weight * low, pmf, float(stats.binom.cdf(low - 1, count, p) + stats.binom.sf(high, count, p)))
+        pmf[::weight] = binom.pmf(k, count, p)
+        return cls(weight * low, pmf, float(binom.cdf(low - 1, count, p) + binom.sf(high, count, p)))
 
 
 def _tail(parts: list[_Part], score: int) -> float:
     """Pr[sum of the parts >= score], lost mass and rounding added."""
     law = np.ones(1)
     for part in sorted(parts, key=lambda each: each.pmf.size):
-        law = np.maximum(signal.convolve(law, part.pmf), 0.0)
+        law = np.maximum(scipy.signal.convolve(law, part.pmf), 0.0)
     offset = score - sum(part.start for part in parts)
     inside = float(law[max(offset, 0) :].sum())
     return min(1.0, inside + sum(part.lost for part in parts) + _ROUNDING)

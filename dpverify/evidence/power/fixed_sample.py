@@ -16,7 +16,8 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
+from scipy import special
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
@@ -64,7 +65,7 @@ def detectable_eps(
         if high >= _LARGEST_EPS:
             return math.inf
         low, high = high, min(2 * high, _LARGEST_EPS)
-    eps = float(optimize.brentq(shortfall, low, high, xtol=1e-6, rtol=1e-6))
+    eps = float(scipy.optimize.brentq(shortfall, low, high, xtol=1e-6, rtol=1e-6))
     step = 1e-6
     while shortfall(eps) > 0 and eps < high:
         eps, step = min(eps + step, high), 2 * step
@@ -126,7 +127,7 @@ def _power_function(
         wrong, right = guess_fraction * rest, guess_fraction * (1 - rest)
         last = _block_ends(trials, wrong)
         least = _least_right(rejects, last, trials)
-        mass = np.diff(stats.binom.cdf(last, trials, wrong), prepend=0.0)
+        mass = np.diff(scipy.stats.binom.cdf(last, trials, wrong), prepend=0.0)
         caught = special.betainc(np.maximum(least, 1), np.maximum(trials - last - least + 1, 1), right / (1 - wrong))
         return float(mass @ np.where(least <= trials - last, caught, 0.0))
 

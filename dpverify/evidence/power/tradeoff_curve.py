@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from dpverify.claims.claim import Claim
 from dpverify.evidence.bounds import clopper_pearson
@@ -40,8 +40,8 @@ def detectable_number(claim: Claim, *, trials: int, guess_fraction: float, signi
 
 def _low_count(trials: int, rate: float, miss: float) -> int:
     """A count v with Pr[Bin(trials, rate) < v] <= miss."""
-    v = int(stats.binom.ppf(miss, trials, np.clip(rate, 0.0, 1.0)))
-    return v if stats.binom.cdf(v - 1, trials, rate) <= miss else v - 1
+    v = int(scipy.stats.binom.ppf(miss, trials, np.clip(rate, 0.0, 1.0)))
+    return v if scipy.stats.binom.cdf(v - 1, trials, rate) <= miss else v - 1
 
 
 def _wrong_rate(claim: Claim, mass: float) -> float:

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
@@ -131,7 +132,8 @@ class EProcess:
         """
         guesses = self._right + self._wrong + _PRIOR
         share = (self._right + _PRIOR * special.expit(self._grid[self._claimed])) / guesses
-        return np.asarray(optimize.isotonic_regression(share, weights=guesses, increasing=False).x, dtype=np.float64)
+        falling = scipy.optimize.isotonic_regression(share, weights=guesses, increasing=False)
+        return np.asarray(falling.x, dtype=np.float64)
 
     def update(self, block: Tally, *, predicted: Sequence[float] | FloatArray | None = None) -> None:
         """Adds a block of trials.
