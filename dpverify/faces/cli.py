@@ -19,19 +19,8 @@ import typer
 from dpverify.base import early
 from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE, UsageError
 from dpverify.base.text import clean
-from dpverify.faces import (
-    atlas_command,
-    check_command,
-    diff_command,
-    exact_command,
-    export_command,
-    init_command,
-    plan_command,
-    replay_command,
-    trace_command,
-    try_command,
-    workflow,
-)
+from dpverify.faces import workflow
+from dpverify.faces.commands import atlas, check, diff, exact, export, init, plan, replay, trace, try_
 from dpverify.faces.options import (
     CACHE_KEY,
     DEFAULT_SEED,
@@ -106,16 +95,16 @@ RequireTape = Annotated[bool, typer.Option("--require-tape", help=HELP["require_
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
 
 
-app.command()(plan_command.plan)
-app.command()(trace_command.trace)
-app.command()(exact_command.exact)
-app.command("try")(try_command.try_)
-app.command()(replay_command.replay)
-app.add_typer(atlas_command.app, name="atlas")
-app.command()(check_command.check)
-app.command()(export_command.export)
-app.command()(diff_command.diff)
-app.command()(init_command.init)
+app.command()(plan.plan)
+app.command()(trace.trace)
+app.command()(exact.exact)
+app.command("try")(try_.try_)
+app.command()(replay.replay)
+app.add_typer(atlas.app, name="atlas")
+app.command()(check.check)
+app.command()(export.export)
+app.command()(diff.diff)
+app.command()(init.init)
 
 
 @app.command()
@@ -287,9 +276,9 @@ def certify(
     memory: Memory = None,
     no_tape: NoTape = False,
     require_tape: RequireTape = False,
-    call: try_command.CallOption = try_command.Call.auto,
-    arg: try_command.Arg = None,
-    python: try_command.Python = "",
+    call: try_.CallOption = try_.Call.auto,
+    arg: try_.Arg = None,
+    python: try_.Python = "",
 ) -> None:
     """Trace, account, audit and check one mechanism or privatizer, and write its certificate.
 
@@ -312,7 +301,7 @@ def certify(
     words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
     words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
     words += ([] if tape else ["--no-tape"]) + (["--require-tape"] if require_tape else [])
-    words += [] if call is try_command.Call.auto else ["--call", call.value]
+    words += [] if call is try_.Call.auto else ["--call", call.value]
     words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
     arguments = {
         "spec": subject,

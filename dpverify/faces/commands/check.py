@@ -40,7 +40,7 @@ def _again(document: dict[str, Any], count: int) -> int:
     if words[:2] != ["dpverify", "certify"]:
         raise UsageError("--rerun: needs a certificate that `dpverify certify` wrote; it names the code to run")
     arguments = {"document": document, "words": words[2:], "count": count, "draw": secrets.randbits(32)}
-    rows = watched_run.answer("dpverify.faces.check_command:again", arguments, Limits(), missing="second run")
+    rows = watched_run.answer("dpverify.faces.commands.check:again", arguments, Limits(), missing="second run")
     for row in rows:
         same = row["stated"] == row["found"]
         what = (

@@ -34,7 +34,7 @@ def trace(
 
     arguments = {"spec": subject, "pairs": pairs, "claim": claim, "ledger": ledger, "relation": relation.value,
                  "transcripts": transcripts, "seed": seed, "timeout": timeout}  # fmt: skip
-    shown = watched_run.show("dpverify.faces.trace_command:made", arguments, Outputs(json), missing="trace")
+    shown = watched_run.show("dpverify.faces.commands.trace:made", arguments, Outputs(json), missing="trace")
     raise typer.Exit(shown)
 
 

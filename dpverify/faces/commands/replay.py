@@ -11,8 +11,7 @@ import typer
 
 from dpverify.base.errors import RunError, UsageError
 from dpverify.base.text import clean
-from dpverify.faces.options import DEFAULT_SEED, HELP, Outputs
-from dpverify.faces.try_command import (
+from dpverify.faces.commands.try_ import (
     Arg,
     Call,
     CallOption,
@@ -25,6 +24,7 @@ from dpverify.faces.try_command import (
     SchemaFile,
     Target,
 )
+from dpverify.faces.options import DEFAULT_SEED, HELP, Outputs
 
 INSIDE = """
 import json, sys
@@ -92,7 +92,7 @@ def replay(
     }  # fmt: skip
     if python:
         asked = {"python": python, "asked": asked, "timeout": timeout}
-    name = "dpverify.faces.replay_command:elsewhere" if python else "dpverify.wild.asked:replayed"
+    name = "dpverify.faces.commands.replay:elsewhere" if python else "dpverify.wild.asked:replayed"
     found = watched_run.answer(name, asked, Limits(timeout=timeout), missing="replay")
     for line in found["lines"]:
         print(clean(line))

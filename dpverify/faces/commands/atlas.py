@@ -79,7 +79,7 @@ def run(
         arguments = {"name": each.id, "folder": str(folder)}
         try:
             found = watched_run.answer(
-                "dpverify.faces.atlas_command:made", arguments, Limits(timeout=timeout), missing="evidence"
+                "dpverify.faces.commands.atlas:made", arguments, Limits(timeout=timeout), missing="evidence"
             )
         except RunError as error:
             failed = {"id": each.id, "reproduced": False, "failed": str(error)}

@@ -31,7 +31,7 @@ def exact(
 
     arguments = {"spec": subject, "pairs": pairs, "claim": claim, "delta": delta, "paths": paths, "seed": seed,
                  "timeout": timeout}  # fmt: skip
-    raise typer.Exit(watched_run.show("dpverify.faces.exact_command:made", arguments, Outputs(json), missing="law"))
+    raise typer.Exit(watched_run.show("dpverify.faces.commands.exact:made", arguments, Outputs(json), missing="law"))
 
 
 def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: Any) -> dict[str, Any]:
