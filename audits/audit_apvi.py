@@ -63,7 +63,13 @@ subjects = [
     gaussian,
     pure,
     policy,
-    replace(policy, name="laplace-policy", target=PolicyView(learner(laplace, 1e-3)), claim=laplace.claim),
+    replace(
+        policy,
+        name="laplace-policy",
+        target=PolicyView(learner(laplace, 1e-3)),
+        claim=laplace.claim,
+        statement="Section 3: DP-APVI with Laplace noise is eps-DP (black box: the policy)",
+    ),
     planted(
         gaussian,
         "budget-per-family",  # sigma^2 = H/rho: true 2 rho

@@ -98,6 +98,13 @@ two_steps = OfflineLinear(
     noise=LinearNoise.as_printed(1.0, 2, 2), features=two_features(0.0), values=np.array([[1.0], [0.0]])
 )
 
+both_steps = replace(
+    unsplit,
+    name="two-steps",
+    target=two_steps,
+    pairs=(worst_replacement(constant(CountLayout(H=2, S=1, A=2), 3), 0),),
+)
+
 subjects = [
     gram_alone,
     gram_corrected,
@@ -140,10 +147,6 @@ subjects = [
         one_step(replace(fixed.noise, c_squared=half.c_squared), two_features(0.0), statistics=GRAM),
         accounted=False,
     ),
-    planted(
-        replace(unsplit, name="two-steps", target=two_steps),
-        "one-draw",
-        OneDraw(two_steps),
-        pairs=(worst_replacement(constant(CountLayout(H=2, S=1, A=2), 3), 0),),
-    ),
+    both_steps,
+    planted(both_steps, "one-draw", OneDraw(two_steps)),
 ]

@@ -169,6 +169,8 @@ def _source(name: str) -> str:
 class Elsewhere:
     """A target `module:function` in another interpreter.
 
+    Raises UsageError for what cannot be started or called, TargetError for a death or a hang.
+
     Parameters
     ----------
     python : str
@@ -179,8 +181,6 @@ class Elsewhere:
         How it is called, see `remote.calling`: auto, target, rng, seed, fit or data.
     timeout_s : float
         Seconds for one release.
-
-    Raises UsageError for what cannot be started or called, TargetError for a death or a hang.
     """
 
     def __init__(

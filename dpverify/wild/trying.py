@@ -29,6 +29,8 @@ def try_out(
 ) -> TryRecord:
     """Tries a claim on pairs made from a schema.
 
+    Raises UsageError for a request that is not allowed, TargetError for a target that fails; neither is a verdict.
+
     Parameters
     ----------
     target
@@ -40,8 +42,6 @@ def try_out(
         How it is called (see `remote.calling`), with which arguments, and a function output -> fields.
     options
         Fields of `Options`.
-
-    Raises UsageError for a request that is not allowed, TargetError for a target that fails; neither is a verdict.
     """
     asked = Options(**options)
     found = as_schema(schema)

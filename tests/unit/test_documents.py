@@ -16,8 +16,9 @@ import pytest
 from dpverify.faces import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / name for name in ("without_a_ledger.md", "instruments.md", "try.md")]
-DOCUMENTS = [ROOT / "README.md", *PAGES, *sorted((ROOT / "tutorials").glob("*.md"))]
+RUN = ("index.md", "certify.md", "ci.md", "without_a_ledger.md", "instruments.md", "try.md")
+PAGES = [ROOT / "docs" / name for name in RUN]
+DOCUMENTS = [ROOT / "README.md", *PAGES, *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
