@@ -166,7 +166,7 @@ class FactoredSet:
         begin = self.initial > 0
         first = self._step(law[0][begin], rewards[0][begin], later, self.first_rules[:, begin])
         if len(first) == 1 and self.initial[begin][0] == 1:
-            return first[0]
+            return np.asarray(first[0])
         return np.asarray(np.einsum("s,sn->n", self.initial[begin], first, optimize=True))
 
     def _step(self, law: Array, rewards: Array, later: Array, rules: IntArray) -> Array:
