@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class SlightlyLess(Laplace):
-    """Draws 99 % of what it says."""
+    """INCORRECT: draws 99 % of what it says."""
 
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return 0.99 * super().draw(steps, shape, rng=rng)
@@ -21,7 +21,7 @@ class SlightlyLess(Laplace):
 
 @dataclass(frozen=True)
 class SharedByCells(Laplace):
-    """One draw for all cells of a step."""
+    """INCORRECT: one draw for all cells of a step."""
 
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return np.broadcast_to(super().draw(steps, (*shape[:-1], 1), rng=rng), (steps, *shape))
@@ -29,7 +29,7 @@ class SharedByCells(Laplace):
 
 @dataclass(frozen=True)
 class OneDrawForAll(Laplace):
-    """The draw of the first step is used in every step."""
+    """INCORRECT: the draw of the first step is used in every step."""
 
     _kept: list[Array] = field(default_factory=list, compare=False)
 
