@@ -159,17 +159,25 @@ class FactoredSet:
         return np.stack([self.first_rules[rest], *reversed(steps)], axis=-2)
 
     def values(self, law: Array, rewards: Array) -> Array:
-        """V^pi from the initial law for all N policies."""
+        """V^pi from the initial law for all N policies; at step 0 for the possible first states only."""
         later = np.zeros((len(self.initial), 1))  # (S, number of ways to continue)
         for h in range(self.horizon - 1, 0, -1):
             later = self._step(law[h], rewards[h], later, self.rules)
-        first = self._step(law[0], rewards[0], later, self.first_rules)
-        return np.asarray(np.einsum("s,sn->n", self.initial, first, optimize=True))
+        begin = self.initial > 0
+        first = self._step(law[0][begin], rewards[0][begin], later, self.first_rules[:, begin])
+        if len(first) == 1 and self.initial[begin][0] == 1:
+            return np.asarray(first[0])
+        return np.asarray(np.einsum("s,sn->n", self.initial[begin], first, optimize=True))
 
     def _step(self, law: Array, rewards: Array, later: Array, rules: IntArray) -> Array:
-        states, ways = later.shape
-        backup = (law.reshape(-1, states) @ later).reshape(states, self.actions, ways) + rewards[..., None]
-        return np.stack([backup[s][rules[:, s]].reshape(-1) for s in range(states)])
+        """Values (states of `law`, rules x ways) of doing a rule now and then one of the ways in `later`."""
+        here, ways = len(law), later.shape[1]
+        backup = (law.reshape(-1, len(later)) @ later).reshape(here, self.actions, ways)
+        backup += rewards[..., None]
+        values = np.empty((here, len(rules), ways))
+        for s in range(here):
+            np.take(backup[s], rules[:, s], axis=0, out=values[s])
+        return values.reshape(here, -1)
 
     def best(self, law: Array, rewards: Array) -> IntArray:
         if self.alive is None:
@@ -216,7 +224,7 @@ class FactoredSet:
         if gap > self.horizon and np.all((rewards >= 0) & (rewards <= 1)):
             return self  # values lie in [0, H]: nothing can be eliminated
         values = self.values(law, rewards)
-        top = values.max() if self.alive is None else values[self.alive].max()
+        top = values.max() if self.alive is None else values.max(where=self.alive, initial=-np.inf)
         stays = top - values < gap
         if self.alive is not None:
             stays &= self.alive

@@ -45,7 +45,7 @@ from mechanisms.shuffling.bits import (
     sum_log_ratio,
     threshold,
 )
-from mechanisms.shuffling.calibration import log_excess, smallest_noise
+from mechanisms.shuffling.calibration import gaussian_variance, log_excess, smallest_noise
 from mechanisms.shuffling.error_bounds import exact_error, provable_error
 from mechanisms.shuffling.integers import histogram_log_ratio, histograms, integers_exposed
 
@@ -139,7 +139,12 @@ class Shuffle:
         def stated(noise: NoiseBits) -> Ledger:
             return counter_ledger(noise, users, changed_counters(layout), "")
 
-        noise = smallest_noise(users, functools.partial(log_excess, stated, eps=eps, beta=beta))
+        moved = number_of_changed_counters(layout)
+        noise = smallest_noise(
+            users,
+            functools.partial(log_excess, stated, eps=eps, beta=beta),
+            near=lambda above: gaussian_variance(moved, eps=eps, beta=beta, above=above),
+        )
         return cls(layout=layout, users=users, eps=eps, beta=beta, noise=noise)
 
     @classmethod

@@ -1,0 +1,207 @@
+"""The learners at the size of their experiments, with a neighbouring pair that moves all that a user can move.
+
+    name            learner, privatizer                       H  S  A (B)  users    claim
+    pucb            PUCB, corrected binary counters           6  4  2      20,000   1-JDP
+    dp-ucbvi-jdp    DP-UCBVI, Central                         6  4  2      20,000   1-JDP
+    dp-ucbvi-ldp    DP-UCBVI, Local                           6  4  2      20,000   1-LDP
+    dp-nash-vi-jdp  DP-Nash-VI, Central                       4  4  2 (2)  5,000    1-JDP
+    dp-nash-vi-ldp  DP-Nash-VI, Local                         4  4  2 (2)  5,000    1-LDP
+
+The first user is replaced: she lies in the most nodes. She stays in state 0 in one world and in state 1 in the other,
+and is paid 1 where rewards are counted, so 2H cells of every family move (`Tree.steady`). All others are drawn from
+RiverSwim, or from a random game. Constants are those of the learning curves: they change what is played, never the
+noise. Sizes: SDP-PE journal, section VI; DP-Nash-VI as in our curves.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.counting import LocalCounts, own_counts, TreeCounts
+from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.environments import river_swim
+from algorithms.markov_games import random_game
+from algorithms.nash_vi import error_of, GamePlan, NashVI, play_joint, self_play
+from algorithms.node_evidence import FarSide, NodeEvidence
+from algorithms.noise_tap import NoiseTap, TapReport
+from algorithms.online import Learner, run_online
+from algorithms.pucb import corrected_counters, printed_error, PUCB
+from algorithms.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers
+from dpverify.accounting.accountant import account
+from dpverify.base import require
+from dpverify.base.errors import ParameterError, RunError
+from dpverify.base.seeding import derive, Stage, stream
+from dpverify.claims.claim import PureDP
+from dpverify.claims.neighbours import Unit, View
+from dpverify.tape.streaming import streaming
+from dpverify.tape.witness import towards_zero
+from mechanisms.counters.node_noise import Laplace, Noise
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.central import Central
+from mechanisms.privatizers.local import Local
+
+Array = npt.NDArray[Any]
+
+NAMES = ("pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp")
+EPS, BETA = 1.0, 0.05
+_START = 0  # of the game
+
+
+class Witness(NamedTuple):
+    """`lower` bounds the true eps from below, exactly, given the noise laws; `tap` tests those on all other noise.
+
+    `moved` cells in `nodes` nodes; `draws` of the run that passed the tape; `transcript` = digest of what was released.
+    """
+
+    lower: float
+    unit: str
+    kind: str
+    moved: int
+    nodes: int
+    draws: int
+    seconds: float
+    transcript: str
+    tap: TapReport
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullSize:
+    """One row of the table: `upper` is the ledger of the honest privatizer, in the claim's unit."""
+
+    name: str
+    users: int
+    claim: PureDP
+    upper: float
+    scale: float  # of the noise on a node, as the ledger states it
+    learner: Any
+    source: Any  # TreeCounts, LocalCounts, Central or Local
+
+    def witness(self, seed: int) -> Witness:
+        """One run with the first user's noise on the far side, everything else as drawn."""
+        begin = time.process_time()
+        layout, game = self.source.layout, isinstance(self.learner, NashVI)
+        trees = tuple(_steady(layout, state) for state in (0, 1))
+        environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment if game else river_swim()
+        users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)), 0, trees[0])
+        tree = not isinstance(self.source, LocalCounts | Local)
+        noise: Noise = self.source.counter.noise if tree else Laplace(self.source.scale)
+        tap = NoiseTap(layout.cells, self.scale)
+        evidence = NodeEvidence(self.users - 1, tree, noise, tap)
+        flat = CountLayout(H=layout.H, S=layout.S, A=layout.choices, rewards=layout.rewards)
+        shift = self._first_shift(seed, flat, [TreeUsers((each,)) for each in trees])
+        other_user, digest = TreeUsers((trees[1],)), hashlib.sha256()
+
+        def look(t: int, again: Callable[[TreeUsers], Episodes], episodes: Episodes, counts: Array) -> None:
+            if t == self.users - 1:
+                return  # the last user's counts are not released
+            own = own_counts(episodes, flat)[0]
+            other = own_counts(again(other_user), flat)[0] if t == 0 else own
+            if t == 0 and ((own - other) != shift).any():
+                raise RunError("the first user's moves are not those that her noise was chosen for")
+            digest.update(np.ascontiguousarray(counts[0]).data)
+            evidence.step(own, other, counts[0].copy())
+
+        rng, tape = streaming(self._noise(seed), FarSide(shift, evidence.item_nodes))
+        if game:
+
+            def see(k: int, plan: GamePlan, counts: Array, episodes: Episodes, coins: Array) -> None:
+                look(k, lambda user: play_joint(user, 0, plan.joint, coins), episodes, counts)
+
+            self_play(users, self.learner, self.source, start=_START, runs=1, rng=rng, observe=see)
+        else:
+
+            def watch(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
+                look(t, lambda user: play(user, 0, policy, actions=layout.A), episodes, counts)
+
+            run_online(users, self.learner, self.source, runs=1, rng=rng, observe=watch)
+        if tape.notes:
+            raise RunError(f"draws left the tape: {tape.notes[0]}")
+        coins = self.users * layout.H if game else 0
+        report = tap.report(drawn=tape.drawn - coins, stated=layout.cells * (self.users - 1))
+        lower, nodes = towards_zero(evidence.loss), len(evidence.item_nodes)
+        used = time.process_time() - begin
+        return Witness(lower, "eps", "witness", evidence.moved, nodes, tape.drawn, used, digest.hexdigest(), report)
+
+    def _noise(self, seed: int) -> np.random.Generator:
+        return stream(derive(seed, self.name), Stage.EXPERIMENT)
+
+    def _first_shift(self, seed: int, flat: CountLayout, worlds: list[TreeUsers]) -> Array:
+        """What the first user moves: her policy is planned from no counts, and coins are drawn before any noise."""
+        layout = self.source.layout
+        if isinstance(self.learner, NashVI):
+            joint = self.learner.plan(layout.zeros(1)).joint
+            coins = self._noise(seed).random((self.users, 1, layout.H))[0]
+            seen = [play_joint(each, 0, joint, coins) for each in worlds]
+        else:
+            policy = self.learner.plan(layout.unpack(np.zeros((1, layout.cells))))
+            seen = [play(each, 0, policy, actions=layout.A) for each in worlds]
+        first, second = (own_counts(each, flat)[0] for each in seen)
+        return np.asarray(first - second)
+
+
+def full_size(
+    name: str, *, noise: float = 1.0, law: Callable[[Laplace], Noise] | None = None, users: int | None = None
+) -> FullSize:
+    """The instance `name`; `noise` scales what is drawn and leaves claim and ledger alone.
+
+    `law` puts another law in the place of a tree's noise (planted bugs); `users` is smaller for tests.
+    """
+    if name not in NAMES:
+        raise ParameterError("name", name, ", ".join(NAMES))
+    require.positive(noise=noise)
+    game, locally = name.startswith("dp-nash-vi"), name.endswith("ldp")
+    users = (5_000 if game else 20_000) if users is None else users
+    require.integer(at_least=2, users=users)
+    learner, honest = (_game if game else _single)(name, users)
+    node = Laplace(honest.scale) if locally else honest.counter.noise
+    if law is not None and not isinstance(honest, TreeCounts):
+        raise ParameterError("law", law, "None but for trees of single learners")
+    source = honest
+    if isinstance(honest, TreeCounts):
+        drawn = node.with_noise(noise) if law is None else law(node.with_noise(noise))
+        source = replace(honest, counter=replace(honest.counter, noise=drawn))
+    elif noise != 1:
+        source = replace(honest, scale=noise * honest.scale)
+    view = View.LOCAL if locally else View.JOINT
+    claim = PureDP(EPS, unit=Unit.TRAJECTORY, view=view)
+    return FullSize(
+        name=name,
+        users=users,
+        claim=claim,
+        upper=account(honest),
+        scale=node.scale,
+        learner=learner,
+        source=source,
+    )
+
+
+def _single(name: str, users: int) -> tuple[Learner, Any]:
+    layout = CountLayout(H=6, S=4, A=2, rewards=True)
+    if name == "pucb":
+        counters = corrected_counters(layout, users - 1, EPS)
+        error = printed_error(layout, users, EPS, BETA)
+        return PUCB(layout=layout, episodes=users, error=error), TreeCounts(layout, counters, error)
+    make: Any = local if name.endswith("ldp") else central
+    source = make(layout, users, EPS, error_scale=1e-3)
+    return DPUCBVI(layout=layout, episodes=users, error=source.error, bonus_scale=1e-3), source
+
+
+def _game(name: str, users: int) -> tuple[NashVI, Any]:
+    game = random_game(1, 4, 2, 2, 4, concentration=0.3)
+    source: Any = Central.corrected(EPS, game.layout, users, releases=users - 1)
+    if name.endswith("ldp"):
+        source = Local.corrected(EPS, game.layout, users=users - 1)
+    error = error_of(source, BETA, scale=0.01)
+    constants = {"bonus_scale": 1e-4, "gap_scale": 0.01}
+    rewards = game.rewards
+    return NashVI(layout=game.layout, rewards=rewards, episodes=users, error=error, beta=BETA, **constants), source
+
+
+def _steady(layout: CountLayout, state: int) -> Tree:
+    """A user who stays in `state` and is paid 1 where rewards are counted."""
+    return Tree.steady((state,) * (layout.H + 1), (float(layout.rewards),) * layout.H, layout.choices)

@@ -1,0 +1,138 @@
+"""One run at full size: the witness is the exact log ratio, meets the ledger, and the tap sees hidden bugs."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from algorithms.counting import own_counts
+from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.environments import river_swim
+from algorithms.instances import full_size, NAMES
+from algorithms.node_evidence import NodeEvidence
+from algorithms.noise_tap import NoiseTap, SIGNIFICANCE
+from algorithms.online import run_online
+from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
+from audits.planted.node_noise import OneDrawForAll, SharedByCells, SlightlyLess
+from benchmarks import full_size as table
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+from dpverify.tape.streaming import streaming
+from mechanisms.counters.node_noise import Laplace
+from mechanisms.datasets.visit_counts import CountLayout
+
+LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
+USERS = 300
+
+
+def streamed(source, noise, seed):
+    """The evidence of a run with noise as drawn, and the same from `transcript_log_ratio`."""
+    environment = river_swim()
+    trees = [Tree.steady((s,) * 7, (1.0,) * 6, 2) for s in (0, 1)]
+    users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, 40)), 0, trees[0])
+    learner = DPUCBVI(layout=LAYOUT, episodes=40, error=source.error, bonus_scale=1e-3)
+    evidence = NodeEvidence(39, hasattr(source, "counter"), noise)
+    released, first, second = [], [], []
+
+    def watch(t, policy, episodes, counts):
+        if t == 39:
+            return
+        own = own_counts(episodes, LAYOUT)
+        other = own_counts(play(TreeUsers((trees[1],)), 0, policy, actions=2), LAYOUT) if t == 0 else own
+        evidence.step(own[0], other[0], counts[0].copy())
+        released.append(counts.copy()), first.append(own), second.append(other)
+
+    run_online(users, learner, source, runs=1, rng=stream(seed, Stage.EXPERIMENT), observe=watch)
+    return evidence, source.transcript_log_ratio(*(np.stack(each, axis=1) for each in (released, first, second)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_streamed_log_ratio_is_that_of_the_whole_transcript(seed):
+    jdp, ldp = central(LAYOUT, 40, 1.0), local(LAYOUT, 40, 1.0)
+    for source, noise in ((jdp, jdp.counter.noise), (ldp, Laplace(ldp.scale))):
+        evidence, (exact,) = streamed(source, noise, seed)
+        assert evidence.moved == 36
+        assert evidence.loss == pytest.approx(exact, abs=1e-9)
+        assert abs(evidence.loss) < 0.9  # as drawn, a run shows little
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_witness_meets_the_ledger_and_doubles_with_half_the_noise(name):
+    honest = full_size(name, users=USERS)
+    found = honest.witness(3)
+    assert honest.upper == pytest.approx(1.0, rel=1e-12)
+    assert 1 - 1e-6 < found.lower <= honest.upper
+    assert found.tap.ok
+    assert found == honest.witness(3)._replace(seconds=found.seconds)
+    halved = full_size(name, noise=0.5, users=USERS)
+    assert halved.upper == honest.upper
+    assert 2 - 1e-6 < halved.witness(3).lower <= 2
+    assert not halved.witness(3).tap.ok
+
+
+@pytest.mark.parametrize(
+    ("law", "test", "users"),
+    [
+        (lambda node: SlightlyLess(node.scale), "scale", 2_000),
+        (lambda node: SharedByCells(node.scale), "cells", USERS),
+        (lambda node: OneDrawForAll(node.scale), "time", USERS),
+    ],
+)
+def test_the_tap_finds_what_no_ledger_shows(law, test, users):
+    found = full_size("dp-ucbvi-jdp", law=law, users=users).witness(1)
+    assert not found.tap.ok
+    assert found.tap.p_values[test] < SIGNIFICANCE / 100
+
+
+def test_honest_noise_keeps_its_level_and_the_p_values_are_spread():
+    p_values = {"law": [], "scale": [], "time": []}
+    for seed in range(200):
+        rng, tap = stream(seed, Stage.EXPERIMENT, 9), NoiseTap(4, 2.0)
+        for row in 2.0 * rng.laplace(size=(400, 4)):
+            tap.add(row)
+        report = tap.report(drawn=1600, stated=1600)
+        assert report.ok
+        assert report.draws == 1600
+        for name, values in p_values.items():
+            values.append(report.p_values[name])
+    for name in ("scale", "time"):  # two-sided and asymptotic; fixed seeds, exact uniform law as null, level 1e-4
+        assert stats.kstest(p_values[name], "uniform").pvalue > 1e-4
+    assert min(p_values["law"]) > 1e-5  # binned: conservative
+
+
+def test_a_missing_draw_fails_the_tap():
+    tap = NoiseTap(1, 1.0)
+    for row in stream(0, Stage.EXPERIMENT, 8).laplace(size=(600, 1)):
+        tap.add(row)
+    assert tap.report(drawn=600, stated=600).ok
+    assert not tap.report(drawn=599, stated=600).ok
+
+
+def test_an_unchanged_stream_draws_as_the_plain_generator_and_notes_what_leaves_it():
+    noise = Laplace(3.0)
+    plain = noise.draw(2, (1, 5), rng=stream(4, Stage.EXPERIMENT))
+    rng, tape = streaming(stream(4, Stage.EXPERIMENT))
+    assert (noise.draw(2, (1, 5), rng=rng) == plain).all()
+    assert tape.drawn == 10
+    assert not tape.notes
+    assert rng.bit_generator is not None
+    assert len(tape.notes) == 1
+
+
+def test_the_table_says_what_is_caught_and_by_what():
+    honest = table.row("pucb", None, 1, users=USERS)
+    assert honest.as_expected
+    assert honest.caught_by == "-"
+    half = table.row("pucb", table.HALF, 1, users=USERS)
+    assert half.as_expected
+    assert half.caught_by == "witness, tap"
+    assert not honest._replace(lower=0.97).as_expected
+    assert not honest._replace(seconds=121.0).as_expected
+    assert not half._replace(lower=0.9, tap=True).as_expected
+    assert len(table.rows(list(NAMES), True, 1)) == 13
+
+
+def test_names_and_laws_are_checked():
+    with pytest.raises(ParameterError, match="pucb, dp-ucbvi-jdp"):
+        full_size("puct")
+    with pytest.raises(ParameterError, match="law"):
+        full_size("dp-nash-vi-jdp", law=lambda node: node)
