@@ -161,7 +161,6 @@ class TestNeighbouringFloats:
         with pytest.raises(ParameterError, match="edges"):
             PiecewiseConstant(edges, (1.0,) * (len(edges) - 1))
 
-
     @pytest.mark.parametrize("law", [Normal, LaplaceLaw])
     @pytest.mark.parametrize("mean", [1e101, -1.7e308])
     def test_places_whose_squares_are_no_floats_are_refused(self, law, mean):
