@@ -112,6 +112,7 @@ def renyi_upper(ledger: Ledger, *, alpha: float, relation: Relation) -> float:
 
     Divergences of dominating pairs add up under adaptive composition (Mironov 2017, Proposition 1).
     """
+    require.positive(alpha=alpha)
     if not 1 < alpha < math.inf:
         raise ParameterError("alpha", alpha, "in (1, inf)")
     order = float_up(as_fraction(alpha))  # divergences grow with their order

@@ -287,3 +287,9 @@ def test_the_divergence_of_a_long_list_of_outcomes():
 )
 def test_a_ledger_without_any_finite_eps_meets_no_claim_and_breaks_nothing(claim):
     assert not meets(claim, Ledger(Exposed(what="counts")))
+
+
+@pytest.mark.parametrize("order", ["2", None, 1j, math.nan, 1.0, math.inf, True, -2])
+def test_an_impossible_order_is_refused(order):
+    with pytest.raises(ParameterError, match="alpha"):
+        renyi_upper(laplace(1.0), alpha=order, relation=R)
