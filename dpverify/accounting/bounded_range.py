@@ -124,17 +124,23 @@ class BoundedRangeLoss(Loss):
 
         A Gaussian above the envelope is above every pair. Both fall, so D(x_j) <= G(x_(j+1)) is enough between two
         points, and x < 0 follows from x > 0, both pairs being symmetric. At eps/2 the pair c = eps/2 has mu = 2 Phi^-1
-        (1/(1 + e^(-eps/2))): less cannot be.
+        (1/(1 + e^(-eps/2))): less cannot be. Near 1 what is missing to 1 is compared: with w = e^((x-eps)/2) here (2 w
+        - w^2 - e^-eps)/(1 - e^-eps), a difference of at least half of 2 w where D > 1/2, there Phi(x/mu - mu/2) + e^x
+        Phi(-x/mu - mu/2).
         """
         a = self._a
         if not 1e-9 < a < 60:  # response: see `parameters`
             return math.inf
         mesh = np.concatenate([np.linspace(0.0, a, MESH), [a]])
-        allowed = self.profile(mesh[:-1])
+        reached, w = self.profile(mesh[:-1]), np.exp((mesh[:-1] - a) / 2)
+        missing = np.where(reached > 0.5, (2 * w - w * w - math.exp(-a)) / -math.expm1(-a) * (1 - 1e-9), 0.0)
         least = -2 * float(special.ndtri(1 / (1 + math.exp(a / 2))))
         for factor in MORE:
-            if bool((allowed <= profiles.gaussian_deltas(least * factor, mesh[1:]) * (1 - 2e-6)).all()):
-                return least * factor
+            mu, x = least * factor, mesh[1:]
+            lost = special.ndtr(x / mu - mu / 2) + np.exp(x + special.log_ndtr(-x / mu - mu / 2))
+            below = reached <= profiles.gaussian_deltas(mu, x) * (1 - 2e-6)
+            if bool((below | (missing > lost * (1 + 1e-9))).all()):
+                return mu
         return math.inf
 
 

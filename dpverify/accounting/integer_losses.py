@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 
 MOST_ATOMS = 4_000_000  # beyond this a law is too long to list one by one
 BLOCKS = 2**16  # of many outputs
-MOST_MOVED = 1e3  # in units of the noise, where outputs are put into blocks
+LEAST_MOVED, MOST_MOVED = 1e-100, 1e3  # in units of the noise, where outputs are put into blocks
 MOST_FLIPS = 10**10  # of a binomial; more hide no less
 LEAST_IN_BLOCKS = 1e5  # discrete Gaussian noise of which outputs are put into blocks: next outputs are alike
 LEAST_SIGMA = 1e-3  # losses of less noise than this are above 10^5
@@ -124,7 +124,9 @@ class DiscreteGaussianLoss(AtomicLoss):
 
     @property
     def listable(self) -> bool:
-        return not self._many or (self.sigma > LEAST_IN_BLOCKS and self.shift < MOST_MOVED * self.sigma)
+        return not self._many or (
+            self.sigma > LEAST_IN_BLOCKS and LEAST_MOVED < self.shift / self.sigma < MOST_MOVED  # else by its rho
+        )
 
     def _blocks(self) -> Orders:
         """Blocks of m outputs, see `_in_blocks`.

@@ -123,7 +123,8 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_extreme_noise_has_an_account(family):
+def test_extreme_noise_has_an_account(family, monkeypatch):
+    monkeypatch.setattr(integer_losses, "BLOCKS", 2**12)
     for scale in SCALES:
         event, relation = FAMILIES[family](scale)
         ledger = Ledger(event) * 2
@@ -158,7 +159,9 @@ def test_a_strategy_of_tiny_numbers_moves_as_far():
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_laws_that_are_too_long_to_list_have_accounts(event):
+def test_laws_that_are_too_long_to_list_have_accounts(event, monkeypatch):
+    monkeypatch.setattr(integer_losses, "BLOCKS", 2**12)
+    monkeypatch.setattr(integer_losses, "MOST_FLIPS", 10**7)
     sampled = Ledger(PoissonSampled(rate=0.1, inside=Ledger(event)))
     fixed = Ledger(FixedSizeSampled(sampled=1, of=10, inside=Ledger(event)))
     for ledger, relation in ((Ledger(event), R), (sampled * 3, A), (fixed * 3, R)):
