@@ -32,7 +32,7 @@ from dpverify.accounting.continuous_losses import GaussianLoss
 from dpverify.accounting.ledger import Ledger
 from dpverify.accounting.loss import Exact
 from dpverify.accounting.losses_of_ledger import alternatives, Losses
-from dpverify.accounting.parameters import mu_square_of, rho_of
+from dpverify.accounting.parameters import mu_square_of, renyi_of_loss, rho_of
 from dpverify.accounting.run_loss import gathered
 from dpverify.base import require
 from dpverify.base.errors import AccountingError, ParameterError, UsageError
@@ -47,6 +47,7 @@ ZCDP_ERROR = 1e-9  # every order is a bound; its exponent, at most 700 in size, 
 MOST_ROUNDING = 1e-3  # of delta
 MANY = 10**9  # coordinates: with fewer only deltas of which nothing is left (at the largest loss) are rounded that much
 ROUNDED = "so many coordinates: floating point is charged with more than 1/1000 of delta; bounds hold and are not tight"
+CLOSE = 1e-5  # relative, to the sum of all largest losses
 MOST_EPS = 1e12  # beyond it no eps is searched
 MOST_RHO = 10**6  # beyond it zCDP proves nothing at any eps that is searched
 
@@ -111,6 +112,7 @@ def renyi_upper(ledger: Ledger, *, alpha: float, relation: Relation) -> float:
 
     Divergences of dominating pairs add up under adaptive composition (Mironov 2017, Proposition 1).
     """
+    require.positive(alpha=alpha)
     if not 1 < alpha < math.inf:
         raise ParameterError("alpha", alpha, "in (1, inf)")
     order = float_up(as_fraction(alpha))  # divergences grow with their order
@@ -191,7 +193,7 @@ def _listed(ledger: Ledger, relation: Relation) -> tuple[Losses, ...]:
 
 
 def _renyi(losses: Losses, alpha: float) -> float:
-    terms = [(loss.renyi(alpha), count) for loss, count in losses]
+    terms = [(renyi_of_loss(loss, alpha), count) for loss, count in losses]
     if any(value == math.inf for value, _ in terms):
         return math.inf
     return float_up(sum((count * Fraction(value) for value, count in terms), Fraction(0)))
@@ -209,10 +211,32 @@ def _total(parts: list[tuple[Exact, int]]) -> Exact:
 def _eps_of(losses: Losses, delta: float) -> float:
     pure = _pure(losses)
     most = float_up(pure) if isinstance(pure, Fraction) else math.inf
-    if delta == 0 or most == 0 or _delta_of(losses, 0.0) <= delta:
-        return most if delta == 0 else 0.0
+    if delta == 0 or most == 0:
+        return most
+    if _close_to_pure(losses, most, delta):
+        found = profiles.response_eps(most, 0.0, delta) * (1 + RESPONSE_ERROR)
+        return min(most, found if profiles.response_delta(most, 0.0, found) * (1 + RESPONSE_ERROR) <= delta else most)
+    if _delta_of(losses, 0.0) <= delta:
+        return 0.0
     near = composed(gathered(losses)).guess(delta) if _composable(losses) else 1.0
     return min(most, _inverted(lambda eps: _delta_of(losses, eps), delta, near))
+
+
+def _close_to_pure(losses: Losses, most: float, delta: float) -> bool:
+    """Whether eps(delta) is within 2e-5 of the sum of the largest losses: then it is not worth a composition.
+
+    A law of largest loss a has D(x) <= P(L > x) (1 - e^(x - a)), which bounds P(L > x) from below; all losses within a
+    share `CLOSE` of their largest, the sum is. Tightness hangs on it, never safety.
+    """
+    if most == math.inf or not _composable(losses):
+        return False
+    log_chance = math.log(-math.expm1(-CLOSE * most) + 1e-300)
+    for loss, count in losses:
+        a = float_up(as_fraction(loss.pure))
+        reach = max(a, loss.window(1e-300)[1]) - a * (1 - CLOSE)  # a listed law may end a little above its loss
+        found = float(loss.profile(np.array([a * (1 - CLOSE)]))[0]) / (-math.expm1(-reach) + 1e-300)
+        log_chance += count * math.log(min(found, 1.0) + 1e-300)
+    return log_chance > math.log(delta)
 
 
 def _inverted(profile: Callable[[float], float], delta: float, near: float) -> float:

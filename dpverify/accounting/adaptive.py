@@ -9,6 +9,9 @@ because after an output of loss l the rest is worth f_{k-1}(eps - l), whatever i
 *maximum of the profiles*, which `composition` composes: with laws like (.5, .3, .2) and (.2, .5, .3) that is up to 20 %
 too high in eps after 20 steps. Here every pair keeps its own law.
 
+Several kinds of such steps, k_i of kind i, in an order that is chosen on the way as well: f_k is the maximum over the
+kinds i with k_i > 0 and their pairs, of f with one step of kind i less. The same proof; one f for each vector k.
+
 Every pair is replaced by the law above it on a grid (`grid_law`, Lemma 1: f is convex in e^eps). f is non-increasing,
 which bounds it above the grid; below, f(x) <= 1 - e^x (1 - f'(-x)), f' that of the exchanged pairs (an identity for
 each pair of laws), which is f itself where every pair is listed in both orders, and at most 1 otherwise. Between
@@ -16,6 +19,7 @@ grid points chords are above it. All sums are of positive numbers, so errors are
 J u, and is rounded up by that. Beside other losses: see `run_loss`.
 """
 
+import itertools
 import math
 from functools import lru_cache
 
@@ -27,11 +31,13 @@ from dpverify.accounting.discrete_losses import AtomicLoss
 from dpverify.accounting.grid_law import GridLaw
 from dpverify.accounting.grid_profile import GridProfile
 from dpverify.accounting.loss import Loss
+from dpverify.accounting.losses_of_ledger import Losses
 from dpverify.base.rounding import UNIT
 
 Array = npt.NDArray[np.float64]
 
 MOST_APPLICATIONS = 512  # pairs times steps
+MOST_VECTORS = 128  # of counts of several kinds: each keeps a profile on the grid
 MOST_HALF_GRID = 2**15  # grid points on either side of 0
 MOST_PRODUCTS = 2.0**27
 MOST_SPAN = (45.0, 0.0)  # without and with both orders of all pairs: what is below the grid errs by e^-45
@@ -40,35 +46,62 @@ MOST_LOSS = 600.0  # e^700 is a float
 FEW_ATOMS = 64  # fewer are shifted and added one by one
 
 
+def together(losses: Losses) -> bool:
+    """Whether `worst_case` is for these steps of several kinds in any order: few vectors k."""
+    vectors = math.prod(count + 1 for _, count in losses)
+    pairs = sum(len(loss.chosen) for loss, _ in losses if isinstance(loss, AtomicLoss))
+    return vectors <= MOST_VECTORS and vectors * pairs <= MOST_APPLICATIONS
+
+
 def most_steps(loss: Loss) -> int:
-    """How many steps `worst_case` is for; 0 for losses without several pairs."""
+    """How many steps of one kind `worst_case` is for; 0 for losses without several pairs."""
     if not isinstance(loss, AtomicLoss) or not loss.listable or len(loss.chosen) < 2:
         return 0
     return MOST_APPLICATIONS // len(loss.chosen) if 0 < max(map(abs, loss.window(RARE))) < MOST_LOSS else 0
 
 
 @lru_cache(maxsize=64)
-def worst_case(loss: Loss, count: int) -> GridProfile:
+def worst_case(losses: Losses) -> GridProfile:
     """The recursion of the module."""
-    assert isinstance(loss, AtomicLoss)
-    low, high = loss.window(RARE)
-    guess = composed(((loss, count),)).guess(RARE)
-    span = min(count * max(abs(low), abs(high)), max(1.1 * guess, MOST_SPAN[loss.direction is None]))
-    half = MOST_HALF_GRID
-    if 2 * max(len(order.loss) for order in loss.chosen) > FEW_ATOMS:
-        # a step costs 2 N products for each mass of each pair, of which there are some N (high - low)/span
-        products = 2 * len(loss.chosen) * count * min(1.0, (high - low) / span)
-        half = min(half, 2 ** math.floor(math.log2(math.sqrt(MOST_PRODUCTS / products))))
+    kinds = [loss for loss, _ in losses if isinstance(loss, AtomicLoss)]
+    counts = [count for _, count in losses]
+    windows, closed = [loss.window(RARE) for loss in kinds], all(loss.direction is None for loss in kinds)
+    guess = composed(losses).guess(RARE)
+    reach = sum(count * max(abs(low), abs(high)) for (low, high), count in zip(windows, counts, strict=True))
+    span = min(reach, max(1.1 * guess, MOST_SPAN[closed]))
+    half, applied = MOST_HALF_GRID, math.prod(count + 1 for count in counts) - 1
+    for loss, (low, high) in zip(kinds, windows, strict=True):
+        if 2 * max(len(order.loss) for order in loss.chosen) > FEW_ATOMS:
+            # a step costs 2 N products for each mass of each pair, of which there are some N (high - low)/span
+            products = 2 * len(loss.chosen) * applied * min(1.0, (high - low) / span)
+            half = min(half, 2 ** math.floor(math.log2(math.sqrt(MOST_PRODUCTS / products))))
     step = 2.0 ** math.ceil(math.log2(span / half))
+    laws = [_laws(loss, window, step) for loss, window in zip(kinds, windows, strict=True)]
+    found: dict[tuple[int, ...], Array] = {}
+    for k in itertools.product(*(range(count + 1) for count in counts)):
+        if not any(k):
+            found[k] = -np.expm1(np.minimum(np.arange(-half, half + 1), 0.0) * step) * (1 + 4 * UNIT)
+            continue
+        worst = []
+        for i in range(len(k)):
+            if k[i]:
+                later = found[(*k[:i], k[i] - 1, *k[i + 1 :])]
+                beyond = float(later[-1]) if closed else 1.0
+                first, listed = laws[i]
+                below = -np.expm1(step * np.arange(-half - max(first + len(listed[0].points), 1), -half)) + beyond
+                worst += [_step(later, np.minimum(below, 1.0), law, first) for law in listed]
+        found[k] = np.max(worst, axis=0)
+        if len(counts) == 1:
+            del found[(k[0] - 1,)]
+    return GridProfile(step, found[tuple(counts)])
+
+
+def _laws(loss: AtomicLoss, window: tuple[float, float], step: float) -> tuple[int, list[GridLaw]]:
+    """The first point in steps, and a law on points above each pair."""
+    low, high = window
     first, last = math.floor(low / step), max(math.floor(low / step) + 1, math.ceil(high / step))
     points = np.arange(first, last + 1, dtype=np.float64) * step
-    laws = [order.on_points(points) for order in loss.chosen]
-    deltas = -np.expm1(np.minimum(np.arange(-half, half + 1, dtype=np.float64), 0.0) * step) * (1 + 4 * UNIT)
-    for _ in range(count):
-        beyond = float(deltas[-1]) if loss.direction is None else 1.0
-        below = -np.expm1(step * np.arange(-half - max(first + len(points), 1), -half)) + beyond
-        deltas = np.max([_step(deltas, np.minimum(below, 1.0), law, first) for law in laws], axis=0)
-    return GridProfile(step, deltas)
+    return first, [order.on_points(points) for order in loss.chosen]
 
 
 def _step(deltas: Array, below: Array, law: GridLaw, first: int) -> Array:

@@ -6,7 +6,9 @@ Lemma 1 (a) of `grid_law` (Durfee, Rogers 2019; Dong, Durfee, Rogers 2020). Best
 one step has D(x) = (1 - e^((x-eps)/2))^2/(1 - e^-eps) for |x| <= eps. That envelope is `BoundedRangeLoss`; it composes
 with anything. rho = eps^2/8 (Cesar, Rogers 2021): k(a) = log E_Q[e^(a L)] has k(0) = k(1) = 0 and k'' <= eps^2/4, the
 largest variance of a variable of range eps, so k(a) - a (a - 1) eps^2/8 is concave with zeros at 0 and 1, hence <= 0
-beyond.
+beyond. Renyi divergences are those of the worst pair c, order by order: with b = a - 1, N = 1 - e^-eps,
+s = e^(b eps) - 1 and w = e^(c - eps) the moment E_P[e^(b L)] = w^b (1 + s (1 - w)/N) has its maximum at
+w = b (N + s)/((b + 1) s).
 
 Steps of one eps alone: who chooses the steps may look at what was released (adaptivity matters: Dong, Durfee, Rogers
 2020), and the worst case is f_0(x) = (1 - e^x)^+, f_k(x) = max over c of p_c f_(k-1)(x - c) + (1 - p_c) f_(k-1)(x - c
@@ -24,18 +26,22 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from dpverify.accounting import grid_law
 from dpverify.accounting.grid_law import Cells, GridLaw
 from dpverify.accounting.grid_profile import GridProfile
 from dpverify.accounting.loss import Loss
 from dpverify.base.rounding import float_up, UNIT
+from dpverify.claims import profiles
 
 Array = npt.NDArray[np.float64]
 
 LARGE = 1000.0  # ranges beyond it are charged in full
 LEAST = 1e-100  # ranges below it are charged by their envelope
 FINE = 32  # steps of the grid in a range
+MESH = 2**13  # points in [0, eps]
+MORE = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2)  # shares of the least mu that are tried
 MOST_STEPS = 200
 
 
@@ -96,7 +102,46 @@ class BoundedRangeLoss(Loss):
         ) / norm
 
     def renyi(self, alpha: float) -> float:
-        return min(super().renyi(alpha), float_up(self.rho * Fraction(alpha)))
+        """Of the worst pair, or rho alpha where that is less: logarithms err by 64u, which counts for small moments.
+
+        At a maximum w need not be exact: the moment falls by the square of its relative error (of some u).
+        """
+        a, b = self._a, alpha - 1
+        bounds = [a, float_up(self.rho * Fraction(alpha))]
+        if 1e-9 < b < 1e6 and 1e-9 < a < LARGE:
+            norm = -math.expm1(-a)
+            rest = -math.expm1(-b * a)  # s e^(-b a)
+            w = min(1.0, max(math.exp(-a), b * (rest + norm * math.exp(-b * a)) / (alpha * rest)))
+            log_w = math.log(w)
+            inside = math.exp(-b * a) + rest * (1 - w) / norm  # (1 + s (1 - w)/N) e^(-b a)
+            log = b * (log_w + a) + math.log(inside)
+            bounds.append((log + 64 * UNIT * (1 + b * (a + abs(log_w)) + abs(math.log(inside)))) / b * (1 + 8 * UNIT))
+        return max(0.0, min(bounds))
+
+    @cached_property
+    def mu(self) -> float:
+        """N(0,1) against N(mu,1) is above the envelope at the points of a mesh: checked for some mu.
+
+        A Gaussian above the envelope is above every pair. Both fall, so D(x_j) <= G(x_(j+1)) is enough between two
+        points, and x < 0 follows from x > 0, both pairs being symmetric. At eps/2 the pair c = eps/2 has mu = 2 Phi^-1
+        (1/(1 + e^(-eps/2))): less cannot be. Near 1 what is missing to 1 is compared: with w = e^((x-eps)/2) here (2 w
+        - w^2 - e^-eps)/(1 - e^-eps), a difference of at least half of 2 w where D > 1/2, there Phi(x/mu - mu/2) + e^x
+        Phi(-x/mu - mu/2).
+        """
+        a = self._a
+        if not 1e-9 < a < 60:  # response: see `parameters`
+            return math.inf
+        mesh = np.concatenate([np.linspace(0.0, a, MESH), [a]])
+        reached, w = self.profile(mesh[:-1]), np.exp((mesh[:-1] - a) / 2)
+        missing = np.where(reached > 0.5, (2 * w - w * w - math.exp(-a)) / -math.expm1(-a) * (1 - 1e-9), 0.0)
+        least = -2 * float(special.ndtri(1 / (1 + math.exp(a / 2))))
+        for factor in MORE:
+            mu, x = least * factor, mesh[1:]
+            lost = special.ndtr(x / mu - mu / 2) + np.exp(x + special.log_ndtr(-x / mu - mu / 2))
+            below = reached <= profiles.gaussian_deltas(mu, x) * (1 - 2e-6)
+            if bool((below | (missing > lost * (1 + 1e-9))).all()):
+                return mu
+        return math.inf
 
 
 def most_steps(loss: Loss) -> int:
@@ -118,7 +163,7 @@ def worst_case(loss: Loss, count: int) -> GridProfile:
     c = np.arange(FINE + 1) * h
     p = np.maximum(-np.expm1(c - a), 0.0) / norm
     bump = np.exp(c[:-1] + 3 * h - a) * math.expm1(-h) ** 2 / (4 * norm) * (1 + 32 * UNIT)
-    deltas = np.maximum(-np.expm1(x), 0.0) * (1 + 4 * UNIT)
+    deltas = -np.expm1(np.minimum(x, 0.0)) * (1 + 4 * UNIT)
     for _ in range(count):
         deltas = _step(deltas, p, bump)
     return GridProfile(h, deltas)

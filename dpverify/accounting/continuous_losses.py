@@ -154,15 +154,15 @@ class GaussianLoss(Loss):
             nothing = np.zeros(len(edges) - 1)
             return Cells(nothing, nothing, (0.0, 1.0), (1.0, 0.0))
         widths = np.diff(edges)
-        p, q = (_normal_cells(edges / mu + middle, widths / mu)[0] for middle in (-mu / 2, mu / 2))
-        lift = _normal_cells(edges / mu - mu / 2, widths / mu, mu)[1]
+        p, q = (normal_cells(edges / mu + middle, widths / mu)[0] for middle in (-mu / 2, mu / 2))
+        lift = normal_cells(edges / mu - mu / 2, widths / mu, mu)[1]
         low, high = float(edges[0]), float(edges[-1])
         below = float(special.ndtr(low / mu - mu / 2)), float(special.ndtr(low / mu + mu / 2))
         above = float(special.ndtr(mu / 2 - high / mu)), float(special.ndtr(-mu / 2 - high / mu))
         return Cells(p, q, below, (max(above[0], TINY), max(above[1], TINY)), lift)
 
 
-def _normal_cells(z: Array, width: Array, mu: float = 0.0) -> tuple[Array, Array]:
+def normal_cells(z: Array, width: Array, mu: float = 0.0) -> tuple[Array, Array]:
     """Phi(z_(i+1)) - Phi(z_i), from the side of the smaller tail, and the integral of (1 - e^(-mu (z - z_i))) phi(z).
 
     `width` are the exact widths; the second is NaN for wide cells.

@@ -1,13 +1,9 @@
-"""Losses of discrete laws: responses, integer noise and laws that are written down.
+"""Losses of discrete laws: responses and laws that are written down. For noise on integers see `integer_losses`.
 
 An `Order` is P against Q as a list of atoms: upper bounds of the losses log p/q that P meets, upper bounds of their
 masses, and the mass at infinite loss. That is all that a bound needs: with l the loss of an output,
 delta(eps) = infinite + sum of p (1 - e^(eps - l)) over the outputs with l > eps, and each term grows with p and l.
 So no output is lost to a rounded comparison, and every sum has positive terms.
-
-A shift by s of integer noise X compares P = law of X with Q = law of X + s: P against Q is the direction UP,
-Q against P is DOWN. The outputs are listed in a window of 12 standard deviations; the mass of P outside is charged
-as infinite loss. Inside the window the probabilities are the true ones, not those of a truncated noise.
 """
 
 import math
@@ -26,18 +22,13 @@ from dpverify.accounting.divergence import laws, log_ratios, max_log_ratio
 from dpverify.accounting.grid_law import Cells, GridLaw, TINY
 from dpverify.accounting.ledger import Direction
 from dpverify.accounting.loss import Exact, Loss, renyi_of
-from dpverify.base.rounding import as_fraction, float_down, float_up, UNIT
+from dpverify.base.rounding import as_fraction, float_up, UNIT
 
 Array = npt.NDArray[np.float64]
 
-MOST_ATOMS = 4_000_000  # beyond this a law is too long to list and only its zCDP parameter is used
 MOST_LOSS = 1e6  # larger ones are charged as infinite; sums of largest losses are known apart from that
 LEAST_LOSS = -700.0  # smaller ones are charged as this: e^700 is a float
-LEAST_SIGMA = 1e-3  # losses of less noise than this are above 10^5
 MOST_RENYI = 2**13  # atoms of a Renyi divergence; more are gathered at some of them
-HALF_WIDTH = 12.0  # of a window, in standard deviations
-OUTSIDE = 4e-33  # twice the normal tail beyond 12
-_LONG = float(np.finfo(np.longdouble).eps)  # twice the unit roundoff of the widest float
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +39,7 @@ class Order:
     p: Array
     infinite: float
     slack: float  # masses are at most this share too large, or TINY
+    symmetric: bool = False  # Q against P is the same pair
 
     @classmethod
     def of(cls, loss: Array, p: Array, *, infinite: float = 0.0, slack: float = 1.0) -> "Order":
@@ -71,7 +63,12 @@ class Order:
         if self.infinite > 0:
             return math.inf
         few = self._few
-        return renyi_of(few.p, few.loss, alpha, few.slack) if len(few.loss) else 0.0
+        if not len(few.loss):
+            return 0.0
+        # divergences grow with their order: near 1, where slack counts, that of a larger one is a bound as well; D_inf
+        # is the largest loss
+        orders = [alpha, *(1 + 2.0 ** (math.ceil(math.log2(alpha - 1)) + more) for more in (0, 1) if alpha < 2)]
+        return min(max(0.0, float(few.loss[0])), *(renyi_of(few.p, few.loss, order, few.slack) for order in orders))
 
     @cached_property
     def _few(self) -> "Order":
@@ -86,19 +83,27 @@ class Order:
         """The largest Phi^-1(P_k) - Phi^-1(Q_k), P_k and Q_k the masses of the k largest losses, rounded up.
 
         These are the vertices of the trade-off curve, which is linear between them; that of a Gaussian is convex. From
-        the side of small tails: 1 - P_k is a sum from below. Q-masses are p e^-l, P and l upper bounds, so the Q of
-        this law belongs to a pair that dominates; sums and quantiles are off by some 1e-12.
+        the side of small tails: 1 - P_k is a sum from below, P_k itself where it is small. Q-masses are p e^-l, P and l
+        upper bounds, so the Q of this law belongs to a pair that dominates. Sums are off by a unit for each of their
+        terms, quantiles by some 1e-12.
+
+        Symmetric pairs: their curve f is its own inverse, as that of a Gaussian is, so vertices up to the first with
+        Q_k >= 1 - P_k are enough. For with g the curve of this law and x the Q_k of that vertex, G <= g on [0, x] gives
+        G <= the inverse of g on [g(x), 1], g(x) <= x, and f >= g is above that inverse, too.
         """
         if self.infinite > 0 or not len(self.loss):
             return math.inf if self.infinite > 0 else 0.0
-        p = np.where(self.p > TINY, self.p * (1 - self.slack), 0.0)
+        p = np.where(self.p > TINY, self.p * (1 - self.slack), 0.0)  # what was raised may be nothing
         rest = np.cumsum(p[::-1])[::-1][1:]
         above = np.cumsum(p * np.exp(-self.loss))[:-1]
-        error = self.slack + 1e-13
+        error = self.slack + 1e-13 + 2 * len(p) * UNIT
+        if self.symmetric:
+            enough = int(np.argmax(np.append(above >= rest * (1 + 4 * error) + TINY * len(p), True))) + 1
+            rest, above = rest[:enough], above[:enough]
+        most = np.minimum(np.cumsum(self.p)[: len(rest)] * (1 + error), 1.0)
         with np.errstate(divide="ignore"):
-            found = -special.ndtri(np.minimum(rest, 1.0) * (1 - error)) - special.ndtri(
-                np.minimum(above, 1.0) * (1 - error)
-            )
+            power = np.minimum(-special.ndtri(np.minimum(rest, 1.0) * (1 - error)), special.ndtri(most))
+            found = power - special.ndtri(np.minimum(above, 1.0) * (1 - error))
         return float(found.max(initial=0.0)) * (1 + 1e-12) + 1e-15
 
     def window(self, tail: float) -> tuple[float, float]:
@@ -165,8 +170,9 @@ def _orders(loss: AtomicLoss) -> Orders:
     return loss.orders()
 
 
-def _both_ways(order: Order) -> Orders:
+def both_ways(order: Order) -> Orders:
     """Symmetric noise: one order says all."""
+    order = replace(order, symmetric=True)
     return {Direction.UP: (order,), Direction.DOWN: (order,)}
 
 
@@ -181,7 +187,7 @@ class ResponseLoss(AtomicLoss):
         return self.eps
 
     def orders(self) -> Orders:
-        return _response(self.eps, 2)
+        return response(self.eps, 2)
 
 
 @dataclass(frozen=True)
@@ -196,10 +202,10 @@ class KaryLoss(AtomicLoss):
         return self.eps
 
     def orders(self) -> Orders:
-        return _response(self.eps, self.k)
+        return response(self.eps, self.k)
 
 
-def _response(eps: Fraction, k: int) -> Orders:
+def response(eps: Fraction, k: int) -> Orders:
     """Loss a with e^a/(e^a + k - 1), 0 with (k - 2)/(...), -a with 1/(...), a the next float above eps.
 
     A response of a can be turned into one of eps by answering at random more often. Masses err by 8u.
@@ -208,7 +214,7 @@ def _response(eps: Fraction, k: int) -> Orders:
     small = math.exp(-a)
     masses = np.array([1.0, (k - 2) * small, small]) / (1 + (k - 1) * small) * (1 + 16 * UNIT)
     used = np.array([True, k > 2, True])
-    return _both_ways(Order.of(np.array([a, 0.0, -a])[used], masses[used], slack=40 * UNIT))
+    return both_ways(Order.of(np.array([a, 0.0, -a])[used], masses[used], slack=40 * UNIT))
 
 
 @dataclass(frozen=True)
@@ -220,133 +226,6 @@ class DirectedLoss(AtomicLoss):
     @property
     def mirrored(self) -> Self:
         return self if self.direction is None else replace(self, direction=self.direction.mirrored)
-
-
-@dataclass(frozen=True)
-class DiscreteLaplaceLoss(AtomicLoss):
-    """Pr[k] ~ exp(-|k|/b) moved by s = `shift`: losses (s - 2x)/b for x = 0..s, `pure` = s/b."""
-
-    scale: Fraction
-    shift: int
-
-    @property
-    def pure(self) -> Fraction:
-        return self.shift / self.scale
-
-    @property
-    def listable(self) -> bool:
-        return self.shift < MOST_ATOMS
-
-    def orders(self) -> Orders:
-        """The two ends gather everything beyond them. Losses err by 4u (relative), exponents x/b by 4u, too."""
-        b = max(float(self.scale), TINY)
-        ratio = math.exp(-1 / b)
-        x = np.arange(self.shift + 1, dtype=np.float64)
-        # -expm1(-1/b) = 1 - ratio
-        p = -math.expm1(-1 / b) / (1 + ratio) * np.exp(-x / b)
-        p[0] = 1 / (1 + ratio)
-        p[-1] = math.exp(-self.shift / b) / (1 + ratio)
-        loss = (self.shift - 2 * x) / b
-        p *= 1 + (8 * np.minimum(x / b, 1e4) + 32) * UNIT
-        slack = (16 * min(self.shift / b, 1e4) + 80) * UNIT
-        return _both_ways(Order.of(loss + 4 * UNIT * np.abs(loss), p, slack=slack))
-
-
-@dataclass(frozen=True)
-class DiscreteGaussianLoss(AtomicLoss):
-    """Pr[k] ~ exp(-k^2/(2 sigma^2)) moved by s: losses (s^2 - 2 s x)/(2 sigma^2).
-
-    rho = s^2/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4). The mass beyond 12 sigma is below `OUTSIDE`: sums
-    over |k| > 12 sigma are at most the integral, the normaliser is at least sigma sqrt(2 pi) (Poisson summation).
-    """
-
-    sigma: Fraction
-    shift: int
-
-    @property
-    def rho(self) -> Fraction:
-        return Fraction(self.shift) ** 2 / (2 * self.sigma**2)
-
-    def renyi(self, alpha: float) -> float:
-        return float_up(self.rho * Fraction(alpha))
-
-    @property
-    def listable(self) -> bool:
-        return 2 * HALF_WIDTH * self.sigma < MOST_ATOMS and self.shift < MOST_ATOMS
-
-    def orders(self) -> Orders:
-        """Exponents err by 8u (relative), the normaliser by 16u; terms of a loss by 8u of their sizes."""
-        sigma = float_down(self.sigma)
-        if sigma < LEAST_SIGMA:
-            return _both_ways(Order.of(np.zeros(0), np.zeros(0), infinite=1.0))
-        half = math.ceil(HALF_WIDTH * sigma) + 1
-        x = np.arange(-half, half + 1, dtype=np.float64)
-        exponent = (x / sigma) ** 2 / 2
-        weight = np.exp(-exponent)
-        p = weight / math.fsum(weight) * (1 + (8 * np.minimum(exponent, 1e4) + 48) * UNIT)
-        loss = (self.shift**2 - 2 * self.shift * x) / (2 * sigma**2)
-        size = (self.shift**2 + 2 * self.shift * np.abs(x)) / (2 * sigma**2)
-        return _both_ways(Order.of(loss + 8 * UNIT * size, p, infinite=OUTSIDE))
-
-
-@dataclass(frozen=True)
-class BinomialLoss(DirectedLoss):
-    """Bin(n, c) moved by s. Not symmetric unless c = 1/2, and s outputs of each law are impossible under the other."""
-
-    trials: int
-    probability: Fraction
-    shift: int
-
-    @property
-    def listable(self) -> bool:
-        return 2 * HALF_WIDTH * math.sqrt(self.trials) + self.shift < MOST_ATOMS
-
-    def orders(self) -> Orders:
-        up = self._order(self.probability)
-        if self.probability == Fraction(1, 2):
-            return _both_ways(up)
-        # Q against P of X is P against Q of n - X, a binomial of 1 - c
-        return {Direction.UP: (up,), Direction.DOWN: (self._order(1 - self.probability),)}
-
-    def _order(self, chance: Fraction) -> Order:
-        """From ratios r(x) = pmf(x)/pmf(x-1) = (n-x+1) c/(x (1-c)), each off by 6 long units; m steps from the mode a
-        product is off by 6 m of them, and so is the normaliser. log pmf(x)/pmf(x-s) is a difference of running sums
-        of log r. What lies outside is at most the next weight over 1 minus its ratio, on either side.
-        """
-        n, s = self.trials, self.shift
-        if chance in (0, 1):
-            return Order.of(np.zeros(0), np.zeros(0), infinite=1.0) if s else Order.of(np.zeros(1), np.ones(1))
-        odds = np.longdouble(chance.numerator) / np.longdouble(chance.denominator - chance.numerator)
-        mean, mode = float(n * chance), int((n + 1) * chance)
-        mode = min(mode, n)
-        spread = HALF_WIDTH * math.sqrt(mean * float(1 - chance)) + 40
-        low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
-        x = np.arange(low, high + 1)
-        long = x.astype(np.longdouble)
-        with np.errstate(divide="ignore"):
-            ratio = (n - long + 1) * odds / np.where(long > 0, long, 1)  # that of x = low is not used for weights
-        at = mode - low
-        weight = np.ones(len(x), dtype=np.longdouble)
-        weight[at + 1 :] = np.cumprod(ratio[at + 1 :])
-        weight[:at] = np.cumprod(1 / ratio[1 : at + 1][::-1])[::-1]
-        total = weight.sum()
-        error = 8 * _LONG * (len(x) + 8)
-        up = float((n - high) * odds / (high + 1))
-        down = float(low / ((n - low + 1) * odds))
-        outside = float(weight[-1] / total) * up / (1 - up) if high < n else 0.0
-        outside += float(weight[0] / total) * down / (1 - down) if low > 0 else 0.0
-        p = np.asarray(weight / total, dtype=np.float64) * (1 + 2 * error + 8 * UNIT)
-        # x < s is impossible under Q; from there on the ratios of s steps, those below the window included
-        possible = x >= s
-        infinite = (outside * (1 + error) + math.fsum(p[~possible])) * (1 + 8 * UNIT)
-        steps = np.arange(max(low - s, 0) + 1, high + 1).astype(np.longdouble)
-        running = np.concatenate([[0], np.cumsum(np.log((n - steps + 1) * odds / steps))])
-        start = max(low - s, 0)
-        ends = x[possible] - start
-        loss = np.asarray(running[ends] - running[ends - s], dtype=np.float64)
-        most = float(np.abs(running).max(initial=0))
-        slack = 4 * _LONG * (len(steps) + 8) * (most + 1) + 2 * UNIT * np.abs(loss)
-        return Order.of(loss + slack, p[possible], infinite=infinite)
 
 
 @dataclass(frozen=True)

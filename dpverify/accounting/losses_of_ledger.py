@@ -22,15 +22,7 @@ from typing import TypeGuard
 from dpverify.accounting.bounded_range import BoundedRangeLoss
 from dpverify.accounting.concentrated_loss import ConcentratedLoss
 from dpverify.accounting.continuous_losses import GaussianLoss, LaplaceLoss, RevealedLoss
-from dpverify.accounting.discrete_losses import (
-    BinomialLoss,
-    DirectedLoss,
-    DiscreteGaussianLoss,
-    DiscreteLaplaceLoss,
-    KaryLoss,
-    LawsLoss,
-    ResponseLoss,
-)
+from dpverify.accounting.discrete_losses import DirectedLoss, KaryLoss, LawsLoss, ResponseLoss
 from dpverify.accounting.events import (
     BoundedRange,
     DominatingPair,
@@ -40,6 +32,7 @@ from dpverify.accounting.events import (
     PoissonSampled,
     Shuffled,
 )
+from dpverify.accounting.integer_losses import BinomialLoss, DiscreteGaussianLoss, DiscreteLaplaceLoss
 from dpverify.accounting.laws import Normal
 from dpverify.accounting.ledger import (
     Assigned,

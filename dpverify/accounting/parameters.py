@@ -3,7 +3,8 @@
 rho is the supremum over alpha > 1 of F(alpha)/alpha, F = sum of n_i D_alpha(i): of the sum, not the sum of suprema.
 alpha -> D_alpha is non-decreasing, so on [a, b] F(alpha)/alpha <= F(b)/a, and beyond a it is at most D_inf/a. Intervals
 are split until the largest of these bounds is within 1e-5 of a value that is attained. A loss that is known to have
-D_alpha <= rho alpha (Gaussians) adds that rho, exactly.
+D_alpha <= rho alpha (Gaussians) adds that rho, exactly. Every eps-DP step is dominated by randomised response of eps:
+none has a larger divergence or mu.
 
 mu: GDP parameters of steps compose as a root of squares (Dong, Roth, Su 2022, Corollary 2).
 """
@@ -14,9 +15,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpverify.accounting.continuous_losses import GaussianLoss
+from dpverify.accounting.discrete_losses import ResponseLoss
 from dpverify.accounting.divergence import pure_to_zcdp
 from dpverify.accounting.loss import Exact, Loss
 from dpverify.accounting.losses_of_ledger import Losses
+from dpverify.accounting.sampled_loss import SampledLoss
 from dpverify.base.rounding import float_up, UNIT
 
 CLOSE = 1e-5
@@ -27,19 +30,43 @@ NEAREST = 2.0**-22  # orders closer to 1 are not looked at: D_alpha would lose i
 @lru_cache(maxsize=256)
 def rho_of(losses: Losses) -> Exact:
     """zCDP parameter, rounded up: a fraction where all of it is exact; inf where none is known."""
-    exact, pure, rest = Fraction(0), Fraction(0), []
+    simple, exact, rest = Fraction(0), Fraction(0), []
     for loss, count in losses:
-        if isinstance(loss.rho, Fraction):
-            exact += count * loss.rho
-        elif isinstance(loss.pure, Fraction):
-            if loss.pure:
-                rest.append((loss, count))
-                pure += count * pure_to_zcdp(loss.pure)
-        else:
+        known = _known_rho(loss)
+        if not isinstance(known, Fraction):
             return math.inf
-    if not rest:
-        return exact
-    return exact + min(pure, Fraction(_supremum(rest)))
+        simple += count * known
+        if isinstance(loss.pure, Fraction) and loss.pure and _worth_a_search(loss):
+            rest.append((loss, count))
+        else:
+            exact += count * known
+    return min(simple, exact + Fraction(_supremum(rest))) if rest else exact
+
+
+def _known_rho(loss: Loss) -> Exact:
+    implied = pure_to_zcdp(loss.pure) if isinstance(loss.pure, Fraction) else math.inf
+    return min(loss.rho, implied)
+
+
+def _worth_a_search(loss: Loss) -> bool:
+    """A sample has the rho of what is inside; its divergences take long, and say more where `pure` is small."""
+    if not isinstance(loss, SampledLoss) or loss.rho == math.inf:
+        return True
+    return loss.rho > Fraction(loss.pure) * Fraction(math.tanh(float(min(Fraction(loss.pure), Fraction(100))) / 2))
+
+
+def renyi_of_loss(loss: Loss, alpha: float) -> float:
+    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known."""
+    if isinstance(loss.pure, Fraction) and loss.pure:
+        return min(loss.renyi(alpha), ResponseLoss(loss.pure).renyi(alpha))
+    return loss.renyi(alpha)
+
+
+def mu_of_loss(loss: Loss) -> float:
+    """Its GDP parameter, likewise."""
+    if isinstance(loss.pure, Fraction) and loss.pure:
+        return min(loss.mu, ResponseLoss(loss.pure).mu)
+    return loss.mu
 
 
 def _supremum(losses: list[tuple[Loss, int]]) -> float:
@@ -49,7 +76,7 @@ def _supremum(losses: list[tuple[Loss, int]]) -> float:
         return 1e300
 
     def total(alpha: float) -> float:
-        found = math.fsum(count * loss.renyi(alpha) for loss, count in losses) * (1 + 4 * UNIT)
+        found = math.fsum(count * renyi_of_loss(loss, alpha) for loss, count in losses) * (1 + 4 * UNIT)
         return min(most, found)
 
     def interval(low: float, high: float, at_high: float) -> tuple[float, float, float, float]:
@@ -79,8 +106,9 @@ def mu_square_of(losses: Losses) -> Exact:
     for loss, count in losses:
         if isinstance(loss, GaussianLoss):
             total += count * loss.square
-        elif loss.mu < math.inf:
-            total += count * Fraction(loss.mu) ** 2
         else:
-            return math.inf
+            mu = mu_of_loss(loss)
+            if mu == math.inf:
+                return math.inf
+            total += count * Fraction(mu) ** 2
     return total

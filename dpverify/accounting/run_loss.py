@@ -6,9 +6,10 @@ step makes of the worst delta f of all later ones, T f(x) = E[f(x - L)] the same
 - e^x)^+. The order of the events of a ledger is not stated. Since E max >= max E, T M f >= M T f: the worst order has
 the k open steps last, when everything else is known, and comes to T ... T M^k f_0. M^k f_0 is convex in e^x, from 1 to
 0, so it is the profile of a pair (Zhu, Dong, Wang 2022, Proposition 9), and the account is exact: that pair composed
-with the other losses. Several kinds of open steps are one such pair each; whoever interleaves them, reading all
-answers, learns no more than from the pairs composed (Vadhan, Zhang 2023: interactive mechanisms compose concurrently as
-their trade-off curves do).
+with the other losses. M may as well choose the kind of the next step, of those that are left: few steps of several
+kinds are one run, whose account is exact, too. Many, and steps of bounded range, are one such pair for each kind;
+whoever interleaves them, reading all answers, learns no more than from the pairs composed (Vadhan, Zhang 2023:
+interactive mechanisms compose concurrently as their trade-off curves do).
 
 M^k f_0 is computed by `adaptive` and `bounded_range`, from above. More steps than they are for are blocks: whatever is
 chosen in a block of m, its pair is dominated by that of M^m f_0, and such pairs compose adaptively; 10^5 steps of
@@ -17,6 +18,7 @@ samples of such steps, keep the maximum of their profiles.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -33,24 +35,24 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RunLoss(Loss):
-    """`count` adaptive steps of one kind."""
+    """Adaptive steps, so many of each kind."""
 
-    step: Loss
-    count: int
+    steps: Losses
 
     @property
     def pure(self) -> Exact:
-        return self.count * self.step.pure
+        return sum((count * step.pure for step, count in self.steps), Fraction(0))
 
     @property
     def mirrored(self) -> "RunLoss":
-        return RunLoss(self.step.mirrored, self.count)
+        return RunLoss(tuple((step.mirrored, count) for step, count in self.steps))
 
     @property
     def _worst(self) -> GridProfile:
-        if bounded_range.most_steps(self.step):
-            return bounded_range.worst_case(self.step, self.count)
-        return adaptive.worst_case(self.step, self.count)
+        step, count = self.steps[0]
+        if bounded_range.most_steps(step):
+            return bounded_range.worst_case(step, count)
+        return adaptive.worst_case(self.steps)
 
     def profile(self, eps: Array) -> Array:
         """Below 0 by D(x) = 1 - e^x + e^x D'(-x), D' of the exchanged pairs: an identity for each sequence of pairs."""
@@ -74,6 +76,10 @@ class RunLoss(Loss):
 
 def gathered(losses: Losses) -> Losses:
     """The same losses, with runs in place of all steps of several pairs."""
+    chosen = tuple(part for part in losses if adaptive.most_steps(part[0]))
+    if len(chosen) > 1 and adaptive.together(chosen):
+        others = tuple(part for part in losses if part not in chosen)
+        return (*gathered(others), (RunLoss(chosen), 1))
     return tuple(part for loss, count in losses for part in _runs(loss, count))
 
 
@@ -82,4 +88,4 @@ def _runs(loss: Loss, count: int) -> Losses:
     if most < 2:
         return ((loss, count),)
     blocks, rest = divmod(count, most)
-    return ((RunLoss(loss, most), blocks), *(((RunLoss(loss, rest), 1),) if rest else ()))
+    return ((RunLoss(((loss, most),)), blocks), *(((RunLoss(((loss, rest),)), 1),) if rest else ()))

@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -235,13 +235,21 @@ class SampledLoss(Loss):
             return _log_moment(self.rate, self.inside, int(alpha)) / (alpha - 1) * (1 + 4 * UNIT)
         return self._renyi_on_points(alpha)
 
-    def _renyi_on_points(self, alpha: float) -> float:
+    @cached_property
+    def _for_renyi(self) -> GridLaw:
+        """A law on points without those of no mass, asked for many orders."""
         windows = [self.window(tail) for tail in RENYI_TAILS]
         ends = [(low, high if high > low else low + 1e-300) for low, high in windows]
         if isinstance(self.pure, Fraction):
             ends.append((-float_up(self.pure), float_up(self.pure) * (1 + 1e-9) + 1e-300))
         points = np.unique(np.concatenate([np.linspace(low, high, RENYI_POINTS) for low, high in ends]))
         law = self.on_points(points[np.concatenate([[True], np.diff(points) > 64 * UNIT * np.abs(points[1:])])])
+        used = law.masses > 0
+        used[-1] = True
+        return GridLaw(law.points[used], law.masses[used], law.infinite)
+
+    def _renyi_on_points(self, alpha: float) -> float:
+        law = self._for_renyi
         if law.infinite == 0:
             return renyi_of(law.masses, law.points, alpha, SLACK)
         if self.sampling is Sampling.ADDED or not alpha < MOST_ORDER:
@@ -253,6 +261,8 @@ class SampledLoss(Loss):
             for order in (math.floor(alpha) + more for more in HIGHER)
         ]
         tail = min(tails)
+        if tail == math.inf:
+            return math.inf
         both = max(inside, tail)
         found = both + math.log(math.exp(inside - both) + math.exp(tail - both))
         return (found + 16 * UNIT * (abs(found) + 1)) / (alpha - 1) * (1 + 4 * UNIT)

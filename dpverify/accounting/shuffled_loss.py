@@ -9,8 +9,11 @@ authors' erratum they need special randomisers. They are not used.)
 With i + j = C + 1 clones and records the loss is log((e^eps0 i + j)/(i + e^eps0 j)). Fewer clones hide less (others
 can be made up), so C may be rounded down: blocks of C stand for their lowest value, and C given that it is not above a
 window for C. Windows reach 14 standard deviations and more: what lies below that of C has mass e^-98 (Bernstein), what
-lies outside of that of A 2 e^-98 (Hoeffding); it is charged at the largest loss, eps0. Masses inside are over the mass
-of their window, so not too small.
+lies outside of that of A 2 e^-98 (Hoeffding). The pair is then a mixture of that of the windows, with masses over those
+of their windows, and of a rest of at most `OUTSIDE`; both are eps0-DP. Whoever is told which, gets randomised response
+of eps0 in place of the rest, and the latter with chance `OUTSIDE`, can tell P and Q at least as well: that is charged.
+Tight where few users leave no other tails: for many, e^-98 at the loss eps0 is what rho (some eps0^2/390) and mu (some
+eps0/13) see, and they are bounds and no more; delta(eps) is not touched.
 """
 
 import math
@@ -21,8 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.accounting import grid_law
-from dpverify.accounting.discrete_losses import AtomicLoss, Order, Orders
-from dpverify.accounting.ledger import Direction
+from dpverify.accounting.discrete_losses import AtomicLoss, both_ways, Order, Orders, response
 from dpverify.base.rounding import float_down, float_up, UNIT
 
 Array = npt.NDArray[np.float64]
@@ -35,7 +37,8 @@ COARSE = 2e-4
 POINTS = 2**14 + 1  # of the losses in the windows
 MOST_LOCAL = 300.0  # beyond it nobody is a clone
 MOST_USERS = 10**9  # of whom so many clones are told apart; more of them hide no less
-SAFE = 1e-9  # relative, of probabilities: see `_weights`
+SAFE = 1e-9  # relative, of probabilities: see `_binomial`
+SLACK = 1e-8  # of masses: twice `SAFE` for two probabilities and twice for being raised, and the rounding of sums
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class ShuffledLoss(AtomicLoss):
         """Symmetric: exchanging i and j exchanges the two laws. Losses err by 16u of their size."""
         a = float_up(self.eps)
         if a > MOST_LOCAL:
-            return _both(Order.of(np.array([a]), np.ones(1)))
+            return response(self.eps, 2)
         truth = 1 / (1 + math.exp(-a))
         clones, chances = self._clones(a)
         top = min(a, _largest(int(clones[0]), a) * (1 + 1e-12))
@@ -70,7 +73,9 @@ class ShuffledLoss(AtomicLoss):
             total += grid_law.of_atoms(points, raised, chance * p, 0.0).masses
         live = total > 0
         # sums of as many numbers as there are values of C, and the probabilities themselves
-        return _both(Order.of(np.append(points[live], a), np.append(total[live] * (1 + 2 * SAFE), OUTSIDE)))
+        loss = np.concatenate([points[live], [a, -a]])
+        masses = np.concatenate([total[live] * (1 + 2 * SAFE), [OUTSIDE, OUTSIDE * math.exp(-a)]])
+        return both_ways(Order.of(loss, masses, slack=SLACK))
 
     def _clones(self, a: float) -> tuple[npt.NDArray[np.int64], Array]:
         """Values of C, rounded down, and their probabilities."""
@@ -83,10 +88,6 @@ class ShuffledLoss(AtomicLoss):
         width = max(1, int(deviation / BLOCKS), int(low * COARSE))
         starts = np.arange(0, len(values), width)
         return values[starts], np.add.reduceat(masses, starts)
-
-
-def _both(order: Order) -> Orders:
-    return {Direction.UP: (order,), Direction.DOWN: (order,)}
 
 
 def _window(clone: int) -> tuple[int, int]:

@@ -103,19 +103,24 @@ def zcdp_delta(rho: float, eps: float) -> float:
     """min over a > 1 of exp((a-1)(a rho - eps)) (1 - 1/a)^a / (a - 1), at most 1.
 
     Canonne, Kamath, Steinke 2020, Proposition 12. Every order a gives a valid bound, so a numerical
-    minimum errs on the safe side.
+    minimum errs on the safe side. The best order is near (1 + eps/rho)/2, which is large for a small rho.
     """
     require.non_negative(eps=eps)
 
     def log_bound(log_excess: float) -> float:
         excess = math.exp(log_excess)  # a - 1
         order = 1 + excess
-        return excess * (order * rho - eps) + order * math.log(excess / order) - log_excess
+        # a log(1 - 1/a) = -a log(1 + 1/(a - 1)): no digits are lost for large orders
+        return excess * (order * rho - eps) - order * math.log1p(1 / excess) - log_excess
 
     from scipy import optimize  # slow to load, and stating a claim does not need it
 
-    found = optimize.minimize_scalar(log_bound, bounds=(-15.0, 15.0), method="bounded", options={"xatol": 1e-11})
-    return min(1.0, math.exp(min(0.0, float(found.fun))))
+    far = math.log(eps / 2) - math.log(rho) if min(eps, rho) > 0 else 0.0
+    bounds = [(-15.0, 15.0), *([(far - 5, min(far + 5, 300.0))] if 10 < far < 300 else [])]
+    found = [
+        optimize.minimize_scalar(log_bound, bounds=ends, method="bounded", options={"xatol": 1e-11}) for ends in bounds
+    ]
+    return min(1.0, math.exp(min(0.0, *(float(each.fun) for each in found))))
 
 
 def renyi_delta(orders: Array, allowed: Array, eps: float) -> float:
@@ -126,7 +131,7 @@ def renyi_delta(orders: Array, allowed: Array, eps: float) -> float:
     """
     require.non_negative(eps=eps)
     excess = orders - 1
-    terms = np.stack([excess * (allowed - eps), orders * np.log(excess / orders), -np.log(excess)])
+    terms = np.stack([excess * (allowed - eps), -orders * np.log1p(1 / excess), -np.log(excess)])
     logs = terms.sum(axis=0) + 2.0**-50 * np.abs(terms).sum(axis=0)
     return min(1.0, math.exp(min(0.0, float(logs.min()))))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from dpverify import GaussianDP, PureDP, Relation, RenyiDP, TradeOff, ZCDP
 from dpverify.accounting.accountant import (
@@ -266,7 +266,36 @@ def test_one_step_of_bounded_range():
             found = delta_upper(ranged(eps), eps=x, relation=R)
             assert worst * (1 - 1e-12) <= found <= worst * (1 + 1e-5) + 1e-12
         assert pure_eps(ranged(eps), relation=R) == Fraction(eps)
-        assert rho_upper(ranged(eps, 3), relation=R) == 3 * Fraction(eps) ** 2 / 8
+        assert rho_upper(ranged(eps, 3), relation=R) <= 3 * Fraction(eps) ** 2 / 8
+
+
+@pytest.mark.parametrize("eps", [1e-3, 0.1, 1.0, 6.0, 30.0])
+def test_divergences_of_a_bounded_range_are_those_of_its_worst_pair(eps):
+    ledger, c = ranged(eps, 1), np.linspace(0, eps, 20_001)[1:-1]
+    p, rest = np.expm1(c - eps) / math.expm1(-eps), np.expm1(c) * math.exp(-eps) / -math.expm1(-eps)
+    for order in (1.01, 1.5, 2.0, 9.0, 100.0):
+        b = order - 1
+        if b * eps < 1:
+            found = np.log1p(p * np.expm1(b * c) + rest * np.expm1(b * (c - eps))) / b
+        else:
+            found = np.logaddexp(np.log(p) + b * c, np.log(rest) + b * (c - eps)) / b
+        truth = float(found.max())
+        assert truth * (1 - 1e-9) <= renyi_upper(ledger, alpha=order, relation=R) <= truth * (1 + 1e-3)
+    least = float((-special.ndtri(rest) - special.ndtri(p * np.exp(-c))).max())
+    assert least * (1 - 1e-9) <= mu_upper(ledger, relation=R) <= least * 1.01
+
+
+@pytest.mark.parametrize("eps", [0.01, 1.0, 9.0, 60.0])
+def test_no_pure_step_costs_more_than_randomised_response(eps):
+    response = Ledger(PureStep(eps=eps, uses=ONE))
+    steps = [ranged(eps, 1), Ledger(KaryResponse(eps=eps, k=7, reports=ONE))]
+    sampled = Ledger(PoissonSampled(rate=0.999, inside=Ledger(PureStep(eps=eps, uses=Sensitivity(add_remove=1)))))
+    for ledger, relation in ((steps[0], R), (steps[1], R), (sampled, A)):
+        assert rho_upper(ledger, relation=relation) <= rho_upper(response, relation=R)
+        assert mu_upper(ledger, relation=relation) <= mu_upper(response, relation=R)
+        for order in (1.001, 2.0, 40.0):
+            least = renyi_upper(response, alpha=order, relation=R)
+            assert renyi_upper(ledger, alpha=order, relation=relation) <= least
 
 
 def test_fixed_pairs_and_enumerated_strategies_cost_no_more():
@@ -335,6 +364,33 @@ def test_the_clone_pair_by_enumeration(local, users):
             truth = mpmath.fsum(max(mpmath.mpf(0), p - factor * laws[1].get(at, 0)) for at, p in laws[0].items())
             found = delta_upper(Ledger(Shuffled(local_eps=local, users=users)), eps=eps, relation=R)
             assert truth <= found <= truth * (1 + 1e-3) + 1e-3 * local * (1 - share) + 1e-9 * local
+
+
+@pytest.mark.parametrize(("local", "users"), [(1.0, 50), (0.3, 12), (3.0, 20)])
+def test_divergences_and_mu_of_shuffled_reports_are_those_of_the_clone_pair(local, users):
+    told = 1 / (1 + math.exp(-local))
+    losses, masses = [], []
+    for clones in range(users):
+        i = np.arange(clones + 2)
+        ways = stats.binom.pmf(np.arange(-1, clones + 2), clones, 0.5)
+        masses.append(stats.binom.pmf(clones, users - 1, math.exp(-local)) * (told * ways[:-1] + (1 - told) * ways[1:]))
+        losses.append(np.log((math.exp(local) * i + clones + 1 - i) / (i + math.exp(local) * (clones + 1 - i))))
+    loss, p = np.concatenate(losses), np.concatenate(masses)
+    p, loss = p[np.argsort(loss)], np.sort(loss)
+    ledger = Ledger(Shuffled(local_eps=local, users=users))
+    orders = [1 + 1e-4, 1.5, 2.0, 5.0, 30.0, 300.0]
+    truth = [float(special.logsumexp((a - 1) * loss, b=p)) / (a - 1) for a in orders]
+    found = [renyi_upper(ledger, alpha=a, relation=R) for a in orders]
+    assert all(a * (1 - 1e-8) <= b <= a * (1 + 1e-3) for a, b in zip(truth, found, strict=True))
+    assert found == sorted(found)
+    mesh = 1 + np.geomspace(1e-3, 1e4, 400)
+    rho = max(float(special.logsumexp((a - 1) * loss, b=p)) / (a - 1) / a for a in mesh)
+    assert rho * (1 - 1e-6) <= rho_upper(ledger, relation=R) <= rho * (1 + 2e-3)
+    below, above = np.cumsum(p)[:-1], np.cumsum(p[::-1])[::-1][1:]
+    power = np.where(above < 0.5, special.ndtri(above), -special.ndtri(below))
+    q = np.cumsum((p * np.exp(-loss))[::-1])[::-1][1:]
+    mu = float((power - special.ndtri(q))[q <= below].max())
+    assert mu * (1 - 1e-6) <= mu_upper(ledger, relation=R) <= mu * (1 + 2e-3)
 
 
 def test_shuffling_helps_and_more_users_help_more():
@@ -439,6 +495,27 @@ def test_a_filter_costs_its_budget(budget):
         eps_upper(ledger, delta=1e-6, relation=A)
     with pytest.raises(ParameterError, match="budget"):
         Filtered(budget=RenyiDP(((2, 1),)))
+
+
+@pytest.mark.parametrize(("rho", "delta"), [(1e-6, 1e-5), (1e-12, 1e-10), (1e-16, 1e-20), (1e-24, 1e-20)])
+def test_a_filter_of_a_small_rho_costs_that_of_the_best_order(rho, delta):
+    """Which is near (1 + eps/rho)/2."""
+    with mpmath.workdps(60):
+
+        def bound(log_excess):
+            a = 1 + mpmath.exp(log_excess)
+            return a * rho + mpmath.log(1 - 1 / a) - mpmath.log(mpmath.mpf(delta) * a) / (a - 1)
+
+        truth = float(min(bound(mpmath.mpf(k) / 200) for k in range(200, 9000)))
+    found = account(Ledger(Filtered(budget=ZCDP(rho))), delta=delta)
+    assert found == pytest.approx(truth, rel=1e-4)
+
+
+def test_renyi_curves_of_large_orders_are_not_below_their_delta():
+    for order in (2.0**30, 2.0**45, 2.0**52, 2.0**60):
+        truth = -1 - math.log(order - 1)  # log of (1 - 1/a)^a/(a - 1), but for 1/(2 a)
+        found = RenyiDP(curve=((order, 1.0),)).delta_at(1.0)
+        assert math.exp(truth) * (1 - 1e-8) <= found <= math.exp(truth) * (1 + 1e-8)
 
 
 def test_an_odometer_rounds_up_to_filters():

@@ -161,6 +161,12 @@ class TestNeighbouringFloats:
         with pytest.raises(ParameterError, match="edges"):
             PiecewiseConstant(edges, (1.0,) * (len(edges) - 1))
 
+    @pytest.mark.parametrize("law", [Normal, LaplaceLaw])
+    @pytest.mark.parametrize("mean", [1e101, -1.7e308])
+    def test_places_whose_squares_are_no_floats_are_refused(self, law, mean):
+        with pytest.raises(ParameterError, match="rescale"):
+            law(mean, 1.0)
+
 
 def mixture_eps(p, q, delta):
     """eps of two mixtures of (weight, mean, sigma), by quadrature around each mean."""

@@ -468,9 +468,9 @@ def test_rho_is_exact_for_gaussians():
     assert rho_upper(Ledger(binomial(10, 0.5)), relation=R) == math.inf
 
 
-def test_a_discrete_gaussian_too_wide_to_list_is_accounted_by_its_rho():
+def test_a_discrete_gaussian_too_wide_to_list_costs_what_a_gaussian_does():
     ledger = Ledger(DiscreteGaussianNoise(sigma=1e9, sensitivity=moved(10**9)))
-    assert account(ledger, delta=1e-5) == pytest.approx(ZCDP(0.5).eps_at(1e-5), rel=1e-6)
+    assert account(ledger, delta=1e-5) == pytest.approx(GaussianDP(1.0).eps_at(1e-5), rel=1e-6)
 
 
 def test_approximate_claims():

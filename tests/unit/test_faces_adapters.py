@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -91,6 +92,26 @@ def test_every_event_costs_what_its_own_library_says(name, relation):
         )
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.longdouble, Fraction])
+def test_numbers_of_events_may_be_of_any_real_kind(kind):
+    dp, _ = _peer()
+    half = kind(1) / kind(2)
+    for make in (
+        dp.GaussianDpEvent,
+        dp.LaplaceDpEvent,
+        lambda x: dp.DiscreteLaplaceDpEvent(x, 1),
+        lambda x: dp.RandomizedResponseDpEvent(x, 4),
+        lambda x: dp.PoissonSampledDpEvent(x, dp.GaussianDpEvent(1.0)),
+        lambda x: dp.MixtureOfGaussiansDpEvent(x, [x, x + x], [x, x]),
+    ):
+        for relation in (ADD_REMOVE, REPLACE):
+            try:
+                found, wanted = (account(events.ledger_of(make(x)), delta=1e-3, relation=relation) for x in (half, 0.5))
+            except AccountingError:
+                continue
+            assert found == wanted
+
+
 def test_a_replaced_record_moves_a_gaussian_sum_by_twice_its_norm():
     dp, _ = _peer()
     ledger = events.ledger_of(dp.GaussianDpEvent(1.1))
@@ -107,6 +128,7 @@ def test_a_replaced_record_moves_a_gaussian_sum_by_twice_its_norm():
         (lambda dp: dp.GaussianDpEvent(float("nan")), "noise_multiplier"),
         (lambda dp: dp.LaplaceDpEvent(-1.0), "noise_multiplier"),
         (lambda dp: dp.DiscreteLaplaceDpEvent(0.0, 1), "noise_parameter"),
+        (lambda dp: dp.MixtureOfGaussiansDpEvent(1.0, [1j], [1.0]), "mean"),
         (lambda dp: dp.RandomizedResponseDpEvent(1.5, 2), "noise_parameter"),
     ],
 )

@@ -8,19 +8,17 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpverify.accounting import continuous_losses, discrete_losses, divergence, grid_law
+from dpverify.accounting import continuous_losses, discrete_losses, divergence, grid_law, integer_losses
 from dpverify.accounting.accountant import delta_upper, eps_upper, meets, pure_eps
 from dpverify.accounting.continuous_losses import GaussianLoss, LaplaceLoss
 from dpverify.accounting.discrete_losses import (
     AtomicLoss,
-    BinomialLoss,
-    DiscreteGaussianLoss,
-    DiscreteLaplaceLoss,
     KaryLoss,
     LawsLoss,
 )
 from dpverify.accounting.divergence import delta_at, eps_at, max_log_ratio
 from dpverify.accounting.grid_law import GridLaw, of_atoms, worst_of
+from dpverify.accounting.integer_losses import BinomialLoss, DiscreteGaussianLoss, DiscreteLaplaceLoss
 from dpverify.accounting.ledger import Direction, FiniteLaws, GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.accounting.loss import Loss
 from dpverify.base.errors import ParameterError
@@ -184,7 +182,7 @@ def test_atoms_are_moved_up(monkeypatch: pytest.MonkeyPatch) -> None:
         assert below() > 0
 
 
-@pytest.mark.parametrize("modules", [(grid_law, continuous_losses), (discrete_losses,)])
+@pytest.mark.parametrize("modules", [(grid_law, continuous_losses), (discrete_losses, integer_losses)])
 def test_without_rounding_up_something_falls_below(modules: tuple[object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutations: unit roundoff 0 where losses of a kind are made and moved."""
     for module in modules:

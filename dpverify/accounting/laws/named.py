@@ -23,11 +23,13 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def _floats(law: Law, where: str, width: str) -> None:
-    """The numbers of the law as floats; ParameterError for widths whose squares are none."""
+    """The numbers of the law as floats; ParameterError for those whose squares are none."""
     for name in (where, width):
         object.__setattr__(law, name, as_float(name, getattr(law, name)))
     if not 1 / MOST_WIDTH <= getattr(law, width) <= MOST_WIDTH:
         raise ParameterError(width, getattr(law, width), f"between {1 / MOST_WIDTH:g} and {MOST_WIDTH:g}: rescale")
+    if abs(getattr(law, where)) > MOST_WIDTH:
+        raise ParameterError(where, getattr(law, where), f"at most {MOST_WIDTH:g} in size: rescale")
 
 
 @dataclass(frozen=True)

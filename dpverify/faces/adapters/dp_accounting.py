@@ -8,7 +8,6 @@ Sampling with a fixed chance is accounted under add/remove, of a fixed size unde
 `RandomizedResponseDpEvent` is about the one bucket of a user, so it says nothing about adding or removing one.
 """
 
-from fractions import Fraction
 from typing import Any
 
 from dpverify.accounting.events import DominatingPair, FixedSizeSampled, PoissonSampled
@@ -25,7 +24,7 @@ from dpverify.accounting.ledger import (
 )
 from dpverify.base import require
 from dpverify.base.errors import UsageError
-from dpverify.base.rounding import float_down, log_up
+from dpverify.base.rounding import as_fraction, float_down, log_up
 from dpverify.claims.neighbours import Relation
 from dpverify.faces.adapters.needs import needed
 
@@ -62,7 +61,7 @@ def _single(event: Any, dp: Any) -> tuple[Event, ...]:
         case dp.DiscreteLaplaceDpEvent():
             require.positive(noise_parameter=event.noise_parameter)
             require.integer(at_least=1, sensitivity=event.sensitivity)
-            scale = float_down(1 / Fraction(event.noise_parameter))  # less noise
+            scale = float_down(1 / as_fraction(event.noise_parameter))  # less noise
             moves = Sensitivity(add_remove=event.sensitivity, replace=2 * event.sensitivity)
             return (DiscreteLaplaceNoise(what=WHAT, scale=scale, sensitivity=moves),)
         case dp.RandomizedResponseDpEvent():
@@ -91,7 +90,7 @@ def _mixture(event: Any) -> tuple[Event, ...]:
     if not event.standard_deviation:
         return (Exposed(what=WHAT),)
     moves = [(p, c) for p, c in zip(event.sampling_probs, event.sensitivities, strict=True) if p]
-    p = Mixture(tuple(float(p) for p, _ in moves), tuple(Normal(float(c), event.standard_deviation) for _, c in moves))
+    p = Mixture(tuple(p for p, _ in moves), tuple(Normal(c, event.standard_deviation) for _, c in moves))
     q = Normal(0.0, event.standard_deviation)
     return (DominatingPair(what=WHAT, p=p, q=q, relation=Relation.ADD_OR_REMOVE_ONE, directed=True),)
 
@@ -104,6 +103,6 @@ def _response(noise: float, buckets: int) -> tuple[Event, ...]:
         return ()
     if noise == 0:
         return (Exposed(what=WHAT),)
-    p = Fraction(noise)
+    p = as_fraction(noise)
     eps = log_up(1 + buckets * (1 - p) / p)
     return (KaryResponse(what=WHAT, k=buckets, eps=eps, reports=Sensitivity(replace=1)),)

@@ -1,0 +1,227 @@
+"""Losses of noise on integers: discrete Laplace, discrete Gaussian, binomial.
+
+A shift by s of integer noise X compares P = law of X with Q = law of X + s: P against Q is the direction UP,
+Q against P is DOWN. The outputs are listed in a window of 12 standard deviations; the mass of P outside is charged
+as infinite loss. Inside the window the probabilities are the true ones, not those of a truncated noise.
+
+Of so many outputs that they are not listed one by one, blocks of m neighbours stand for their outputs: `_in_blocks`.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.accounting.continuous_losses import normal_cells
+from dpverify.accounting.discrete_losses import AtomicLoss, both_ways, DirectedLoss, Order, Orders
+from dpverify.accounting.grid_law import TINY
+from dpverify.accounting.ledger import Direction
+from dpverify.base.rounding import float_down, float_up, UNIT
+
+Array = npt.NDArray[np.float64]
+
+MOST_ATOMS = 4_000_000  # beyond this a law is too long to list one by one
+BLOCKS = 2**16  # of many outputs
+LEAST_MOVED, MOST_MOVED = 1e-100, 1e3  # in units of the noise, where outputs are put into blocks
+MOST_FLIPS = 10**10  # of a binomial; more hide no less
+LEAST_IN_BLOCKS = 1e5  # discrete Gaussian noise of which outputs are put into blocks: next outputs are alike
+LEAST_SIGMA = 1e-3  # losses of less noise than this are above 10^5
+HALF_WIDTH = 12.0  # of a window, in standard deviations
+OUTSIDE = 4e-33  # twice the normal tail beyond 12
+_LONG = float(np.finfo(np.longdouble).eps)  # twice the unit roundoff of the widest float
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceLoss(AtomicLoss):
+    """Pr[k] ~ exp(-|k|/b) moved by s = `shift`: losses (s - 2x)/b for x = 0..s, `pure` = s/b."""
+
+    scale: Fraction
+    shift: int
+
+    @property
+    def pure(self) -> Fraction:
+        return self.shift / self.scale
+
+    @property
+    def listable(self) -> bool:
+        return self.shift < MOST_ATOMS or self.pure < MOST_MOVED
+
+    def orders(self) -> Orders:
+        """The two ends gather everything beyond them. Losses err by 4u (relative), exponents x/b by 4u, too."""
+        if self.shift >= MOST_ATOMS:
+            return self._blocks()
+        b = max(float(self.scale), TINY)
+        ratio = math.exp(-1 / b)
+        x = np.arange(self.shift + 1, dtype=np.float64)
+        # -expm1(-1/b) = 1 - ratio
+        p = -math.expm1(-1 / b) / (1 + ratio) * np.exp(-x / b)
+        p[0] = 1 / (1 + ratio)
+        p[-1] = math.exp(-self.shift / b) / (1 + ratio)
+        loss = (self.shift - 2 * x) / b
+        p *= 1 + (8 * np.minimum(x / b, 1e4) + 32) * UNIT
+        slack = (16 * min(self.shift / b, 1e4) + 80) * UNIT
+        return both_ways(Order.of(loss + 4 * UNIT * np.abs(loss), p, slack=slack))
+
+    def _blocks(self) -> Orders:
+        """The outputs 1..s in blocks of m, the last one up to s at most; those up to 0 apart (see `_in_blocks`).
+
+        Block i, x = i m + 1, ..., (i + 1) m, has the P-mass (1 - r)/(1 + r) e^(-i m/b) r (1 - r^m)/(1 - r) with r =
+        e^(-1/b). The last block makes the shift longer than s, and a longer one dominates.
+        """
+        m = -(-self.shift // BLOCKS)
+        count = -(-self.shift // m)
+        width, unit = float(m / self.scale), float(1 / self.scale)
+        whole = count * width
+        i = np.arange(count, dtype=np.float64)
+        share = 1 + math.exp(-unit)
+        p = np.exp(-i * width) * (math.exp(-unit) * -math.expm1(-width) / share)
+        ends = whole - 2 * np.append(i, count) * width
+        loss, p = _in_blocks(ends, p, m, 2 * unit, math.exp(width))
+        # x <= 0 has 1/(1 + r) and the largest loss, x > s the rest of the last block's law
+        loss = np.concatenate([[whole], loss, [-whole]])
+        p = np.concatenate([[1 / share], p, [math.exp(-whole - unit) / share]]) * (1 + (16 * whole + 64) * UNIT)
+        return both_ways(Order.of(loss + 8 * UNIT * whole, p, slack=(32 * whole + 128) * UNIT))
+
+
+def _in_blocks(ends: Array, p: Array, m: int, gap: float, skew: float) -> tuple[Array, Array]:
+    """Atoms at the ends of blocks, above blocks of m outputs each whose losses fall by `gap` from one to the next.
+
+    Block i has the losses ends[i] - j gap, j = 1..m, ends[i + 1] = ends[i] - m gap, and P-mass at most p[i], in which
+    no output has more than `skew` times the mass of another. Each output is put on the two ends of its block with its
+    Q-mass kept (`grid_law`, Lemma 1): the share (1 - e^(-(m - j) gap))/(1 - e^(-m gap)) <= (m - j)/(m (1 - m gap/2))
+    goes to the upper end. Over the block that comes to at most `skew` (m - 1)/(2 m)/(1 - m gap/2).
+    """
+    share = min(1.0, skew * (m - 1) / (2 * m) / (1 - m * gap / 2) * (1 + 16 * UNIT)) if m * gap < 2 else 1.0
+    masses = np.zeros(len(ends))
+    masses[:-1] += p * share
+    masses[1:] += p * (1 - share)
+    return ends, masses
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianLoss(AtomicLoss):
+    """Pr[k] ~ exp(-k^2/(2 sigma^2)) moved by s: losses (s^2 - 2 s x)/(2 sigma^2).
+
+    rho = s^2/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4). The mass beyond 12 sigma is below `OUTSIDE`: sums
+    over |k| > 12 sigma are at most the integral, the normaliser is at least sigma sqrt(2 pi) (Poisson summation).
+    """
+
+    sigma: Fraction
+    shift: int
+
+    @property
+    def rho(self) -> Fraction:
+        return Fraction(self.shift) ** 2 / (2 * self.sigma**2)
+
+    def renyi(self, alpha: float) -> float:
+        return float_up(self.rho * Fraction(alpha))
+
+    @property
+    def _many(self) -> bool:
+        return not (2 * HALF_WIDTH * self.sigma < MOST_ATOMS and self.shift < MOST_ATOMS)
+
+    @property
+    def listable(self) -> bool:
+        return not self._many or (
+            self.sigma > LEAST_IN_BLOCKS and LEAST_MOVED < self.shift / self.sigma < MOST_MOVED  # else by its rho
+        )
+
+    def _blocks(self) -> Orders:
+        """Blocks of m outputs, see `_in_blocks`.
+
+        The mass of an output k is at most phi(k/sigma)/sigma, the normaliser being at least sigma sqrt(2 pi); and the
+        mean over |t| <= 1/2 of e^(-(k+t)^2/(2 sigma^2)) is at least e^(-k^2/(2 sigma^2)) (1 - 1/(24 sigma^2)), the mean
+        of e^(-k t/sigma^2) being at least 1. So the normal law has the mass of a block, up to that, between its first
+        output less 1/2 and its last one and 1/2. Masses of a block differ by factors of some e^(12 m/sigma).
+        """
+        sigma = float_down(self.sigma)
+        m = math.ceil(2 * int(HALF_WIDTH) * Fraction(sigma) / BLOCKS)
+        width, moved = float(m / Fraction(sigma)), float(self.shift / Fraction(sigma))
+        half = math.ceil(HALF_WIDTH / width) + 1  # blocks on either side
+        first = np.arange(-half, half + 1, dtype=np.float64) * width  # block i: the m outputs above first[i] sigma
+        p = normal_cells(first + 0.5 / sigma, np.full(2 * half, width))[0] * (1 + 1e-9)
+        skew = math.exp((half + 1) * width**2)
+        loss, p = _in_blocks(moved**2 / 2 - moved * first, p, m, moved / sigma, skew)
+        loss += 8 * UNIT * (moved**2 / 2 + moved * np.abs(first))
+        return both_ways(Order.of(loss, p, infinite=OUTSIDE))
+
+    def orders(self) -> Orders:
+        """Exponents err by 8u (relative), the normaliser by 16u; terms of a loss by 8u of their sizes."""
+        if self._many:
+            return self._blocks()
+        sigma = float_down(self.sigma)
+        if sigma < LEAST_SIGMA:
+            return both_ways(Order.of(np.zeros(0), np.zeros(0), infinite=1.0))
+        half = math.ceil(HALF_WIDTH * sigma) + 1
+        x = np.arange(-half, half + 1, dtype=np.float64)
+        exponent = (x / sigma) ** 2 / 2
+        weight = np.exp(-exponent)
+        p = weight / math.fsum(weight) * (1 + (8 * np.minimum(exponent, 1e4) + 48) * UNIT)
+        loss = (self.shift**2 - 2 * self.shift * x) / (2 * sigma**2)
+        size = (self.shift**2 + 2 * self.shift * np.abs(x)) / (2 * sigma**2)
+        return both_ways(Order.of(loss + 8 * UNIT * size, p, infinite=OUTSIDE))
+
+
+@dataclass(frozen=True)
+class BinomialLoss(DirectedLoss):
+    """Bin(n, c) moved by s. Not symmetric unless c = 1/2, and s outputs of each law are impossible under the other.
+
+    Of more than `MOST_FLIPS` bits the others are noise that is added afterwards.
+    """
+
+    trials: int
+    probability: Fraction
+    shift: int
+
+    @property
+    def listable(self) -> bool:
+        return 2 * HALF_WIDTH * math.sqrt(min(self.trials, MOST_FLIPS)) + self.shift < MOST_ATOMS
+
+    def orders(self) -> Orders:
+        up = self._order(self.probability)
+        if self.probability == Fraction(1, 2):
+            return both_ways(up)
+        # Q against P of X is P against Q of n - X, a binomial of 1 - c
+        return {Direction.UP: (up,), Direction.DOWN: (self._order(1 - self.probability),)}
+
+    def _order(self, chance: Fraction) -> Order:
+        """From ratios r(x) = pmf(x)/pmf(x-1) = (n-x+1) c/(x (1-c)), each off by 6 long units; m steps from the mode a
+        product is off by 6 m of them, and so is the normaliser. log pmf(x)/pmf(x-s) is a difference of running sums
+        of log r. What lies outside is at most the next weight over 1 minus its ratio, on either side.
+        """
+        n, s = min(self.trials, MOST_FLIPS), self.shift
+        if chance in (0, 1):
+            return Order.of(np.zeros(0), np.zeros(0), infinite=1.0) if s else Order.of(np.zeros(1), np.ones(1))
+        odds = np.longdouble(chance.numerator) / np.longdouble(chance.denominator - chance.numerator)
+        mean, mode = float(n * chance), int((n + 1) * chance)
+        mode = min(mode, n)
+        spread = HALF_WIDTH * math.sqrt(mean * float(1 - chance)) + 40
+        low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
+        x = np.arange(low, high + 1)
+        long = x.astype(np.longdouble)
+        with np.errstate(divide="ignore"):
+            ratio = (n - long + 1) * odds / np.where(long > 0, long, 1)  # that of x = low is not used for weights
+        at = mode - low
+        weight = np.ones(len(x), dtype=np.longdouble)
+        weight[at + 1 :] = np.cumprod(ratio[at + 1 :])
+        weight[:at] = np.cumprod(1 / ratio[1 : at + 1][::-1])[::-1]
+        total = weight.sum()
+        error = 8 * _LONG * (len(x) + 8)
+        up = float((n - high) * odds / (high + 1))
+        down = float(low / ((n - low + 1) * odds))
+        outside = float(weight[-1] / total) * up / (1 - up) if high < n else 0.0
+        outside += float(weight[0] / total) * down / (1 - down) if low > 0 else 0.0
+        p = np.asarray(weight / total, dtype=np.float64) * (1 + 2 * error + 8 * UNIT)
+        # x < s is impossible under Q; from there on the ratios of s steps, those below the window included
+        possible = x >= s
+        infinite = (outside * (1 + error) + math.fsum(p[~possible])) * (1 + 8 * UNIT)
+        steps = np.arange(max(low - s, 0) + 1, high + 1).astype(np.longdouble)
+        running = np.concatenate([[0], np.cumsum(np.log((n - steps + 1) * odds / steps))])
+        start = max(low - s, 0)
+        ends = x[possible] - start
+        loss = np.asarray(running[ends] - running[ends - s], dtype=np.float64)
+        most = float(np.abs(running).max(initial=0))
+        slack = 4 * _LONG * (len(steps) + 8) * (most + 1) + 2 * UNIT * np.abs(loss)
+        return Order.of(loss + slack, p[possible], infinite=infinite)
