@@ -84,6 +84,7 @@ class Forced:
     raised: bool = False  # both runs end with an exception
     differ: bool = False  # all values are the same, and yet the outputs are not
     dyadic: bool = False  # outputs differ in the last digits, and are equal in bits on a dyadic tape
+    rough: bool = False  # with plain numbers the outputs of D and D' differ by more than a last digit
     trusted: bool = False  # self-replay, plain replay of D and the real generator have agreed
     moved: tuple[Moved, ...] = ()
     notes: tuple[Reason, ...] = ()
@@ -123,7 +124,7 @@ class Pairing:
             if real.notes:
                 return self._failed(first, real.notes[0])
         second = self._opaque(self.second, first.arena.transcript, (*key, 2), None, shifts=self.align.shifts)
-        found = self._judged(first, second, key)
+        found = self._judged(first, second, key, plain)
         if found.bad is not None and found.bad.code == "ROUNDING" and self._exactly(key, first.arena):
             found.bad, found.differ, found.dyadic = None, False, True
         return found
@@ -150,7 +151,7 @@ class Pairing:
         found = self._opaque(self.second, base.first.transcript, (0, self.order, 2, 0), None, shifts=shifts)
         return None if found.bad is not None or found.notes else found.outcome
 
-    def _judged(self, first: Run, second: Run, key: tuple[int, ...]) -> Forced:
+    def _judged(self, first: Run, second: Run, key: tuple[int, ...], ours: Run) -> Forced:
         found = Forced(
             math.nan, None, first.arena, second.arena, first.outcome, second.outcome,
             trusted=True, order=self.order, raised=first.outcome[0] == "raised",
@@ -176,6 +177,7 @@ class Pairing:
             if plain.bad is not None or not outputs.close(second.parts, plain.parts):
                 found.bad, found.trusted = plain.bad or Reason("UNFAITHFUL", "", _APART), False
                 return found
+            found.rough = not outputs.rounding(ours.parts, plain.parts)
         if found.differ:
             found.bad = _difference(first, second)
         elif math.isinf(found.log_ratio):

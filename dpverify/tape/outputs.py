@@ -7,12 +7,16 @@ import dataclasses
 import pickle
 import struct
 import sys
+import sysconfig
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from dpverify.tape.opaque import Opaque
 
+HEAP, IMMUTABLE = 1 << 9, 1 << 8  # of a class's __flags__: made by Python code; takes no attributes
+INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib"))
 Parts = list[tuple[bytes, Any]]
 
 ULPS = 16  # how far apart outputs may be and be called rounding
@@ -45,7 +49,8 @@ def settled(value: Any) -> Any:
 def parts(value: Any) -> Parts:
     """(everything but the numbers, numbers or None) of each part, in order; two outputs are compared by their parts.
 
-    A foreign object is its class, its attributes (slots included) and its pickle. Raises where something may hold more
+    A foreign object is its class, its attributes (slots included, and those that it has from its class) and its pickle.
+    An array is its elements, dtype and shape: not the memory that it is a view of. Raises where something may hold more
     than that shows: classes and functions made in the run, metadata, what has no pickle.
     """
     whole = type(value) is np.ndarray or isinstance(value, np.generic)  # a subclass may hold more: masks, units
@@ -110,6 +115,23 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
             hidden = f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") and name[-2:] != "__" else name
             if name not in ("__dict__", "__weakref__") and hasattr(value, hidden):
                 found[hidden] = getattr(value, hidden)
+    return [*_of_class(value), *sorted(found.items())]
+
+
+def _of_class(value: Any) -> list[tuple[str, Any]]:
+    """The data that an object has from its classes: a run can write there what it releases.
+
+    Built-in classes are fixed, and those of installed libraries are taken to be.
+    """
+    found: dict[str, Any] = {}
+    for kind in type(value).__mro__:
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if not kind.__flags__ & HEAP or kind.__flags__ & IMMUTABLE or str(file).startswith(INSTALLED):
+            continue
+        for name, each in vars(kind).items():
+            code = callable(each) or hasattr(type(each), "__get__") or isinstance(each, (ModuleType, kind))
+            if not code and not (name.startswith("__") and name.endswith("__")) and name != "_abc_impl":
+                found[f"{kind.__qualname__}.{name}"] = each
     return sorted(found.items())
 
 

@@ -1,7 +1,7 @@
 """`trace`: what the code of a release does with its random numbers, on one pair of neighbouring datasets.
 
     NOT_TRACED     a bad transcript that proves nothing, randomness outside of the tape, an unfaithful opaque layer, an
-                   unknown law, a time limit. Never a number
+                   unknown law, a time limit; pilots that are not to be trusted, too. Never a number
     CONTRADICTED   the claim falls by one transcript (`witness`, significance 0), or a moved draw has no event in the
                    ledger, or a library's call breaks its own declaration (`instruments.declared`): both contradict the
                    ledger and not the claim
@@ -42,6 +42,10 @@ STRESSED = 16  # transcripts with values from a wider law, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
 CHOSEN = 1_000_000  # index of the first transcript of a wider law
 FRESH = 3_000_000  # index of the first transcript after a change of the alignment
+ROUGH = (
+    "rounding: as plain numbers the outputs on both datasets agree, but not to the last digits: sums in other orders, "
+    "or low bits that tell the datasets apart"
+)
 SURE = 1e-9  # error of a refutation that rests on a frequency (F4 against a claim with delta)
 
 
@@ -229,10 +233,11 @@ class _Tracing:
         alignment, late = "value", None
         try:
             alignment, pilots = alignments.choose(pairings, found_is_enough=self._nothing_asked)
-            enough = self._nothing_asked and _against(pilots)
+            late = _strange(pilots)
+            enough = late is not None or (self._nothing_asked and _against(pilots))
             if enough or _beyond(pilots):  # more transcripts would show nothing more
                 shown = [("pilot", run) for order in pilots for run in order]
-                return self._concluded(runs, pilots, shown, alignment, None, start)
+                return self._concluded(runs, pilots, shown, alignment, late, start)
             runs, chosen = self._transcripts(pairings, 0, start)
             seen = [*runs[0], *runs[1], *(run for _, run in chosen)]
             if _rounding(seen) == "reals" and (again := alignments.unscaled(pairings)) is not None:
@@ -326,6 +331,8 @@ class _Tracing:
         notes = []
         if any(run.changed for run in every):
             notes.append("MUTATED: a run changes its data; every run here had a copy, trials do not")
+        if any(run.rough for run in good):
+            notes.append(ROUGH)
         if conformity is not None and conformity.unmatched_events:
             notes.append(f"not matched by draws: {', '.join(conformity.unmatched_events)}")
         notes += _bounds(good)
@@ -402,6 +409,13 @@ def _ratio(run: Forced) -> float:
 def _against(runs: Sequence[Sequence[Forced]]) -> list[Reason]:
     """What calls of libraries do against their own declarations."""
     return [reason for order in runs for run in order if run.trusted for reason in run.findings]
+
+
+def _strange(pilots: Sequence[Sequence[Forced]]) -> Reason | None:
+    """Why a pilot is not to be trusted. Pilots are the first runs of all: state that only a first run leaves shows here
+    and nowhere else. Their losses and outputs never count, which is what the choice of a rule needs.
+    """
+    return next((run.bad for order in pilots for run in order if run.bad is not None and not run.trusted), None)
 
 
 def _beyond(runs: Sequence[Sequence[Forced]]) -> bool:
