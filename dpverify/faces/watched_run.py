@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from dpverify.base import require
 from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, RunError, UsageError
 from dpverify.base.text import clean
 from dpverify.faces.options import Outputs
@@ -16,16 +17,19 @@ from dpverify.runs.supervisor import Supervisor
 from dpverify.runs.task import Ended, Limits, Outcome, Task
 from dpverify.verdicts.preload import CERTIFIED
 
+SLOW = 20.0  # seconds that loading a file, and the call in which a limit is reached, may take
 
-def answer(function: str, arguments: dict[str, Any], limits: Limits, *, missing: str) -> Any:
+
+def answer(function: str, arguments: dict[str, Any], limits: Limits, *, missing: str, patient: bool = False) -> Any:
     """What `module:function` returns there, plain values; `missing` names what there is none of otherwise.
 
-    Raises UsageError or RunError, and typer.Exit after a line on stderr for a run that a signal ended.
+    `patient`: the limit begins anew with each event that the function emits. Raises UsageError or RunError, and
+    typer.Exit after a line on stderr for a run that a signal ended.
     """
     halt, supervisor = Halt(), Supervisor(0, CERTIFIED)
     with heeded(halt) as heard:
         try:
-            outcome = supervisor.run(Task(function, arguments), limits, halt)
+            outcome = supervisor.run(Task(function, arguments, patient=patient), limits, halt)
         finally:
             halt.close()
         if heard.number:
@@ -58,11 +62,16 @@ def write(name: str | None, text: str) -> None:
         raise RunError(f"{name}: could not be written ({error.strerror})") from error
 
 
-def show(function: str, arguments: dict[str, Any], outputs: Outputs, *, missing: str) -> int:
-    """Prints the lines that the answer has, writes its document, and gives its exit code: the worst of all pairs'."""
+def show(function: str, arguments: dict[str, Any], outputs: Outputs, *, missing: str, seconds: float) -> int:
+    """Prints the lines that the answer has, writes its document, and gives its exit code: the worst of all pairs'.
+
+    The function stops itself after its own time for each pair, and emits an event before it; a single call of foreign
+    code may not end, so a pair is given `seconds` and `SLOW` more, and is then ended from outside.
+    """
+    require.positive(timeout=seconds)
     files.check(outputs)
     files.drop(outputs)
-    found = answer(function, arguments, Limits(), missing=missing)
+    found = answer(function, arguments, Limits(timeout=seconds + SLOW), missing=missing, patient=True)
     for line in found["lines"]:
         print(clean(line))
     write(outputs.json, strict(found["document"]))

@@ -2,10 +2,12 @@
 
 import json
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 
+from dpverify.faces import watched_run
 from dpverify.faces.cli import run
 
 CODE = """
@@ -21,6 +23,9 @@ def half(data, *, rng, size):
 def bare(data, *, rng, size):
     noise = float(rng.laplace(0.0, 2.0))
     return np.full(size, np.tanh(data.sum() + noise))
+def endless(data, *, rng, size):
+    while True:
+        pass
 """
 
 
@@ -44,6 +49,19 @@ def test_words_and_exit_codes(module, capsys, name, extra, code, words) -> None:
     printed = capsys.readouterr().out
     for word in words:
         assert word in printed
+
+
+@pytest.mark.parametrize("command", ["trace", "exact"])
+def test_a_call_that_does_not_end_is_ended(module, capsys, monkeypatch, command) -> None:
+    """Their own limits are looked at between calls."""
+    monkeypatch.setattr(watched_run, "SLOW", 3.0)
+    started = time.monotonic()
+    assert run([command, f"{module}:endless", "--pairs", f"{module}:PAIRS", "--timeout", "0.5"]) == 3
+    assert time.monotonic() - started < 30
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "(--timeout)" in said.err
+    assert said.err.count("\n") == 1
 
 
 def test_json_holds_the_traces(module, tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def exact(
 
     arguments = {"spec": subject, "pairs": pairs, "claim": claim, "delta": delta, "paths": paths, "seed": seed,
                  "timeout": timeout}  # fmt: skip
-    raise typer.Exit(watched_run.show("dpverify.faces.commands.exact:made", arguments, Outputs(json), missing="law"))
+    name, both = "dpverify.faces.commands.exact:made", 2 * timeout
+    raise typer.Exit(watched_run.show(name, arguments, Outputs(json), missing="law", seconds=both))
 
 
 def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: Any) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: 
     from dpverify.claims.neighbours import Relation
     from dpverify.claims.parse import parse_claim
     from dpverify.faces import loading
+    from dpverify.runs import child
     from dpverify.tape.exact import exact as enumerated
     from dpverify.verdicts.pairs import as_pairs
 
@@ -50,10 +52,10 @@ def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: 
         raise UsageError("--delta is that of --claim; give one of them")
     at = delta if stated is None else stated.delta
     target = loading.load_subject(spec)
-    found = [
-        enumerated(target, pair=pair.checked(Relation.REPLACE_ONE), delta=at, **settings)
-        for pair in as_pairs(loading.load(pairs))
-    ]
+    found = []
+    for number, pair in enumerate(as_pairs(loading.load(pairs))):
+        child.emit({"pair": number})
+        found.append(enumerated(target, pair=pair.checked(Relation.REPLACE_ONE), delta=at, **settings))
     judged = [_judged(each, None if stated is None else stated.eps) for each in found]
     return {
         "lines": [

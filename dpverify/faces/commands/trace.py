@@ -34,8 +34,8 @@ def trace(
 
     arguments = {"spec": subject, "pairs": pairs, "claim": claim, "ledger": ledger, "relation": relation.value,
                  "transcripts": transcripts, "seed": seed, "timeout": timeout}  # fmt: skip
-    shown = watched_run.show("dpverify.faces.commands.trace:made", arguments, Outputs(json), missing="trace")
-    raise typer.Exit(shown)
+    name = "dpverify.faces.commands.trace:made"
+    raise typer.Exit(watched_run.show(name, arguments, Outputs(json), missing="trace", seconds=timeout))
 
 
 def made(
@@ -46,6 +46,7 @@ def made(
     from dpverify.claims.neighbours import Relation
     from dpverify.claims.parse import parse_claim
     from dpverify.faces import loading
+    from dpverify.runs import child
     from dpverify.tape.trace import trace as traced
     from dpverify.verdicts.pairs import as_pairs
 
@@ -55,10 +56,10 @@ def made(
     if declared is not None and not isinstance(declared, Ledger):
         raise UsageError(f"{ledger}: a {type(declared).__name__}, not a Ledger")
     target = loading.load_subject(spec)
-    found = [
-        traced(target, pair=pair.checked(between), claim=stated, ledger=declared, **settings)
-        for pair in as_pairs(loading.load(pairs))
-    ]
+    found = []
+    for number, pair in enumerate(as_pairs(loading.load(pairs))):
+        child.emit({"pair": number})
+        found.append(traced(target, pair=pair.checked(between), claim=stated, ledger=declared, **settings))
     return {
         "lines": [line for number, each in enumerate(found, 1) for line in _lines(number, each)],
         "document": {"traces": [each.to_dict() for each in found]},
