@@ -11,6 +11,7 @@ from dpverify.accounting.ledger import KaryResponse, Ledger, Sensitivity
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.toolbox import query_values as queries
+from mechanisms.toolbox.local_reports import frequencies
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 
@@ -72,6 +73,11 @@ class RandomisedResponse:
         agree = (seen == first).astype(np.int64) - (seen == second)
         ratio: FloatArray = agree.sum(axis=1) * math.log((1 - self.lie) * (self.k - 1) / self.lie)
         return ratio
+
+    def estimate(self, reports: Any) -> FloatArray:
+        """Unbiased shares of the k values, (..., k), from reports (..., users)."""
+        supports = self._categories(reports)[..., None] == np.arange(self.k)
+        return frequencies(supports, 1 - self.lie, self.lie / (self.k - 1))
 
     def _categories(self, data: Any) -> IntArray:
         values = queries.wholes(data)

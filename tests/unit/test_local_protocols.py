@@ -15,6 +15,7 @@ from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
 from mechanisms.releases.fake_data import FakeData
 from mechanisms.releases.local_hashing import LocalHashing
+from mechanisms.releases.randomised_response import RandomisedResponse
 from mechanisms.releases.rappor import Rappor
 from mechanisms.releases.subset_selection import SubsetSelection
 from mechanisms.releases.unary_encoding import UnaryEncoding
@@ -182,6 +183,10 @@ def test_estimates_are_unbiased() -> None:
         for value in range(mechanism.k):
             mean = sum(chance * estimate(np.array([report])) for report, chance in law(mechanism, value).items())
             assert mean == pytest.approx(np.eye(mechanism.k)[value], abs=1e-9)
+    for response in (RandomisedResponse(eps=0.7), RandomisedResponse(eps=1.0, k=5)):
+        for value, law in enumerate(response.law):
+            mean = sum(chance * response.estimate(np.array([report])) for report, chance in enumerate(law))
+            assert mean == pytest.approx(np.eye(response.k)[value], abs=1e-9)
     mechanism = FakeData(eps=1.0, sizes=(2, 5))
     for attribute, k in enumerate(mechanism.sizes):
         mean = sum(c * mechanism.estimate(np.array([r]), attribute) for r, c in fake(mechanism, (1, 3)).items())
