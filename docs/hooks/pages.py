@@ -1,4 +1,4 @@
-"""What the site adds to the pages: names of files above their code, and the gallery, from the table that tests check."""
+"""What the site adds to pages: names of files above their code, and the gallery, from the table that tests check."""
 
 import re
 import sys
