@@ -327,3 +327,75 @@ def test_regions(right, wrong, one_sided):
             p = theirs.p_value(tally, eps=eps, delta=delta)
             assert p <= high * 1.01 + 1e-6, (name, eps)  # blocks are coarser here: never below
             assert high <= max(2 * p, p + 1e-3), (name, eps)
+
+
+def counted_record(test, claim, levels, n, level, *, one_sided=False, pooled=None):
+    """What a record says of its counts, as dpverify computes it from a test."""
+    right, wrong = (np.array(side) for side in zip(*levels, strict=True))
+    tally = Tally(n, right, wrong, one_sided=one_sided)
+    pooled = len(levels) if pooled is None else pooled
+    seen = tally if isinstance(test, BonferroniTest | WeightedTest) else tally.pooled(pooled)
+    eps = test.eps_lower(seen, delta=claim.delta, significance=level)
+    number, p, log = eps, None, None
+    if isinstance(test, CurveTest):
+        number = test.number_lower(seen, significance=level)
+        p, log = test.claim_p_value(seen), test.claim_log10_p_value(seen)
+    else:
+        p = test.p_value(seen, eps=claim.eps, delta=claim.delta)
+        log = test.log10_p_value(seen, eps=claim.eps, delta=claim.delta)
+    special_ones = {
+        "events": [list(each) for each in getattr(test, "events", ())],
+        "weights": list(getattr(test, "weights", ())),
+        "nuisance": getattr(test, "nuisance_level", None),
+        "order": getattr(test, "order_level", None),
+        "abstains": getattr(test, "abstains", True),
+    }
+    curve = [[w / n, v / n] for v, w in zip(np.cumsum(right).tolist(), np.cumsum(wrong).tolist(), strict=True)]
+    blocks = [[0, n, int(right.sum()), int(wrong.sum())]]
+    working = {"trials": n, "levels": [list(each) for each in levels], "pooled": pooled, "blocks": blocks, "bets": []}
+    return {
+        "working": {**working, **special_ones}, "significance": level, "claimed": claim.number, "delta": claim.delta,
+        "audited": None, "eps_lower": eps, "number_lower": number, "p_value": p, "log10_p_value": log, "trials": n,
+        "selection_trials": 0, "one_sided": one_sided, "right": int(right[:pooled].sum()), "curve": curve,
+        "wrong": int(wrong[:pooled].sum()), "course": [[n, eps]], "sequential": False, "pairs": 1, "test": test.name,
+        "notion": claim.notion, "claim": str(claim), "claimed_eps": claim.eps,
+    }  # fmt: skip
+
+
+def counted_cases():
+    """(name, record): at the level of one of a suite's 266, counts that are few, many, none, and all."""
+    level = 0.05 / 266
+    fixed = {"nuisance_level": level / 50, "order_level": level}
+    for right, wrong, n in ((752, 13, 40_000), (709, 162, 100_000), (300, 0, 20_000)):
+        yield "unconditional", (UnconditionalTest(**fixed), ApproxDP(0.9, 1e-3), [(right, wrong)], n, level)
+    for claim, right, wrong in ((ZCDP(2.0), 22_015, 79), (GaussianDP(1.0), 13_008, 208), (BENT, 19_662, 16_006)):
+        yield f"curve of {claim}", (CurveTest(claim, **fixed), claim, [(right, wrong)], 50_000, level)
+    for claim, right in ((GaussianDP(1.0), 8_393), (ZCDP(1.0), 10_000)):
+        all_guess = CurveTest(claim, abstains=False, **fixed)
+        yield f"sign of {claim}", (all_guess, claim, [(right, 10_000 - right)], 10_000, level)
+    many = [(1329, 53), (2500, 400), (800, 700)]
+    yield "weighted", (WeightedTest((7, 3, 0)), PureDP(1.0), many, 60_000, level)
+    yield "shared", (BonferroniTest(((1, 0.7), (2, 0.3))), PureDP(1.0), many, 60_000, level)
+    yield "no wrong guess", (BonferroniTest(((1, 1.0),)), PureDP(1.0), [(20_800, 0)], 90_000, level)
+
+
+@pytest.mark.parametrize(("name", "given"), [pytest.param(*case, id=case[0]) for case in counted_cases()])
+def test_what_dpverify_computes_from_counts_is_accepted_and_a_twentieth_more_is_not(name, given):
+    record = counted_record(*given)
+    started = time.process_time()
+    assert check.counted(record, True, []) is None
+    assert time.process_time() - started < 3.0
+    for part in ("eps_lower", "number_lower"):
+        more = {**record, part: record[part] * 1.05 + 1e-3}
+        if "curve" not in record["test"]:
+            more = {**record, "eps_lower": more[part], "number_lower": more[part]}
+        if record[part] < math.inf:
+            with pytest.raises(check.Wrong, match=part if "curve" in record["test"] else "lower"):
+                check.counted(more, True, [])
+
+
+@pytest.mark.parametrize("mu", [0.1, 2.0, 30.0])
+def test_gaussian_profiles_far_out(mu):
+    for eps in (0.0, mu, mu * mu, 5 * mu * mu, 800.0):
+        exact = stats.norm.cdf(mu / 2 - eps / mu) - math.exp(eps + stats.norm.logcdf(-mu / 2 - eps / mu))
+        assert check.profile(mu, eps) == pytest.approx(exact, rel=1e-5, abs=1e-300)
