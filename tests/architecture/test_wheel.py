@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = {
-    "audits/common.py": "EPS = 1.0",
+    "audits/common.py": "EPS = 1.5",  # with room: which seed it runs with is not what is tested
     "mechanisms/noisy.py": """
         def release(data, *, rng, size):
             return data + rng.laplace(0.0, 1.0, size)

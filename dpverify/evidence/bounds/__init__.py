@@ -1,7 +1,7 @@
 """Counts of right and wrong guesses -> a certified lower bound on eps: exact or conservative tests only.
 
 All tests answer the same two questions (`protocol.BoundTest`). Which of them is asked is decided by
-`choose.choose_test` from predicted counts, before the certifying trials exist.
+`choice.choose_test` from predicted counts, before the certifying trials exist.
 
 Notation of every module: n trials, v right and w wrong guesses, m = v + w; rho = e^eps,
 r = rho/(1 + rho); d is the claim's slack a trial (`protocol.slack`).
@@ -15,7 +15,6 @@ from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
-from dpverify.evidence.bounds.weighted import WeightedTest
 
 __all__ = [
     "BinomialTest",
@@ -25,6 +24,5 @@ __all__ = [
     "CurveTest",
     "TwoStepTest",
     "UnconditionalTest",
-    "WeightedTest",
     "choose_test",
 ]

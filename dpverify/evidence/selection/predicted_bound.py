@@ -1,4 +1,4 @@
-"""What an event would certify, predicted from expected counts: the objective of `events.choose`.
+"""What an event would certify, predicted from expected counts: the objective of `cuts.choose_event`.
 
 Plans, not bounds: vectorised over candidates, with real-valued counts. The certificate itself is computed by
 `bounds` from the certifying trials.
@@ -17,17 +17,9 @@ from dpverify.evidence.bounds.two_step import RATE_SHARE
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.selection.calibration import bounded_by, CapPrior, UNBOUNDED
 
-Number = Callable[[FloatArray, FloatArray], FloatArray]
-
-
-def is_curve(claim: Claim) -> bool:
-    """True for claims about a whole profile that no single (eps, delta) expresses."""
-    return isinstance(claim, WholeProfile)
-
-
 # Three-point rule for a standard normal variable: exact for polynomials up to the fifth degree.
 NORMAL = ((-np.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (np.sqrt(3.0), 1 / 6))
-
+Number = Callable[[FloatArray, FloatArray], FloatArray]
 Bound = Callable[[FloatArray, FloatArray, int, Side, float], FloatArray]
 
 
@@ -39,22 +31,18 @@ class Objective:
     significance  of the whole certificate
     sides         rules worth trying, the default first
     prior         of the caps of a learned score's calibration
-    least_regret  choose the event by its mean share of what the best event of each curve would certify; by the
-                  mean bound otherwise, where the most hopeful curves count most
-    shares_significance       whether several events may share the significance
+    pure          delta = 0: the event is the one with the largest mean share of what the best event of each curve would
+                  certify, and further events have a part of the significance; otherwise the largest mean bound decides
     """
 
     bound: Bound
     significance: float
     sides: tuple[Side, ...]
     prior: CapPrior
-    least_regret: bool = False
-    shares_significance: bool = False
+    pure: bool = False
 
-    def gain(self, right: FloatArray, wrong: FloatArray, trials: int, side: Side) -> FloatArray:
-        """Mean bound over the binomial noise of the certifying counts, for their expected values: what is hoped for
-        where little is expected.
-        """
+    def mean_bound(self, right: FloatArray, wrong: FloatArray, trials: int, side: Side) -> FloatArray:
+        """Mean bound over the binomial noise of the certifying counts, which have these expected values."""
         spread = np.sqrt(right * wrong / np.maximum(right + wrong, 1e-9))
         mean = np.zeros_like(right)
         for z, weight in NORMAL:
@@ -62,13 +50,10 @@ class Objective:
             mean += weight * self.bound(right + more, wrong - more, trials, side, self.significance)
         return mean
 
-    def worth(self, gains: FloatArray, weights: FloatArray) -> FloatArray:
-        """Worth of each event from gains of shape (curves, events), larger is better."""
-        mean: FloatArray = weights @ gains
-        best = gains.max(axis=1)
-        if not self.least_regret or not (best > 0).any():
-            return mean
-        return np.asarray(weights[best > 0] @ (gains[best > 0] / best[best > 0, None]))
+    def worth(self, bounds: FloatArray, weights: FloatArray) -> FloatArray:
+        """Worth of each event from bounds of shape (curves, events), larger is better."""
+        best = bounds.max(axis=1, keepdims=True)
+        return np.asarray(weights @ (bounds / np.where(best > 0, best, 1.0) if self.pure else bounds))
 
 
 def objective_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Objective:
@@ -79,14 +64,13 @@ def objective_for(claim: Claim, significance: float, *, coordinates: int = 1) ->
     best of every possible curve, which guards against hoping for a tail.
     """
     if isinstance(claim, WholeProfile):
-        return Objective(
-            partial(_profile_bound, number=claim.number_at), significance, (Side.BOTH, Side.ALWAYS), UNBOUNDED
-        )
+        whole = partial(_profile_bound, number=claim.number_at)
+        return Objective(whole, significance, (Side.BOTH, Side.ALWAYS), UNBOUNDED)
     bound = partial(_eps_bound, delta=claim.delta)
     if claim.delta > 0:
         return Objective(bound, significance, (Side.BOTH, Side.FIRST, Side.SECOND), UNBOUNDED)
     prior = bounded_by(claim.eps) if coordinates == 1 else UNBOUNDED
-    return Objective(bound, significance, (Side.BOTH,), prior, least_regret=True, shares_significance=True)
+    return Objective(bound, significance, (Side.BOTH,), prior, pure=True)
 
 
 def _eps_bound(

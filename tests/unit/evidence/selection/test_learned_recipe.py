@@ -6,10 +6,8 @@ from scipy import special
 
 from dpverify import ApproxDP, Pair, PureDP
 from dpverify.evidence.attack import carry
-from dpverify.evidence.bounds import choose_test, WeightedTest
 from dpverify.evidence.scores.point_masses import PointMassFamily
 from dpverify.evidence.selection.calibration import calibrate, CapPrior
-from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.verdicts.audit import audit
@@ -56,38 +54,6 @@ def test_equal_scores_share_a_cut_and_cuts_keep_shares():
     wanted = carry(np.array([10, 299, 640, 700]), atoms)
     assert [int((atoms >= cut).sum()) for cut in wanted] == [300, 300, 300, 1000]
     assert (carry(ends, np.zeros(0)) == np.inf).all()
-
-
-def test_the_sketch_of_a_weighted_bound_is_close():
-    tally = Tally(2000, np.array([300, 350, 280]), np.array([60, 140, 190]))
-    test = WeightedTest((5, 3, 1))
-    exact = test.eps_lower(tally, delta=0.0, significance=0.05)
-    assert test.approximate(tally, delta=0.0, significance=0.05) == pytest.approx(exact, abs=0.03)
-    assert test.approximate(Tally(9, np.zeros(3, int), np.zeros(3, int)), delta=0.0, significance=0.05) == 0.0
-
-
-def test_merged_weights_are_the_same_test():
-    split = Tally(100, np.array([10, 12, 20]), np.array([3, 4, 9]))
-    merged = Tally(100, np.array([22, 20]), np.array([7, 9]))
-    for eps in (0.0, 0.5):
-        whole = WeightedTest((2, 2, 1)).p_value(split, eps=eps, delta=0.0)
-        assert whole == pytest.approx(WeightedTest((2, 1)).p_value(merged, eps=eps, delta=0.0), rel=1e-9)
-
-
-def test_one_lucky_scenario_does_not_choose_the_test():
-    lucky, sober = (
-        Tally(1000, np.array([60, 600]), np.array([0, 300])),
-        Tally(1000, np.array([40, 600]), np.array([20, 300])),
-    )
-    expected = {"expected_right": lucky.right, "expected_wrong": lucky.wrong}
-    alone = choose_test(trials=1000, delta=0.0, **expected)
-    averaged = choose_test(trials=1000, delta=0.0, **expected, scenarios=[(0.1, lucky), (0.9, sober)])
-    assert alone.eps_lower(lucky, delta=0.0, significance=0.05) > averaged.eps_lower(
-        lucky, delta=0.0, significance=0.05
-    )
-    assert averaged.eps_lower(sober, delta=0.0, significance=0.05) > alone.eps_lower(
-        sober, delta=0.0, significance=0.05
-    )
 
 
 def test_prior_odds_of_a_calibration():
