@@ -32,7 +32,7 @@ class Objective:
     sides         rules worth trying, the default first
     prior         of the caps of a learned score's calibration
     pure          delta = 0: the event is the one with the largest mean share of what the best event of each curve would
-                  certify, and further events have a part of the significance; otherwise the largest mean bound decides
+                  certify, and further events may have a part of the significance; otherwise the largest mean bound decides
     """
 
     bound: Bound
@@ -41,19 +41,27 @@ class Objective:
     prior: CapPrior
     pure: bool = False
 
-    def mean_bound(self, right: FloatArray, wrong: FloatArray, trials: int, side: Side) -> FloatArray:
-        """Mean bound over the binomial noise of the certifying counts, which have these expected values."""
+    def mean_bound(
+        self, right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, share: float = 1.0
+    ) -> FloatArray:
+        """Mean bound, with a share of the significance, over the binomial noise of counts with these expected values."""
         spread = np.sqrt(right * wrong / np.maximum(right + wrong, 1e-9))
         mean = np.zeros_like(right)
         for z, weight in NORMAL:
             more = np.clip(z * spread, -right, wrong)
-            mean += weight * self.bound(right + more, wrong - more, trials, side, self.significance)
+            mean += weight * self.bound(right + more, wrong - more, trials, side, share * self.significance)
         return mean
 
     def worth(self, bounds: FloatArray, weights: FloatArray) -> FloatArray:
-        """Worth of each event from bounds of shape (curves, events), larger is better."""
-        best = bounds.max(axis=1, keepdims=True)
-        return np.asarray(weights @ (bounds / np.where(best > 0, best, 1.0) if self.pure else bounds))
+        """Worth of each event from bounds of shape (curves, events), larger is better.
+
+        Pure: mean share of the best event's bound, over the curves under which an event certifies something.
+        """
+        best = bounds.max(axis=1)
+        if not (self.pure and (best > 0).any()):
+            return np.asarray(weights @ bounds)
+        some = best > 0
+        return np.asarray(weights[some] @ (bounds[some] / best[some, None]) / weights[some].sum())
 
 
 def objective_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Objective:
