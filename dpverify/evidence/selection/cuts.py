@@ -3,9 +3,9 @@
 The main cut has the largest *predicted certified bound* - neither the largest estimated ratio, which favours rare lucky
 events, nor the largest accuracy, which favours guessing always - averaged over what the selection trials leave open.
 Where they may be wrong about a learned score, three further cuts at fixed shares of its guesses have a tenth of the
-significance each (`bounds.bonferroni`), unless that costs the main cut too much: a bound sits about
-z(alpha)/sqrt(information) below the truth, so a share of .7 lowers it by a tenth of that distance, little for a clear
-violation and all there is of a weak one. All cuts and shares are fixed before the first certifying trial.
+significance each (`bounds.bonferroni`), unless all together are predicted to certify clearly less than the main one
+alone: a bound sits about z(alpha)/sqrt(information) below the truth, and z(.7 alpha) is a tenth more, little for a
+clear violation and all there is of a weak one. Cuts and shares are fixed before the first certifying trial.
 """
 
 import math
@@ -27,7 +27,7 @@ FEWEST = 3  # selection trials beyond a candidate cut
 FURTHER = (1, 1 / 4, 1 / 16, 1 / 64, 1 / 256)  # of all guesses lie beyond a further cut; the first that are apart count
 PARTS, FURTHER_CUTS = 10, 3  # each further cut has one part of the significance; the main cut has the rest
 APART = 4**0.3  # ratio of the shares beyond two cuts, at least
-PRICE = 0.05  # of the predicted bound: what further cuts may cost the main one where nothing speaks for them
+PRICE = 0.05  # share of its predicted bound that the main cut may give up for further ones
 Ends = npt.NDArray[np.int64]
 
 
@@ -57,19 +57,18 @@ def _best_event(held_out: HeldOut, trials: int, objective: Objective, side: Side
     worth = objective.worth(bounds, weights)
     main = int(np.argmax(worth))
     learned = held_out.calibrated is Calibrated.LEARNED  # what is known needs one event only
-    further = _further(ends, main) if objective.pure and learned else []
-    right, wrong = accuracy[:, main] * guesses[main], (1 - accuracy[:, main]) * guesses[main]
-    if further:  # bought where they cost less than the main cut is expected to fall short of the best one
-        shared = objective.mean_bound(right, wrong, trials, side, share=1 - len(further) / PARTS)
-        price = 1 - float(weights @ shared) / max(float(weights @ bounds[:, main]), 1e-300)
-        further = further if price <= max(PRICE, 1 - worth[main]) else []
+    places = [main, *(_further(ends, main) if objective.pure and learned else [])]
+    parts = np.array([PARTS + 1 - len(places), *[1] * (len(places) - 1)])
+    right = accuracy[:, places] * guesses[places]
+    several = objective.mean_bound(right, guesses[places] - right, trials, side, share=parts / PARTS).max(axis=1)
+    if objective.worth(np.column_stack([bounds, several]), weights)[-1] < (1 - PRICE) * worth[main]:
+        places, parts = places[:1], np.array([PARTS])
 
-    kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), [main, *further])
-    hits = float(weights @ right)
+    kept = np.union1d(np.linspace(0, len(ends) - 1, LEVELS).astype(int), places)
+    hits = float(weights @ right[:, 0])
     expected = Tally.of(math.floor(hits), round(guesses[main] - hits), trials, one_sided=one_sided)
-    levels = [int(np.searchsorted(kept, place)) + 1 for place in (main, *further)]
-    parts = [PARTS - len(further), *(1 for _ in further)]
-    shares = tuple((level, part / PARTS) for level, part in zip(levels, parts, strict=True))
+    levels = (np.searchsorted(kept, places) + 1).tolist()
+    shares = tuple(zip(levels, (parts / PARTS).tolist(), strict=True))
     attack = Attack(score, held_out.cuts(ends[kept], side), levels[0], side, orientation, expected, shares)
     return float(weights @ bounds[:, main]), attack
 

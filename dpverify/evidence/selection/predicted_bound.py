@@ -20,7 +20,7 @@ from dpverify.evidence.selection.calibration import bounded_by, CapPrior, UNBOUN
 # Three-point rule for a standard normal variable: exact for polynomials up to the fifth degree.
 NORMAL = ((-np.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (np.sqrt(3.0), 1 / 6))
 Number = Callable[[FloatArray, FloatArray], FloatArray]
-Bound = Callable[[FloatArray, FloatArray, int, Side, float], FloatArray]
+Bound = Callable[[FloatArray, FloatArray, int, Side, FloatArray | float], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Objective:
     sides         rules worth trying, the default first
     prior         of the caps of a learned score's calibration
     pure          delta = 0: the event is the one with the largest mean share of what the best event of each curve would
-                  certify, and further events may have a part of the significance; otherwise the largest mean bound decides
+                  certify, and others may have a part of the significance; otherwise the largest mean bound decides
     """
 
     bound: Bound
@@ -42,9 +42,9 @@ class Objective:
     pure: bool = False
 
     def mean_bound(
-        self, right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, share: float = 1.0
+        self, right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, share: float | FloatArray = 1.0
     ) -> FloatArray:
-        """Mean bound, with a share of the significance, over the binomial noise of counts with these expected values."""
+        """Mean bound with a share of the significance, over the binomial noise of these expected counts."""
         spread = np.sqrt(right * wrong / np.maximum(right + wrong, 1e-9))
         mean = np.zeros_like(right)
         for z, weight in NORMAL:
@@ -82,7 +82,7 @@ def objective_for(claim: Claim, significance: float, *, coordinates: int = 1) ->
 
 
 def _eps_bound(
-    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: float, *, delta: float
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: FloatArray | float, *, delta: float
 ) -> FloatArray:
     """log((1 - kappa - u)/u) with u the upper limit of the share of wrong guesses, kappa = d/tau_L."""
     rate_level = RATE_SHARE * significance if delta else 0.0
@@ -97,7 +97,7 @@ def _eps_bound(
 
 
 def _profile_bound(
-    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: float, *, number: Number
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: FloatArray | float, *, number: Number
 ) -> FloatArray:
     """The claimed number at the corner (lower limit of c, upper limit of w) of a Clopper-Pearson rectangle."""
     level = significance if side is Side.ALWAYS else significance / 2
@@ -107,5 +107,5 @@ def _profile_bound(
     return np.where(usable, number(np.where(usable, c, 0.6), np.where(usable, w, 0.4)), 0.0)
 
 
-def _upper(hits: FloatArray, misses: FloatArray, level: float) -> FloatArray:
+def _upper(hits: FloatArray, misses: FloatArray, level: FloatArray | float) -> FloatArray:
     return np.asarray(special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level), dtype=float)
