@@ -32,6 +32,7 @@ class Attack:
     `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is what lies beyond
     the first `event` levels together; the further levels are counted for other events and for plots.
     `shares` are (levels, share of the significance) of every event that certifies, this one first; empty: it has all.
+    `weights` are those of the levels in one test of all of them; empty: guesses of an event count alike.
     """
 
     score: Score
@@ -41,6 +42,7 @@ class Attack:
     orientation: int  # -1 where the selection trials show that the score points the other way
     expected: Tally  # predicted guesses of the event in the certifying trials
     shares: tuple[tuple[int, float], ...] = ()
+    weights: tuple[int, ...] = ()
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:
         """Right and wrong guesses in trials of the first and of the second dataset, by level."""

@@ -12,6 +12,7 @@ from dpverify.evidence.bounds.choice import choose_test
 from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
+from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.power import fixed_sample, tradeoff_curve
 from dpverify.evidence.tally import Tally
 
@@ -74,7 +75,9 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
     n, delta, fraction = tally.trials, claim.delta, attack.guess_fraction()
     deciding, seen, level = attack.event, tally.pooled(attack.event), significance
     test = _single(attack, delta, significance)
-    if len(attack.shares) > 1:
+    if attack.weights:
+        test, seen = WeightedTest(attack.weights), tally
+    elif len(attack.shares) > 1:
         test = shared = BonferroniTest(attack.shares)
         deciding, seen = shared.deciding(tally, significance=significance), tally
         level = dict(attack.shares)[attack.event] * significance
@@ -96,7 +99,7 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
         p_value=test.p_value(seen, eps=eps, delta=delta),
         log10_p_value=test.log10_p_value(seen, eps=eps, delta=delta),
         levels=deciding,
-        events=max(1, len(attack.shares)),
+        events=1 if attack.weights else max(1, len(attack.shares)),
     )
 
 

@@ -3,7 +3,7 @@
     binomial, threshold    the bound, and the p-value of a single pair
     unconditional, curve of zcdp and gdp    the same, the bound within one per cent: finding it takes long
     shared binomial    the bound, up to the tenth of the significance that the event had (it is not recorded)
-    curve of rdp and tradeoff, betting    counts and verdict only: points and wagers are not recorded
+    curve of rdp and tradeoff, weighted, betting    counts and verdict only: points, weights and wagers are not recorded
 
 Where the tape's bound stands in the record, the trials' own (`audited`) is computed again; for what the tape itself
 says see `rejudge_tape`. Counts must be those of a cut of the record's own trade-off curve.
@@ -22,6 +22,7 @@ from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.promises import BROKEN, KEPT, OPEN, PromiseCheck, rate_bounds
 from dpverify.evidence.selection.cuts import PARTS
 from dpverify.evidence.tally import Tally
@@ -90,7 +91,7 @@ def _record(record: AuditRecord) -> str:
     if record.delta == 0:
         tests[BinomialTest.name] = BinomialTest()
     if record.test not in tests:
-        return UNKNOWN
+        return "" if record.test == WeightedTest.name else UNKNOWN
     test = tests[record.test]
     if test.eps_lower(tally, delta=record.delta, significance=record.significance) != record.eps_lower:
         return BOUND

@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 from dpverify.claims.claim import GaussianDP
-from dpverify.evidence.bounds import BinomialTest, CurveTest, TwoStepTest
+from dpverify.evidence.bounds import BinomialTest, CurveTest, TwoStepTest, WeightedTest
 from dpverify.evidence.tally import Tally
 
 LEVEL = {"significance": 0.05}
@@ -58,6 +58,17 @@ def test_gaussian_tail(trials, fraction, reference):
     right, wrong = gaussian_rates([np.inf, edge])
     mean = mean_over_draws(TwoStepTest(), trials, right, wrong, 1e-5)
     assert mean == pytest.approx(reference, rel=0.06)
+
+
+def test_weights_gain_on_a_gaussian():
+    trials = 10**3
+    edges = [np.inf, *stats.norm.isf(np.array([0.005, 0.02, 0.05, 0.1, 0.15, 0.22, 0.3, 0.4]))]
+    right, wrong = gaussian_rates(edges)
+    excess = np.maximum(np.log(right / wrong) - 0.5, 0.0)
+    weighted = WeightedTest(tuple(np.rint(8 * excess / excess.max()).astype(int).tolist()))
+    # the same 150 draws for all: a paired comparison
+    pools = [mean_over_draws(BinomialTest(k), trials, right, wrong, 0.0, draws=150) for k in range(1, 9)]
+    assert mean_over_draws(weighted, trials, right, wrong, 0.0, draws=150) > 1.02 * max(pools)
 
 
 @pytest.mark.parametrize(

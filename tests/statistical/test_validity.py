@@ -18,6 +18,7 @@ from dpverify.evidence.bounds import (
     CurveTest,
     TwoStepTest,
     UnconditionalTest,
+    WeightedTest,
 )
 from dpverify.evidence.tally import Tally
 
@@ -131,6 +132,31 @@ def test_unconditional_keeps_its_level_at_a_thousand_trials(eps, delta, tau):
         return test.p_value(Tally.of(v, j, n), eps=eps, delta=delta) <= ALPHA
 
     assert error_of_monotone(rejects, n, c, w, mass=1e-4) <= ALPHA
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_weighted_keeps_its_level(delta):
+    """All outcomes of 20 trials on two levels, each level on the boundary, slack spent on the top level."""
+    n, eps, weights = 20, 0.8, (3, 1)
+    test = WeightedTest(weights)
+    c1, w1 = boundary(eps, delta, 0.4)
+    c2, w2 = boundary(eps, 0.0, 0.6)
+    total = 0.0
+    rates = np.log([c1, w1, c2, w2])
+    for a in range(n + 1):
+        for b in range(n + 1 - a):
+            for c in range(n + 1 - a - b):
+                counts = np.array([a, b, c, n - a - b - c])
+                law = math.exp(special.gammaln(n + 1) - special.gammaln(counts + 1).sum() + counts @ rates)
+                if law < 1e-9:
+                    total += law
+                    continue
+                tally = Tally(n, counts[[0, 2]], counts[[1, 3]])
+                if test.p_value(tally, eps=eps, delta=delta) <= ALPHA:
+                    total += law
+    assert total <= ALPHA
+    if delta == 0:
+        assert total > 0.02
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])

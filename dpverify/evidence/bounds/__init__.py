@@ -15,6 +15,7 @@ from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.weighted import WeightedTest
 
 __all__ = [
     "BinomialTest",
@@ -24,5 +25,6 @@ __all__ = [
     "CurveTest",
     "TwoStepTest",
     "UnconditionalTest",
+    "WeightedTest",
     "choose_test",
 ]

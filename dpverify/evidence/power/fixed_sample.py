@@ -7,7 +7,7 @@ No violation of that eps is easier to refute. A real mechanism whose log ratio v
 later than this says, or not at all: measured power is in `verdicts.ladder`.
 
 The power is a sum over the number of wrong guesses, in blocks that are each bounded from below by their
-last count: it is never overstated. Rejection means eps_lower > claimed eps. The unconditional and
+last count: it is never overstated. Rejection means eps_lower > claimed eps. The weighted, unconditional and
 curve tests are planned for with the closed forms next to them (binomial or two-step), which they beat.
 """
 

@@ -2,10 +2,12 @@
 
 The main cut has the largest *predicted certified bound* - neither the largest estimated ratio, which favours rare lucky
 events, nor the largest accuracy, which favours guessing always - averaged over what the selection trials leave open.
-Where they may be wrong about a learned score, three further cuts at fixed shares of its guesses have a tenth of the
-significance each (`bounds.bonferroni`), unless all together are predicted to certify clearly less than the main one
-alone: a bound sits about z(alpha)/sqrt(information) below the truth, and z(.7 alpha) is a tenth more, little for a
-clear violation and all there is of a weak one. Cuts and shares are fixed before the first certifying trial.
+At delta = 0 one event is not always the best test. Where many levels of confidence tell, guesses are weighted by level
+(`bounds.weighted`) if that is predicted to certify more. Otherwise, where the selection trials may be wrong about a
+learned score, three further cuts at fixed shares of its guesses have a tenth of the significance each
+(`bounds.bonferroni`), unless all together are predicted to certify clearly less than the main one alone: a bound sits
+about z(alpha)/sqrt(information) below the truth, and z(.7 alpha) is a tenth more, little for a clear violation and all
+there is of a weak one. Cuts, weights and shares are fixed before the first certifying trial.
 """
 
 import math
@@ -26,6 +28,9 @@ ATOM = 0.01  # a value held by this share of the selection trials is a candidate
 FEWEST = 3  # selection trials beyond a candidate cut
 FURTHER = (1, 1 / 4, 1 / 16, 1 / 64, 1 / 256)  # of all guesses lie beyond a further cut; the first that are apart count
 PARTS, FURTHER_CUTS = 10, 3  # each further cut has one part of the significance; the main cut has the rest
+LARGEST = 8  # weight of a level: finer ones gain nothing
+WORTH_IT = 0.01  # relative gain in the predicted bound for which levels are weighted
+MOST_WEIGHTED = 10**8  # trials: above, the exact law of weighted sums (of length sqrt(trials)) takes too much memory
 APART = 4**0.3  # ratio of the shares beyond two cuts, at least
 PRICE = 0.05  # share of its predicted bound that the main cut may give up for further ones
 Ends = npt.NDArray[np.int64]
@@ -69,8 +74,34 @@ def _best_event(held_out: HeldOut, trials: int, objective: Objective, side: Side
     expected = Tally.of(math.floor(hits), round(guesses[main] - hits), trials, one_sided=one_sided)
     levels = (np.searchsorted(kept, places) + 1).tolist()
     shares = tuple(zip(levels, (parts / PARTS).tolist(), strict=True))
-    attack = Attack(score, held_out.cuts(ends[kept], side), levels[0], side, orientation, expected, shares)
+    heavier: tuple[int, ...] = ()
+    if objective.pure and trials <= MOST_WEIGHTED:
+        heavier = _weights(accuracy[:, kept] * guesses[kept], guesses[kept], levels[0], weights, objective)
+    attack = Attack(score, held_out.cuts(ends[kept], side), levels[0], side, orientation, expected, shares, heavier)
     return float(weights @ bounds[:, main]), attack
+
+
+def _weights(
+    right: FloatArray, guesses: FloatArray, event: int, weights: FloatArray, objective: Objective
+) -> tuple[int, ...]:
+    """Whole weights of the levels that are predicted to certify more than the event alone; empty where none are.
+
+    Near (log odds of a right guess - eps0)^+, capped, for a few eps0 below the predicted bound: optimal against eps0
+    (doubly censored likelihood ratio; Huber, Strassen 1973). `right` (curves, levels), `guesses` (levels,): expected
+    beyond each cut; `weights` (curves,).
+    """
+    hits, sizes = np.diff(right, prepend=0.0), np.diff(guesses, prepend=0.0)
+    alone = (np.arange(len(sizes)) < event).astype(float)
+    bound = float(weights @ objective.weighted_bound(alone, hits, sizes))
+    odds = np.log((weights @ hits + 0.5) / (sizes - weights @ hits + 0.5))
+    found = [alone]
+    for cap in np.unique(odds[odds > 0]):
+        excess = [np.maximum(np.minimum(odds, cap) - share * bound, 0.0) for share in (0.5, 0.75, 0.9, 1.0)]
+        found += [np.rint(LARGEST * each / each.max()) for each in excess if each.max() > 0]
+    bounds = np.column_stack([objective.weighted_bound(each, hits, sizes) for each in found])
+    worth = objective.worth(bounds, weights)
+    best = int(np.argmax(worth))
+    return tuple(found[best].astype(int).tolist()) if worth[best] > (1 + WORTH_IT) * worth[0] else ()
 
 
 def _further(ends: Ends, main: int) -> list[int]:

@@ -52,6 +52,21 @@ class Objective:
             mean += weight * self.bound(right + more, wrong - more, trials, side, share * self.significance)
         return mean
 
+    def weighted_bound(self, weights: FloatArray, right: FloatArray, guesses: FloatArray) -> FloatArray:
+        """About the mean bound of a weighted test, (curves,): `right` (curves, levels), `weights`, `guesses` (levels,).
+
+        With A = sum l m_l, B = sum l^2 m_l: the r that solves A r + z sqrt(B r (1 - r)) = S (`bounds.weighted`).
+        """
+        mean = float(weights @ guesses)
+        square = float(special.ndtri(1 - self.significance)) ** 2 * float(weights**2 @ guesses) / mean**2
+        spread = np.sqrt(right * (guesses - right) / guesses @ weights**2) / mean
+        total = np.zeros(len(right))
+        for z, weight in NORMAL:
+            share = np.clip(right @ weights / mean + z * spread, 0.0, 1.0)
+            r = (share + square / 2 - np.sqrt(square**2 / 4 + square * share * (1 - share))) / (1 + square)
+            total += weight * special.logit(np.clip(r, 0.5, 1 - 1e-12))
+        return total
+
     def worth(self, bounds: FloatArray, weights: FloatArray) -> FloatArray:
         """Worth of each event from bounds of shape (curves, events), larger is better.
 

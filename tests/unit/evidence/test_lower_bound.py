@@ -5,7 +5,7 @@ import numpy as np
 from dpverify import PureDP
 from dpverify.base.rounding import digits_up
 from dpverify.evidence.attack import Attack, Side
-from dpverify.evidence.bounds import BinomialTest
+from dpverify.evidence.bounds import BinomialTest, WeightedTest
 from dpverify.evidence.lower_bound import certify_bound
 from dpverify.evidence.power.fixed_sample import detectable_eps
 from dpverify.evidence.tally import Tally
@@ -48,3 +48,13 @@ def test_the_bound_names_the_event_that_decided():
     assert (found.right, found.wrong) == (4300, 2200)
     alone = BinomialTest(2).eps_lower(seen, delta=0.0, significance=ALPHA / 2)
     assert found.eps_lower == alone > BinomialTest(1).eps_lower(seen, delta=0.0, significance=ALPHA / 2)
+
+
+def test_weights_come_before_shares():
+    seen = tally([16, 44, 58], [1, 3, 12], 1000)
+    attack = Attack(
+        None, np.array([3.0, 2.0, 1.0]), 2, Side.BOTH, 1, Tally.of(60, 4, 1000), ((2, 0.5), (3, 0.5)), (8, 6, 2)
+    )
+    found = certify_bound(attack, seen, PureDP(0.3), ALPHA, 0.95)
+    assert (found.test, found.events, found.levels, found.right, found.wrong) == ("weighted", 1, 2, 60, 4)
+    assert found.eps_lower == WeightedTest((8, 6, 2)).eps_lower(seen, delta=0.0, significance=ALPHA)

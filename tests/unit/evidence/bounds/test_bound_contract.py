@@ -25,6 +25,7 @@ from dpverify.evidence.bounds import (
     CurveTest,
     TwoStepTest,
     UnconditionalTest,
+    WeightedTest,
 )
 from dpverify.evidence.tally import Tally
 from oracles.enumeration import (
@@ -119,8 +120,10 @@ def pooled_subjects(trials):
 
 
 def levelled_subjects(trials):
-    """Two levels: events that share the significance, and the first level alone."""
+    """Two levels: weighted sums, events that share the significance, and the first level alone."""
     for eps, delta in [(0.1, 0.0), (0.8, 0.0), (3.0, 0.0), (0.8, 0.03)]:
+        for weights in ((3, 1), (8, 5), (2, 2), (0, 1)):
+            yield Subject(WeightedTest(weights), trials, eps, delta, levels=2)
         if delta == 0:
             for events in (((1, 0.5), (2, 0.5)), ((2, 0.7), (1, 0.3)), ((2, 0.9), (1, 0.1)), ((1, 0.9),)):
                 yield Subject(BonferroniTest(events), trials, eps, delta, levels=2)
@@ -207,7 +210,7 @@ def concrete(kind):
 
 def test_every_test_and_every_kind_of_claim_has_subjects():
     assert found_classes() == {type(subject.test) for subject in QUICK}
-    assert len(found_classes()) >= 6
+    assert len(found_classes()) >= 7
     assert set(concrete(Claim)) == {type(claim) for claim in CLAIMS}
     assert {type(s.test.claim) for s in QUICK if isinstance(s.test, CurveTest)} == set(concrete(Claim))
 
@@ -265,6 +268,7 @@ CONTRACT = [
     (TwoStepTest(), 0.0, 1e-9),
     (TwoStepTest(), 0.01, 1e-9),
     (ConvolutionTest(), 0.001, 1e-9),
+    (WeightedTest((1,)), 0.001, 1e-9),
     (BonferroniTest(((1, 0.6), (1, 0.4))), 0.0, 1e-9),
     (CurveTest(GaussianDP(1.0), abstains=False), 0.01, 1e-5),
     (UnconditionalTest(), 0.01, 0.02),  # upper bounds that are tight to about 1 %

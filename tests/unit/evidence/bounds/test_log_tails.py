@@ -14,6 +14,7 @@ from dpverify.evidence.bounds import (
     CurveTest,
     TwoStepTest,
     UnconditionalTest,
+    WeightedTest,
 )
 from dpverify.evidence.bounds.log_tails import log10_of, log10_up, log_at_least, log_at_most
 from dpverify.evidence.sequential.betting import EProcess
@@ -65,6 +66,8 @@ TESTS = [
     (ConvolutionTest(), 1e-7, None),
     (TwoStepTest(), 1e-7, None),
     (TwoStepTest(), 0.0, None),
+    (WeightedTest((3,)), 0.0, None),
+    (WeightedTest((3,)), 1e-7, None),
     (CurveTest(PureDP(1.0), abstains=False), 0.0, None),
     (UnconditionalTest(), 1e-7, -3.0),  # no p-value is below the level spent on a nuisance
     (CurveTest(GaussianDP(1.0)), 1e-7, -3.0),

@@ -11,11 +11,13 @@ from scipy import stats
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.bounds import (
+    BinomialTest,
     choose_test,
     ConvolutionTest,
     CurveTest,
     TwoStepTest,
     UnconditionalTest,
+    WeightedTest,
 )
 from dpverify.evidence.bounds.accuracy_limits import curve_limit, response_limit
 from dpverify.evidence.bounds.rejection_region import _largest_on_cell, blocks, Region
@@ -92,6 +94,44 @@ def test_nuisance_level_bounds_every_p_value():
     assert CurveTest(PureDP(0.1)).claim_p_value(tally) == pytest.approx(1e-3, rel=1e-5)
 
 
+def test_weighted_with_equal_weights_is_the_convolution_test():
+    tally = Tally(1000, np.array([50, 40]), np.array([1, 10]))
+    pooled = Tally.of(90, 11, 1000)
+    for delta in (0.0, 1e-4):
+        for weights in ((1, 1), (5, 5)):
+            assert WeightedTest(weights).p_value(tally, eps=1.0, delta=delta) == ConvolutionTest().p_value(
+                pooled, eps=1.0, delta=delta
+            )
+    assert WeightedTest((1, 0)).p_value(tally, eps=1.0, delta=0.0) == BinomialTest(1).p_value(tally, eps=1.0, delta=0.0)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+def test_weighted_is_the_tail_of_the_weighted_sum(delta):
+    n, weights = 30, np.array([5, 2, 1])
+    tally = Tally(n, np.array([4, 5, 3]), np.array([1, 2, 4]))
+    eps = 0.7
+    r = math.exp(eps) / (1 + math.exp(eps))
+    law = {0: 1.0}
+    for weight, count, p in [(5, n, delta), *zip(weights, tally.right + tally.wrong, [r] * 3, strict=True)]:
+        fresh: dict[int, float] = {}
+        for total, mass in law.items():
+            for k in range(count + 1):
+                key = total + int(weight) * k
+                fresh[key] = fresh.get(key, 0.0) + mass * stats.binom.pmf(k, count, p)
+        law = fresh
+    naive = sum(mass for total, mass in law.items() if total >= weights @ tally.right)
+    computed = WeightedTest((5, 2, 1)).p_value(tally, eps=eps, delta=delta)
+    assert naive <= computed <= naive + 2e-11
+
+
+def test_weights_are_checked():
+    for weights in ((0, 0), (1, -1), (1.5, 1), (math.nan, 1), ()):
+        with pytest.raises(ParameterError):
+            WeightedTest(weights)
+    with pytest.raises(ParameterError, match="levels"):
+        WeightedTest((2, 1)).p_value(Tally.of(3, 1, 10), eps=1.0, delta=0.0)
+
+
 def test_curve_limit_is_above_the_claim_and_close_to_it():
     for claim in (GaussianDP(1.0), ZCDP(0.1), PureDP(1.0), ApproxDP(0.5, 0.01)):
         w = np.linspace(0.05, 0.2, 41)
@@ -154,7 +194,9 @@ def test_curve_without_evidence_certifies_nothing():
         CurveTest(PureDP(1.0)).number_lower(Tally.of(5, 1, 10), significance=math.nan)
 
 
-@pytest.mark.parametrize("test", [UnconditionalTest(), CurveTest(GaussianDP(1.0))], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "test", [UnconditionalTest(), CurveTest(GaussianDP(1.0)), WeightedTest((1,))], ids=lambda each: each.name
+)
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(right=st.integers(0, 60), wrong=st.integers(0, 20), rest=st.integers(1, 300))
 def test_bounds_move_the_right_way(test, right, wrong, rest):

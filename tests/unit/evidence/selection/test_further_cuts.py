@@ -1,12 +1,13 @@
-"""Cuts that share the significance: which, with which shares, and what they are good for."""
+"""Cuts that share the significance, and levels that are weighted: which, and what they are good for."""
 
 import numpy as np
 import pytest
 from scipy import special
 
 from dpverify import ApproxDP, PureDP
-from dpverify.evidence.bounds import BinomialTest, BonferroniTest
+from dpverify.evidence.bounds import BinomialTest, BonferroniTest, WeightedTest
 from dpverify.evidence.scores.model_selection import Calibrated, Fitted
+from dpverify.evidence.selection import cuts
 from dpverify.evidence.selection.cuts import APART, choose_event, FURTHER_CUTS, PARTS
 from dpverify.evidence.selection.predicted_bound import objective_for
 from dpverify.trials.outcomes import Outcomes
@@ -79,3 +80,48 @@ def test_a_tail_that_does_not_hold_what_the_score_says_costs_little():
         several.append(BonferroniTest(attack.shares).eps_lower(tally, delta=0.0, significance=0.05))
         alone.append(BinomialTest(attack.event).eps_lower(tally, delta=0.0, significance=0.05))
     assert np.mean(several) > 1.2 * np.mean(alone)
+
+
+def levels_of_confidence(size, rng):
+    """Log odds as those of a normal output that moves by 0.1: every level says something else."""
+    confidence = 0.2 * np.abs(rng.standard_normal(size))
+    first = rng.random(size) < 0.5
+    right = rng.random(size) < special.expit(confidence)
+    return np.where(right == first, confidence, -confidence), first
+
+
+def test_levels_are_weighted_where_that_certifies_more():
+    """The same certifying trials, 10 runs: at least 1.03 times the mean eps of the event alone."""
+    weighted, alone = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        attack = chosen(*levels_of_confidence(4000, rng), PureDP(0.05), trials=16_000)
+        assert attack.weights
+        values, first = levels_of_confidence(16_000, rng)
+        tally = attack.tally(Outcomes(values[first]), Outcomes(values[~first]))
+        test = WeightedTest(attack.weights)  # one whole number for each level
+        weighted.append(test.eps_lower(tally, delta=0.0, significance=0.05))
+        alone.append(BinomialTest(attack.event).eps_lower(tally, delta=0.0, significance=0.05))
+    assert np.mean(weighted) > 1.03 * np.mean(alone) > 0
+
+
+def test_levels_are_not_weighted_where_all_say_the_same():
+    rng = np.random.default_rng(5)
+    first = rng.random(4000) < 0.5
+    flat = np.where((rng.random(4000) < special.expit(1.0)) == first, 1.0, -1.0)
+    assert chosen(flat, first, PureDP(0.5)).weights == ()
+
+
+def test_no_weights_beyond_what_memory_holds(monkeypatch):
+    values, first = levels_of_confidence(4000, np.random.default_rng(6))
+    assert chosen(values, first, PureDP(0.05), trials=16_000).weights
+    monkeypatch.setattr(cuts, "MOST_WEIGHTED", 15_999)
+    assert chosen(values, first, PureDP(0.05), trials=16_000).weights == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weak_violations_have_the_whole_significance_for_their_event(seed):
+    """A tenth of the distance to the truth costs little of .3, with 16,000 trials, and much of .2, with 4,000."""
+    values, first = levels_of_confidence(4000, np.random.default_rng(seed))
+    assert [share for _, share in chosen(values, first, PureDP(0.05), trials=4000).shares] == [1.0]
+    assert len(chosen(values, first, PureDP(0.05), trials=16_000).shares) == 1 + FURTHER_CUTS

@@ -6,8 +6,10 @@ from scipy import special
 
 from dpverify import ApproxDP, Pair, PureDP
 from dpverify.evidence.attack import carry
+from dpverify.evidence.bounds import WeightedTest
 from dpverify.evidence.scores.point_masses import PointMassFamily
 from dpverify.evidence.selection.calibration import calibrate, CapPrior
+from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.verdicts.audit import audit
@@ -54,6 +56,22 @@ def test_equal_scores_share_a_cut_and_cuts_keep_shares():
     wanted = carry(np.array([10, 299, 640, 700]), atoms)
     assert [int((atoms >= cut).sum()) for cut in wanted] == [300, 300, 300, 1000]
     assert (carry(ends, np.zeros(0)) == np.inf).all()
+
+
+def test_the_sketch_of_a_weighted_bound_is_close():
+    tally = Tally(2000, np.array([300, 350, 280]), np.array([60, 140, 190]))
+    test = WeightedTest((5, 3, 1))
+    exact = test.eps_lower(tally, delta=0.0, significance=0.05)
+    assert test.approximate(tally, delta=0.0, significance=0.05) == pytest.approx(exact, abs=0.03)
+    assert test.approximate(Tally(9, np.zeros(3, int), np.zeros(3, int)), delta=0.0, significance=0.05) == 0.0
+
+
+def test_merged_weights_are_the_same_test():
+    split = Tally(100, np.array([10, 12, 20]), np.array([3, 4, 9]))
+    merged = Tally(100, np.array([22, 20]), np.array([7, 9]))
+    for eps in (0.0, 0.5):
+        whole = WeightedTest((2, 2, 1)).p_value(split, eps=eps, delta=0.0)
+        assert whole == pytest.approx(WeightedTest((2, 1)).p_value(merged, eps=eps, delta=0.0), rel=1e-9)
 
 
 def test_prior_odds_of_a_calibration():
