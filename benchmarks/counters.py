@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
+from benchmarks.counter_errors import at_equal_eps, at_equal_rho, CounterError
 from mechanisms.counters import BinaryCounter, BufferedCounter, HonakerCounter, Stream, ToeplitzCounter
-from mechanisms.counters.comparison import at_equal_eps, at_equal_rho, CounterError
 
 LENGTHS = (16, 255, 256, 1024, 20_000)
 ROW = "{:>7} {:<18} {:>10} {:>12} {:>14} {:>18}"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dpverify.claims.neighbours import Relation as Relation
     from dpverify.claims.neighbours import Unit as Unit
     from dpverify.claims.neighbours import View as View
+    from dpverify.faces.certified import Certificate as Certificate
+    from dpverify.faces.certified import certify as certify
     from dpverify.tape.exact import Exact as Exact
     from dpverify.tape.exact import exact as exact
     from dpverify.tape.trace import Trace as Trace
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from dpverify.trials.target import failure as failure
     from dpverify.trials.target import loop_trials as loop_trials
     from dpverify.verdicts.audit import audit as audit
-    from dpverify.verdicts.certificate import Certificate as Certificate
-    from dpverify.verdicts.certificate import certify as certify
     from dpverify.verdicts.record import AuditRecord as AuditRecord
     from dpverify.verdicts.subject import planted as planted
     from dpverify.verdicts.subject import Subject as Subject
@@ -45,8 +45,8 @@ _HOMES = {
     "AuditRecord": "verdicts.record",
     "account": "accounting.accountant",
     "audit": "verdicts.audit",
-    "Certificate": "verdicts.certificate",
-    "certify": "verdicts.certificate",
+    "Certificate": "faces.certified",
+    "certify": "faces.certified",
     "ApproxDP": "claims.claim",
     "Claim": "claims.claim",
     "GaussianDP": "claims.claim",

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from mechanisms.releases.exponential import Exponential, score_movement
+from mechanisms.releases.exponential import Exponential
+from mechanisms.releases.selection import score_movement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.releases.exponential import score_movement
 from mechanisms.releases.noisy_max import NoisyMax
+from mechanisms.releases.selection import score_movement
 from mechanisms.toolbox import samplers as sampling
 from mechanisms.toolbox.query_values import FloatArray
 

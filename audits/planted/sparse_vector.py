@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.releases.exponential import score_movement
+from mechanisms.releases.selection import score_movement
 from mechanisms.releases.sparse_vector import SparseVector
 from mechanisms.toolbox import samplers as sampling
 from mechanisms.toolbox.query_values import FloatArray, IntArray

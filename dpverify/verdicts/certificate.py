@@ -18,7 +18,6 @@ A subject is anything with `release(data, *, rng, size)`, such a function, or a 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -193,12 +192,6 @@ class Certificate:
             command=plain["command"],
             require_tape=plain.get("require_tape", False),
         )
-
-    def to_html(self) -> str:
-        """The certificate as one self-contained page."""
-        # by name: this wing imports no face, and the public contract wants the method here
-        page: str = import_module("dpverify.faces.report.certificate_page").render(self)
-        return page
 
 
 def _mute(check: PromiseCheck) -> bool:

@@ -15,70 +15,34 @@ Note        Algorithm 5 (`binary`) noises R nodes for R prefixes. That is a bije
 View        the noisy nodes, (size, nodes, *cells), in order of (end, length); `counts` makes the prefixes.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError, UsageError
-from dpverify.claims.neighbours import Pair, Relation
+from dpverify.claims.neighbours import Pair
 from mechanisms.counters import dyadic
-from mechanisms.counters.node_noise import calibrated, Noise
+from mechanisms.counters.dyadic_counter import checked_values, DyadicCounter
 from mechanisms.counters.stream import Stream
-from mechanisms.counters.tree import changed_cells, checked_values, times
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HonakerCounter:
+class HonakerCounter(DyadicCounter):
     """Full-tree counter for `releases` time steps; see the module for formula, claim and proof."""
 
-    releases: int
-    noise: Noise
-    cells: tuple[int, ...] = ()
-    touches: int = 1
-
-    def __post_init__(self) -> None:
-        require.integer(at_least=1, releases=self.releases)
-        changed_cells(self.touches, self.cells)
-
-    @classmethod
-    def calibrated(
-        cls,
-        releases: int,
-        eps: float | None = None,
-        *,
-        rho: float | None = None,
-        relation: Relation = Relation.REPLACE_ONE,
-        discrete: bool = False,
-        cells: tuple[int, ...] = (),
-        touches: int = 1,
-    ) -> Self:
-        """The smallest noise that makes all nodes eps-DP or rho-zCDP: that of the binary counter."""
-        (shift,) = changed_cells(touches, cells).under(relation)
-        noise = calibrated(shift.count * dyadic.levels(releases), eps=eps, rho=rho, discrete=discrete)
-        return cls(releases=releases, noise=noise, cells=cells, touches=touches)
+    nodes: ClassVar[str] = "nodes of the full tree"
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
         """Position of node (t, 0) for t = 1..R; node (t, i) comes i later. Last entry: the number of nodes."""
         ends = np.arange(1, self.releases + 1)
         return np.concatenate([[0], np.cumsum(1 + _trailing_zeros(ends))])
-
-    def with_noise(self, factor: float) -> Self:
-        """The same counter with `factor` > 0 times its noise: what measured power is measured on."""
-        return replace(self, noise=self.noise.with_noise(factor))
-
-    @property
-    def ledger(self) -> Ledger:
-        """L noisy nodes for every changed cell."""
-        changed = changed_cells(self.touches, self.cells)
-        return Ledger(self.noise.event("nodes of the full tree", times(changed, dyadic.levels(self.releases))))
 
     @property
     def weights(self) -> tuple[Array, Array]:

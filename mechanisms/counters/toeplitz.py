@@ -30,9 +30,9 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError, UsageError
 from dpverify.base.rounding import sqrt_up
 from dpverify.claims.neighbours import Pair, Relation
+from mechanisms.counters.dyadic_counter import changed_cells, checked_values
 from mechanisms.counters.node_noise import Gaussian
 from mechanisms.counters.stream import Stream
-from mechanisms.counters.tree import changed_cells, checked_values
 
 Array = npt.NDArray[Any]
 

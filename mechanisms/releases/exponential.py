@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from dpverify import Pair, PureDP, Relation
+from dpverify import PureDP
 from dpverify.accounting.events import BoundedRange
-from dpverify.accounting.ledger import Ledger, Sensitivity
-from dpverify.base import require
-from dpverify.base.errors import ParameterError, TargetError
-from dpverify.base.rounding import float_down, float_up
+from dpverify.accounting.ledger import Ledger
+from dpverify.base.rounding import float_down
+from mechanisms.releases.selection import score_movement, scores, Selection
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exponential:
+class Exponential(Selection):
     """Pr[M(D) = i] = exp(eps u_i/(2 s)) / sum_j exp(eps u_j/(2 s)) for the scores u = u(D).
 
     Where `sensitivity` states s, the largest movement of any single score between neighbours.
@@ -32,15 +31,6 @@ class Exponential:
              one shift (each score is one number).
     Source   McSherry, Talwar 2007, Theorem 6; Dwork, Roth 2014, Theorem 3.10.
     """
-
-    eps: float
-    sensitivity: Sensitivity
-    relation: Relation = Relation.REPLACE_ONE
-
-    def __post_init__(self) -> None:
-        require.positive(eps=self.eps)
-        queries.checked_sensitivity(self.sensitivity, self.relation)
-        score_movement(self.sensitivity, self.relation)
 
     @property
     def claim(self) -> PureDP:
@@ -76,34 +66,3 @@ class Exponential:
         picks = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
         candidates: IntArray = np.minimum(picks, len(cumulative) - 1)  # u * total may round up to the total
         return candidates
-
-    def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
-        """Difference of `log_law` at the chosen candidates."""
-        return chosen(self.log_law(pair.first) - self.log_law(pair.second), outputs)
-
-
-def scores(data: Any) -> FloatArray:
-    """`data` as one non-empty vector of finite scores; ParameterError otherwise."""
-    values = queries.reals(data)
-    if values.ndim != 1 or not values.size:
-        raise ParameterError("data", data, "one non-empty vector of scores")
-    return values
-
-
-def score_movement(sensitivity: Sensitivity, relation: Relation) -> float:
-    """The s of a score: one positive number under `relation`."""
-    shifts = sensitivity.under(relation)
-    if len(shifts) != 1 or shifts[0].count != 1 or not shifts[0].size > 0:
-        raise ParameterError(
-            "sensitivity", sensitivity, "one shift of one number > 0: the movement of any single score"
-        )
-    return float_up(queries.l1(sensitivity, relation))
-
-
-def chosen(per_candidate: FloatArray, outputs: Any) -> FloatArray:
-    """The entries at the chosen candidates; TargetError for an output that is no candidate."""
-    picks = np.asarray(outputs)
-    if picks.dtype.kind not in "iu" or picks.ndim != 1 or np.any((picks < 0) | (picks >= len(per_candidate))):
-        raise TargetError(f"outputs must be candidates 0..{len(per_candidate) - 1}, shape (size,)")
-    entries: FloatArray = per_candidate[picks]
-    return entries

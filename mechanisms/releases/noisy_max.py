@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from dpverify import Pair, PureDP, Relation
-from dpverify.accounting.ledger import Ledger, PureStep, Sensitivity
-from dpverify.base import require
+from dpverify import PureDP
+from dpverify.accounting.ledger import Ledger, PureStep
 from dpverify.base.rounding import div_up
-from mechanisms.releases.exponential import chosen, score_movement, scores
+from mechanisms.releases.selection import score_movement, scores, Selection
 from mechanisms.toolbox import laplace_integrals as quadrature
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox import samplers as sampling
@@ -18,7 +17,7 @@ from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyMax:
+class NoisyMax(Selection):
     """M(D) = argmax_i u_i(D) + Z_i, Z_i independent of density exp(-|z|/b)/(2b), b = 2s/eps, rounded up.
 
     Where `sensitivity` states s, the largest movement of any single score between neighbours.
@@ -28,19 +27,10 @@ class NoisyMax:
              at most 2s, so Z_i >= z + 2s suffices, and Pr[Z_i >= z + 2s] >= e^(-2s/b) Pr[Z_i >= z].
     Assumes  real arithmetic (float64 noise).
     Shapes   data: scores (c,), finite reals; outputs: int64 (size,), candidates 0..c-1.
-    Raises   ParameterError as `mechanisms.releases.exponential`; for `log_ratio` also when scores lie thousands of
-             scales apart.
+    Raises   ParameterError as `mechanisms.releases.selection`, for scores that are not one finite vector, and for
+             `log_ratio` when scores lie thousands of scales apart.
     Source   Dwork, Roth 2014, Section 3.3, Claim 3.9 (there for monotone scores, with s in place of 2s).
     """
-
-    eps: float
-    sensitivity: Sensitivity
-    relation: Relation = Relation.REPLACE_ONE
-
-    def __post_init__(self) -> None:
-        require.positive(eps=self.eps)
-        queries.checked_sensitivity(self.sensitivity, self.relation)
-        score_movement(self.sensitivity, self.relation)
 
     @property
     def scale(self) -> float:
@@ -73,7 +63,3 @@ class NoisyMax:
         heights = scores(data)
         winners: IntArray = np.argmax(heights + self.scale * sampling.laplace(rng, (size, len(heights))), axis=1)
         return winners
-
-    def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
-        """Difference of `log_law` at the chosen candidates."""
-        return chosen(self.log_law(pair.first) - self.log_law(pair.second), outputs)

@@ -11,7 +11,7 @@ from dpverify.accounting.ledger import Ledger, PureStep, Sensitivity
 from dpverify.base import require
 from dpverify.base.errors import TargetError
 from dpverify.base.rounding import div_up
-from mechanisms.releases.exponential import score_movement, scores
+from mechanisms.releases.selection import score_movement, scores
 from mechanisms.toolbox import laplace_integrals as quadrature
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox import samplers as sampling

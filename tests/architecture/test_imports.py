@@ -9,6 +9,10 @@ FOLDERS = ("dpverify", "mechanisms", "algorithms", "audits")  # each may import 
 WINGS = ("base", "runs", "claims", "accounting", "trials", "tape", "evidence", "verdicts", "faces")
 ROLES = ({"toolbox", "datasets"}, {"releases", "counters", "shuffling"}, {"privatizers"})  # of mechanisms, upwards
 FREE = {"dpverify/__init__.py", "dpverify/__main__.py"}  # doors of the house: they open on every wing
+CIRCLES = [  # modules that import one another: one of them for types only, or from within a function
+    {"dpverify.runs.unheard", "dpverify.runs.watch"},  # `unheard` tells a `Watch`, whose type it names
+    {"dpverify.tape.arithmetic", "dpverify.tape.opaque"},  # NumPy asks the opaque array, which asks the arithmetic
+]
 GENERATORS = {"dpverify/base/seeding.py"}
 
 
@@ -25,6 +29,30 @@ def imports(tree: ast.AST, package: list[str]) -> Iterator[str]:
             base = package[: len(package) + 1 - node.level] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield from (f"{module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and _name(node.func) == "import_module":
+            yield from (each.value for each in node.args if isinstance(each, ast.Constant))
+
+
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def circles(root: Path) -> list[set[str]]:
+    """Sets of modules that import one another, directly or through others."""
+    known = {
+        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file for file in sources(root)
+    }
+    reached: dict[str, set[str]] = {}
+    for name, file in known.items():
+        named = imports(ast.parse(file.read_text()), list(file.relative_to(root).parts[:-1]))
+        found = (each if each in known else each.rpartition(".")[0] for each in named)
+        reached[name] = {each for each in found if each in known and each != name}
+    growing = True
+    while growing:  # until what is reached through others is reached
+        grown = {name: below.union(*(reached[each] for each in below)) for name, below in reached.items()}
+        growing, reached = grown != reached, grown
+    rings = [frozenset(each for each in below if name in reached[each]) for name, below in reached.items()]
+    return [set(ring) for ring in sorted(set(rings) - {frozenset()}, key=sorted)]
 
 
 def wrong_arrows(root: Path) -> list[str]:
@@ -83,6 +111,10 @@ def test_imports_point_one_way() -> None:
     assert wrong_arrows(ROOT) == []
 
 
+def test_no_circles_but_those_that_say_why() -> None:
+    assert circles(ROOT) == CIRCLES
+
+
 def test_only_seeding_makes_generators() -> None:
     assert generator_calls(ROOT) == []
 
@@ -118,3 +150,14 @@ def test_planted_generators_are_caught(tmp_path: Path) -> None:
     _plant(tmp_path, "algorithms/bad.py", "import numpy as np\nrng = np.random.default_rng(0)\n")
     _plant(tmp_path, "mechanisms/bad.py", "from numpy.random import default_rng\n")
     assert generator_calls(tmp_path) == ["mechanisms/bad.py:1", "algorithms/bad.py:2"]
+
+
+def test_planted_arrow_by_name_is_caught(tmp_path: Path) -> None:
+    _plant(tmp_path, "dpverify/verdicts/bad.py", "import importlib\nimportlib.import_module('dpverify.faces.cli')\n")
+    assert wrong_arrows(tmp_path) == ["dpverify/verdicts/bad.py imports dpverify.faces.cli"]
+
+
+def test_planted_circle_is_caught(tmp_path: Path) -> None:
+    for here, there in (("a", "b"), ("b", "c"), ("c", "a")):
+        _plant(tmp_path, f"dpverify/claims/{here}.py", f"def f():\n    from dpverify.claims.{there} import g\n")
+    assert circles(tmp_path) == [{"dpverify.claims.a", "dpverify.claims.b", "dpverify.claims.c"}]

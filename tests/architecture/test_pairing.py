@@ -9,8 +9,8 @@ from audits.papers import Row, ROWS
 ROOT = Path(__file__).parents[2]
 ROLES = ("mechanisms/releases", "mechanisms/counters", "mechanisms/shuffling", "mechanisms/privatizers", "algorithms")
 WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
-    "mechanisms/counters/comparison.py": "errors side by side",
     "mechanisms/counters/dyadic.py": "nodes of a tree",
+    "mechanisms/counters/dyadic_counter.py": "what tree and honaker share",
     "mechanisms/counters/error_bounds.py": "error bounds, checked as promises",
     "mechanisms/counters/logbase.py": "which logarithm a paper means",
     "mechanisms/counters/node_noise.py": "noise of a node",
@@ -22,6 +22,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "mechanisms/privatizers/linear_costs.py": "closed forms for offline_linear",
     "mechanisms/privatizers/linear_noise.py": "the noise of offline_linear",
     "mechanisms/privatizers/protocol.py": "the protocol of privatizers",
+    "mechanisms/releases/selection.py": "what exponential and noisy_max share",
     "mechanisms/shuffling/calibration.py": "a search over what is audited",
     "mechanisms/shuffling/coefficient_ratio.py": "coefficient ratios for exact log ratios",
     "mechanisms/shuffling/error_bounds.py": "error bounds, checked as promises",

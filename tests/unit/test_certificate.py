@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpverify import ApproxDP, certify, Pair, PureDP, Records, Relation, Subject
+from dpverify import ApproxDP, Certificate, certify, Pair, PureDP, Records, Relation, Subject
 from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.base.errors import NeighbourError, ParameterError, TargetError, UsageError
 from dpverify.evidence.promises import Outcomes, Promise
 from dpverify.faces import cli
-from dpverify.verdicts.certificate import Certificate
 from dpverify.verdicts.pairs import as_pairs, ASSUMED
 from dpverify.verdicts.verdict import Verdict
 

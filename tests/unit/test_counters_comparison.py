@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from mechanisms.counters.comparison import at_equal_eps, at_equal_rho
+from benchmarks.counter_errors import at_equal_eps, at_equal_rho
 
 
 def variance_ratio(table, name):
