@@ -112,13 +112,45 @@ def _import(file: Path) -> ModuleType:
     known = sys.modules.get(name)
     if known is not None and Path(known.__file__ or "").resolve() != file:
         raise DiscoveryError(f"{file}: a module {name!r} is loaded already from {known.__file__}; rename one of them")
+    before = set(sys.modules)
     try:
-        return import_module(name)
+        module = import_module(name)
     except (Exception, SystemExit) as error:  # whatever foreign code raises on import
+        _refuse_foreign(file, (root, Path.cwd()), before)
         sys.modules.pop(name, None)
         where = f"{_shown(file)}:{_line(error, file)}".rstrip(":")
         said = f"{where}: cannot be loaded ({type(error).__name__}: {error}){_passed_over(root, error)}"
         raise DiscoveryError(clean(said)) from error
+    _refuse_foreign(file, (root,), before)  # what lies in the current folder only may well be installed, too
+    return module
+
+
+def _refuse_foreign(file: Path, roots: tuple[Path, ...], before: set[str]) -> None:
+    """DiscoveryError where a name that lies in one of `roots` and that the file imports was found outside of them.
+
+    A folder without `__init__.py` is passed over for a package of its name that is installed, and what another project
+    has loaded stays loaded: the audit would be one of somebody else's code. Names of the standard library have a hint
+    of their own (`_passed_over`), and `dpverify` is the one that runs.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError):
+        return
+    asked = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    asked |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    asked |= set(sys.modules) - before
+    first = {name.partition(".")[0] for name in asked} - set(sys.stdlib_module_names) - {"dpverify"}
+    here = {place.stem: place for root in reversed(roots) for place in root.iterdir() if _code(place)}
+    for name in sorted(first & here.keys() & set(sys.modules)):
+        found = sys.modules[name]
+        places = [Path(each) for each in (*getattr(found, "__path__", []), found.__file__) if each]
+        if places and not any(each.resolve().is_relative_to(root.resolve()) for each in places for root in roots):
+            said = f"{_shown(file)}: {name!r} is {places[-1]}, not {_shown(here[name])}: rename or remove one"
+            raise DiscoveryError(clean(said))
+
+
+def _code(place: Path) -> bool:
+    return place.suffix == ".py" or (place.is_dir() and any(place.glob("*.py")))
 
 
 def _passed_over(root: Path, error: BaseException) -> str:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dpverify.base.errors import DiscoveryError
+from dpverify.verdicts.discovery import load_audits
+
 ROOT = Path(__file__).parents[2]
 PROJECT = {
     "audits/common.py": "EPS = 1.5",  # with room: which seed it runs with is not what is tested
@@ -47,6 +50,26 @@ def test_a_project_with_folders_of_our_names_works_beside_the_wheel(tmp_path, sh
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     if shadowed:  # what this test would see if the other folders were installed, too
-        assert "No module named 'audits.common'" in done.stderr
+        said = " ".join(done.stderr.split())
+        assert f"'audits' is {ROOT / 'audits' / '__init__.py'}, not {Path('audits')}: rename or remove one" in said
     else:
         assert [each["subject"] for each in json.loads((tmp_path / "out.json").read_text())["records"]] == ["mine/mine"]
+
+
+def test_a_module_that_another_project_has_loaded_is_refused(tmp_path, monkeypatch):
+    """Both projects have a `measured`; the second one's audit may not run the first one's code."""
+    for project in ("one", "two"):
+        (tmp_path / project / "audits").mkdir(parents=True)
+        (tmp_path / project / "audits" / "__init__.py").touch()
+        (tmp_path / project / "measured.py").write_text(f"SOURCE = {project!r}")
+        text = "import measured\nsubjects = []\npromises = []"
+        (tmp_path / project / "audits" / f"audit_{project}.py").write_text(text)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "modules", {**sys.modules})
+    monkeypatch.chdir(tmp_path)
+    sys.modules.pop("audits", None)
+    with pytest.raises(DiscoveryError, match="nothing would be audited"):
+        load_audits(tmp_path / "one" / "audits" / "audit_one.py")
+    sys.modules.pop("audits")
+    with pytest.raises(DiscoveryError, match=r"'measured' is .*one.measured.py, not two.measured.py"):
+        load_audits(tmp_path / "two" / "audits" / "audit_two.py")
