@@ -10,8 +10,8 @@ An audit of n trials, each on one of two datasets by a fair coin:
    instead. Score, cuts, weights and shares are frozen in an `attack.Attack`.
 4. The certifying trials are only counted (`tally.Tally`); `judged` and `independence` refuse trials that are not
    independent draws.
-5. `lower_bound` turns the counts into a bound by a test of `bounds`: binomial, weighted, or several cuts by Bonferroni at
-   delta = 0; two-step, unconditional or a whole trade-off curve otherwise.
+5. `lower_bound` turns the counts into a bound by a test of `bounds`. delta = 0: binomial, weighted, or several cuts by
+   Bonferroni; otherwise two-step, unconditional, or against a whole trade-off curve.
 
 `sequential` has anytime-valid tests by betting instead, `power` what a run could have seen, `search` the worst pair,
 `multiple_testing` Holm and e-BH over many claims, `promises` checks of error bounds.
