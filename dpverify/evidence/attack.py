@@ -1,7 +1,6 @@
 """The attack: score, event and test, all frozen before the first certifying trial.
 
-Guess "first" where the score is above the cut, "second" where it is below minus the cut, abstain between.
-How the cut is chosen: `events`.
+Guess "first" where the score is above the cut (`selection.cuts`), "second" below minus the cut, abstain between.
 """
 
 from dataclasses import dataclass
@@ -31,9 +30,9 @@ class Attack:
     """A frozen rule: guess where |orientation * score| >= a cut, on the given side.
 
     `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is what lies beyond
-    the first `event` levels together; the further levels are counted for tests that weigh levels and for plots.
-    Where `shares` says more than one (levels, share), those events share the significance. `regret` is the share of
-    the best event's bound that the chosen one is expected to lose, as far as the selection trials leave it open.
+    the first `event` levels together; the further levels are counted for other events and for plots.
+    `shares` are (levels, share of the significance) of every event that certifies, this one first; empty: it has all.
+    `weights` are those of the levels in one test of all of them; empty: guesses of an event count alike.
     """
 
     score: Score
@@ -41,10 +40,9 @@ class Attack:
     event: int
     side: Side
     orientation: int  # -1 where the selection trials show that the score points the other way
-    expected: Tally  # predicted tally of the certifying trials
-    scenarios: tuple[tuple[float, Tally], ...] = ()  # the same under single posterior curves, with their weights
+    expected: Tally  # predicted guesses of the event in the certifying trials
     shares: tuple[tuple[int, float], ...] = ()
-    regret: float = 0.0
+    weights: tuple[int, ...] = ()
 
     def tally(self, first: Outcomes, second: Outcomes) -> Tally:
         """Right and wrong guesses in trials of the first and of the second dataset, by level."""
@@ -97,9 +95,9 @@ class Attack:
         """True where the rule guesses only one dataset."""
         return self.side in (Side.FIRST, Side.SECOND)
 
-    def guess_fraction(self, levels: int | None = None) -> float:
-        """Predicted share of trials with a guess on the first `levels` levels; None for the event's."""
-        return self.expected.pooled(levels or self.event).guesses / self.expected.trials
+    def guess_fraction(self) -> float:
+        """Predicted share of trials with a guess."""
+        return self.expected.guesses / self.expected.trials
 
     def witness(self, levels: int | None = None) -> str:
         """The event of the first `levels` levels in words; None for the event that was chosen first."""

@@ -18,7 +18,6 @@ from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.power import fixed_sample, tradeoff_curve
-from dpverify.evidence.selection.predicted_bound import is_curve
 from dpverify.evidence.tally import Tally
 from dpverify.evidence.working import Working
 
@@ -30,9 +29,9 @@ class LowerBound:
     p_value is that of the claim itself, log10_p_value its decimal logarithm. detectable is the most favourable
     violation that is refuted, in the claim's own unit, detectable_eps the eps that it means at the claim's delta.
     e_value has mean at most 1 under the claim; sequential runs only.
-    The significance is shared by `events` events. The witness is that of the attack's first `levels` levels, those that
-    the test pools or the one of several events that decided (None: of the attack's event); right and wrong are its
-    guesses, and all guesses in sequential runs. `working` has what it is computed from.
+    The significance is shared by `events` events; the witness is the one that decided, of the attack's first `levels`
+    levels (None: of the attack's event). right and wrong are its guesses, and all guesses in sequential runs.
+    `working` has what it is computed from.
     """
 
     eps_lower: float
@@ -52,28 +51,18 @@ class LowerBound:
 
 def certify_bound(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
     """The bound of the test that was chosen from the attack's predicted tally, before this one was seen."""
-    bound = _on_the_curve if is_curve(claim) else _on_events
+    bound = _on_the_curve if isinstance(claim, WholeProfile) else _on_events
     return bound(attack, tally, claim, significance, wanted_power)
 
 
 def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
     """One event against all (eps, delta) of the claim's curve."""
-    event = tally.pooled(attack.event)
-    test = CurveTest(
-        claim, abstains=attack.side is not Side.ALWAYS, nuisance_level=significance / 50, order_level=significance
+    event, abstains, fraction = tally.pooled(attack.event), attack.side is not Side.ALWAYS, attack.guess_fraction()
+    test = CurveTest(claim, abstains=abstains, nuisance_level=significance / 50, order_level=significance)
+    number = tradeoff_curve.detectable_number(
+        claim, trials=tally.trials, guess_fraction=fraction, significance=significance, power=wanted_power
     )
-    working = Working.of(
-        tally, pooled=attack.event, nuisance=test.nuisance_level, order=test.order_level, abstains=test.abstains
-    )
-    number = digits_up(
-        tradeoff_curve.detectable_number(
-            claim,
-            trials=tally.trials,
-            guess_fraction=attack.guess_fraction(),
-            significance=significance,
-            power=wanted_power,
-        )
-    )
+    number = digits_up(number)
     return LowerBound(
         eps_lower=test.eps_lower(event, delta=claim.delta, significance=significance),
         number_lower=test.number_lower(event, significance=significance),
@@ -85,33 +74,30 @@ def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: floa
         p_value=test.claim_p_value(event),
         log10_p_value=test.claim_log10_p_value(event),
         levels=attack.event,
-        working=working,
+        working=Working.of(
+            tally, pooled=attack.event, nuisance=test.nuisance_level, order=test.order_level, abstains=abstains
+        ),
     )
 
 
 def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, wanted_power: float) -> LowerBound:
     """One event, or several that share the significance, against the claimed eps at its delta."""
-    test = _test(attack, claim, significance)
-    planned, share, events = attack.event, 1.0, 1
-    if isinstance(test, BinomialTest | TwoStepTest | UnconditionalTest) and test.levels is not None:
-        planned = test.levels
-    deciding = planned
-    if isinstance(test, BonferroniTest):
-        deciding = test.deciding(tally, significance=significance)
-        share, events = test.share(planned), len(test.events)
-    fraction, detectable = attack.guess_fraction(planned), math.inf
+    n, delta, fraction = tally.trials, claim.delta, attack.guess_fraction()
+    deciding, seen, level = attack.event, tally.pooled(attack.event), significance
+    test = _single(attack, delta, significance)
+    if attack.weights:
+        test, seen = WeightedTest(attack.weights), tally
+    elif len(attack.shares) > 1:
+        test = shared = BonferroniTest(attack.shares)
+        deciding, seen = shared.deciding(tally, significance=significance), tally
+        level = dict(attack.shares)[attack.event] * significance
+    event, detectable, eps = tally.pooled(deciding), math.inf, claim.eps
     if fraction > 0:
         detectable = fixed_sample.detectable_eps(
-            test,
-            trials=tally.trials,
-            guess_fraction=fraction,
-            claim_eps=claim.eps,
-            delta=claim.delta,
-            significance=significance * share,
-            power=wanted_power,
+            test, trials=n, guess_fraction=fraction, claim_eps=eps, delta=delta, significance=level, power=wanted_power,
             one_sided=tally.one_sided,
-        )
-    event, lower = tally.pooled(deciding), test.eps_lower(tally, delta=claim.delta, significance=significance)
+        )  # fmt: skip
+    lower = test.eps_lower(seen, delta=delta, significance=significance)
     return LowerBound(
         eps_lower=lower,
         number_lower=lower,
@@ -120,11 +106,20 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
         test=test.name,
         right=int(event.right[0]),
         wrong=int(event.wrong[0]),
-        p_value=test.p_value(tally, eps=claim.eps, delta=claim.delta),
-        log10_p_value=test.log10_p_value(tally, eps=claim.eps, delta=claim.delta),
+        p_value=test.p_value(seen, eps=eps, delta=delta),
+        log10_p_value=test.log10_p_value(seen, eps=eps, delta=delta),
         levels=deciding,
-        events=events,
+        events=1 if attack.weights else max(1, len(attack.shares)),
         working=_working(test, tally, deciding),
+    )
+
+
+def _single(attack: Attack, delta: float, significance: float) -> BoundTest:
+    """The test of the attack's one event, from what is expected of it."""
+    n, right, wrong = attack.expected.trials, int(attack.expected.right.sum()), int(attack.expected.wrong.sum())
+    level, one_sided = significance, attack.one_sided
+    return choose_test(
+        trials=n, delta=delta, expected_right=right, expected_wrong=wrong, one_sided=one_sided, significance=level
     )
 
 
@@ -139,18 +134,15 @@ def _working(test: BoundTest, tally: Tally, deciding: int) -> Working:
     return Working.of(tally, pooled=deciding)
 
 
-def course(
-    tallies: list[Tally], attack: Attack, claim: Claim, significance: float, levels: int | None
-) -> list[tuple[int, float]]:
+def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:
     """(trials, eps_lower) after each prefix of the certifying trials: for plots; one look is the certificate.
 
-    Drawn with the plain test of the first `levels` levels, those of the certificate, or of all events that may share
-    the significance, which can be a little below the certificate's own test.
+    Drawn with a plain test of the event, or of all that share the significance, which can be a little below the
+    certificate's own test.
     """
-    test: BoundTest = BinomialTest(levels)
-    if is_curve(claim) or claim.delta > 0:
-        test = TwoStepTest(levels)
-    elif len(attack.shares) > 1:
+    pure = not isinstance(claim, WholeProfile) and claim.delta == 0
+    test: BoundTest = BinomialTest(attack.event) if pure else TwoStepTest(attack.event)
+    if len(attack.shares) > 1:
         test = BonferroniTest(attack.shares)
     return [(each.trials, test.eps_lower(each, delta=claim.delta, significance=significance)) for each in tallies]
 
@@ -176,18 +168,3 @@ def number_course(
             number = float(claim.number_at(np.array([min(1.0, twice * low)]), np.array([twice * high]))[0])
         points.append((tally.trials, number))
     return points
-
-
-def _test(attack: Attack, claim: Claim, significance: float) -> BoundTest:
-    chosen = choose_test(
-        trials=attack.expected.trials,
-        delta=claim.delta,
-        expected_right=attack.expected.right.astype(float),
-        expected_wrong=attack.expected.wrong.astype(float),
-        one_sided=attack.one_sided,
-        significance=significance,
-        scenarios=attack.scenarios,
-    )
-    # weights lean on several levels already
-    shares = len(attack.shares) > 1 and claim.delta == 0 and not isinstance(chosen, WeightedTest)
-    return BonferroniTest(attack.shares) if shares else chosen

@@ -8,7 +8,7 @@ bound that these counts certify at a loose level, so it is neither the luck of a
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from dpverify.claims.neighbours import Pair
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.scores.model_selection import fit_score
-from dpverify.evidence.selection.cuts import choose
+from dpverify.evidence.selection.cuts import choose_event
 from dpverify.evidence.selection.predicted_bound import objective_for
 from dpverify.trials.collect import Experiment, select, SelectionTrials
 from dpverify.trials.target import as_target
@@ -116,8 +116,7 @@ class _Valuer:
             return 0.0
         fitted = fit_score(self._score, self._target, pair, learn)
         objective = objective_for(self._claim, LOOSE, coordinates=experiment.form.items)
-        objective = replace(objective, shares_significance=False)  # one event is enough to compare
-        attack = choose(fitted, learn.first, len(count), objective)
+        attack = choose_event(fitted, learn.first, len(count), objective)
         tally = attack.tally(count.outcomes.take(count.first), count.outcomes.take(~count.first))
         test = TwoStepTest(attack.event) if self._claim.delta > 0 else BinomialTest(attack.event)
         return test.eps_lower(tally, delta=self._claim.delta, significance=LOOSE)

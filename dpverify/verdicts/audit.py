@@ -167,7 +167,7 @@ def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Stor
         trials=asked.trials,
         selection=budget.selection,
         curve=_curve(total),
-        course=tuple(course(kept, attack, claim, significance, certified.levels)),
+        course=tuple(course(kept, attack, claim, significance)),
         blocks=tuple(blocks),
         number_course=tuple(number_course(kept, attack, claim, significance, certified.levels)),
     )

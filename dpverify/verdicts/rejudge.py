@@ -24,7 +24,7 @@ from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.promises import BROKEN, KEPT, OPEN, PromiseCheck, rate_bounds
-from dpverify.evidence.selection.significance_shares import PARTS
+from dpverify.evidence.selection.cuts import PARTS
 from dpverify.evidence.tally import Tally
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.rejudge_tape import problem_of_tape
@@ -144,11 +144,15 @@ def _near(record: AuditRecord, p_value: Callable[[float], float]) -> str:
 
 
 def _shared(record: AuditRecord, tally: Tally) -> str:
-    """One of several events decided, at some tenths of the significance."""
+    """One of several events decided, at some tenths of the significance; no p-value is below those of all events."""
+    test, n = BinomialTest(), tally.trials
+    events = [Tally.of(right, wrong, n) for wrong, right in np.rint(n * np.array(record.curve)).astype(int).tolist()]
+    lowest = min(test.p_value(each, eps=record.claimed_eps, delta=0.0) for each in events)
     for part in range(1, PARTS + 1):
         level = record.significance * (part / PARTS)
-        if BinomialTest().eps_lower(tally, delta=record.delta, significance=level) == record.eps_lower:
-            highest = BinomialTest().p_value(tally, eps=record.claimed_eps, delta=0.0) / (part / PARTS)
-            few = record.p_value is not None and record.p_value <= min(1.0, record.pairs * highest)
-            return "" if few else P_VALUE
+        if test.eps_lower(tally, delta=record.delta, significance=level) == record.eps_lower:
+            highest = test.p_value(tally, eps=record.claimed_eps, delta=0.0) / (part / PARTS)
+            least = lowest if record.pairs == 1 else 0.0
+            found = record.p_value is not None and least <= record.p_value <= min(1.0, record.pairs * highest)
+            return "" if found else P_VALUE
     return BOUND

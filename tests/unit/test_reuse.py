@@ -320,6 +320,16 @@ def test_an_honest_entry_is_reused_and_a_sealed_lie_is_not(kept):
     assert kept(doubts=["a process was started"]) == ""  # not written: the one before is still there
 
 
+class _KnownCoin:
+    """The same coin with its log ratio."""
+
+    def release(self, data, *, rng, size):
+        return _coin(data, rng=rng, size=size)
+
+    def log_ratio(self, outputs, pair):
+        return math.log(3) * (1.0 - 2 * (outputs != pair.first))
+
+
 def _records():
     """name of the test -> an honest record of it."""
     from dpverify import ApproxDP, audit, GaussianDP, Pair, PureDP, ZCDP
@@ -331,6 +341,8 @@ def _records():
     for target, claim in claims:
         made = audit(target, claim=claim, pair=Pair(0, 1), trials=600, seed=1, score="histogram")
         yield replace(made, expected="NOT_REFUTED")
+    made = audit(_KnownCoin(), claim=PureDP(3.0), pair=Pair(0, 1), trials=600, seed=1)  # one event
+    yield replace(made, expected="NOT_REFUTED")
 
 
 def test_every_bound_that_a_record_can_give_again_is_judged_again():
@@ -356,7 +368,7 @@ def test_every_bound_that_a_record_can_give_again_is_judged_again():
             {"test": "of our own"},
         ):
             assert problem(replace(record, **lie)), (record.test, lie)
-    assert {test for test, _ in seen} == {"binomial", "threshold", "unconditional", "curve"}
+    assert {test for test, _ in seen} == {"binomial", "shared binomial", "threshold", "unconditional", "curve"}
 
 
 def test_events_that_share_the_significance_are_judged_again():

@@ -1,7 +1,7 @@
 """Counts of right and wrong guesses -> a certified lower bound on eps: exact or conservative tests only.
 
 All tests answer the same two questions (`protocol.BoundTest`). Which of them is asked is decided by
-`choose.choose_test` from predicted counts, before the certifying trials exist.
+`choice.choose_test` from predicted counts, before the certifying trials exist.
 
 Notation of every module: n trials, v right and w wrong guesses, m = v + w; rho = e^eps,
 r = rho/(1 + rho); d is the claim's slack a trial (`protocol.slack`).

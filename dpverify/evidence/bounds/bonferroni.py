@@ -1,12 +1,11 @@
 """Several events with one significance: delta = 0.
 
 Each event has a share of the significance; refuted is what one of them refutes at its share (Bonferroni). Events and
-shares are fixed in advance, so a wrong choice of one event is insured against, for a share of its significance.
+shares are fixed in advance: a wrong choice of one event costs its share only.
 """
 
 import math
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import ClassVar
 
 from dpverify.base import require
@@ -36,13 +35,9 @@ class BonferroniTest:
         if not (self.events and math.fsum(share for _, share in self.events) <= 1 + 1e-12):
             raise ParameterError("events", self.events, "at least one, with shares of at most 1 in all")
 
-    def share(self, levels: int) -> float:
-        """Share of the significance that the event of the first `levels` levels has."""
-        return math.fsum(share for k, share in self.events if k == levels)
-
     def deciding(self, tally: Tally, *, significance: float) -> int:
         """Levels of the event with the largest bound at its share; of equal ones, the one with the largest share."""
-        return max(self._bounds(tally, 0.0, significance), key=itemgetter(0, 2))[1]
+        return max(self._bounds(tally, 0.0, significance))[2]
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         return min(1.0, *(BinomialTest(k).p_value(tally, eps=eps, delta=delta) / share for k, share in self.events))
@@ -52,11 +47,10 @@ class BonferroniTest:
         return min(0.0, min(logs) + _ROUNDING)
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
-        return max(bound for bound, *_ in self._bounds(tally, delta, significance))
+        return max(self._bounds(tally, delta, significance))[0]
 
-    def _bounds(self, tally: Tally, delta: float, significance: float) -> list[tuple[float, int, float]]:
-        """Bound, levels and share of every event."""
-        return [
-            (BinomialTest(k).eps_lower(tally, delta=delta, significance=share * significance), k, share)
-            for k, share in self.events
-        ]
+    def _bounds(self, tally: Tally, delta: float, significance: float) -> list[tuple[float, float, int]]:
+        """Bound, share and levels of every event."""
+        levels = [(BinomialTest(k), share * significance) for k, share in self.events]
+        bounds = [test.eps_lower(tally, delta=delta, significance=level) for test, level in levels]
+        return [(bound, share, k) for bound, (k, share) in zip(bounds, self.events, strict=True)]

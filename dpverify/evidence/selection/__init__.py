@@ -1,1 +1,1 @@
-"""Which event is counted: chosen on the selection trials by the bound that it is predicted to certify."""
+"""Which events are counted: chosen on the selection trials by the bound that they are predicted to certify."""

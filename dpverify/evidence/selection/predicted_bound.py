@@ -1,4 +1,4 @@
-"""What an event would certify, predicted from expected counts: the objective of `events.choose`.
+"""What an event would certify, predicted from expected counts: the objective of `cuts.choose_event`.
 
 Plans, not bounds: vectorised over candidates, with real-valued counts. The certificate itself is computed by
 `bounds` from the certifying trials.
@@ -17,18 +17,10 @@ from dpverify.evidence.bounds.two_step import RATE_SHARE
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.selection.calibration import bounded_by, CapPrior, UNBOUNDED
 
-Number = Callable[[FloatArray, FloatArray], FloatArray]
-
-
-def is_curve(claim: Claim) -> bool:
-    """True for claims about a whole profile that no single (eps, delta) expresses."""
-    return isinstance(claim, WholeProfile)
-
-
 # Three-point rule for a standard normal variable: exact for polynomials up to the fifth degree.
 NORMAL = ((-np.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (np.sqrt(3.0), 1 / 6))
-
-Bound = Callable[[FloatArray, FloatArray, int, Side, float], FloatArray]
+Number = Callable[[FloatArray, FloatArray], FloatArray]
+Bound = Callable[[FloatArray, FloatArray, int, Side, FloatArray | float], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -39,36 +31,52 @@ class Objective:
     significance  of the whole certificate
     sides         rules worth trying, the default first
     prior         of the caps of a learned score's calibration
-    least_regret  choose the event by its mean share of what the best event of each curve would certify; by the
-                  mean bound otherwise, where the most hopeful curves count most
-    shares_significance       whether several events may share the significance
+    pure          delta = 0: the event is the one with the largest mean share of what the best event of each curve would
+                  certify, and others may have a part of the significance; otherwise the largest mean bound decides
     """
 
     bound: Bound
     significance: float
     sides: tuple[Side, ...]
     prior: CapPrior
-    least_regret: bool = False
-    shares_significance: bool = False
+    pure: bool = False
 
-    def gain(self, right: FloatArray, wrong: FloatArray, trials: int, side: Side) -> FloatArray:
-        """Mean bound over the binomial noise of the certifying counts, for their expected values: what is hoped for
-        where little is expected.
-        """
+    def mean_bound(
+        self, right: FloatArray, wrong: FloatArray, trials: int, side: Side, *, share: float | FloatArray = 1.0
+    ) -> FloatArray:
+        """Mean bound with a share of the significance, over the binomial noise of these expected counts."""
         spread = np.sqrt(right * wrong / np.maximum(right + wrong, 1e-9))
         mean = np.zeros_like(right)
         for z, weight in NORMAL:
             more = np.clip(z * spread, -right, wrong)
-            mean += weight * self.bound(right + more, wrong - more, trials, side, self.significance)
+            mean += weight * self.bound(right + more, wrong - more, trials, side, share * self.significance)
         return mean
 
-    def worth(self, gains: FloatArray, weights: FloatArray) -> FloatArray:
-        """Worth of each event from gains of shape (curves, events), larger is better."""
-        mean: FloatArray = weights @ gains
-        best = gains.max(axis=1)
-        if not self.least_regret or not (best > 0).any():
-            return mean
-        return np.asarray(weights[best > 0] @ (gains[best > 0] / best[best > 0, None]))
+    def weighted_bound(self, weights: FloatArray, right: FloatArray, guesses: FloatArray) -> FloatArray:
+        """About the mean bound of a weighted test, (curves,): `right` (curves, levels), `weights`, `guesses` (levels,).
+
+        With A = sum l m_l, B = sum l^2 m_l: the r that solves A r + z sqrt(B r (1 - r)) = S (`bounds.weighted`).
+        """
+        mean = float(weights @ guesses)
+        square = float(special.ndtri(1 - self.significance)) ** 2 * float(weights**2 @ guesses) / mean**2
+        spread = np.sqrt(right * (guesses - right) / guesses @ weights**2) / mean
+        total = np.zeros(len(right))
+        for z, weight in NORMAL:
+            share = np.clip(right @ weights / mean + z * spread, 0.0, 1.0)
+            r = (share + square / 2 - np.sqrt(square**2 / 4 + square * share * (1 - share))) / (1 + square)
+            total += weight * special.logit(np.clip(r, 0.5, 1 - 1e-12))
+        return total
+
+    def worth(self, bounds: FloatArray, weights: FloatArray) -> FloatArray:
+        """Worth of each event from bounds of shape (curves, events), larger is better.
+
+        Pure: mean share of the best event's bound, over the curves under which an event certifies something.
+        """
+        best = bounds.max(axis=1)
+        if not (self.pure and (best > 0).any()):
+            return np.asarray(weights @ bounds)
+        some = best > 0
+        return np.asarray(weights[some] @ (bounds[some] / best[some, None]) / weights[some].sum())
 
 
 def objective_for(claim: Claim, significance: float, *, coordinates: int = 1) -> Objective:
@@ -79,18 +87,17 @@ def objective_for(claim: Claim, significance: float, *, coordinates: int = 1) ->
     best of every possible curve, which guards against hoping for a tail.
     """
     if isinstance(claim, WholeProfile):
-        return Objective(
-            partial(_profile_bound, number=claim.number_at), significance, (Side.BOTH, Side.ALWAYS), UNBOUNDED
-        )
+        whole = partial(_profile_bound, number=claim.number_at)
+        return Objective(whole, significance, (Side.BOTH, Side.ALWAYS), UNBOUNDED)
     bound = partial(_eps_bound, delta=claim.delta)
     if claim.delta > 0:
         return Objective(bound, significance, (Side.BOTH, Side.FIRST, Side.SECOND), UNBOUNDED)
     prior = bounded_by(claim.eps) if coordinates == 1 else UNBOUNDED
-    return Objective(bound, significance, (Side.BOTH,), prior, least_regret=True, shares_significance=True)
+    return Objective(bound, significance, (Side.BOTH,), prior, pure=True)
 
 
 def _eps_bound(
-    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: float, *, delta: float
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: FloatArray | float, *, delta: float
 ) -> FloatArray:
     """log((1 - kappa - u)/u) with u the upper limit of the share of wrong guesses, kappa = d/tau_L."""
     rate_level = RATE_SHARE * significance if delta else 0.0
@@ -105,7 +112,7 @@ def _eps_bound(
 
 
 def _profile_bound(
-    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: float, *, number: Number
+    right: FloatArray, wrong: FloatArray, trials: int, side: Side, significance: FloatArray | float, *, number: Number
 ) -> FloatArray:
     """The claimed number at the corner (lower limit of c, upper limit of w) of a Clopper-Pearson rectangle."""
     level = significance if side is Side.ALWAYS else significance / 2
@@ -115,5 +122,5 @@ def _profile_bound(
     return np.where(usable, number(np.where(usable, c, 0.6), np.where(usable, w, 0.4)), 0.0)
 
 
-def _upper(hits: FloatArray, misses: FloatArray, level: float) -> FloatArray:
+def _upper(hits: FloatArray, misses: FloatArray, level: FloatArray | float) -> FloatArray:
     return np.asarray(special.betaincinv(hits + 1, np.maximum(misses, 1e-9), 1 - level), dtype=float)

@@ -5,7 +5,7 @@ import numpy as np
 from dpverify import PureDP
 from dpverify.base.rounding import digits_up
 from dpverify.evidence.attack import Attack, Side
-from dpverify.evidence.bounds import BinomialTest
+from dpverify.evidence.bounds import BinomialTest, WeightedTest
 from dpverify.evidence.lower_bound import certify_bound
 from dpverify.evidence.power.fixed_sample import detectable_eps
 from dpverify.evidence.tally import Tally
@@ -31,21 +31,30 @@ def test_power_is_planned_with_the_share_of_the_event():
     assert found.detectable_eps == digits_up(detectable(0.5, ALPHA / 2)) > detectable(0.5, ALPHA)
 
 
-def test_power_is_planned_with_the_levels_that_the_test_pools():
-    """The event has half of the guesses; the test, from the same prediction, prefers all of them."""
+def test_power_is_planned_with_the_guesses_of_the_event():
+    """The event has half of the guesses that are counted."""
     seen = tally([300, 300], [200, 200], 2000)
-    found = certify_bound(Attack(None, np.array([2.0, 1.0]), 1, Side.BOTH, 1, seen), seen, PureDP(0.3), ALPHA, 0.95)
-    assert (found.test, found.levels, found.right) == ("binomial", 2, 600)
-    assert found.detectable_eps == digits_up(detectable(0.5, ALPHA)) < detectable(0.25, ALPHA)
+    attack = Attack(None, np.array([2.0, 1.0]), 1, Side.BOTH, 1, Tally.of(300, 200, 2000))
+    found = certify_bound(attack, seen, PureDP(0.3), ALPHA, 0.95)
+    assert (found.test, found.levels, found.right) == ("binomial", 1, 300)
+    assert found.detectable_eps == digits_up(detectable(0.25, ALPHA)) > detectable(0.5, ALPHA)
 
 
-def test_the_bound_names_its_event_and_weights_come_before_shares():
-    predicted, seen = tally([3000, 3000], [2000, 2000], 20_000), tally([300, 4000], [200, 2000], 20_000)
+def test_the_bound_names_the_event_that_decided():
+    predicted, seen = Tally.of(3000, 2000, 20_000), tally([300, 4000], [200, 2000], 20_000)
     attack = Attack(None, np.array([2.0, 1.0]), 1, Side.BOTH, 1, predicted, shares=((1, 0.5), (2, 0.5)))
     found = certify_bound(attack, seen, PureDP(0.3), ALPHA, 0.95)
     assert (found.test, found.levels, found.events) == ("shared binomial", 2, 2)
     assert (found.right, found.wrong) == (4300, 2200)
-    uneven = tally([16, 44, 58], [1, 3, 12], 1000)
-    attack = Attack(None, np.array([3.0, 2.0, 1.0]), 1, Side.BOTH, 1, uneven, shares=((1, 0.5), (2, 0.5)))
-    found = certify_bound(attack, uneven, PureDP(0.3), ALPHA, 0.95)
-    assert (found.test, found.events) == ("weighted", 1)
+    alone = BinomialTest(2).eps_lower(seen, delta=0.0, significance=ALPHA / 2)
+    assert found.eps_lower == alone > BinomialTest(1).eps_lower(seen, delta=0.0, significance=ALPHA / 2)
+
+
+def test_weights_come_before_shares():
+    seen = tally([16, 44, 58], [1, 3, 12], 1000)
+    attack = Attack(
+        None, np.array([3.0, 2.0, 1.0]), 2, Side.BOTH, 1, Tally.of(60, 4, 1000), ((2, 0.5), (3, 0.5)), (8, 6, 2)
+    )
+    found = certify_bound(attack, seen, PureDP(0.3), ALPHA, 0.95)
+    assert (found.test, found.events, found.levels, found.right, found.wrong) == ("weighted", 1, 2, 60, 4)
+    assert found.eps_lower == WeightedTest((8, 6, 2)).eps_lower(seen, delta=0.0, significance=ALPHA)

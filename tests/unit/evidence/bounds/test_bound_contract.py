@@ -125,7 +125,7 @@ def levelled_subjects(trials):
         for weights in ((3, 1), (8, 5), (2, 2), (0, 1)):
             yield Subject(WeightedTest(weights), trials, eps, delta, levels=2)
         if delta == 0:
-            for events in (((1, 0.5), (2, 0.5)), ((2, 0.7), (1, 0.3)), ((1, 0.9),)):
+            for events in (((1, 0.5), (2, 0.5)), ((2, 0.7), (1, 0.3)), ((2, 0.9), (1, 0.1)), ((1, 0.9),)):
                 yield Subject(BonferroniTest(events), trials, eps, delta, levels=2)
         pool = (BinomialTest, TwoStepTest) if delta == 0 else (TwoStepTest, UnconditionalTest)
         yield from (Subject(test(levels), trials, eps, delta, levels=2) for test in pool for levels in (1, None))
@@ -143,7 +143,7 @@ def claim_subjects(claims, trials, *, quick):
 
 def chosen_subjects(trials):
     """Whatever `choose_test` takes, from counts that were predicted."""
-    for right, wrong, delta in [([5, 3], [0, 2], 0.0), ([4, 3], [1, 2], 0.01), ([6, 0], [0, 0], 0.001)]:
+    for right, wrong, delta in [(8, 2, 0.0), (7, 3, 0.01), (6, 0, 0.001)]:
         test = choose_test(trials=trials, delta=delta, expected_right=right, expected_wrong=wrong)
         yield Subject(test, trials, 0.7, delta, levels=2)
 

@@ -224,6 +224,3 @@ def test_choice_among_the_families():
     many = choose_test(trials=10**6, delta=1e-5, expected_right=7e5, expected_wrong=2e5)
     assert [each.name for each in (few, clean, revealed, many)] == ["unconditional"] * 3 + ["threshold"]
     assert few.nuisance_level == pytest.approx(0.001)
-    levels = {"expected_right": [100, 200, 200], "expected_wrong": [30, 80, 170]}
-    assert choose_test(trials=1000, delta=0.0, **levels).name == "weighted"
-    assert choose_test(trials=1000, delta=1e-3, **levels).name != "weighted"  # n d = 1

@@ -8,7 +8,7 @@ from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.attack import Attack, Side
 from dpverify.evidence.scores.model_selection import Calibrated, Fitted
 from dpverify.evidence.selection.calibration import bounded_by, calibrate, CapPrior
-from dpverify.evidence.selection.cuts import choose
+from dpverify.evidence.selection.cuts import choose_event
 from dpverify.evidence.selection.predicted_bound import objective_for
 from dpverify.evidence.tally import Tally
 from dpverify.trials.outcomes import Outcomes
@@ -30,11 +30,13 @@ def laplace_ratios(rng, n, eps=1.0):
 
 
 def chosen(scores, first, claim, trials=100_000):
-    return choose(Fitted(Identity(), scores, calibrated=Calibrated.KNOWN), first, trials, objective_for(claim, 0.05))
+    return choose_event(
+        Fitted(Identity(), scores, calibrated=Calibrated.KNOWN), first, trials, objective_for(claim, 0.05)
+    )
 
 
 def learned(scores, first, claim, trials=100_000, coordinates=1):
-    return choose(Fitted(Identity(), scores), first, trials, objective_for(claim, 0.05, coordinates=coordinates))
+    return choose_event(Fitted(Identity(), scores), first, trials, objective_for(claim, 0.05, coordinates=coordinates))
 
 
 def generator(seed=0):
@@ -163,7 +165,7 @@ def test_the_lowest_cap_believes_the_sign_and_keeps_the_information():
     assert float(curves.weights @ curves.right(np.array([0.2]))[:, 0]) == pytest.approx(right.mean(), abs=0.01)
     objective = objective_for(PureDP(0.1), 0.05)
     cut, everywhere = (
-        objective.gain(*(np.array([share * guesses]) for share in (0.55, 0.45)), 10_000, Side.BOTH)
+        objective.mean_bound(*(np.array([share * guesses]) for share in (0.55, 0.45)), 10_000, Side.BOTH)
         for guesses in (10_000 * learned(scores, first, PureDP(0.1), trials=10_000).guess_fraction(), 10_000)
     )
     assert cut > 0.95 * everywhere  # a cut only loses trials: it may not lose much
@@ -190,7 +192,7 @@ def test_guesses_near_the_zero_of_a_flat_ratio_are_abstained_from(eps):
         right = np.cumsum(special.expit(confidence)) / np.arange(1, 4001)
         guesses = ends * 200_000
         rate = right[np.ceil(ends * 4000).astype(int) - 1]
-        gains = objective.gain(rate * guesses, (1 - rate) * guesses, 200_000, Side.BOTH)
+        gains = objective.mean_bound(rate * guesses, (1 - rate) * guesses, 200_000, Side.BOTH)
         promised.append(gains[np.searchsorted(ends, fraction)] / gains.max())
     assert np.mean(promised) > 0.985
 
@@ -230,7 +232,9 @@ def test_counted_scores_promise_what_their_few_counts_allow():
     rare = np.where(np.isin(np.arange(2000), [0, 2, 4]), 2.0, 0.0)  # three in 2000, 27 in 18000
     weak = np.where(first, 0.1, -0.1) * np.where(generator(10).random(2000) < 0.53, 1, -1)
     challengers = (Fitted(Identity(), rare, calibrated=Calibrated.COUNTED),)
-    attack = choose(Fitted(Identity(), weak, challengers=challengers), first, 18_000, objective_for(PureDP(0.1), 0.05))
+    attack = choose_event(
+        Fitted(Identity(), weak, challengers=challengers), first, 18_000, objective_for(PureDP(0.1), 0.05)
+    )
     right, wrong = int(attack.expected.right.sum()), int(attack.expected.wrong.sum())
     assert 26 <= right + wrong <= 27
     assert wrong >= 3  # Beta(3.5, 0.5) does not say never

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpverify import Pair, PureDP
+from dpverify import ApproxDP, Pair, PureDP
 from dpverify.evidence.selection.learn import learn
 from dpverify.evidence.selection.predicted_bound import objective_for
 from dpverify.trials.collect import Experiment, select
@@ -39,25 +39,17 @@ def learned(subject, trials, coordinates=1):
 
 
 def test_strong_violations_are_learned_from_a_tenth():
-    share, attack = learned(shifted(1.0), 40_000)
-    assert share == 0.1
-    assert attack.regret < 0.1
+    assert learned(shifted(1.0), 40_000)[0] == 0.1
 
 
-def test_a_weak_violation_that_shows_everywhere_is_learned_from_a_tenth():
-    """Laplace(0.1): most events certify nearly as much as the best one. About half of the seeds are just below."""
-    assert learned(experiment(laplace, seed=4), 100_000)[0] == 0.1
-
-
-def test_no_more_is_learned_than_leaves_little_open():
-    share, attack = learned(experiment(laplace, seed=4), 40_000)
-    assert share == 0.25
-    assert attack.regret < 0.2
-
-
-@pytest.mark.parametrize("subject", [experiment(rare), shifted(0.001)], ids=["in a tail", "hardly there"])
-def test_more_is_learned_where_it_is_open_which_event_is_best(subject):
+@pytest.mark.parametrize("subject", [experiment(rare), experiment(laplace), shifted(0.001)])
+def test_weak_violations_are_learned_from_more(subject):
     assert learned(subject, 40_000)[0] == 0.4
+
+
+def test_a_weak_number_with_a_delta_is_learned_from_a_tenth():
+    budget, _ = learn(shifted(0.001), 40_000, objective_for(ApproxDP(0.1, 1e-5), 0.05))
+    assert budget.selection == 4000
 
 
 def test_small_budgets_and_many_coordinates_learn_from_more_at_once():

@@ -6,7 +6,7 @@ from scipy import special
 
 from dpverify import ApproxDP, Pair, PureDP
 from dpverify.evidence.attack import carry
-from dpverify.evidence.bounds import choose_test, WeightedTest
+from dpverify.evidence.bounds import WeightedTest
 from dpverify.evidence.scores.point_masses import PointMassFamily
 from dpverify.evidence.selection.calibration import calibrate, CapPrior
 from dpverify.evidence.tally import Tally
@@ -72,22 +72,6 @@ def test_merged_weights_are_the_same_test():
     for eps in (0.0, 0.5):
         whole = WeightedTest((2, 2, 1)).p_value(split, eps=eps, delta=0.0)
         assert whole == pytest.approx(WeightedTest((2, 1)).p_value(merged, eps=eps, delta=0.0), rel=1e-9)
-
-
-def test_one_lucky_scenario_does_not_choose_the_test():
-    lucky, sober = (
-        Tally(1000, np.array([60, 600]), np.array([0, 300])),
-        Tally(1000, np.array([40, 600]), np.array([20, 300])),
-    )
-    expected = {"expected_right": lucky.right, "expected_wrong": lucky.wrong}
-    alone = choose_test(trials=1000, delta=0.0, **expected)
-    averaged = choose_test(trials=1000, delta=0.0, **expected, scenarios=[(0.1, lucky), (0.9, sober)])
-    assert alone.eps_lower(lucky, delta=0.0, significance=0.05) > averaged.eps_lower(
-        lucky, delta=0.0, significance=0.05
-    )
-    assert averaged.eps_lower(sober, delta=0.0, significance=0.05) > alone.eps_lower(
-        sober, delta=0.0, significance=0.05
-    )
 
 
 def test_prior_odds_of_a_calibration():
