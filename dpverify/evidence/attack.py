@@ -29,8 +29,9 @@ class Side(Enum):
 class Attack:
     """A frozen rule: guess where |orientation * score| >= a cut, on the given side.
 
-    `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is what lies beyond
-    the first `event` levels together; the further levels are counted for other events and for plots.
+    `cuts` are decreasing; level i holds the guesses between cut i-1 and cut i. The event is a guess on
+    any of the first `event` levels, that is beyond cut `event` - 1; the further levels are counted for other events and
+    for plots.
     `shares` are (levels, share of the significance) of every event that certifies, this one first; empty: it has all.
     `weights` are those of the levels in one test of all of them; empty: guesses of an event count alike.
     """

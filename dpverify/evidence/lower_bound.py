@@ -26,8 +26,9 @@ from dpverify.evidence.working import Working
 class LowerBound:
     """eps_lower holds at the claim's delta, number_lower is about eps, rho, mu or a factor; each at the significance.
 
-    p_value is that of the claim itself, log10_p_value its decimal logarithm. detectable is the most favourable
-    violation that is refuted, in the claim's own unit, detectable_eps the eps that it means at the claim's delta.
+    p_value is that of the claim itself, log10_p_value its decimal logarithm. detectable is the smallest violation, in
+    the claim's own unit, that is refuted with the wanted power if it attains its bound on every guess (the most
+    favourable kind: others that large may be missed); detectable_eps is the eps that it means at the claim's delta.
     e_value has mean at most 1 under the claim; sequential runs only.
     The significance is shared by `events` events; the witness is the one that decided, of the attack's first `levels`
     levels (None: of the attack's event). right and wrong are its guesses, and all guesses in sequential runs.

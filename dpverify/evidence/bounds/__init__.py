@@ -1,7 +1,9 @@
 """Counts of right and wrong guesses -> a certified lower bound on eps: exact or conservative tests only.
 
-All tests answer the same two questions (`protocol.BoundTest`). Which of them is asked is decided by
-`choice.choose_test` from predicted counts, before the certifying trials exist.
+All tests give a p-value and a bound (`protocol.BoundTest`). Which one is asked is settled before the certifying trials
+exist (`lower_bound`): weighted where weights were frozen, Bonferroni where shares were, a curve where the claim is one,
+and else what `choice.choose_test` says of predicted counts. `ConvolutionTest` is `WeightedTest` with equal weights: for
+comparison.
 
 Notation of every module: n trials, v right and w wrong guesses, m = v + w; rho = e^eps,
 r = rho/(1 + rho); d is the claim's slack a trial (`protocol.slack`).

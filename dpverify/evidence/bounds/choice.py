@@ -33,8 +33,8 @@ def choose_test(
 
     delta = 0                                        `BinomialTest`
     delta > 0                                        `TwoStepTest`
-    delta > 0 and at most 60 guesses, fewer than 1
-      wrong one, or n d >= 1 (and not thousands)     `UnconditionalTest`
+    delta > 0, at most 5,000 wrong guesses, and one of:
+      at most 60 guesses; no wrong one; n d >= 1     `UnconditionalTest`
     """
     require.integer(at_least=1, trials=trials)
     require.delta(delta=delta)

@@ -28,10 +28,11 @@ def budgets(trials: int, items: int, *, exact: bool, pure: bool) -> list[Budget]
     """How trials with `items` coordinates are split, and how where the first split shows little (`WEAK`).
 
     With the exact score nothing is learned about the target, so all trials certify, and as many draws
-    (at most 2^16) more place the cut. Learned scores take 30 % of small budgets, 20 % up to 10^4 and for
-    more than five coordinates, 10 % of larger ones (measured: the loss by selecting less outweighs the gain
-    in certifying trials below, and the other way round above). 40 % learn where fewer show little, but for numbers with
-    delta > 0: a violation in a tail that is not found is lost, one that is found is certified with a third less.
+    (at most 2^16) more place the cut. Learned scores take 30 % of up to 2,000 trials; of more, 20 % up to 10^4 or with
+    more than five coordinates, and 10 % otherwise (measured: the loss by selecting less outweighs the gain in
+    certifying trials below, and the other way round above). Where the first split shows little (`WEAK`), learning is
+    extended to 40 %, at delta = 0 or with more than five coordinates. With few coordinates and delta > 0 it is not:
+    what can be seen there lies in a tail, and certifying it needs the trials.
     """
     most = max(64, MOST_ITEMS // max(1, items))
     if exact:
