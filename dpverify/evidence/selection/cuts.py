@@ -1,8 +1,8 @@
 """Beyond which cuts of a score a guess counts: chosen on the selection trials, before the certifying ones.
 
 The main cut has the largest *predicted certified bound*, averaged over what the selection trials leave open (at
-delta = 0 as a share of the best cut's: `predicted_bound.Objective`) - neither the largest estimated ratio, which favours
-rare lucky events, nor the largest accuracy, which favours guessing always.
+delta = 0 as a share of the best cut's: `predicted_bound.Objective`) - neither the largest estimated ratio, which
+favours rare lucky events, nor the largest accuracy, which favours guessing always.
 At delta = 0 one event is not always the best test. Where many levels of confidence tell, guesses are weighted by level
 (`bounds.weighted`) if that is predicted to certify more. Otherwise, where the selection trials may be wrong about a
 learned score, three further cuts at fixed shares of its guesses have a tenth of the significance each
