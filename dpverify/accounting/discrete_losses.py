@@ -15,10 +15,10 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from dpverify.accounting import grid_law
 from dpverify.accounting.divergence import laws, log_ratios, max_log_ratio
+from dpverify.accounting.gdp_of_atoms import MANY, mu_of, response_mu
 from dpverify.accounting.grid_law import Cells, GridLaw, TINY
 from dpverify.accounting.ledger import Direction
 from dpverify.accounting.loss import Exact, Loss, renyi_of
@@ -80,31 +80,11 @@ class Order:
         return Order.of(law.points, law.masses, slack=self.slack + (4 * len(self.loss) + 64) * UNIT)
 
     def mu(self) -> float:
-        """The largest Phi^-1(P_k) - Phi^-1(Q_k), P_k and Q_k the masses of the k largest losses, rounded up.
-
-        These are the vertices of the trade-off curve, which is linear between them; that of a Gaussian is convex. From
-        the side of small tails: 1 - P_k is a sum from below, P_k itself where it is small. Q-masses are p e^-l, P and l
-        upper bounds, so the Q of this law belongs to a pair that dominates. Sums are off by a unit for each of their
-        terms, quantiles by some 1e-12.
-
-        Symmetric pairs: their curve f is its own inverse, as that of a Gaussian is, so vertices up to the first with
-        Q_k >= 1 - P_k are enough. For with g the curve of this law and x the Q_k of that vertex, G <= g on [0, x] gives
-        G <= the inverse of g on [g(x), 1], g(x) <= x, and f >= g is above that inverse, too.
-        """
+        """See `gdp_of_atoms`. Masses that were raised to TINY may be nothing."""
         if self.infinite > 0 or not len(self.loss):
             return math.inf if self.infinite > 0 else 0.0
-        p = np.where(self.p > TINY, self.p * (1 - self.slack), 0.0)  # what was raised may be nothing
-        rest = np.cumsum(p[::-1])[::-1][1:]
-        above = np.cumsum(p * np.exp(-self.loss))[:-1]
-        error = self.slack + 1e-13 + 2 * len(p) * UNIT
-        if self.symmetric:
-            enough = int(np.argmax(np.append(above >= rest * (1 + 4 * error) + TINY * len(p), True))) + 1
-            rest, above = rest[:enough], above[:enough]
-        most = np.minimum(np.cumsum(self.p)[: len(rest)] * (1 + error), 1.0)
-        with np.errstate(divide="ignore"):
-            power = np.minimum(-special.ndtri(np.minimum(rest, 1.0) * (1 - error)), special.ndtri(most))
-            found = power - special.ndtri(np.minimum(above, 1.0) * (1 - error))
-        return float(found.max(initial=0.0)) * (1 + 1e-12) + 1e-15
+        least = np.where(self.p > TINY, self.p * (1 - self.slack), 0.0)
+        return mu_of(self.loss, self.p, least, self.slack, symmetric=self.symmetric)
 
     def window(self, tail: float) -> tuple[float, float]:
         """Losses beyond which there is no more than `tail` on either side."""
@@ -188,6 +168,10 @@ class ResponseLoss(AtomicLoss):
 
     def orders(self) -> Orders:
         return response(self.eps, 2)
+
+    @property
+    def mu(self) -> float:
+        return super().mu if self.eps <= MANY else response_mu(float_up(self.eps))
 
 
 @dataclass(frozen=True)
