@@ -122,13 +122,15 @@ def renyi_of(masses: Array, losses: Array, alpha: float, slack: float) -> float:
     losses, masses = losses[masses > 0], masses[masses > 0]
     if not len(losses):
         return 0.0
-    exponents = (alpha - 1) * losses
-    top = float(exponents.max())
-    if float(np.abs(exponents).max()) < 1:
+    size = float(np.abs(losses).max())
+    if (alpha - 1) * size < 1:
+        exponents = (alpha - 1) * losses
         terms = masses * np.expm1(exponents)
         terms = np.where(terms < 0, terms * (1 - slack), terms)
         moment = math.fsum(terms) + 8 * UNIT * math.fsum(np.abs(terms))
         return max(0.0, math.log1p(moment) / (alpha - 1) * (1 + 8 * UNIT))
-    moment = math.fsum(masses * np.exp(exponents - top))
-    error = 8 * UNIT * (float(np.abs(exponents[masses > 0]).max()) + abs(top) + abs(math.log(moment)) + 2)
-    return max(0.0, (top + math.log(moment) + error) / (alpha - 1) * (1 + 4 * UNIT))
+    top = float(losses.max())
+    with np.errstate(over="ignore"):
+        log = math.log(math.fsum(masses * np.exp((alpha - 1) * (losses - top))))
+    error = 8 * UNIT * (2 * size + (abs(log) + 2) / (alpha - 1))
+    return max(0.0, (top + log / (alpha - 1) + error) * (1 + 4 * UNIT))

@@ -25,6 +25,7 @@ from dpverify.base.rounding import float_up, UNIT
 CLOSE = 1e-5
 MOST_SPLITS = 4000
 NEAREST = 2.0**-22  # orders closer to 1 are not looked at: D_alpha would lose its digits
+LEAST = 1e-300  # a parameter of what moves at all: smaller floats have fewer digits, and may be 0
 
 
 @lru_cache(maxsize=256)
@@ -56,17 +57,21 @@ def _worth_a_search(loss: Loss) -> bool:
 
 
 def renyi_of_loss(loss: Loss, alpha: float) -> float:
-    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known."""
-    if isinstance(loss.pure, Fraction) and loss.pure:
-        return min(loss.renyi(alpha), ResponseLoss(loss.pure).renyi(alpha))
-    return loss.renyi(alpha)
+    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known; at least `LEAST`."""
+    if loss.pure == 0:
+        return 0.0
+    if isinstance(loss.pure, Fraction):
+        return max(LEAST, min(loss.renyi(alpha), ResponseLoss(loss.pure).renyi(alpha)))
+    return max(LEAST, loss.renyi(alpha))
 
 
 def mu_of_loss(loss: Loss) -> float:
     """Its GDP parameter, likewise."""
-    if isinstance(loss.pure, Fraction) and loss.pure:
-        return min(loss.mu, ResponseLoss(loss.pure).mu)
-    return loss.mu
+    if loss.pure == 0:
+        return 0.0
+    if isinstance(loss.pure, Fraction):
+        return max(LEAST, min(loss.mu, ResponseLoss(loss.pure).mu))
+    return max(LEAST, loss.mu)
 
 
 def _supremum(losses: list[tuple[Loss, int]]) -> float:
