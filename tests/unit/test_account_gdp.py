@@ -1,4 +1,4 @@
-"""GDP parameters of responses and of shuffled reports against 50 digits: never below, at most 1 in 1000 above.
+"""GDP and zCDP parameters of responses and of shuffled reports against 50 digits: never below, at most 1 in 1000 above.
 
 Tail masses such as e^-a/(1 + e^-a) must keep their digits, and so must the distance of laws that are nearly equal.
 """
@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpverify.accounting.accountant import meets, mu_upper
+from dpverify.accounting.accountant import meets, mu_upper, rho_upper
 from dpverify.accounting.events import Shuffled
 from dpverify.accounting.ledger import FiniteLaws, KaryResponse, Ledger, PureStep, Sensitivity
 from dpverify.claims.claim import GaussianDP
@@ -125,3 +125,19 @@ def test_listed_laws(seed):
         first, second = ([x / mpmath.fsum(law) for x in law] for law in exact)
         truth = max(mu_by_vertices(list(zip(a, b, strict=True))) for a, b in ((first, second), (second, first)))
         tight(Ledger(FiniteLaws(pairs=((tuple(p.tolist()), tuple(q.tolist())),), relation=R)), truth)
+
+
+@pytest.mark.parametrize(
+    ("eps", "k"), [(1e-4, 2), (3e-4, 100), (0.5, 10), (1.0, 50), (6.0, 50)], ids=lambda each: f"{each:g}"
+)
+def test_rho_of_responses_of_any_size(eps, k):
+    """Small losses have their supremum at orders of some 1/eps, and a flat one for k = 2."""
+    found = float(rho_upper(Ledger(KaryResponse(k=k, eps=eps, reports=ONCE)), relation=R))
+    with mpmath.workdps(40):
+        grown = mpmath.exp(mpmath.mpf(eps))
+        truth = (grown - 1) * mpmath.mpf(eps) / (grown + k - 1)  # at order 1
+        for power in np.arange(-3.0, 7.0, 0.02):
+            t = mpmath.mpf(10) ** float(power)
+            moment = (grown ** (1 + t) + k - 2 + grown**-t) / (grown + k - 1)
+            truth = max(truth, mpmath.log(moment) / t / (1 + t))
+    assert truth <= found <= truth * (1 + 5e-4)
