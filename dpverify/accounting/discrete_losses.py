@@ -21,7 +21,7 @@ from dpverify.accounting.divergence import laws, log_ratios, max_log_ratio
 from dpverify.accounting.gdp_of_atoms import MANY, mu_of, response_mu
 from dpverify.accounting.grid_law import Cells, GridLaw, TINY
 from dpverify.accounting.ledger import Direction
-from dpverify.accounting.loss import Exact, Loss, renyi_of
+from dpverify.accounting.loss import Exact, Loss, renyi_of, renyi_of_symmetric
 from dpverify.base.rounding import as_fraction, float_up, UNIT
 
 Array = npt.NDArray[np.float64]
@@ -68,6 +68,8 @@ class Order:
         few = self._few
         if not len(few.loss):
             return 0.0
+        if self.symmetric:
+            return min(max(0.0, float(few.loss[0])), renyi_of_symmetric(few.p, few.loss, alpha))
         # divergences grow with their order: near 1, where slack counts, that of a larger one is a bound as well; D_inf
         # is the largest loss
         orders = [alpha, *(1 + 2.0 ** (math.ceil(math.log2(alpha - 1)) + more) for more in (0, 1) if alpha < 2)]

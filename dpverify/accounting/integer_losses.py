@@ -136,8 +136,8 @@ class DiscreteGaussianLoss(AtomicLoss):
         The mass of an output k is at most phi(k/sigma)/sigma, the normaliser being at least sigma sqrt(2 pi); and the
         mean over |t| <= 1/2 of e^(-(k+t)^2/(2 sigma^2)) is at least e^(-k^2/(2 sigma^2)) (1 - 1/(24 sigma^2)), the mean
         of e^(-k t/sigma^2) being at least 1. So the normal law has the mass of a block, up to that, between its first
-        output less 1/2 and its last one and 1/2. Points of size z are off by 3u z, so densities by 5u z^2; weights, sums
-        and scales by 32u. Masses of a block fall by factors of at most e^(z m/sigma), z its last point, or they rise.
+        output less 1/2 and its last one and 1/2. Points of size z are off by 3u z, so densities by 5u z^2; weights,
+        sums and scales by 32u. Masses of a block fall by at most e^(z m/sigma), z its last point, or they rise.
         """
         sigma = float_down(self.sigma)
         m = math.ceil(2 * int(HALF_WIDTH) * Fraction(sigma) / BLOCKS)

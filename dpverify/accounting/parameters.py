@@ -60,11 +60,15 @@ def _worth_a_search(loss: Loss) -> bool:
 
 
 def renyi_of_loss(loss: Loss, alpha: float) -> float:
-    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known; at least `LEAST`."""
+    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known; at least `LEAST`.
+
+    And at most alpha `pure`^2/2 (Bun, Steinke 2016, Proposition 3.3), which is close where `pure` is tiny.
+    """
     if loss.pure == 0:
         return 0.0
     if isinstance(loss.pure, Fraction):
-        return max(LEAST, min(loss.renyi(alpha), ResponseLoss(loss.pure).renyi(alpha)))
+        implied = float_up(pure_to_zcdp(loss.pure) * Fraction(alpha))
+        return max(LEAST, min(loss.renyi(alpha), ResponseLoss(loss.pure).renyi(alpha), implied))
     return max(LEAST, loss.renyi(alpha))
 
 

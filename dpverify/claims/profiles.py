@@ -217,5 +217,7 @@ def invert_profile(profile: Callable[[float], float], delta: float) -> float:
             return math.inf
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
+        if not low < middle < high:  # subnormal floats
+            break
         low, high = (low, middle) if profile(middle) <= delta else (middle, high)
     return high
