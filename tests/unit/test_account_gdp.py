@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpverify.accounting.accountant import meets, mu_upper, rho_upper
+from dpverify.accounting.accountant import meets, mu_upper, renyi_upper, rho_upper
 from dpverify.accounting.events import Shuffled
-from dpverify.accounting.ledger import FiniteLaws, KaryResponse, Ledger, PureStep, Sensitivity
+from dpverify.accounting.ledger import FiniteLaws, KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
 from dpverify.claims.claim import GaussianDP
 from dpverify.claims.neighbours import Relation
 
@@ -141,3 +141,21 @@ def test_rho_of_responses_of_any_size(eps, k):
             moment = (grown ** (1 + t) + k - 2 + grown**-t) / (grown + k - 1)
             truth = max(truth, mpmath.log(moment) / t / (1 + t))
     assert truth <= found <= truth * (1 + 5e-4)
+
+
+@pytest.mark.parametrize("eps", [1e-200, 1e-14, 1e-9, 1e-4, 1.0, 30.0, 600.0])
+@pytest.mark.parametrize("t", [1e-9, 1.0, 40.0, 1e9, 1e20])
+def test_divergences_of_any_size_and_order(eps, t):
+    """Responses and Laplace noise; nothing cancels where eps is tiny."""
+    alpha = 1 + t
+    with mpmath.workdps(900):
+        order, a = mpmath.mpf(alpha), mpmath.mpf(eps)
+        c, grown = order - 1, mpmath.exp(a)
+        responses = [(k, mpmath.log((grown**order + k - 2 + grown**-c) / (grown + k - 1)) / c) for k in (2, 1000)]
+        moment = order * mpmath.exp(c * a) + c * mpmath.exp(-order * a)
+        noise = mpmath.log(moment / (order + c)) / c
+    for k, truth in responses:
+        found = renyi_upper(Ledger(KaryResponse(k=k, eps=eps, reports=ONCE)), alpha=alpha, relation=R)
+        assert truth <= found <= max(truth * (1 + 1e-9), 1e-300)
+    found = renyi_upper(Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=eps))), alpha=alpha, relation=R)
+    assert noise <= found <= max(noise * (1 + 1e-6), 1e-300)
