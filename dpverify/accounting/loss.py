@@ -37,6 +37,7 @@ Array = npt.NDArray[np.float64]
 Exact = Fraction | float  # a fraction, or math.inf
 
 RENYI_POINTS = 2**12 + 1
+MODERATE = 600.0  # e^600 times any mass is a float
 _PROBES = 2.0 ** np.arange(-60.0, 24.0, 0.25)
 
 
@@ -151,8 +152,9 @@ def renyi_of_symmetric(masses: Array, losses: Array, alpha: float) -> float:
     c, top = alpha - 1, float(losses.max())
     with np.errstate(over="ignore"):
         falls = -np.expm1(-alpha * losses)
-        if c * top < 1:
-            return math.log1p(math.fsum(masses * np.expm1(c * losses) * falls)) / c * (1 + 32 * UNIT)
+        if c * top < MODERATE:
+            excess = math.fsum(masses * np.expm1(c * losses) * falls)
+            return math.log1p(excess) / c * (1 + (32 + 4 * c * top) * UNIT)
         terms = masses * np.exp(c * (losses - top)) * -np.expm1(-c * losses) * falls
     log = math.log(math.fsum([math.exp(-min(c * top, 745.0)), *terms.tolist()]))
     return (top + log / c + 16 * UNIT * (2 * top + (abs(log) + 2) / c)) * (1 + 4 * UNIT)

@@ -151,7 +151,9 @@ def test_divergences_of_any_size_and_order(eps, t):
     with mpmath.workdps(900):
         order, a = mpmath.mpf(alpha), mpmath.mpf(eps)
         c, grown = order - 1, mpmath.exp(a)
-        responses = [(k, mpmath.log((grown**order + k - 2 + grown**-c) / (grown + k - 1)) / c) for k in (2, 1000)]
+        responses = [
+            (k, mpmath.log((grown**order + k - 2 + grown**-c) / (grown + k - 1)) / c) for k in (2, 1000, 2**63)
+        ]
         moment = order * mpmath.exp(c * a) + c * mpmath.exp(-order * a)
         noise = mpmath.log(moment / (order + c)) / c
     for k, truth in responses:
