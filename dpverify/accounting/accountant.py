@@ -49,6 +49,7 @@ MANY = 10**9  # coordinates: with fewer only deltas of which nothing is left (at
 ROUNDED = "so many coordinates: floating point is charged with more than 1/1000 of delta; bounds hold and are not tight"
 CLOSE = 1e-5  # relative, to the sum of all largest losses
 MOST_EPS = 1e12  # beyond it no eps is searched
+NOTHING = 1e-200  # sums of largest losses below it are charged as one loss: no delta above it is touched
 MOST_RHO = 10**6  # beyond it zCDP proves nothing at any eps that is searched
 
 
@@ -211,7 +212,7 @@ def _total(parts: list[tuple[Exact, int]]) -> Exact:
 def _eps_of(losses: Losses, delta: float) -> float:
     pure = _pure(losses)
     most = float_up(pure) if isinstance(pure, Fraction) else math.inf
-    if delta == 0 or most == 0:
+    if delta <= 2 * profiles.LEAST_DELTA or most == 0:  # no smaller delta is told apart from 0
         return most
     if _close_to_pure(losses, most, delta):
         found = profiles.response_eps(most, 0.0, delta) * (1 + RESPONSE_ERROR)
@@ -271,7 +272,9 @@ def _delta_of(losses: Losses, eps: float) -> float:
     bounds = [1.0]
     if isinstance(pure, Fraction):
         bounds.append((1 + RESPONSE_ERROR) * profiles.response_delta(float_up(pure), 0.0, eps))
-    rounding = math.inf
+    rounding, eps = math.inf, min(eps, MOST_EPS)  # delta falls
+    if pure < NOTHING:
+        return min(bounds)
     if _composable(losses):
         found = [_by_composition(each, eps) for each in dict.fromkeys((losses, gathered(losses)))]
         rounding = min(each for _, each in found)
@@ -282,7 +285,7 @@ def _delta_of(losses: Losses, eps: float) -> float:
             bounds.append((1 + ZCDP_ERROR) * profiles.zcdp_delta(float_up(rho), eps))
     if MOST_ROUNDING < rounding < math.inf:
         warnings.warn(ROUNDED, LooseAccountWarning, stacklevel=2)
-    return min(bounds)
+    return max(min(bounds), profiles.LEAST_DELTA)  # a sum may be rounded to 0: nothing but `pure` says that it is
 
 
 def _by_composition(losses: Losses, eps: float) -> tuple[float, float]:

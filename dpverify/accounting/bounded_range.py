@@ -106,10 +106,10 @@ class BoundedRangeLoss(Loss):
 
         At a maximum w need not be exact: the moment falls by the square of its relative error (of some u).
         """
-        a, b = self._a, alpha - 1
+        a, b = self._a, max(alpha - 1, 1e-6)  # divergences grow with their order
         bounds = [a, float_up(self.rho * Fraction(alpha))]
-        if 1e-9 < b < 1e6 and 1e-9 < a < LARGE:
-            norm = -math.expm1(-a)
+        if b < 1e6 and 1e-9 < a < LARGE:
+            alpha, norm = 1 + b, -math.expm1(-a)
             rest = -math.expm1(-b * a)  # s e^(-b a)
             w = min(1.0, max(math.exp(-a), b * (rest + norm * math.exp(-b * a)) / (alpha * rest)))
             log_w = math.log(w)

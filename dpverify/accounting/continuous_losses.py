@@ -63,11 +63,12 @@ class LaplaceLoss(Loss):
     def renyi(self, alpha: float) -> float:
         """E[e^(cL)] - 1 = ((1 + c)(e^(ca) - 1) + c (e^(-(1+c)a) - 1))/(1 + 2c), c = alpha - 1 (Mironov 2017)."""
         a, c = self._a, alpha - 1
+        share = c / alpha  # 1 + 2c may be no float
         if c * a > 1:
-            log = c * a + math.log((alpha + c * math.exp(-(alpha + c) * a)) / (alpha + c))
-            return min(a, (log + 8 * UNIT * (c * a + 2)) / c * (1 + 4 * UNIT))
-        up, down = alpha * math.expm1(c * a), c * math.expm1(-alpha * a)
-        return math.log1p((up + down + 8 * UNIT * (up - down)) / (alpha + c)) / c * (1 + 16 * UNIT)
+            log = math.log((1 + share * math.exp(-alpha * a - c * a)) / (1 + share))
+            return min(a, (a + (log + 8 * UNIT * (c * a + 2)) / c) * (1 + 4 * UNIT))
+        up, down = math.expm1(c * a), share * math.expm1(-alpha * a)
+        return math.log1p((up + down + 8 * UNIT * (up - down)) / (1 + share)) / c * (1 + 16 * UNIT)
 
     def profile(self, eps: Array) -> Array:
         """As above; difference, quotient, expm1: 6u."""

@@ -15,19 +15,20 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from dpverify.accounting import grid_law
 from dpverify.accounting.divergence import laws, log_ratios, max_log_ratio
+from dpverify.accounting.gdp_of_atoms import MANY, mu_of, response_mu
 from dpverify.accounting.grid_law import Cells, GridLaw, TINY
 from dpverify.accounting.ledger import Direction
-from dpverify.accounting.loss import Exact, Loss, renyi_of
+from dpverify.accounting.loss import Exact, Loss, renyi_of, renyi_of_symmetric
 from dpverify.base.rounding import as_fraction, float_up, UNIT
 
 Array = npt.NDArray[np.float64]
 
 MOST_LOSS = 1e6  # larger ones are charged as infinite; sums of largest losses are known apart from that
 LEAST_LOSS = -700.0  # smaller ones are charged as this: e^700 is a float
+MOST_EXACT = 2**12  # terms that are summed without rounding
 MOST_RENYI = 2**13  # atoms of a Renyi divergence; more are gathered at some of them
 
 
@@ -51,9 +52,11 @@ class Order:
         return cls(loss[order], np.maximum(p[order], TINY), infinite, slack)
 
     def delta(self, eps: float) -> float:
-        """The sum above; its terms err by 6u each."""
+        """The sum above; its terms err by 6u each, the sum of many (pairwise, in blocks of 128) by 40u."""
         above = int(np.searchsorted(-self.loss, -eps, side="left"))
         terms = self.p[:above] * -np.expm1(eps - self.loss[:above])
+        if len(terms) > MOST_EXACT:
+            return min(1.0, (self.infinite + float(terms.sum())) * (1 + 64 * UNIT))
         return min(1.0, (self.infinite + math.fsum(terms)) * (1 + 12 * UNIT))
 
     def on_points(self, points: Array) -> GridLaw:
@@ -65,6 +68,8 @@ class Order:
         few = self._few
         if not len(few.loss):
             return 0.0
+        if self.symmetric:
+            return min(max(0.0, float(few.loss[0])), renyi_of_symmetric(few.p, few.loss, alpha))
         # divergences grow with their order: near 1, where slack counts, that of a larger one is a bound as well; D_inf
         # is the largest loss
         orders = [alpha, *(1 + 2.0 ** (math.ceil(math.log2(alpha - 1)) + more) for more in (0, 1) if alpha < 2)]
@@ -80,31 +85,11 @@ class Order:
         return Order.of(law.points, law.masses, slack=self.slack + (4 * len(self.loss) + 64) * UNIT)
 
     def mu(self) -> float:
-        """The largest Phi^-1(P_k) - Phi^-1(Q_k), P_k and Q_k the masses of the k largest losses, rounded up.
-
-        These are the vertices of the trade-off curve, which is linear between them; that of a Gaussian is convex. From
-        the side of small tails: 1 - P_k is a sum from below, P_k itself where it is small. Q-masses are p e^-l, P and l
-        upper bounds, so the Q of this law belongs to a pair that dominates. Sums are off by a unit for each of their
-        terms, quantiles by some 1e-12.
-
-        Symmetric pairs: their curve f is its own inverse, as that of a Gaussian is, so vertices up to the first with
-        Q_k >= 1 - P_k are enough. For with g the curve of this law and x the Q_k of that vertex, G <= g on [0, x] gives
-        G <= the inverse of g on [g(x), 1], g(x) <= x, and f >= g is above that inverse, too.
-        """
+        """See `gdp_of_atoms`. Masses that were raised to TINY may be nothing."""
         if self.infinite > 0 or not len(self.loss):
             return math.inf if self.infinite > 0 else 0.0
-        p = np.where(self.p > TINY, self.p * (1 - self.slack), 0.0)  # what was raised may be nothing
-        rest = np.cumsum(p[::-1])[::-1][1:]
-        above = np.cumsum(p * np.exp(-self.loss))[:-1]
-        error = self.slack + 1e-13 + 2 * len(p) * UNIT
-        if self.symmetric:
-            enough = int(np.argmax(np.append(above >= rest * (1 + 4 * error) + TINY * len(p), True))) + 1
-            rest, above = rest[:enough], above[:enough]
-        most = np.minimum(np.cumsum(self.p)[: len(rest)] * (1 + error), 1.0)
-        with np.errstate(divide="ignore"):
-            power = np.minimum(-special.ndtri(np.minimum(rest, 1.0) * (1 - error)), special.ndtri(most))
-            found = power - special.ndtri(np.minimum(above, 1.0) * (1 - error))
-        return float(found.max(initial=0.0)) * (1 + 1e-12) + 1e-15
+        least = np.where(self.p > TINY, self.p * (1 - self.slack), 0.0)
+        return mu_of(self.loss, self.p, least, self.slack, symmetric=self.symmetric)
 
     def window(self, tail: float) -> tuple[float, float]:
         """Losses beyond which there is no more than `tail` on either side."""
@@ -188,6 +173,10 @@ class ResponseLoss(AtomicLoss):
 
     def orders(self) -> Orders:
         return response(self.eps, 2)
+
+    @property
+    def mu(self) -> float:
+        return super().mu if self.eps <= MANY else response_mu(float_up(self.eps))
 
 
 @dataclass(frozen=True)

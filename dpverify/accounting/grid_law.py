@@ -79,6 +79,8 @@ def of_atoms(points: Array, loss: Array, p: Array, infinite: float) -> GridLaw:
     over = loss > points[-1]
     infinite += math.fsum(p[over])
     loss, p = np.maximum(loss[~over], points[0]), p[~over]
+    if len(points) == 1:
+        return GridLaw(points, np.array([math.fsum(p)]) * (1 + 4 * UNIT), infinite * (1 + 4 * UNIT))
     cell = np.minimum(np.searchsorted(points, loss, side="right") - 1, len(points) - 2)
     # a difference of neighbouring floats is exact or off by u, as are widths; expm1 and the rest add some units
     share = np.expm1(points[cell] - loss) / np.expm1(points[cell] - points[cell + 1])

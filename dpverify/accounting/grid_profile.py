@@ -20,6 +20,7 @@ class GridProfile:
     def at(self, eps: Array) -> Array:
         """delta(eps), an upper bound: delta is convex in e^eps, so chords are above it; 1 below the grid."""
         half = len(self.deltas) // 2
+        eps = np.clip(eps, -(half + 2) * self.step, (half + 2) * self.step)  # the same beyond: no quotient overflows
         left = np.clip(np.floor(eps / self.step), -half, half)
         left = (left - (left * self.step > eps)).astype(np.int64)
         low = np.where(left < -half, 1.0, self.deltas[np.maximum(half + left, 0)])

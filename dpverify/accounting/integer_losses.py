@@ -78,22 +78,24 @@ class DiscreteLaplaceLoss(AtomicLoss):
         share = 1 + math.exp(-unit)
         p = np.exp(-i * width) * (math.exp(-unit) * -math.expm1(-width) / share)
         ends = whole - 2 * np.append(i, count) * width
-        loss, p = _in_blocks(ends, p, m, 2 * unit, math.exp(width))
+        loss, p = _in_blocks(ends, p, m, 2 * unit, np.full(count, math.exp(width)))
         # x <= 0 has 1/(1 + r) and the largest loss, x > s the rest of the last block's law
         loss = np.concatenate([[whole], loss, [-whole]])
         p = np.concatenate([[1 / share], p, [math.exp(-whole - unit) / share]]) * (1 + (16 * whole + 64) * UNIT)
         return both_ways(Order.of(loss + 8 * UNIT * whole, p, slack=(32 * whole + 128) * UNIT))
 
 
-def _in_blocks(ends: Array, p: Array, m: int, gap: float, skew: float) -> tuple[Array, Array]:
+def _in_blocks(ends: Array, p: Array, m: int, gap: float, skew: Array) -> tuple[Array, Array]:
     """Atoms at the ends of blocks, above blocks of m outputs each whose losses fall by `gap` from one to the next.
 
     Block i has the losses ends[i] - j gap, j = 1..m, ends[i + 1] = ends[i] - m gap, and P-mass at most p[i], in which
-    no output has more than `skew` times the mass of another. Each output is put on the two ends of its block with its
-    Q-mass kept (`grid_law`, Lemma 1): the share (1 - e^(-(m - j) gap))/(1 - e^(-m gap)) <= (m - j)/(m (1 - m gap/2))
-    goes to the upper end. Over the block that comes to at most `skew` (m - 1)/(2 m)/(1 - m gap/2).
+    no output has more than skew[i] times the mass of a later one. Each output is put on the two ends of its block with
+    its Q-mass kept (`grid_law`, Lemma 1): the share (1 - e^(-(m - j) gap))/(1 - e^(-m gap)) <= (m - j)/(m (1 - m
+    gap/2)) goes to the upper end. Over the block that comes to at most `skew` (m - 1)/(2 m)/(1 - m gap/2): shares fall,
+    so masses that rise would bring it below the plain mean (Chebyshev's sum inequality).
     """
-    share = min(1.0, skew * (m - 1) / (2 * m) / (1 - m * gap / 2) * (1 + 16 * UNIT)) if m * gap < 2 else 1.0
+    mean = (m - 1) / (2 * m) / (1 - m * gap / 2) * (1 + 16 * UNIT) if m * gap < 2 else 1.0
+    share = np.minimum(1.0, skew * mean)
     masses = np.zeros(len(ends))
     masses[:-1] += p * share
     masses[1:] += p * (1 - share)
@@ -134,15 +136,18 @@ class DiscreteGaussianLoss(AtomicLoss):
         The mass of an output k is at most phi(k/sigma)/sigma, the normaliser being at least sigma sqrt(2 pi); and the
         mean over |t| <= 1/2 of e^(-(k+t)^2/(2 sigma^2)) is at least e^(-k^2/(2 sigma^2)) (1 - 1/(24 sigma^2)), the mean
         of e^(-k t/sigma^2) being at least 1. So the normal law has the mass of a block, up to that, between its first
-        output less 1/2 and its last one and 1/2. Masses of a block differ by factors of some e^(12 m/sigma).
+        output less 1/2 and its last one and 1/2. Points of size z are off by 3u z, so densities by 5u z^2; weights,
+        sums and scales by 32u. Masses of a block fall by at most e^(z m/sigma), z its last point, or they rise.
         """
         sigma = float_down(self.sigma)
         m = math.ceil(2 * int(HALF_WIDTH) * Fraction(sigma) / BLOCKS)
         width, moved = float(m / Fraction(sigma)), float(self.shift / Fraction(sigma))
         half = math.ceil(HALF_WIDTH / width) + 1  # blocks on either side
         first = np.arange(-half, half + 1, dtype=np.float64) * width  # block i: the m outputs above first[i] sigma
-        p = normal_cells(first + 0.5 / sigma, np.full(2 * half, width))[0] * (1 + 1e-9)
-        skew = math.exp((half + 1) * width**2)
+        size = np.maximum(np.abs(first[:-1]), np.abs(first[1:])) + 1 / sigma
+        p = normal_cells(first + 0.5 / sigma, np.full(2 * half, width))[0]
+        p *= 1 + 1 / (23 * sigma**2) + (8 * size**2 + 64) * UNIT
+        skew = np.exp(np.maximum(first[1:], 0.0) * width * (1 + 8 * UNIT)) * (1 + 4 * UNIT)
         loss, p = _in_blocks(moved**2 / 2 - moved * first, p, m, moved / sigma, skew)
         loss += 8 * UNIT * (moved**2 / 2 + moved * np.abs(first))
         return both_ways(Order.of(loss, p, infinite=OUTSIDE))

@@ -1,10 +1,13 @@
 """zCDP and GDP parameters of compositions.
 
 rho is the supremum over alpha > 1 of F(alpha)/alpha, F = sum of n_i D_alpha(i): of the sum, not the sum of suprema.
-alpha -> D_alpha is non-decreasing, so on [a, b] F(alpha)/alpha <= F(b)/a, and beyond a it is at most D_inf/a. Intervals
-are split until the largest of these bounds is within 1e-5 of a value that is attained. A loss that is known to have
-D_alpha <= rho alpha (Gaussians) adds that rho, exactly. Every eps-DP step is dominated by randomised response of eps:
-none has a larger divergence or mu.
+alpha -> D_alpha is non-decreasing, so on [a, b] F(alpha)/alpha <= F(b)/a, and beyond a it is at most D_inf/a. With t =
+alpha - 1, t D_alpha = log E_P[e^(tL)] is convex in t (so is the largest one of several pairs): t F lies below its chord
+on [a, b], as does 1/(t (1 + t)), and F(alpha)/alpha below the product of the two chords, a concave quadratic with a
+known maximum. It is off by the square of the width of the interval, where the first bound is off by the width.
+Intervals are split until the largest bound is within 1e-5 of a value that is attained, or `MOST_SPLITS` times, which
+leaves some 1e-4. A loss that is known to have D_alpha <= rho alpha (Gaussians) adds that rho, exactly. Every eps-DP
+step is dominated by randomised response of eps: none has a larger divergence or mu.
 
 mu: GDP parameters of steps compose as a root of squares (Dong, Roth, Su 2022, Corollary 2).
 """
@@ -23,8 +26,9 @@ from dpverify.accounting.sampled_loss import SampledLoss
 from dpverify.base.rounding import float_up, UNIT
 
 CLOSE = 1e-5
-MOST_SPLITS = 4000
+MOST_SPLITS = 1000
 NEAREST = 2.0**-22  # orders closer to 1 are not looked at: D_alpha would lose its digits
+LEAST = 1e-300  # a parameter of what moves at all: smaller floats have fewer digits, and may be 0
 
 
 @lru_cache(maxsize=256)
@@ -56,17 +60,25 @@ def _worth_a_search(loss: Loss) -> bool:
 
 
 def renyi_of_loss(loss: Loss, alpha: float) -> float:
-    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known."""
-    if isinstance(loss.pure, Fraction) and loss.pure:
-        return min(loss.renyi(alpha), ResponseLoss(loss.pure).renyi(alpha))
-    return loss.renyi(alpha)
+    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known; at least `LEAST`.
+
+    And at most alpha `pure`^2/2 (Bun, Steinke 2016, Proposition 3.3), which is close where `pure` is tiny.
+    """
+    if loss.pure == 0:
+        return 0.0
+    if isinstance(loss.pure, Fraction):
+        implied = float_up(pure_to_zcdp(loss.pure) * Fraction(alpha))
+        return max(LEAST, min(loss.renyi(alpha), ResponseLoss(loss.pure).renyi(alpha), implied))
+    return max(LEAST, loss.renyi(alpha))
 
 
 def mu_of_loss(loss: Loss) -> float:
     """Its GDP parameter, likewise."""
-    if isinstance(loss.pure, Fraction) and loss.pure:
-        return min(loss.mu, ResponseLoss(loss.pure).mu)
-    return loss.mu
+    if loss.pure == 0:
+        return 0.0
+    if isinstance(loss.pure, Fraction):
+        return max(LEAST, min(loss.mu, ResponseLoss(loss.pure).mu))
+    return max(LEAST, loss.mu)
 
 
 def _supremum(losses: list[tuple[Loss, int]]) -> float:
@@ -75,29 +87,56 @@ def _supremum(losses: list[tuple[Loss, int]]) -> float:
     if most == math.inf:
         return 1e300
 
-    def total(alpha: float) -> float:
-        found = math.fsum(count * renyi_of_loss(loss, alpha) for loss, count in losses) * (1 + 4 * UNIT)
+    def total(t: float) -> float:
+        found = math.fsum(count * renyi_of_loss(loss, 1 + t) for loss, count in losses) * (1 + 4 * UNIT)
         return min(most, found)
 
-    def interval(low: float, high: float, at_high: float) -> tuple[float, float, float, float]:
-        return -at_high / low * (1 + 4 * UNIT), low, high, at_high
-
-    start = total(2.0)
+    start = total(1.0)
     attained = start / 2
-    heap = [interval(1.0, 2.0, start), interval(2.0, math.inf, most)]
+    heap = [_Interval(0.0, 1.0, 0.0, start), _Interval(1.0, math.inf, start, most)]
     heapq.heapify(heap)
     for _ in range(MOST_SPLITS):
-        bound, low, high, at_high = heap[0]
-        middle = (
-            2 * low if high == math.inf else 1 + math.sqrt((low - 1) * (high - 1)) if low > 1 else 1 + (high - 1) / 8
-        )
-        if -bound <= attained * (1 + CLOSE) or not (low < middle < high) or middle - 1 < NEAREST:
+        worst = heap[0]
+        middle = worst.middle
+        if worst.bound <= attained * (1 + CLOSE) or not (worst.low < middle < worst.high) or middle < NEAREST:
             break
         value = total(middle)
-        attained = max(attained, value / middle)
-        heapq.heapreplace(heap, interval(low, middle, value))
-        heapq.heappush(heap, interval(middle, high, at_high))
-    return -heap[0][0]
+        attained = max(attained, value / (1 + middle))
+        heapq.heapreplace(heap, _Interval(worst.low, middle, worst.at_low, value))
+        heapq.heappush(heap, _Interval(middle, worst.high, value, worst.at_high))
+    return heap[0].bound
+
+
+class _Interval:
+    """Orders 1 + t, low <= t <= high, upper bounds of F at both ends; the one with the largest bound comes first."""
+
+    def __init__(self, low: float, high: float, at_low: float, at_high: float) -> None:
+        self.low, self.high, self.at_low, self.at_high = low, high, at_low, at_high
+        self.bound = min(at_high / (1 + low), self._of_chords()) * (1 + 4 * UNIT)
+
+    def __lt__(self, other: "_Interval") -> bool:
+        return self.bound > other.bound
+
+    @property
+    def middle(self) -> float:
+        """Far ends are halved in the logarithm."""
+        if self.high == math.inf:
+            return 2 * self.low
+        return math.sqrt(self.low) * math.sqrt(self.high) if self.low > 0 else self.high / 8
+
+    def _of_chords(self) -> float:
+        """The largest (k_0 + s (k_1 - k_0)) (w_0 + s (w_1 - w_0)), 0 <= s <= 1, with k = t F and w = 1/(t (1 + t)).
+
+        A share s that misses the top by the rounding of a quotient loses some u^2. Sums have positive terms.
+        """
+        if not (0 < self.low and self.high < 1e100):
+            return math.inf
+        k0, k1 = self.low * self.at_low, self.high * self.at_high
+        w0, w1 = (1 / (t * (1 + t)) for t in (self.low, self.high))
+        bend = 2 * (k1 - k0) * (w0 - w1)
+        slope = (k1 - k0) * w0 - k0 * (w0 - w1)
+        s = min(max(slope / bend, 0.0), 1.0) if bend > 0 else 0.0 if slope < 0 else 1.0
+        return (k0 * (1 - s) + k1 * s) * (w0 * (1 - s) + w1 * s) * (1 + 16 * UNIT)
 
 
 def mu_square_of(losses: Losses) -> Exact:

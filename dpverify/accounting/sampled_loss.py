@@ -118,7 +118,8 @@ class SampledLoss(Loss):
         q = float_up(self.rate)
         if self.sampling is Sampling.FIXED:
             above = q * inner_profile(self.inside, _inner_edges(np.abs(eps), self.rate)[0]) * (1 + 8 * UNIT)
-            below = -np.expm1(eps) * (1 + 4 * UNIT) + np.exp(np.minimum(eps, 0)) * above * (1 + 4 * UNIT)
+            x = np.minimum(eps, 0.0)
+            below = (-np.expm1(x) + np.exp(x) * above) * (1 + 8 * UNIT)
             return np.asarray(np.where(eps >= 0, above, below), dtype=np.float64)
         y, live = _inner_edges(eps if self.sampling is Sampling.REMOVED else -eps, self.rate)
         found = np.zeros(len(eps))

@@ -58,7 +58,7 @@ class ShuffledLoss(AtomicLoss):
         a = float_up(self.eps)
         if a > MOST_LOCAL:
             return response(self.eps, 2)
-        truth = 1 / (1 + math.exp(-a))
+        lie = math.exp(-a) / (1 + math.exp(-a))  # 1 - truth would cancel: errors are relative
         clones, chances = self._clones(a)
         top = min(a, _largest(int(clones[0]), a) * (1 + 1e-12))
         points = np.unique([-a, *np.linspace(-top, top, POINTS), a, a * (1 + 1e-12)])
@@ -67,7 +67,7 @@ class ShuffledLoss(AtomicLoss):
             low, high = _window(clone)
             i = np.arange(low, high + 1, dtype=np.float64)
             weight = _binomial(clone, 0.5, low - 1, high)
-            p = truth * weight[:-1] + (1 - truth) * weight[1:]
+            p = weight[:-1] / (1 + math.exp(-a)) + lie * weight[1:]
             loss = _loss(i, clone + 1 - i, a)
             raised = np.minimum(loss + 32 * UNIT * np.abs(loss), a)
             total += grid_law.of_atoms(points, raised, chance * p, 0.0).masses

@@ -19,6 +19,8 @@ from dpverify.base.rounding import UNIT
 
 Array = npt.NDArray[np.float64]
 
+LEAST_DELTA = 1e-300  # smaller ones than this, but for none at all, are no floats with 53 digits: this is returned
+
 
 def response_delta(eps0: float, delta0: float, eps: float) -> float:
     """delta(eps) of (eps0, delta0)-DP: delta0 + (1 - delta0)(e^eps0 - e^eps)^+/(1 + e^eps0).
@@ -29,7 +31,7 @@ def response_delta(eps0: float, delta0: float, eps: float) -> float:
     require.non_negative(eps=eps)
     if eps >= eps0:
         return delta0
-    return delta0 + (1 - delta0) * -math.expm1(eps - eps0) / (1 + math.exp(-eps0))
+    return max(delta0 + (1 - delta0) * -math.expm1(float(eps - eps0)) / (1 + math.exp(-eps0)), LEAST_DELTA)
 
 
 def response_eps(eps0: float, delta0: float, delta: float) -> float:
@@ -67,13 +69,14 @@ def gaussian_deltas(mu: float, eps: npt.NDArray[np.float64]) -> npt.NDArray[np.f
         mu < 1e-6         1 - e^-v <= v: phi(a) mu m, m = 1 - a R(a), by Taylor at most a share mu m_2/(2 m) < mu too
                           much; for a > 30 m <= 1/(a^2 + 1), as R(a) >= a/(a^2 + 1) (Gordon 1941)
 
-    e^(-a^2/2) errs by (a^2 + 4) u. Where delta would be below 1e-300 that is returned.
+    e^(-a^2/2) errs by (a^2 + 4) u. Where delta would be below `LEAST_DELTA` that is returned.
     """
     if mu == math.inf:
         return np.ones_like(eps)
     x = np.abs(eps)
-    slack = 4 * UNIT * (x / mu + mu)
-    a = np.minimum(x / mu - mu / 2 - slack, 1e100)
+    with np.errstate(over="ignore"):
+        far = np.minimum(x / mu, 1e200)
+    a = np.minimum(far - mu / 2 - 4 * UNIT * (far + mu), 1e100)
     with np.errstate(over="ignore", under="ignore"):
         density = np.exp(-a * a / 2) * ((1 + (np.minimum(a * a, 1e6) + 4) * UNIT) / math.sqrt(2 * math.pi))
         inner = np.maximum(a, -5.0)
@@ -81,13 +84,13 @@ def gaussian_deltas(mu: float, eps: npt.NDArray[np.float64]) -> npt.NDArray[np.f
         if mu >= 1e-6:
             there = _SQRT_HALF_PI * special.erfcx((a + mu) / _SQRT_2)
             found = density * (here - there + 16 * UNIT * (here + there))
-            far = special.ndtr(-a) - density * there * (1 - 16 * UNIT) + 8 * UNIT
-            found = np.where(a < -5, far, found)
+            near_1 = special.ndtr(-a) - density * there * (1 - 16 * UNIT) + 8 * UNIT
+            found = np.where(a < -5, near_1, found)
         else:
             first = np.where(a > 30, 1 / (a * a + 1), 1 - inner * here + 16 * UNIT * (1 + np.abs(inner) * here))
             found = density * mu * first
         found = np.where(eps < 0, -np.expm1(np.minimum(eps, 0.0)) + np.exp(np.minimum(eps, 0.0)) * found, found)
-    return np.asarray(np.clip(found * (1 + 16 * UNIT), 1e-300, 1.0), dtype=np.float64)
+    return np.asarray(np.clip(found * (1 + 16 * UNIT), LEAST_DELTA, 1.0), dtype=np.float64)
 
 
 _SQRT_2 = math.sqrt(2.0)
@@ -100,7 +103,7 @@ def gaussian_accuracy_limit(mu: float, wrong: float) -> float:
 
 
 def zcdp_delta(rho: float, eps: float) -> float:
-    """min over a > 1 of exp((a-1)(a rho - eps)) (1 - 1/a)^a / (a - 1), at most 1.
+    """min over a > 1 of exp((a-1)(a rho - eps)) (1 - 1/a)^a / (a - 1), in [1e-300, 1].
 
     Canonne, Kamath, Steinke 2020, Proposition 12. Every order a gives a valid bound, so a numerical
     minimum errs on the safe side. The best order is near (1 + eps/rho)/2, which is large for a small rho.
@@ -111,29 +114,35 @@ def zcdp_delta(rho: float, eps: float) -> float:
         excess = math.exp(log_excess)  # a - 1
         order = 1 + excess
         # a log(1 - 1/a) = -a log(1 + 1/(a - 1)): no digits are lost for large orders
-        return excess * (order * rho - eps) - order * math.log1p(1 / excess) - log_excess
+        found = excess * (order * rho - eps) - order * math.log1p(1 / excess) - log_excess
+        return min(max(found, -_SURE), _SURE)  # numbers, for a search: e^-10000 is none any more
 
     from scipy import optimize  # slow to load, and stating a claim does not need it
 
-    far = math.log(eps / 2) - math.log(rho) if min(eps, rho) > 0 else 0.0
+    far = math.log(eps) - math.log(2) - math.log(rho) if min(eps, rho) > 0 else 0.0
     bounds = [(-15.0, 15.0), *([(far - 5, min(far + 5, 300.0))] if 10 < far < 300 else [])]
     found = [
         optimize.minimize_scalar(log_bound, bounds=ends, method="bounded", options={"xatol": 1e-11}) for ends in bounds
     ]
-    return min(1.0, math.exp(min(0.0, *(float(each.fun) for each in found))))
+    return max(math.exp(min(0.0, *(float(each.fun) for each in found))), LEAST_DELTA)
+
+
+_SURE = 1e4
 
 
 def renyi_delta(orders: Array, allowed: Array, eps: float) -> float:
-    """min over the orders of exp((a-1)(eps_a - eps)) (1 - 1/a)^a/(a - 1), at most 1.
+    """min over the orders of exp((a-1)(eps_a - eps)) (1 - 1/a)^a/(a - 1), in [1e-300, 1].
 
     From D_a <= eps_a: Canonne, Kamath, Steinke 2020, Proposition 12. Each order gives a valid bound; the logarithm is
     moved up by 8 units of its terms.
     """
     require.non_negative(eps=eps)
     excess = orders - 1
-    terms = np.stack([excess * (allowed - eps), -orders * np.log1p(1 / excess), -np.log(excess)])
+    with np.errstate(over="ignore"):
+        gains = np.clip(excess * (allowed - eps), -1e300, 1e300)
+        terms = np.stack([gains, -orders * np.log1p(1 / excess), -np.log(excess)])
     logs = terms.sum(axis=0) + 2.0**-50 * np.abs(terms).sum(axis=0)
-    return min(1.0, math.exp(min(0.0, float(logs.min()))))
+    return max(math.exp(min(0.0, float(logs.min()))), LEAST_DELTA)
 
 
 _ORDERS = 1 + np.exp(np.arange(-6.0, 7.0, 1 / 32))  # 1.0025 .. 1080, so fine that the best one is missed by little
@@ -208,5 +217,7 @@ def invert_profile(profile: Callable[[float], float], delta: float) -> float:
             return math.inf
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
+        if not low < middle < high:  # subnormal floats
+            break
         low, high = (low, middle) if profile(middle) <= delta else (middle, high)
     return high
