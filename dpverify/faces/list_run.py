@@ -5,10 +5,11 @@ On its own, since it needs neither statistics nor reports: their imports would t
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from dpverify.base import require
-from dpverify.base.errors import DpverifyError
+from dpverify.base.errors import DpverifyError, UsageError
 from dpverify.runs.interruption import Halt, heeded
 from dpverify.runs.supervisor import Supervisor
 from dpverify.runs.task import Limits
@@ -36,6 +37,13 @@ def run(paths: list[Path], expression: str, limits: Limits, *, jobs: int | None,
         finally:
             supervisor.close()
             halt.close()
+
+
+def alone(asked: Mapping[str, object]) -> None:
+    """UsageError for an option that a list could not serve: exit 0 says that all that was asked is done."""
+    for option, value in asked.items():
+        if value:
+            raise UsageError(f"{option}: needs a run, and --list runs nothing")
 
 
 def show(agenda: Manifest) -> None:

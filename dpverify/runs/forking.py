@@ -10,6 +10,7 @@ limits, signal handlers, random states.
 
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import random
@@ -20,6 +21,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -65,6 +67,7 @@ class Server:
         )
         self._pipes = (self._wake, wake)
         self._random = random.getstate()  # which Python draws anew in a forked process
+        import_module("resource")  # once, and not in each child
         _prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a child leaves behind comes here and not to init
 
     def run(self) -> NoReturn:
@@ -121,8 +124,7 @@ class Server:
         for standard in (1, 2):
             os.dup2(output, standard)
         os.close(output)
-        with contextlib.suppress(OSError):  # should memory run out, this goes first
-            Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+        _goes_first()
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -159,6 +161,16 @@ class Server:
         os._exit(0)
 
 
+def _goes_first() -> None:
+    """Should memory run out, this process is ended first; nothing where the system has no such word."""
+    with contextlib.suppress(OSError):
+        word = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        try:
+            os.write(word, b"1000")
+        finally:
+            os.close(word)
+
+
 def _next_dead() -> tuple[int, int]:
     """(number, wait status) of a child that has ended, its group killed; (0, 0) where none has."""
     if not hasattr(os, "waitid"):  # macOS before Python 3.13
@@ -187,8 +199,13 @@ def own_children() -> list[int]:
         return []
 
 
+@functools.cache
+def _libc() -> Any:
+    """Opened before anything is forked: what a child opens or imports it has to copy memory for."""
+    return ctypes.CDLL(None)
+
+
 def _prctl(option: int, value: int) -> None:
     """Linux only; elsewhere the parent's end is noticed by the closed pipe."""
     if sys.platform == "linux":
-        library: Any = ctypes.CDLL(None)
-        library.prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+        _libc().prctl(option, ctypes.c_ulong(value), 0, 0, 0)

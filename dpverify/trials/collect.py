@@ -29,7 +29,7 @@ from dpverify.trials.failing import Answers, blank, first_form, release_outcomes
 from dpverify.trials.fingerprint import Guard
 from dpverify.trials.outcomes import concatenate, Outcomes, OutputForm
 from dpverify.trials.pristine import packed
-from dpverify.trials.target import declaration, name_of, Target
+from dpverify.trials.target import name_of, own_block, Target
 
 FIRST, SECOND, COINS = 0, 1, 2  # the arms' streams, and the coins'
 
@@ -89,8 +89,7 @@ class Experiment:
 
         A target with a heavy inner state may say `trials_per_block` itself.
         """
-        own = declaration(self.target, "trials_per_block")
-        return grains.largest_grain(self.form.items, None if own is None else int(own))
+        return grains.largest_grain(self.form.items, own_block(self.target))
 
     def run_grain(self, stage: Stage, index: int, size: int) -> Grain:
         """Outcomes of `size` trials; InvalidTrials where they are none to be counted."""
@@ -124,7 +123,7 @@ class Experiment:
 
     def grains(self, trials: int) -> Iterator[grains.Block]:
         """(index, size) of every grain of a run of `trials`."""
-        return grains.grains(trials, self.largest, growing=declaration(self.target, "trials_per_block") is None)
+        return grains.grains(trials, self.largest, growing=own_block(self.target) is None)
 
 
 def _shapes(seed: int, arm: int) -> Streams:

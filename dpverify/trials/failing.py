@@ -38,6 +38,7 @@ from dpverify.trials.outcomes import (
     read,
     same_dtype,
 )
+from dpverify.trials.plain import as_array, as_floats
 from dpverify.trials.target import Failed, name_of, Target
 
 RUN_FAILURES = (MemoryError, OSError, ImportError, RecursionError)  # of the machine, not answers of the mechanism
@@ -198,7 +199,7 @@ def _namer(target: Target, answers: Answers) -> Callable[[BaseException], str]:
 
 def _looped(target: Target, released: list[Any], form: OutputForm, size: int) -> Outcomes:
     """Single releases, some of them `Failed`, stacked."""
-    good = [np.asarray(each) for each in released if not isinstance(each, Failed)]
+    good = [as_array(target, each) for each in released if not isinstance(each, Failed)]
     shapes = {each.shape for each in good}
     if len(shapes) > 1:
         raise TargetError(f"{name_of(target)}: releases of different shapes: {sorted(shapes)}")
@@ -206,7 +207,9 @@ def _looped(target: Target, released: list[Any], form: OutputForm, size: int) ->
         if getattr(getattr(each, "dtype", None), "kind", "") == form.kind:
             same_dtype(target, dtype_of(each), form)
     if form.kind == "f":  # `return 0` beside floats: one number to Python, and to us
-        good = [each.astype(float) if each.dtype.kind in "biu" else each for each in good]
+        good = [as_floats(target, each) if each.dtype.kind in "biu" else each for each in good]
+    if form.kind == "U" and any(each.dtype.kind != "U" for each in good):
+        raise InvalidTrials(f"{name_of(target)}: release returned numbers, before it returned text: return one kind")
     if len(good) == size:
         return checked(target, np.stack(good), form, size)
     names = np.array([label(each.name) if isinstance(each, Failed) else "" for each in released])

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dpverify.base.errors import InvalidTrials, TargetError
 from dpverify.base.text import label
+from dpverify.trials.plain import as_array
 from dpverify.trials.target import Array, name_of
 
 
@@ -80,7 +81,7 @@ DTYPES: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "U": "
 def read(target: Any, released: Any, size: int) -> Outcomes:
     """What a target returned for `size` trials; TargetError for another shape or what is no number or string.
 
-    InvalidTrials for a masked array: a mask is an output that no score reads.
+    InvalidTrials for a masked array, whose mask no score reads, and for what no array keeps, see `plain`.
     """
     failures = None
     if isinstance(released, Outcomes):
@@ -92,7 +93,7 @@ def read(target: Any, released: Any, size: int) -> Outcomes:
             f"{name_of(target)}: release returned a masked array, whose mask is not read: return plain numbers, "
             "and NaN or failures where there is no value"
         )
-    values = np.asarray(released)
+    values = as_array(target, released)
     if values.shape[:1] != (size,):
         raise TargetError(
             f"{name_of(target)}: release(..., size={size}) returned shape {values.shape}, must be ({size}, ...)"

@@ -13,6 +13,8 @@ release.
                     for one row, a mean that is taken off
     no memory       a copy of the target from before its first call gives B on the second dataset, too, or the target
                     remembers: data that it has seen before, or releases that it has made
+    scores          that copy gives A the log ratios that the target gave it
+    processes       where workers will be used, one of them gives B on both datasets
 A constant target has one arrangement and passes. -log of each probability is at most exponential, the two
 datasets are independent: their sum exceeds t with probability at most (1 + t) e^-t.
 """
@@ -21,17 +23,18 @@ import math
 from collections import Counter
 from dataclasses import replace
 from time import perf_counter  # as it is now, whatever audited code makes of the module
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpverify.base.errors import InvalidTrials
 from dpverify.base.seeding import Stage, stream
+from dpverify.trials import grains
 from dpverify.trials.collect import Experiment
+from dpverify.trials.copies import copied_before, copied_elsewhere, Scored, scores
 from dpverify.trials.failing import blank, one_call
 from dpverify.trials.outcomes import concatenate, Outcomes
-from dpverify.trials.pristine import packed, unpacked
+from dpverify.trials.repeated import alike, call, CALLS, keys, Seen
 from dpverify.trials.target import is_reproducible, name_of
 
 THRESHOLD = 21.3  # nats: (1 + t) e^-t = 1.3e-8 for each of the tests
@@ -42,31 +45,37 @@ CALL = 32  # releases in each of seven calls; and as many in all that are single
 TELLING = 24  # fewer in a call, and their difference from single releases tells nothing
 FEWEST = 8
 SHARE = 256  # of the trials, at least, for each call: heavy targets with few trials get smaller ones
-CALLS = 100  # keys of the sentinel's streams: away from that of the form
 COORDINATES = 8  # of an output whose sum says where it lies
-NO_COPY = "not checked: the target cannot be copied, so whether it remembers data that it has seen is not known"
-SAME = 1e-9  # differences of this share of the largest number are rounding (threaded sums)
 
 
 FloatArray = npt.NDArray[np.float64]
-Seen = Outcomes | str  # what a call gave, or the name of what it raised
 
 
-def watched(experiment: Experiment, trials: int) -> tuple[Experiment, tuple[str, ...]]:
-    """The experiment with the time that a release takes, and notes for the record; InvalidTrials, see the module."""
+def watched(
+    experiment: Experiment, trials: int, *, scored: bool = False, jobs: int = 1, backend: str = "loky"
+) -> tuple[Experiment, tuple[str, ...]]:
+    """The experiment with the time that a release takes, and notes for the record; InvalidTrials, see the module.
+
+    `scored`: the target's own log ratios are the score. `jobs` and `backend` are those of the audit.
+    """
     size = max(1, min(CALL, max(FEWEST, trials // SHARE), experiment.largest))
     target, seconds = experiment.target, math.inf
     same_stream, unused, shared, by_size = True, 0.0, 0.0, np.zeros(MARKS)
+    others: list[Seen] = []
+    ratios: list[Scored] = []
     for arm in (0, 1):
-        once, again = _call(experiment, arm, 0, size), _call(experiment, arm, 0, size)
+        once, again = call(experiment, arm, 0, size), call(experiment, arm, 0, size)
         started = perf_counter()
-        other = _call(experiment, arm, 1, size)
+        other = call(experiment, arm, 1, size)
         seconds = min(seconds, (perf_counter() - started) / size)
-        same_stream = same_stream and _alike(once, again)
+        others.append(other)
+        same_stream = same_stream and alike(once, again)
         if not isinstance(once, str) and not isinstance(other, str):
-            unused += _arrangements(once) if _keys(once) == _keys(other) else 0.0
+            unused += _arrangements(once) if keys(once) == keys(other) else 0.0
             shared += _one_draw(once, other)
             by_size += _against_single(experiment, arm, concatenate([once, other]), size)
+        if scored and not isinstance(once, str):
+            ratios += scores(target, experiment.pair, once)
         experiment.guard.check(experiment.pair)
     if unused > THRESHOLD:
         raise InvalidTrials(f"{name_of(target)}: another stream gives the same releases: `rng` is not used")
@@ -86,36 +95,14 @@ def watched(experiment: Experiment, trials: int) -> tuple[Experiment, tuple[str,
             "`reproducible = False`"
         )
     else:
-        notes = _memory(experiment, other, size)
+        notes = copied_before(experiment, other, ratios, size)
+        copied_elsewhere(experiment, others, size, grains.workers(trials, seconds, jobs, backend), backend)
     if by_size.max() > THRESHOLD:
         raise InvalidTrials(
             f"{name_of(target)}: {size} releases of one call have another law than single releases: what is drawn "
             "must not depend on `size`, which says how many rows to return and nothing else"
         )
     return replace(experiment, seconds=seconds), notes
-
-
-def _memory(experiment: Experiment, used: Seen, size: int) -> tuple[str, ...]:
-    """Notes for the record; InvalidTrials where a target that has seen no data yet releases other than `used`."""
-
-    def release(target: Any) -> Seen | None:
-        return None if target is None else _call(replace(experiment, target=target), 1, 1, size)
-
-    fresh = release(unpacked(experiment.pristine))
-    if fresh is not None and not _alike(used, fresh):
-        # is it the copying? Sets may come in another order, foreign handles may be shared
-        now = release(unpacked(packed(experiment.target)))
-        if now is not None and _alike(used, now):
-            raise InvalidTrials(
-                f"{name_of(experiment.target)}: it remembers data that it has seen, or releases that it made: a copy "
-                "from before its first call gives others of the second dataset. What is fitted or drawn must be so in "
-                "every call; to "
-                "have each call made by a target that has seen nothing, wrap it: dpverify.loop_trials(lambda data, "
-                "*, rng: ...) with a target that is made in there"
-            )
-        fresh = None
-    experiment.guard.check(experiment.pair)
-    return () if fresh is not None else (NO_COPY,)
 
 
 def _against_single(experiment: Experiment, arm: int, together: Outcomes, size: int) -> FloatArray:
@@ -139,10 +126,10 @@ def rarity(outcomes: Outcomes, n: int) -> FloatArray:
     Each mark is a function of all outcomes in any order: the n largest, the n smallest, in the middle third, the most
     frequent. Of equal ones, more may be marked.
     """
-    keys = _keys(outcomes)
-    counts = Counter(keys)
+    found = keys(outcomes)
+    counts = Counter(found)
     known = {key: place for place, key in enumerate(sorted(counts))}
-    labels = np.array([known[key] for key in keys])
+    labels = np.array([known[key] for key in found])
     places = labels.astype(float)
     if outcomes.values.dtype.kind != "U" and outcomes.rows.shape[1]:
         with np.errstate(over="ignore", invalid="ignore"):  # inf - inf
@@ -158,7 +145,7 @@ def rarity(outcomes: Outcomes, n: int) -> FloatArray:
         (places >= order[third]) & (places <= order[-1 - third]),
         labels == known[most],
     )
-    return np.array([_rarity(len(keys), int(mark.sum()), n, int(mark[:n].sum())) for mark in marks])
+    return np.array([_rarity(len(found), int(mark.sum()), n, int(mark[:n].sum())) for mark in marks])
 
 
 def _rarity(trials: int, marked: int, n: int, seen: int) -> float:
@@ -168,44 +155,15 @@ def _rarity(trials: int, marked: int, n: int, seen: int) -> float:
     return max(0.0, math.log(every / (2 * min(below, every - below + ways[seen]))))
 
 
-def _call(experiment: Experiment, arm: int, key: int, size: int) -> Seen:
-    rng = stream(experiment.seed, Stage.SHAPE, CALLS + key, arm)
-    seen = one_call(experiment.target, experiment.pair[arm], experiment.form, rng, size, experiment.answers)
-    # a copy: the target may use its buffer again
-    return seen if isinstance(seen, str) else Outcomes(np.array(seen.values), seen.failures)
-
-
-def _alike(one: Seen, other: Seen) -> bool:
-    """Equal but for rounding; two calls that raised are alike where the names are."""
-    if isinstance(one, str) or isinstance(other, str):
-        return isinstance(one, str) and isinstance(other, str) and one == other
-    if one.values.dtype.kind != "f" or _names(one) != _names(other):
-        return _keys(one) == _keys(other)
-    a, b = one.rows.astype(float), other.rows.astype(float)
-    with np.errstate(invalid="ignore"):  # inf - inf
-        near = SAME * np.abs(np.where(np.isfinite(a), a, 0.0)).max(axis=0, initial=0.0)
-        alike = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= near)
-    return bool(alike.all())
-
-
-def _names(outcomes: Outcomes) -> list[str]:
-    return [] if outcomes.failures is None else outcomes.failures.tolist()
-
-
-def _keys(outcomes: Outcomes) -> list[bytes]:
-    rows, names = np.ascontiguousarray(outcomes.rows), outcomes.failures
-    return [row.tobytes() if names is None else row.tobytes() + str(names[i]).encode() for i, row in enumerate(rows)]
-
-
 def _arrangements(outcomes: Outcomes) -> float:
     """log of the number of different orders of these outcomes."""
-    counts = Counter(_keys(outcomes)).values()
+    counts = Counter(keys(outcomes)).values()
     return math.lgamma(len(outcomes) + 1) - sum(math.lgamma(count + 1) for count in counts)
 
 
 def _one_draw(once: Outcomes, other: Outcomes) -> float:
     """-log Pr[each call constant | n of each of two values]; 0 where that is not what was seen."""
-    first, second = set(_keys(once)), set(_keys(other))
+    first, second = set(keys(once)), set(keys(other))
     if len(first) != 1 or len(second) != 1 or first == second:
         return 0.0
     n = len(once)

@@ -25,12 +25,13 @@ Optional attributes of a target: `name`, `notes`, `ledger`, `trials_per_block` (
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
+from dpverify.base.errors import ParameterError, TargetError
 from dpverify.claims.neighbours import Pair
 
 Array = npt.NDArray[Any]
@@ -189,6 +190,16 @@ def declaration(target: Any, name: str) -> Any:
 def is_reproducible(target: Any) -> bool:
     """False where the target declares operating-system randomness: `reproducible = False`."""
     return declaration(target, "reproducible") is not False
+
+
+def own_block(target: Any) -> int | None:
+    """The largest call that the target allows, its `trials_per_block`; TargetError where that is no count of trials."""
+    own = declaration(target, "trials_per_block")
+    if own is None:
+        return None
+    if isinstance(own, bool | np.bool_) or not isinstance(own, Integral) or own < 1:
+        raise TargetError(f"{name_of(target)}: trials_per_block = {own!r}, must be a whole number, at least 1")
+    return int(own)
 
 
 def as_target(subject: Any) -> Target:

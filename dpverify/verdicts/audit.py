@@ -98,7 +98,9 @@ def audit(
         target, score = traced_target(target, pair, seed), "exact"
     asked = Request(claim, trials, significance, POWER, score, _is_exact(target, score), jobs, backend, progress)
     try:
-        experiment, remarks = watched(Experiment.of(target, pair, seed, answers), trials)
+        experiment = Experiment.of(target, pair, seed, answers)
+        scored = asked.exact and not traced  # the tape's ratios are ours
+        experiment, remarks = watched(experiment, trials, scored=scored, jobs=jobs, backend=backend)
         if sequential:
             finding = wager(experiment, asked)
         else:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 
@@ -26,7 +27,8 @@ from dpverify.verdicts.subject import Subject
 
 def load_audits(file: Path) -> tuple[list[Subject], list[Promise]]:
     """The file's subjects and promises; DiscoveryError where it has none: a list that came out empty hides nothing."""
-    subjects, promises = load_subjects(file), load_promises(file)
+    module, nodes = _imported(file)
+    subjects, promises = _subjects(module, nodes, file), _promises(module, file)
     if not subjects and not promises:
         raise DiscoveryError(
             f"{_shown(file)}: `subjects` is empty and there are no `promises`: nothing would be audited"
@@ -34,14 +36,13 @@ def load_audits(file: Path) -> tuple[list[Subject], list[Promise]]:
     return subjects, promises
 
 
-def load_subjects(file: Path) -> list[Subject]:
-    """The file's subjects, named `stem/name`; DiscoveryError with file and reason when it does not load."""
-    module = import_file(file)
+def _subjects(module: ModuleType, nodes: list[ast.AST], file: Path) -> list[Subject]:
+    """The file's subjects, named `stem/name`; DiscoveryError where they are none."""
     subjects = getattr(module, "subjects", None)
     if not isinstance(subjects, Sequence) or not all(isinstance(each, Subject) for each in subjects):
         raise DiscoveryError(f"{_shown(file)}: must define `subjects`, a list of dpverify.Subject")
     _different(file, "subjects", [subject.name for subject in subjects])
-    lines, stem, shown = _declared(file), stem_of(file), _shown(file)
+    lines, stem, shown = _declared(nodes), stem_of(file), _shown(file)
     return [
         subject.found(f"{stem}/{clean(subject.name)}", shown, lines.get(subject.name.rpartition("!")[2], 0))
         for subject in subjects
@@ -56,10 +57,10 @@ def _different(file: Path, what: str, names: list[str]) -> None:
         raise DiscoveryError(f"{_shown(file)}: two {what} are called {twice[0]!r}")
 
 
-def _declared(file: Path) -> dict[str, int]:
+def _declared(nodes: list[ast.AST]) -> dict[str, int]:
     """Line of the first call that has a text as an argument, for each text: where a subject of that name is made."""
     lines: dict[str, int] = {}
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in nodes:
         if isinstance(node, ast.Call):
             for value in (*node.args, *(keyword.value for keyword in node.keywords)):
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
@@ -67,9 +68,9 @@ def _declared(file: Path) -> dict[str, int]:
     return lines
 
 
-def load_promises(file: Path) -> list[Promise]:
+def _promises(module: ModuleType, file: Path) -> list[Promise]:
     """The file's promises about utility (a list that may be missing), named `stem/name`."""
-    promises = getattr(import_file(file), "promises", [])
+    promises = getattr(module, "promises", [])
     if not isinstance(promises, Sequence) or not all(isinstance(each, Promise) for each in promises):
         raise DiscoveryError(f"{_shown(file)}: `promises` must be a list of dpverify.evidence.promises.Promise")
     _different(file, "promises", [promise.name for promise in promises])
@@ -102,6 +103,11 @@ def _shown(file: Path) -> str:
 
 def import_file(file: Path) -> ModuleType:
     """The module of a file; its root goes on `sys.path` as the docstring above says. DiscoveryError where it fails."""
+    return _imported(file)[0]
+
+
+def _imported(file: Path) -> tuple[ModuleType, list[ast.AST]]:
+    """The module of a file, and its source as it was parsed; nothing of it that does not parse."""
     root, parts = file.parent, [file.stem]
     while (root / "__init__.py").exists():
         parts.insert(0, root.name)
@@ -113,45 +119,60 @@ def import_file(file: Path) -> ModuleType:
     known = sys.modules.get(name)
     if known is not None and Path(known.__file__ or "").resolve() != file:
         raise DiscoveryError(f"{file}: a module {name!r} is loaded already from {known.__file__}; rename one of them")
-    before = set(sys.modules)
+    last = next(reversed(sys.modules))
     try:
         module = import_module(name)
     except (Exception, SystemExit) as error:  # whatever foreign code raises on import
-        _refuse_foreign(file, (root, Path.cwd()), before)
+        _refuse_foreign(file, _nodes(file), (root, Path.cwd()), last)
         sys.modules.pop(name, None)
         where = f"{_shown(file)}:{_line(error, file)}".rstrip(":")
         said = f"{where}: cannot be loaded ({type(error).__name__}: {error}){_passed_over(root, error)}"
         raise DiscoveryError(clean(said)) from error
-    _refuse_foreign(file, (root,), before)  # what lies in the current folder only may well be installed, too
-    return module
+    nodes = _nodes(file)
+    _refuse_foreign(file, nodes, (root,), last)  # what lies in the current folder only may well be installed, too
+    return module, nodes
 
 
-def _refuse_foreign(file: Path, roots: tuple[Path, ...], before: set[str]) -> None:
+def _nodes(file: Path) -> list[ast.AST]:
+    try:
+        return list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError):
+        return []
+
+
+def _loaded_after(last: str) -> set[str]:
+    """Names of modules that came after this one; all of them where it is gone.
+
+    Not a difference of sets: in a forked child, to take hold of every name is to copy the memory that they are in.
+    """
+    return set(takewhile(lambda name: name != last, reversed(sys.modules)))
+
+
+def _refuse_foreign(file: Path, nodes: list[ast.AST], roots: tuple[Path, ...], last: str) -> None:
     """DiscoveryError where a name that lies in one of `roots` and that the file imports was found outside of them.
 
     A folder without `__init__.py` is passed over for a package of its name that is installed, and what another project
     has loaded stays loaded: the audit would be one of somebody else's code. Names of the standard library have a hint
     of their own (`_passed_over`), and `dpverify` is the one that runs.
     """
-    try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (SyntaxError, ValueError):
-        return
     asked = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     asked |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
-    asked |= set(sys.modules) - before
-    first = {name.partition(".")[0] for name in asked} - set(sys.stdlib_module_names) - {"dpverify"}
-    here = {place.stem: place for root in reversed(roots) for place in root.iterdir() if _code(place)}
-    for name in sorted(first & here.keys() & set(sys.modules)):
-        found = sys.modules[name]
+    asked |= _loaded_after(last)
+    first = {name.partition(".")[0] for name in asked} - sys.stdlib_module_names - {"dpverify", ""}
+    for name in sorted(first):
+        found, here = sys.modules.get(name), next(filter(None, (_code(root, name) for root in roots)), None)
+        if found is None or here is None:
+            continue
         places = [Path(each) for each in (*getattr(found, "__path__", []), found.__file__) if each]
         if places and not any(each.resolve().is_relative_to(root.resolve()) for each in places for root in roots):
-            said = f"{_shown(file)}: {name!r} is {places[-1]}, not {_shown(here[name])}: rename or remove one"
+            said = f"{_shown(file)}: {name!r} is {places[-1]}, not {_shown(here)}: rename or remove one"
             raise DiscoveryError(clean(said))
 
 
-def _code(place: Path) -> bool:
-    return place.suffix == ".py" or (place.is_dir() and any(place.glob("*.py")))
+def _code(root: Path, name: str) -> Path | None:
+    """The module or the folder with modules that has this name there. Asked by name: a folder may hold many files."""
+    file, folder = root / f"{name}.py", root / name
+    return file if file.is_file() else folder if folder.is_dir() and any(folder.glob("*.py")) else None
 
 
 def _passed_over(root: Path, error: BaseException) -> str:

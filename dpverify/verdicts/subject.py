@@ -4,6 +4,7 @@ A planted twin is the same subject with a bug in it. Its claim is false, so it m
 red when it is not, because then the audit could not have seen the bug in the real subject either.
 """
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -67,7 +68,10 @@ class Subject:
 
     def found(self, name: str, file: str, line: int) -> "Subject":
         """The same subject under its full name, with the place that declares it."""
-        return replace(self, name=name, file=file, line=line)
+        named = copy.copy(self)  # what it declares has been checked
+        for field_, value in (("name", name), ("file", file), ("line", line)):
+            object.__setattr__(named, field_, value)
+        return named
 
 
 def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:

@@ -103,6 +103,14 @@ def test_list_runs_nothing(folder, capsys):
     assert out.split("\t")[:2] == ["cli_list/count", "pure:1"]
 
 
+@pytest.mark.parametrize("option", [["--json", "x.json"], ["--sarif", "x.sarif"], ["--resume"], ["--lf"], ["--keep"]])
+def test_a_list_does_not_swallow_what_needs_a_run(folder, capsys, option):
+    """Exit 0 would say that the report has been written."""
+    folder("cli_list_alone", GOOD)
+    code, _, error = _says(capsys, "audit", "checks", "--list", *option)
+    assert (code, "--list runs nothing" in error) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("stem", "text", "code", "said"),
     [

@@ -18,8 +18,9 @@ from dpverify.evidence.scores.logistic import LogisticFamily
 from dpverify.evidence.scores.radial import RadialFamily
 from dpverify.trials import sentinel
 from dpverify.trials.collect import Experiment, SelectionTrials
+from dpverify.trials.copies import NO_COPY
 from dpverify.trials.outcomes import Outcomes
-from dpverify.trials.sentinel import _rarity, NO_COPY, watched
+from dpverify.trials.sentinel import _rarity, watched
 from dpverify.trials.target import as_target
 
 PAIR = Pair(0.0, 1.0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.base.errors import DiscoveryError
-from dpverify.verdicts.discovery import discover
+from dpverify.verdicts.discovery import discover, load_audits
 from dpverify.verdicts.names import group, local, matches, qualified
 
 WORDS = st.sampled_from(["a", "b", "c/d", "x!y", "not-a", "Or"])
@@ -113,6 +113,23 @@ def test_a_file_of_thousands_of_subjects_is_read_in_linear_time(tmp_path, monkey
         assert len(agenda.subjects) == count
     gc.unfreeze()
     assert seconds[1] < 8 * seconds[0]
+
+
+def test_a_folder_of_many_files_is_not_listed_for_each_of_them(tmp_path, monkeypatch):
+    """200 files would be 40,000 names to look at; a module that hides another is asked for by its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "audit_alone_here.py").write_text(
+        "from dpverify import Pair, PureDP, Subject\n"
+        "subjects = [Subject(name='s', target=len, claim=PureDP(1.0), pairs=(Pair(0, 1),))]\n"
+    )
+
+    def listed(folder):
+        raise AssertionError(f"{folder} was listed")
+
+    monkeypatch.setattr(Path, "iterdir", listed)
+    subjects, _ = load_audits(tmp_path / "audit_alone_here.py")
+    assert [(each.name, each.line) for each in subjects] == [("alone_here/s", 2)]
+    assert subjects[0].file.endswith("audit_alone_here.py")
 
 
 @pytest.mark.parametrize("times", [1, 2, 1000, 20_001])

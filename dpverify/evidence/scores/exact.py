@@ -1,7 +1,7 @@
 """The exact score: the target's own log-likelihood ratio. Nothing is learned but the symbols' odds."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ def exact_ratios(target: ExactTarget, pair: Pair, outcomes: Outcomes) -> tuple[F
     ratios = np.zeros(len(outcomes))
     if readable.any():
         values = outcomes.values if not failed.any() else outcomes.values[readable]
-        given = np.asarray(target.log_ratio(values, pair), dtype=float)
+        given = _numbers(target, target.log_ratio(values, pair))
         if given.shape != (len(values),):
             raise TargetError(f"{name_of(target)}: log_ratio returned shape {given.shape}, must be ({len(values)},)")
         ratios[readable] = given
@@ -60,3 +60,14 @@ def exact_ratios(target: ExactTarget, pair: Pair, outcomes: Outcomes) -> tuple[F
         raise TargetError(f"{name_of(target)}: log_ratio is NaN for an ordinary output; must be a number or +-inf")
     ratios[missing] = 0.0
     return ratios, failed | missing
+
+
+def _numbers(target: ExactTarget, given: Any) -> FloatArray:
+    """Ratios as floating-point numbers; TargetError for text, complex numbers and the like, of which parts would go."""
+    ratios = np.asarray(given)
+    if ratios.dtype.kind in "biufO":
+        try:
+            return ratios.astype(float)
+        except (TypeError, ValueError):  # objects that are no numbers
+            pass
+    raise TargetError(f"{name_of(target)}: log_ratio returned dtype {ratios.dtype}, must be real numbers")

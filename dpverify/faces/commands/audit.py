@@ -107,6 +107,15 @@ def audit(
     if only_list:
         from dpverify.faces import list_run
 
+        asked: dict[str, object] = {
+            "--json": json,
+            "--html": html,
+            "--markdown": markdown,
+            "--junit": junit,
+            "--sarif": sarif,
+        }
+        asked |= {"--resume": resume, "--keep": keep, "--changed-only": changed_only, "--last-failed": last_failed}
+        list_run.alone(asked)
         fork_server(LISTED)  # it loads while this process does
         raise typer.Exit(list_run.run(paths, expression, limits, jobs=jobs, scorecard=scorecard))
     # counting loads joblib, which sets variables: before anything is started, so that all see the same ones
