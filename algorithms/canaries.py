@@ -22,6 +22,7 @@ Array = npt.NDArray[np.float64]
 
 SHARES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 SIGNIFICANCE = 0.05
+DIGITS = 9  # scores that are equal but for rounding are ties: low bits tell 1 + z from z, and the claim is about reals
 
 
 class Canaries(NamedTuple):
@@ -34,6 +35,7 @@ class Canaries(NamedTuple):
 
 def canaries(scores: Array, coins: npt.NDArray[np.bool_]) -> Canaries:
     """`scores` (users,): log ratio of the message's laws with coin False and True; positive guesses False."""
+    scores = np.round(scores, DIGITS)
     sure = np.argsort(-np.abs(scores), kind="stable")
     right = (scores > 0) != coins
     found = []

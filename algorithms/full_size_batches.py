@@ -4,7 +4,7 @@ A replaced user is in one batch, by the time of her arrival. She stays in state 
 other and is paid 1, so whatever the policy she is given, 3H counters of that batch have one more and 3H one less.
 Given the released counts of the other batches and the deployed policies the shifts are known, so the privacy loss is
 that of independent binomials (`shift_certificates`): a lower bound on eps at delta, rounded down, given their law.
-The batch is the one in which most is lost.
+The batch is the fine one in which most is lost.
 
 Tap: the noise of all batches as normal scores. A run has too few draws to see 1 % of the scale, so every batch is
 released `AGAIN` times more, by the same code from the same episodes, with fresh noise, for the tap alone.
@@ -56,6 +56,7 @@ class FullSizeBatches:
     upper: float
     learner: SDPPE
     batches: ShuffledBatches
+    stated: ShuffledBatches  # those of the ledger
     change: Change | None = None
     least: float = 0.98
 
@@ -64,12 +65,13 @@ class FullSizeBatches:
         begin, size = time.process_time(), self.learner.layout
         environment = river_swim()
         model = environment.model
-        bounds = [(self._lower(layout, len(who)), who) for who, layout, _ in self._sections(model.initial)]
+        sections = self._sections(model.initial)
+        bounds = [(self._lower(layout, len(who)), who) for who, layout, step in sections if step is None]
         lower, worst = max(bounds, key=lambda each: each[0])
         trees = [Tree.steady((state,) * (size.H + 1), (1.0,) * size.H, size.A) for state in (0, 1)]
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)).run(0), worst.start, trees[0])
         digest, taps = hashlib.sha256(), dict[int, NoiseTap]()
-        steps = iter(self._sections(model.initial))
+        steps = iter(sections)
         drawn = [0]
         again = streaming(self._noise(seed, 1), self.change)[0]
         moved = 0
@@ -102,7 +104,7 @@ class FullSizeBatches:
         self.learner.run(users, self.batches, everything, model.initial, rng=rng, observe=look)
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
-        stated = sum(layout.cells for _, layout, _ in self._sections(model.initial))
+        stated = sum(layout.cells for _, layout, _ in sections)
         report = self._report(taps, drawn[0], stated)
         used = time.process_time() - begin
         unit = f"eps at delta {self.claim.delta:g}"
@@ -134,9 +136,9 @@ class FullSizeBatches:
 
     def _scores(self, noise: Array, layout: CountLayout, users: int, rng: np.random.Generator) -> Array:
         """Normal scores of centred binomial noise; exact under the stated law."""
-        stated = self.batches.noise(layout, users)
+        stated = self.stated.noise(layout, users)
         assert stated is not None
-        q = np.rint(noise + stated.mean(users))
+        q = np.rint(noise + stated.mean(users))  # estimates are centred: the mean is public
         law = stats.binom(stated.total(users), stated.probability)
         below = law.cdf(q - 1) + rng.random(q.shape) * law.pmf(q)
         return np.asarray(special.ndtri(np.clip(below, SMALLEST, 1 - SMALLEST)))
@@ -164,5 +166,6 @@ def sdp_pe(users: int, drawn: ShuffledBatches, honest: ShuffledBatches, change: 
         upper=account(stated, delta=honest.beta),
         learner=learner,
         batches=drawn,
+        stated=honest,
         change=change,
     )

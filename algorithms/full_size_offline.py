@@ -56,6 +56,7 @@ class FullSizeTabular:
     claim: ZCDP
     upper: float
     learner: DPAPVI
+    scale: float  # of the noise, as the ledger states it
     change: Change | None = None
     least: float = 0.98
 
@@ -67,9 +68,9 @@ class FullSizeTabular:
         first, second = (layout.pack(each.counts()) for each in pair)
         shift = first - second
         rng, tape = _streaming(self.name, seed, self.change)
-        released = self.learner.release(pair.first, rng=rng, size=RELEASES)
+        released = np.concatenate([self.learner.release(pair.first, rng=rng, size=1) for _ in range(RELEASES)])
         self.learner.planner.plan(layout.unpack(np.maximum(released[:1], 0)))
-        tap = NoiseTap(layout.cells // layout.H, privatizer.sigma, NORMAL)
+        tap = NoiseTap(layout.cells // layout.H, self.scale, NORMAL)
         for row in released:
             noise = layout.unpack(row - first)
             for h in range(layout.H):
@@ -90,6 +91,8 @@ class FullSizeLinear:
     claim: ZCDP
     upper: float
     view: StatisticsView
+    scales: Array  # of the noise of a step, as the ledger states them
+    transcripts: int = TRANSCRIPTS
     change: Change | None = None
     least: float = 0.3
 
@@ -100,17 +103,17 @@ class FullSizeLinear:
         rng, tape = _streaming(self.name, seed, self.change)
         tap = NoiseTap(len(view.sigmas), 1.0, NORMAL)
         costs, digest, moved = [], hashlib.sha256(), 0
-        for _ in range(TRANSCRIPTS // BLOCK):
+        for _ in range(self.transcripts // BLOCK):
             outputs = view.release(pair.first, rng=rng, size=BLOCK)
             digest.update(outputs.tobytes())
             first, second = (view.means(outputs, data) for data in pair)
             costs.append((((first - second) / view.sigmas) ** 2).sum(axis=(1, 2)) / 2)
             moved = max(moved, int((first != second).sum(axis=(1, 2)).max()))
-            for step in ((outputs.reshape(first.shape) - first) / view.sigmas).reshape(-1, len(view.sigmas)):
+            for step in ((outputs.reshape(first.shape) - first) / self.scales).reshape(-1, len(self.scales)):
                 tap.add(step)
-        report = _report(tap, tape, TRANSCRIPTS * HORIZON * len(view.sigmas))
+        report = _report(tap, tape, self.transcripts * HORIZON * len(self.scales))
         lower = towards_zero(mean_lower(np.concatenate(costs), self._most(), SIGNIFICANCE))
-        used, kind = time.process_time() - begin, f"mean of {TRANSCRIPTS} transcripts"
+        used, kind = time.process_time() - begin, f"mean of {self.transcripts} transcripts"
         return Witness(lower, "rho", kind, moved, HORIZON, tape.drawn, used, digest.hexdigest(), report)
 
     def _most(self) -> float:
@@ -128,7 +131,9 @@ def dp_apvi(users: int, noise: float, change: Change | None) -> FullSizeTabular:
     drawn = replace(honest, rho=RHO / noise**2)
     learner = DPAPVI(layout=layout, rewards=rewards, privatizer=drawn)
     upper = _rho(honest.ledger)
-    return FullSizeTabular(name="dp-apvi", users=users, claim=_claim(), upper=upper, learner=learner, change=change)
+    return FullSizeTabular(
+        name="dp-apvi", users=users, claim=_claim(), upper=upper, learner=learner, scale=honest.sigma, change=change
+    )
 
 
 def dp_vapvi(users: int, noise: float, change: Change | None, features: str) -> FullSizeLinear:
@@ -142,7 +147,9 @@ def dp_vapvi(users: int, noise: float, change: Change | None, features: str) -> 
         view = replace(view, unit_ball=False)
     assert scaled.ledger is not None
     upper = _rho(scaled.ledger)
-    return FullSizeLinear(name="dp-vapvi", users=users, claim=_claim(), upper=upper, view=view, change=change)
+    return FullSizeLinear(
+        name="dp-vapvi", users=users, claim=_claim(), upper=upper, view=view, scales=scaled.sigmas, change=change
+    )
 
 
 def farthest(features: Array) -> tuple[tuple[int, int], tuple[int, int]]:
