@@ -92,6 +92,7 @@ class Actions:
     source: Source
     hidden: int
     feed_last: bool = False
+    last_transition: bool = True
     name: str = "actions"
 
     def __post_init__(self) -> None:
@@ -110,7 +111,16 @@ class Actions:
             if t != self.hidden:
                 told.append(episodes.actions)
 
-        done = run_online(users, self.learner, self.source, runs=size, rng=rng, feed_last=self.feed_last, observe=keep)
+        done = run_online(
+            users,
+            self.learner,
+            self.source,
+            runs=size,
+            rng=rng,
+            feed_last=self.feed_last,
+            last_transition=self.last_transition,
+            observe=keep,
+        )
         return np.concatenate([*told, done.final.reshape(size, -1)], axis=1)
 
 
