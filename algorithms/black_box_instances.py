@@ -4,7 +4,7 @@
     pucb-known-rewards  PUCB, visits alone, rewards known to be 0           2   2.5-JDP
     pucb                PUCB, the last transition not fed                   4   2.5-JDP
     dp-ucbvi            DP-UCBVI, central                                   6   2.5-JDP
-    dp-nash-vi          DP-Nash-VI, central, one player, H = 2, rewards 0   8   2.75-JDP
+    dp-nash-vi          DP-Nash-VI, central, one player, H = 2              8   2.75-JDP
 
 All have two users, two states and two actions: one level of the tree, the hidden user first, then the final policy.
 What makes decisions tell: she starts in different states in the two worlds and is not paid, so the final policy shows
@@ -46,6 +46,7 @@ NAMES = ("pucb-known-rewards", "pucb", "dp-ucbvi", "dp-nash-vi")
 EPS, EPS_GAME, USERS = 2.5, 2.75, 2
 _ONE = CountLayout(H=1, S=2, A=2, rewards=True)
 _GAME = CountLayout(H=2, S=2, A=2, B=1)
+_REWARDS = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]).reshape(_GAME.visits_shape)  # the best of random ones
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,10 +123,10 @@ def _game(noise: float) -> BlackBox:
     honest = Central.corrected(EPS_GAME, _GAME, USERS, releases=USERS - 1)
     learner = NashVI(
         layout=_GAME,
-        rewards=np.zeros(_GAME.visits_shape),
+        rewards=_REWARDS,
         episodes=USERS,
         error=0.2,
-        bonus_scale=4.8e-4,
+        bonus_scale=6.3e-4,
         gap_scale=0.01,
     )
     drawn: Any = honest.with_noise(noise) if noise else NoPrivacy(layout=_GAME)

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.batches import ShuffledBatches
+from algorithms.black_box_instances import black_box as black_box
 from algorithms.canaries import Canaries, canaries, CoinUsers
 from algorithms.counting import LocalCounts, own_counts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local

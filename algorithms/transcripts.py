@@ -12,7 +12,7 @@ Black box (`Actions`): what the others really see, their actions and the final p
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,7 @@ class Actions:
     feed_last: bool = False
     last_transition: bool = True
     name: str = "actions"
+    twins: ClassVar[tuple[str, ...]] = ("exact-counts", "noise-")  # what a suite must plant, see `Subject.blind`
 
     def __post_init__(self) -> None:
         require.integer(at_least=0, hidden=self.hidden)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from algorithms.game_promises import value_promise
-from algorithms.game_transcripts import GameActions, GameTranscript
+from algorithms.game_transcripts import GameTranscript
+from algorithms.instances import black_box
 from algorithms.markov_games import random_game
 from algorithms.nash_vi import error_of, NashVI
 from algorithms.transcripts import replaced
@@ -99,16 +100,13 @@ local_mended = replace(
     accounted=True,
     statement="Lemma 5.4 with Lap(4H/eps)",
 )
+seen = black_box("dp-nash-vi")
 actions = replace(
     mended,
     name="central-actions",
-    target=GameActions(
-        learner=learner(two_steps, 3),
-        privatizer=Central.corrected(EPS, two_steps.layout, 3, releases=2, fixed_start=True),
-        hidden=0,
-    ),
-    pairs=(pair(3, 2, 0),),
-    trials=20_000,
+    target=seen.target,
+    pairs=(seen.pair,),
+    trials=40_000,
     statement="Theorem 5.2 in the black-box view: other users' actions and the output policies",
 )
 
@@ -137,8 +135,13 @@ subjects = [
     planted(
         actions,
         "exact-counts",
-        GameActions(learner=learner(two_steps, 3, 0.0), privatizer=NoPrivacy(layout=two_steps.layout), hidden=0),
-        trials=10_000,
+        black_box("dp-nash-vi", noise=0.0).target,
+        trials=2_000,
+    ),
+    planted(
+        actions,
+        "noise-3",
+        black_box("dp-nash-vi", noise=1 / 3).target,
     ),
 ]
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from algorithms.counting import layout_of, TreeCounts
 from algorithms.environments import random_environment
+from algorithms.instances import black_box
 from algorithms.online_promises import counters_promise, optimism_promise
 from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
-from algorithms.transcripts import Actions, replaced, Transcript
+from algorithms.transcripts import replaced, Transcript
 from algorithms.users import Tree
 from audits import papers
 from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
@@ -101,6 +102,25 @@ future_only = first_user(choice, 4)
 past_and_future = (replaced([user(choice, 0)] * 4, 1, user(choice, 1), "second user replaced"),)
 one_noise = Transcript(learner=pucb(choice, 4), source=OneNoise(choice, 6 / EPS, 0.0))
 
+
+def actions(name: str, called: str, less: int) -> list[Subject]:
+    """The black-box view on an instance where it sees something, with its twins: exact counts, and `less` noise."""
+    honest = black_box(name)
+    subject = replace(
+        mended,
+        name=called,
+        target=honest.target,
+        pairs=(honest.pair,),
+        trials=FEWER,
+        statement="Theorem 1 in the black-box view: actions of all other users and the final policy",
+    )
+    return [
+        subject,
+        planted(subject, "exact-counts", black_box(name, noise=0.0).target, trials=2_000),
+        planted(subject, f"noise-{less}", black_box(name, noise=1 / less).target),
+    ]
+
+
 subjects = [
     as_printed,
     replace(as_printed, name="as-printed", target=printed(forced, 2)),  # R = T - 1 = 1: true 2 eps
@@ -125,18 +145,8 @@ subjects = [
     replace(mended, name="corrected-all-releases", target=corrected(forced, 2, feed_last=True)),
     mended_choice,
     replace(mended, name="corrected-two-steps", target=corrected(deeper, 3), pairs=first_user(deeper, 3), trials=FEWER),
-    replace(
-        mended,
-        name="corrected-actions",
-        target=Actions(
-            learner=replace(pucb(choice, 4), error=0.0, bonus_scale=1e-6),  # with the paper's bonus actions never vary
-            source=TreeCounts(choice, corrected_counters(choice, 3, EPS), 0.0),
-            hidden=0,
-        ),
-        pairs=first_user(choice, 4),
-        trials=FEWER,
-        statement="Theorem 1 in the black-box view: actions of all other users and the final policy",
-    ),
+    *actions("pucb-known-rewards", "corrected-actions-known-rewards", 2),
+    *actions("pucb", "corrected-actions", 4),
     replace(
         mended,
         name="one-noise-seen-by-later-users",  # t = 1: nobody came before her

@@ -21,7 +21,7 @@ from dpverify.base.text import clean
 from dpverify.evidence.promises import Promise
 from dpverify.verdicts.agenda import Agenda, chosen, find_files
 from dpverify.verdicts.names import qualified, stem_of
-from dpverify.verdicts.subject import Subject
+from dpverify.verdicts.subject import lacking, Subject
 
 
 def load_audits(file: Path) -> tuple[list[Subject], list[Promise]]:
@@ -41,6 +41,9 @@ def load_subjects(file: Path) -> list[Subject]:
     if not isinstance(subjects, Sequence) or not all(isinstance(each, Subject) for each in subjects):
         raise DiscoveryError(f"{_shown(file)}: must define `subjects`, a list of dpverify.Subject")
     _different(file, "subjects", [subject.name for subject in subjects])
+    missing = lacking(subjects)
+    if missing:
+        raise DiscoveryError(f"{_shown(file)}: {missing[0]}: its view may see nothing, and no verdict would tell")
     lines, stem, shown = _declared(file), stem_of(file), _shown(file)
     return [
         subject.found(f"{stem}/{clean(subject.name)}", shown, lines.get(subject.name.rpartition("!")[2], 0))

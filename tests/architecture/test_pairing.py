@@ -29,6 +29,8 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "mechanisms/shuffling/profile.py": "exact profiles, tested against enumeration",
     "algorithms/batch_transcripts.py": "sdp_pe as a target",
     "algorithms/batches.py": "sources of batches, audited in sdp_pe",
+    "algorithms/black_box.py": "a search for users whose actions tell",
+    "algorithms/black_box_instances.py": "learners whose actions tell, audited where they stand",
     "algorithms/canaries.py": "guesses from messages of one run",
     "algorithms/cce.py": "equilibria of public numbers",
     "algorithms/counting.py": "sources of counts, audited in pucb and dp_ucbvi",
