@@ -46,7 +46,7 @@ NAMES = ("pucb-known-rewards", "pucb", "dp-ucbvi", "dp-nash-vi")
 EPS, EPS_GAME, USERS = 2.5, 2.75, 2
 _ONE = CountLayout(H=1, S=2, A=2, rewards=True)
 _GAME = CountLayout(H=2, S=2, A=2, B=1)
-_REWARDS = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]).reshape(_GAME.visits_shape)  # the best of random ones
+_REWARDS = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]).reshape(_GAME.visits_shape)  # the best of random ones
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,13 +125,13 @@ def _game(noise: float) -> BlackBox:
         layout=_GAME,
         rewards=_REWARDS,
         episodes=USERS,
-        error=0.2,
-        bonus_scale=6.3e-4,
+        error=0.8,
+        bonus_scale=0.0104,
         gap_scale=0.01,
     )
     drawn: Any = honest.with_noise(noise) if noise else NoPrivacy(layout=_GAME)
     target = GameActions(learner=learner, privatizer=drawn, hidden=0)
-    return BlackBox(target=target, claim=_claim(EPS_GAME), pair=_start(2, 2), upper=account(honest.ledger))
+    return BlackBox(target=target, claim=_claim(EPS_GAME), pair=_start(2, 2, (1, 0, 0)), upper=account(honest.ledger))
 
 
 def _scaled(noise: Any, factor: float) -> Any:
@@ -142,7 +142,8 @@ def _claim(eps: float) -> PureDP:
     return PureDP(eps, unit=Unit.TRAJECTORY, view=View.JOINT, source="billboard lemma")
 
 
-def _start(horizon: int, actions: int) -> Pair:
-    """Unpaid users who stay where they are: everybody in state 0, the hidden user in state 1 in the other world."""
+def _start(horizon: int, actions: int, colluder: tuple[int, ...] = ()) -> Pair:
+    """Unpaid users: the hidden one stays in state 0, or in state 1; the other user walks through `colluder`, or stays."""
     stays, other = (Tree.steady((s,) * (horizon + 1), (0.0,) * horizon, actions) for s in (0, 1))
-    return replaced([stays] * USERS, 0, other, "the hidden user starts in the other state")
+    second = Tree.steady(colluder, (0.0,) * horizon, actions) if colluder else stays
+    return replaced([stays, second], 0, other, "the hidden user starts in the other state")
