@@ -143,7 +143,7 @@ def _claim(eps: float) -> PureDP:
 
 
 def _start(horizon: int, actions: int, colluder: tuple[int, ...] = ()) -> Pair:
-    """Unpaid users: the hidden one stays in state 0, or in state 1; the other user walks through `colluder`, or stays."""
+    """Unpaid users: the hidden one stays in state 0, or in state 1; the other walks through `colluder`, or stays."""
     stays, other = (Tree.steady((s,) * (horizon + 1), (0.0,) * horizon, actions) for s in (0, 1))
     second = Tree.steady(colluder, (0.0,) * horizon, actions) if colluder else stays
     return replaced([stays, second], 0, other, "the hidden user starts in the other state")

@@ -46,6 +46,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/node_evidence.py": "log ratios of one streamed run",
     "algorithms/noise_tap.py": "tests of the noise of one run",
     "algorithms/offline_data.py": "datasets",
+    "algorithms/offline_promises.py": "bounds as promises",
     "algorithms/one_run.py": "what a witness is",
     "algorithms/online.py": "the loop that pucb and dp_ucbvi run in",
     "algorithms/policy_sets.py": "post-processing inside sdp_pe",
