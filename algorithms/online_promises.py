@@ -1,6 +1,7 @@
 """What PUCB and SDP-PE promise along a whole run, as `Promise`s that trials can break. A trial is a run.
 
 PUCB (Vietri et al. 2020), Lemma 13 and what it is for:
+    optimism_of_plan   the same of one plan from dense counts, where the bounds are below their caps
     optimism_promise   with probability 1 - beta, in every episode and every (h, s, a):  Q~+ >= Q*
     counters_promise   with probability 1 - beta/4, after every user, in every cell:  |n~ - n| <= E, so for m, r
 SDP-PE:
@@ -48,6 +49,25 @@ def optimism_promise(environment: Environment, learner: PUCB, source: Source, **
         return Outcomes(errors=np.maximum(watched.missed, 0.0), active=np.asarray(watched.active))
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.beta, **options)
+
+
+def optimism_of_plan(environment: Environment, learner: PUCB, visits: int, **options: Any) -> Promise:
+    """Q~+ >= Q* for one plan from `visits` visits of every cell, with noise of +-E in every count, without episodes."""
+    model, layout = environment.model, learner.layout
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        watched = Optimism(learner, model)
+        law = model.transitions / model.transitions.sum(axis=-1, keepdims=True)
+        onward = rng.multinomial(visits, law, size=(size, *layout.visits_shape)).astype(np.float64)
+        paid = rng.binomial(visits, model.rewards, size=(size, *layout.visits_shape)).astype(np.float64)
+        exact = (np.full(paid.shape, float(visits)), onward, paid)
+        noisy = [each + learner.error * (2 * rng.integers(2, size=each.shape) - 1) for each in exact]
+        watched.plan(PrivateCounts(*noisy))
+        return Outcomes(errors=np.maximum(watched.missed, 0.0), active=watched.active)
+
+    statement = f"Q~+ >= Q* in every cell of a plan from {visits:.0e} visits a cell"
+    given = {"statement": statement, **options}
+    return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.beta, **given)
 
 
 def counters_promise(environment: Environment, learner: PUCB, source: Source, **options: Any) -> Promise:

@@ -178,18 +178,18 @@ def noise(name: str, beta: float = 0.05, **options: Any) -> Promise:
 
 
 def coverage(name: str, **options: Any) -> Promise:
-    """100 instances, H = 3: kappa is the least of the steps."""
-    return coverage_promise(name=name, horizon=3, trials=100, paper=OFFLINE, statement=COVERAGE, **options)
+    """300 instances, H = 3: kappa is the least of the steps."""
+    return coverage_promise(name=name, horizon=3, trials=300, paper=OFFLINE, statement=COVERAGE, **options)
 
 
 promises = [
     noise("lemma-d2", statement=LEMMA),
     noise("lemma-d2, no sqrt d", dimension=False, expected=BROKEN, statement=LEMMA + ", L without sqrt d"),
     noise(
-        "lemma-d2, c = 1/2",  # a bound for the noise of the other reading
-        told=LinearNoise.as_printed(1.0, 20, 10, half=True),
+        "lemma-d2, of half the noise",
+        told=LinearNoise.as_printed(4.0, 20, 10),
         expected=BROKEN,
-        statement=LEMMA + ", with the Gram constant 1/2",
+        statement=LEMMA + ", bounds of rho = 4",
     ),
     coverage("coverage-2.2, as printed", expected=BROKEN),  # the first bit of every action is 0: a dead coordinate
     coverage("coverage-2.2, without the dead coordinate", columns=slice(1, None)),
