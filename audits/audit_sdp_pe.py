@@ -86,7 +86,7 @@ actions = replace(
     target=told(ShuffledBatches(layout=layout, eps=EPS, beta=BETA, budget="calibrated")),
     claim=ApproxDP(EPS, BETA, unit=Unit.TRAJECTORY, view=View.JOINT, source="shuffle privacy implies joint privacy"),
     pairs=(replaced([life(each) for each in LIVES.split()], TOLD, life("000"), "a user of the first fine batch"),),
-    trials=10_000,
+    trials=4_000,
     statement="(eps, beta)-JDP in the black-box view: the policies that all other users are given",
     blind="stage noise hides every decision of so few users; only exact counts are seen in this view",
 )

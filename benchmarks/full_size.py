@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 from algorithms.instances import full_size, FullSizeOnline, NAMES
 from algorithms.noise_tap import SIGNIFICANCE
-from audits.planted.draws import OneDrawForAll, shared_by_cells, slightly_less
+from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from dpverify.tape.sources import Change
 
 SECONDS, MEGABYTES = 120.0, 2048.0
 CHANGES: dict[str, Callable[[], Change]] = {
-    "99 % of the noise": lambda: slightly_less,
+    "99 % of the noise": SlightlyLess,
     "shared by cells": lambda: shared_by_cells,
     "one draw for all": OneDrawForAll,
 }

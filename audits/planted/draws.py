@@ -9,18 +9,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.seeding import Stage, stream
+
 Array = npt.NDArray[Any]
 
 NOISE = ("laplace", "normal", "binomial")
 
 
-def slightly_less(family: str, z: Array, start: int) -> Array:
-    """INCORRECT: 99 % of the noise."""
-    if family not in NOISE:
-        return z
-    centre = z.mean() if family == "binomial" else 0.0
-    changed = centre + 0.99 * (z - centre)
-    return np.rint(changed) if family == "binomial" else changed
+@dataclass(eq=False)
+class SlightlyLess:
+    """INCORRECT: 99 % of the noise. Counts are rounded at random: to the nearest, 1 % of a small count would be lost."""
+
+    rng: np.random.Generator = field(default_factory=lambda: stream(0, Stage.EXPERIMENT, 99))
+
+    def __call__(self, family: str, z: Array, start: int) -> Array:
+        if family not in NOISE:
+            return z
+        if family != "binomial":
+            return 0.99 * z
+        centre = z.mean()
+        return np.asarray(np.floor(centre + 0.99 * (z - centre) + self.rng.random(z.shape)))
 
 
 def shared_by_cells(family: str, z: Array, start: int) -> Array:

@@ -16,7 +16,7 @@ from algorithms.noise_tap import NoiseTap, NORMAL, SIGNIFICANCE
 from algorithms.online import run_online
 from algorithms.shift_certificates import binomial_eps, mean_lower
 from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
-from audits.planted.draws import OneDrawForAll, shared_by_cells, slightly_less
+from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from benchmarks import full_size as table
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
@@ -95,7 +95,7 @@ def test_batch_and_offline_rows_meet_their_ledgers(name, least, most, users):
 @pytest.mark.parametrize(
     ("change", "test", "users"),
     [
-        (lambda: slightly_less, "scale", 2_000),
+        (SlightlyLess, "scale", 2_000),
         (lambda: shared_by_cells, "cells", USERS),
         (OneDrawForAll, "time", USERS),
     ],
@@ -108,7 +108,7 @@ def test_the_tap_finds_what_no_ledger_shows(change, test, users):
 
 @pytest.mark.parametrize(
     ("change", "test"),
-    [(lambda: slightly_less, "scale"), (lambda: shared_by_cells, "cells"), (OneDrawForAll, "cells")],
+    [(SlightlyLess, "scale"), (lambda: shared_by_cells, "cells"), (OneDrawForAll, "cells")],
 )
 def test_the_tap_of_one_gaussian_release_finds_it_too(change, test):
     found = full_size("dp-apvi", change=change(), users=100).witness(1)
