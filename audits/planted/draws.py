@@ -18,7 +18,7 @@ NOISE = ("laplace", "normal", "binomial")
 
 @dataclass(eq=False)
 class SlightlyLess:
-    """INCORRECT: 99 % of the noise. Counts are rounded at random: to the nearest, 1 % of a small count would be lost."""
+    """INCORRECT: 99 % of the noise. Counts are rounded at random: rounding to the nearest would undo it."""
 
     rng: np.random.Generator = field(default_factory=lambda: stream(0, Stage.EXPERIMENT, 99))
 
