@@ -7,7 +7,7 @@ worlds.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,38 @@ class RatedBatches(Batches, Protocol):
     def ledger(self, batches: list[tuple[CountLayout, int]]) -> Ledger:
         """All batches, each with users of its own."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedActions:
+    """What all users but `hidden` (from 0) are told: their policies, (size, (K - 1) H S) action numbers.
+
+    The last stage's best policy is that of the users left over. Stage noise hides everything but exact counts here:
+    a decision of SDP-PE is about sums over a batch, with the noise of 6H counters in each.
+    """
+
+    learner: SDPPE
+    batches: Batches
+    initial: tuple[float, ...]
+    hidden: int
+    name: str = "staged-actions"
+    twins: ClassVar[tuple[str, ...]] = ("exact-counts", "noise-")  # what a suite must plant, see `Subject.blind`
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """That of the batches: policies are post-processing."""
+        stated = getattr(self.batches, "ledger", None)
+        if stated is None:
+            return None
+        transcript = BatchTranscript(learner=self.learner, batches=self.batches, initial=self.initial)  # type: ignore[arg-type]
+        return transcript.ledger
+
+    def release(self, data: Records, *, rng: np.random.Generator, size: int) -> Array:
+        """`size` full runs."""
+        layout, initial = self.learner.layout, np.array(self.initial)
+        phi = ExplicitSet.full(all_policies(layout.H, layout.S, layout.A), initial, layout.A, (size,))
+        done = self.learner.run(users_of(data), self.batches, phi, initial, rng=rng, lead=(size,))
+        return np.delete(done.policies, self.hidden, axis=1).reshape(size, -1).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,11 @@ Crude exploration releases one layer: one-step episodes and a layout with H = 1.
 E of that batch at failure probability `delta`.
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,7 @@ class ShuffledBatches:
                 meets (eps, beta): 6H of them, or 4 in a one-layer batch without rewards
     layout      of the whole algorithm: H, X, A in the budgets are its, also in a one-layer batch
     delta       failure probability of `error`, for one batch
+    share       of the standard deviation that the budget asks for; 1, or less for measured power
     """
 
     layout: CountLayout
@@ -72,18 +74,28 @@ class ShuffledBatches:
     beta: float
     budget: Literal["journal", "conference", "calibrated"] = "journal"
     delta: float = 0.01
+    share: float = 1.0
 
     def __post_init__(self) -> None:
+        require.positive(share=self.share)
         if not self.eps > 0:
             raise ParameterError("eps", self.eps, "> 0, or infinity")
         require.open_unit(beta=self.beta, delta=self.delta)
         if self.budget not in ("journal", "conference", "calibrated"):
             raise ParameterError("budget", self.budget, "'journal', 'conference' or 'calibrated'")
 
+    def with_noise(self, factor: float) -> Self:
+        """The same batches with `factor` times the standard deviation."""
+        return replace(self, share=factor * self.share)
+
     def noise(self, layout: CountLayout, users: int) -> NoiseBits | None:
         """Noise of each counter of a batch with this layout; None at eps = infinity."""
         if self.eps == np.inf:
             return None
+        full = self._budgeted(layout, users)
+        return full if self.share == 1 else _rescaled(full, users, self.share)
+
+    def _budgeted(self, layout: CountLayout, users: int) -> NoiseBits:
         if self.budget == "calibrated":
             return _calibrated(layout, users, self.eps, self.beta)
         beta = self.beta / self.layout.tuples if self.budget == "journal" else self.beta
@@ -120,6 +132,13 @@ class ShuffledBatches:
             moved = changed_counters(layout)
             branches.append(Ledger(Exposed(what=what)) if noise is None else counter_ledger(noise, users, moved, what))
         return Ledger(Disjoint(branches=tuple(branches), assigned=Assigned.BY_POSITION))
+
+
+def _rescaled(noise: NoiseBits, users: int, factor: float) -> NoiseBits:
+    """`factor` times the standard deviation: n m p (1 - p) = factor^2 times what it was, with the least m."""
+    variance = factor**2 * noise.variance(users)
+    bits = max(1, math.ceil(4 * variance / users))
+    return NoiseBits(bits, (1 - math.sqrt(max(0.0, 1 - 4 * variance / (users * bits)))) / 2)
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ Black box (`GameActions`): what the other users see, their joint actions, and th
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,7 @@ class GameActions:
     hidden: int
     start: int = 0
     name: str = "game-actions"
+    twins: ClassVar[tuple[str, ...]] = ("exact-counts", "noise-")  # what a suite must plant, see `Subject.blind`
 
     @property
     def ledger(self) -> Ledger | None:

@@ -6,38 +6,51 @@
     dp-ucbvi-ldp    DP-UCBVI, Local                           6  4  2      20,000   1-LDP
     dp-nash-vi-jdp  DP-Nash-VI, Central                       4  4  2 (2)  5,000    1-JDP
     dp-nash-vi-ldp  DP-Nash-VI, Local                         4  4  2 (2)  5,000    1-LDP
+    sdp-pe          SDP-PE, calibrated shuffled bits          6  4  2      20,000   (1, 1e-3)-SDP  `full_size_batches`
+    dp-apvi         DP-APVI, Gaussian counts                  20 2  100    1,000    1-zCDP         `full_size_offline`
+    dp-vapvi        DP-VAPVI, noise as printed, d = 10        20 2  100    1,000    1-zCDP         `full_size_offline`
 
-The first user is replaced: she lies in the most nodes. She stays in state 0 in one world and in state 1 in the other,
-and is paid 1 where rewards are counted, so 2H cells of every family move (`Tree.steady`). All others are drawn from
-RiverSwim, or from a random game. Constants are those of the learning curves: they change what is played, never the
-noise. Sizes: SDP-PE journal, section VI; DP-Nash-VI as in our curves.
+Online learners: the first user is replaced, who lies in the most nodes. She stays in state 0 in one world and in state
+1 in the other, and is paid 1 where rewards are counted, so 2H cells of every family move (`Tree.steady`). All others
+are drawn from RiverSwim, or from a random game. Constants are those of the learning curves: they change what is played,
+never the noise. Sizes: SDP-PE journal, section VI; DP-Nash-VI as in our curves; offline paper, Appendix F.
+
+Local rows: the witness is about one user's message; beside it, one-run canaries (`canaries`) from a run in which a coin
+chooses every user's life.
 """
 
 import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.batches import ShuffledBatches
+from algorithms.black_box_instances import black_box as black_box
+from algorithms.canaries import Canaries, canaries, CoinUsers
 from algorithms.counting import LocalCounts, own_counts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.environments import river_swim
+from algorithms.full_size_batches import sdp_pe
+from algorithms.full_size_offline import dp_apvi, dp_vapvi
 from algorithms.markov_games import random_game
 from algorithms.nash_vi import error_of, GamePlan, NashVI, play_joint, self_play
 from algorithms.node_evidence import FarSide, NodeEvidence
-from algorithms.noise_tap import NoiseTap, TapReport
+from algorithms.noise_tap import NoiseTap
+from algorithms.one_run import FullSize, Witness
 from algorithms.online import Learner, run_online
 from algorithms.pucb import corrected_counters, printed_error, PUCB
-from algorithms.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers
+from algorithms.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers, Users
 from dpverify.accounting.accountant import account
 from dpverify.base import require
 from dpverify.base.errors import ParameterError, RunError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Unit, View
+from dpverify.tape.sources import Change
 from dpverify.tape.streaming import streaming
 from dpverify.tape.witness import towards_zero
 from mechanisms.counters.node_noise import Laplace, Noise
@@ -47,30 +60,26 @@ from mechanisms.privatizers.local import Local
 
 Array = npt.NDArray[Any]
 
-NAMES = ("pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp")
-EPS, BETA = 1.0, 0.05
+SIZES = {
+    "pucb": 20_000,
+    "dp-ucbvi-jdp": 20_000,
+    "dp-ucbvi-ldp": 20_000,
+    "sdp-pe": 20_000,
+    "dp-nash-vi-jdp": 5_000,
+    "dp-nash-vi-ldp": 5_000,
+    "dp-apvi": 1_000,
+    "dp-vapvi": 1_000,
+}
+NAMES = tuple(SIZES)
+EPS, DELTA, BETA = 1.0, 1e-3, 0.05
 _START = 0  # of the game
+_LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)  # of RiverSwim
 
-
-class Witness(NamedTuple):
-    """`lower` bounds the true eps from below, exactly, given the noise laws; `tap` tests those on all other noise.
-
-    `moved` cells in `nodes` nodes; `draws` of the run that passed the tape; `transcript` = digest of what was released.
-    """
-
-    lower: float
-    unit: str
-    kind: str
-    moved: int
-    nodes: int
-    draws: int
-    seconds: float
-    transcript: str
-    tap: TapReport
+Look = Callable[[int, Callable[[TreeUsers], Episodes], Episodes, Array], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullSize:
+class FullSizeOnline:
     """One row of the table: `upper` is the ledger of the honest privatizer, in the claim's unit."""
 
     name: str
@@ -80,6 +89,13 @@ class FullSize:
     scale: float  # of the noise on a node, as the ledger states it
     learner: Any
     source: Any  # TreeCounts, LocalCounts, Central or Local
+    change: Change | None = None
+    least: float = 0.98
+
+    @property
+    def local(self) -> bool:
+        """The adversary sees each user's message."""
+        return isinstance(self.source, LocalCounts | Local)
 
     def witness(self, seed: int) -> Witness:
         """One run with the first user's noise on the far side, everything else as drawn."""
@@ -88,7 +104,7 @@ class FullSize:
         trees = tuple(_steady(layout, state) for state in (0, 1))
         environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment if game else river_swim()
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)), 0, trees[0])
-        tree = not isinstance(self.source, LocalCounts | Local)
+        tree = not self.local
         noise: Noise = self.source.counter.noise if tree else Laplace(self.source.scale)
         tap = NoiseTap(layout.cells, self.scale)
         evidence = NodeEvidence(self.users - 1, tree, noise, tap)
@@ -106,19 +122,8 @@ class FullSize:
             digest.update(np.ascontiguousarray(counts[0]).data)
             evidence.step(own, other, counts[0].copy())
 
-        rng, tape = streaming(self._noise(seed), FarSide(shift, evidence.item_nodes))
-        if game:
-
-            def see(k: int, plan: GamePlan, counts: Array, episodes: Episodes, coins: Array) -> None:
-                look(k, lambda user: play_joint(user, 0, plan.joint, coins), episodes, counts)
-
-            self_play(users, self.learner, self.source, start=_START, runs=1, rng=rng, observe=see)
-        else:
-
-            def watch(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
-                look(t, lambda user: play(user, 0, policy, actions=layout.A), episodes, counts)
-
-            run_online(users, self.learner, self.source, runs=1, rng=rng, observe=watch)
+        rng, tape = streaming(self._noise(seed), after(self.change, FarSide(shift, evidence.item_nodes)))
+        self._run(users, rng, look)
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
         coins = self.users * layout.H if game else 0
@@ -126,6 +131,44 @@ class FullSize:
         lower, nodes = towards_zero(evidence.loss), len(evidence.item_nodes)
         used = time.process_time() - begin
         return Witness(lower, "eps", "witness", evidence.moved, nodes, tape.drawn, used, digest.hexdigest(), report)
+
+    def canaries(self, seed: int) -> Canaries:
+        """One more run, for local rows: ParameterError for a tree, whose nodes hide a user's share of eps."""
+        if not self.local:
+            raise ParameterError("name", self.name, "a local row: the others show no single message")
+        layout = self.source.layout
+        flat = CountLayout(H=layout.H, S=layout.S, A=layout.choices, rewards=layout.rewards)
+        rng = stream(derive(seed, f"{self.name}/canaries"), Stage.EXPERIMENT)
+        coins = rng.integers(2, size=self.users)
+        trees = [TreeUsers((_steady(layout, state),)) for state in (0, 1)]
+        scores, before = np.zeros(self.users - 1), np.zeros(layout.cells)
+
+        def look(t: int, again: Callable[[TreeUsers], Episodes], episodes: Episodes, counts: Array) -> None:
+            nonlocal before
+            if t < self.users - 1:
+                message, before = counts[0] - before, counts[0].copy()
+                first, second = (own_counts(again(each), flat)[0] for each in trees)
+                scores[t] = (np.abs(message - second) - np.abs(message - first)).sum() / self.scale
+
+        lives = CoinUsers(TreeUsers(tuple(_steady(layout, state) for state in (0, 1))), coins)
+        self._run(lives, streaming(rng, self.change)[0], look)
+        return canaries(scores, coins[:-1] == 1)
+
+    def _run(self, users: Users, rng: np.random.Generator, look: Look) -> None:
+        """All users in order; `look(t, play again with another user, episodes, counts)`."""
+        if isinstance(self.learner, NashVI):
+
+            def see(k: int, plan: GamePlan, counts: Array, episodes: Episodes, coins: Array) -> None:
+                look(k, lambda user: play_joint(user, 0, plan.joint, coins), episodes, counts)
+
+            self_play(users, self.learner, self.source, start=_START, runs=1, rng=rng, observe=see)
+            return
+        actions = self.source.layout.A
+
+        def watch(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
+            look(t, lambda user: play(user, 0, policy, actions=actions), episodes, counts)
+
+        run_online(users, self.learner, self.source, runs=1, rng=rng, observe=watch)
 
     def _noise(self, seed: int) -> np.random.Generator:
         return stream(derive(seed, self.name), Stage.EXPERIMENT)
@@ -145,43 +188,60 @@ class FullSize:
 
 
 def full_size(
-    name: str, *, noise: float = 1.0, law: Callable[[Laplace], Noise] | None = None, users: int | None = None
+    name: str,
+    *,
+    noise: float = 1.0,
+    change: Change | None = None,
+    users: int | None = None,
+    features: Literal["scaled", "printed"] = "scaled",
 ) -> FullSize:
-    """The instance `name`; `noise` scales what is drawn and leaves claim and ledger alone.
+    """The instance `name`; `noise` scales what is drawn (its standard deviation) and leaves claim and ledger alone.
 
-    `law` puts another law in the place of a tree's noise (planted bugs); `users` is smaller for tests.
+    `change` puts other noise in the place of what is drawn (planted bugs); `users` is smaller for tests; `features`
+    are those of DP-VAPVI: as printed they are too long for its ledger.
     """
     if name not in NAMES:
         raise ParameterError("name", name, ", ".join(NAMES))
     require.positive(noise=noise)
-    game, locally = name.startswith("dp-nash-vi"), name.endswith("ldp")
-    users = (5_000 if game else 20_000) if users is None else users
-    require.integer(at_least=2, users=users)
-    learner, honest = (_game if game else _single)(name, users)
+    if features != "scaled" and (name != "dp-vapvi" or features != "printed"):
+        raise ParameterError("features", features, "'scaled', or 'printed' for dp-vapvi")
+    count = SIZES[name] if users is None else users
+    require.integer(at_least=2, users=count)
+    if name == "dp-apvi":
+        return dp_apvi(count, noise, change)
+    if name == "dp-vapvi":
+        return dp_vapvi(count, noise, change, features)
+    if name == "sdp-pe":
+        batches = ShuffledBatches(layout=_LAYOUT, eps=EPS, beta=DELTA, budget="calibrated")
+        return sdp_pe(count, batches if noise == 1 else batches.with_noise(noise), batches, change)
+    locally = name.endswith("ldp")
+    learner, honest = (_game if name.startswith("dp-nash-vi") else _single)(name, count)
     node = Laplace(honest.scale) if locally else honest.counter.noise
-    if law is not None and not isinstance(honest, TreeCounts):
-        raise ParameterError("law", law, "None but for trees of single learners")
     source = honest
     if isinstance(honest, TreeCounts):
-        drawn = node.with_noise(noise) if law is None else law(node.with_noise(noise))
-        source = replace(honest, counter=replace(honest.counter, noise=drawn))
+        source = replace(honest, counter=replace(honest.counter, noise=node.with_noise(noise)))
     elif noise != 1:
         source = replace(honest, scale=noise * honest.scale)
     view = View.LOCAL if locally else View.JOINT
-    claim = PureDP(EPS, unit=Unit.TRAJECTORY, view=view)
-    return FullSize(
+    return FullSizeOnline(
         name=name,
-        users=users,
-        claim=claim,
+        users=count,
+        claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=view),
         upper=account(honest),
         scale=node.scale,
         learner=learner,
         source=source,
+        change=change,
     )
 
 
+def after(first: Change | None, then: Change) -> Change:
+    """Both changes of what is drawn, one after the other."""
+    return then if first is None else lambda family, z, start: then(family, first(family, z, start), start)
+
+
 def _single(name: str, users: int) -> tuple[Learner, Any]:
-    layout = CountLayout(H=6, S=4, A=2, rewards=True)
+    layout = _LAYOUT
     if name == "pucb":
         counters = corrected_counters(layout, users - 1, EPS)
         error = printed_error(layout, users, EPS, BETA)

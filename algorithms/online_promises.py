@@ -1,6 +1,7 @@
 """What PUCB and SDP-PE promise along a whole run, as `Promise`s that trials can break. A trial is a run.
 
 PUCB (Vietri et al. 2020), Lemma 13 and what it is for:
+    optimism_of_plan   the same of one plan from dense counts, where the bounds are below their caps
     optimism_promise   with probability 1 - beta, in every episode and every (h, s, a):  Q~+ >= Q*
     counters_promise   with probability 1 - beta/4, after every user, in every cell:  |n~ - n| <= E, so for m, r
 SDP-PE:
@@ -45,9 +46,28 @@ def optimism_promise(environment: Environment, learner: PUCB, source: Source, **
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         watched = Optimism(learner, environment.model)
         run_online(_users(environment, size, learner.episodes, rng), watched, source, runs=size, rng=rng)
-        return Outcomes(errors=np.maximum(watched.missed, 0.0))
+        return Outcomes(errors=np.maximum(watched.missed, 0.0), active=np.asarray(watched.active))
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.beta, **options)
+
+
+def optimism_of_plan(environment: Environment, learner: PUCB, visits: int, **options: Any) -> Promise:
+    """Q~+ >= Q* for one plan from `visits` visits of every cell, with noise of +-E in every count, without episodes."""
+    model, layout = environment.model, learner.layout
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        watched = Optimism(learner, model)
+        law = model.transitions / model.transitions.sum(axis=-1, keepdims=True)
+        onward = rng.multinomial(visits, law, size=(size, *layout.visits_shape)).astype(np.float64)
+        paid = rng.binomial(visits, model.rewards, size=(size, *layout.visits_shape)).astype(np.float64)
+        exact = (np.full(paid.shape, float(visits)), onward, paid)
+        noisy = [each + learner.error * (2 * rng.integers(2, size=each.shape) - 1) for each in exact]
+        watched.plan(PrivateCounts(*noisy))
+        return Outcomes(errors=np.maximum(watched.missed, 0.0), active=watched.active)
+
+    statement = f"Q~+ >= Q* in every cell of a plan from {visits:.0e} visits a cell"
+    given = {"statement": statement, **options}
+    return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.beta, **given)
 
 
 def counters_promise(environment: Environment, learner: PUCB, source: Source, **options: Any) -> Promise:
@@ -104,7 +124,11 @@ def survival_promise(environment: Environment, learner: SDPPE, batches: Batches,
         left = np.where(phi.alive, values, -np.inf).max(axis=-1)
         lost = _anywhere(~phi.alive[:, values >= best - ROUNDING])
         switches = np.full(size, done.deployments - 1 <= most)
-        return Outcomes(errors=np.maximum(best - left, 0.0), failed=lost, invariants={"N_switch <= (H+2) B": switches})
+        eliminated: Array = np.asarray(
+            (~phi.alive).any(axis=-1), dtype=np.float64
+        )  # where nothing is, nothing can be lost
+        invariants = {"N_switch <= (H+2) B": switches}
+        return Outcomes(errors=np.maximum(best - left, 0.0), failed=lost, invariants=invariants, active=eliminated)
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.delta, **options)
 
@@ -130,13 +154,23 @@ class Optimism(Learner):
         self.learner, self.best = learner, backward_induction(model.transitions, model.rewards).q
         self.missed: Array = np.asarray(-np.inf)
         self.informed: Array = np.asarray(0.0)
+        self.plans = 0
+        self.below: Array = np.asarray(0.0)
 
     def plan(self, counts: PrivateCounts) -> npt.NDArray[np.int64]:
         plan = self.learner.private_q(counts)
         axes = (-3, -2, -1)
         self.missed = np.maximum(self.missed, (self.best - plan.q).max(axis=axes))
-        self.informed = np.asarray((plan.q < self.learner.layout.H).mean(axis=axes))
+        horizon = self.learner.layout.H
+        self.informed = np.asarray((plan.q < horizon).mean(axis=axes))
+        most = np.arange(horizon, 0, -1.0)[:, None, None]  # no Q* is above it: there optimism cannot fail
+        self.plans, self.below = self.plans + 1, self.below + (plan.q < most - ROUNDING).mean(axis=axes)
         return plan.policy
+
+    @property
+    def active(self) -> Array:
+        """Share of all Q~+ so far that could fall short, (runs,)."""
+        return np.asarray(np.minimum(self.below / max(self.plans, 1), 1.0))
 
 
 @dataclass(eq=False)

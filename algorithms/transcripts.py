@@ -12,7 +12,7 @@ Black box (`Actions`): what the others really see, their actions and the final p
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +92,9 @@ class Actions:
     source: Source
     hidden: int
     feed_last: bool = False
+    last_transition: bool = True
     name: str = "actions"
+    twins: ClassVar[tuple[str, ...]] = ("exact-counts", "noise-")  # what a suite must plant, see `Subject.blind`
 
     def __post_init__(self) -> None:
         require.integer(at_least=0, hidden=self.hidden)
@@ -110,7 +112,16 @@ class Actions:
             if t != self.hidden:
                 told.append(episodes.actions)
 
-        done = run_online(users, self.learner, self.source, runs=size, rng=rng, feed_last=self.feed_last, observe=keep)
+        done = run_online(
+            users,
+            self.learner,
+            self.source,
+            runs=size,
+            rng=rng,
+            feed_last=self.feed_last,
+            last_transition=self.last_transition,
+            observe=keep,
+        )
         return np.concatenate([*told, done.final.reshape(size, -1)], axis=1)
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from algorithms.counting import LocalCounts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.transcripts import Actions, replaced, Transcript
+from algorithms.instances import black_box
+from algorithms.transcripts import replaced, Transcript
 from algorithms.users import Tree
 from audits.papers import DP_UCBVI
 from audits.planted.online import BareRewards, SharedMessages
@@ -54,20 +55,21 @@ each = replace(
     statement="eps-LDP with Lap(6H/eps) on every indicator and reward",
 )
 
+seen = black_box("dp-ucbvi")  # where actions tell: on users who are all alike they say nothing of anybody
+actions = replace(
+    joint,
+    name="central-actions",
+    target=seen.target,
+    pairs=(seen.pair,),
+    statement="eps-JDP in the black-box view: actions of all other users and the final policy",
+)
+
 subjects = [
     joint,
     replace(joint, name="central-second-user", pairs=second_user),
-    replace(
-        joint,
-        name="central-actions",
-        target=Actions(
-            # with the paper's bonus the actions never vary at this size, and there is nothing to see
-            learner=DPUCBVI(layout=layout, episodes=EPISODES, error=jdp.error, bonus_scale=1e-6),
-            source=jdp,
-            hidden=0,
-        ),
-        statement="eps-JDP in the black-box view: actions of all other users and the final policy",
-    ),
+    actions,
+    planted(actions, "exact-counts", black_box("dp-ucbvi", noise=0.0).target, trials=2_000),
+    planted(actions, "noise-8", black_box("dp-ucbvi", noise=1 / 8).target),
     each,
     planted(joint, "sensitivity-h", run(half_tree), accounted=False),  # true: 2 eps
     planted(joint, "bare-rewards", run(BareRewards(jdp)), trials=2_000, pairs=second_user),

@@ -1,11 +1,16 @@
 """Private counts of DP-APVI: both claims are true, exactly, under replacement of one trajectory."""
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
+
+from algorithms.offline_promises import tightness_promise
 from audits.papers import GARBLED, OFFLINE
 from audits.planted.offline_tabular import AddRemoveScale, SummedTransitions, VisitsOnlyBudget
 from dpverify import planted, Subject
-from dpverify.evidence.promises import BROKEN
+from dpverify.evidence.promises import BROKEN, Promise
+from dpverify.trials.target import Array
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
@@ -54,6 +59,20 @@ BETA = 0.05
 wide = CountLayout(H=5, S=2, A=4)
 counted = constant(wide, 20)
 noisy = OfflineTabularGaussian(layout=wide, rho=1.0)
+
+
+def tight(name: str, of: OfflineTabularGaussian | OfflineTabularLaplace, *, times: int = 1, **options: Any) -> Promise:
+    """The largest error of a raw count exceeds E/4 in more than a share BETA of the releases."""
+    exact = wide.pack(counted.counts())
+
+    def errors(rng: np.random.Generator, size: int) -> Array:
+        return np.asarray(np.abs(of.release(counted, rng=rng, size=size) - exact).max(axis=1))
+
+    bound = times * of.error_bound(BETA)
+    statement = "E is at most 4 times the exact quantile"
+    return tightness_promise(errors, bound, BETA, name=name, trials=2_000, statement=statement, **options)
+
+
 promises = [
     raw_promise(noisy, counted, BETA, name="gaussian, exact quantile", trials=100_000),
     replace(
@@ -69,6 +88,9 @@ promises = [
         statement="Lemma C.2 as it reads in the text: constant 2" + GARBLED,
     ),
     assumption_promise(noisy, counted, BETA, offline=True, name="gaussian, post-processed", trials=20_000),
+    tight("tightness-E, gaussian", noisy),
+    tight("tightness-E, laplace", OfflineTabularLaplace(layout=wide, eps=1.0)),
+    tight("tightness-E, E times 100", noisy, times=100, expected=BROKEN),
     raw_promise(
         OfflineTabularLaplace(layout=wide, eps=1.0), counted, BETA, name="laplace, exact quantile", trials=100_000
     ),

@@ -12,14 +12,15 @@ import numpy as np
 
 from algorithms.counting import layout_of, TreeCounts
 from algorithms.environments import random_environment
-from algorithms.online_promises import counters_promise, optimism_promise
+from algorithms.instances import black_box
+from algorithms.online_promises import counters_promise, optimism_of_plan, optimism_promise
 from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
-from algorithms.transcripts import Actions, replaced, Transcript
+from algorithms.transcripts import replaced, Transcript
 from algorithms.users import Tree
 from audits import papers
 from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN, KEPT, Promise
+from dpverify.evidence.promises import BROKEN, INCONCLUSIVE, KEPT, Promise
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.node_noise import Laplace
 from mechanisms.counters.promises import prefix_promise
@@ -101,6 +102,25 @@ future_only = first_user(choice, 4)
 past_and_future = (replaced([user(choice, 0)] * 4, 1, user(choice, 1), "second user replaced"),)
 one_noise = Transcript(learner=pucb(choice, 4), source=OneNoise(choice, 6 / EPS, 0.0))
 
+
+def actions(name: str, called: str, less: int) -> list[Subject]:
+    """The black-box view on an instance where it sees something, with its twins: exact counts, and `less` noise."""
+    honest = black_box(name)
+    subject = replace(
+        mended,
+        name=called,
+        target=honest.target,
+        pairs=(honest.pair,),
+        trials=FEWER,
+        statement="Theorem 1 in the black-box view: actions of all other users and the final policy",
+    )
+    return [
+        subject,
+        planted(subject, "exact-counts", black_box(name, noise=0.0).target, trials=2_000),
+        planted(subject, f"noise-{less}", black_box(name, noise=1 / less).target),
+    ]
+
+
 subjects = [
     as_printed,
     replace(as_printed, name="as-printed", target=printed(forced, 2)),  # R = T - 1 = 1: true 2 eps
@@ -125,18 +145,8 @@ subjects = [
     replace(mended, name="corrected-all-releases", target=corrected(forced, 2, feed_last=True)),
     mended_choice,
     replace(mended, name="corrected-two-steps", target=corrected(deeper, 3), pairs=first_user(deeper, 3), trials=FEWER),
-    replace(
-        mended,
-        name="corrected-actions",
-        target=Actions(
-            learner=replace(pucb(choice, 4), error=0.0, bonus_scale=1e-6),  # with the paper's bonus actions never vary
-            source=TreeCounts(choice, corrected_counters(choice, 3, EPS), 0.0),
-            hidden=0,
-        ),
-        pairs=first_user(choice, 4),
-        trials=FEWER,
-        statement="Theorem 1 in the black-box view: actions of all other users and the final policy",
-    ),
+    *actions("pucb-known-rewards", "corrected-actions-known-rewards", 2),
+    *actions("pucb", "corrected-actions", 4),
     replace(
         mended,
         name="one-noise-seen-by-later-users",  # t = 1: nobody came before her
@@ -216,6 +226,12 @@ def along(
     return what(small, learner, TreeCounts(seen, counter, error), **{"trials": 1000, "paper": papers.PUCB, **more})
 
 
+def one_plan(name: str, bonus: float, **more: Any) -> Promise:
+    """No episodes: 10^5 visits of every cell, where no bound is at its cap."""
+    learner = PUCB(layout=seen, episodes=10**5, error=20.0, beta=BETA, bonus_scale=bonus)
+    return optimism_of_plan(small, learner, 10**5, name=name, trials=1000, paper=papers.PUCB, **more)
+
+
 LEMMA = "Lemma 13: all counters within E_eps along an adaptive run"
 OPTIMISM = "Q~+ >= Q* in every cell and episode of a run"
 promises += [
@@ -229,8 +245,22 @@ promises += [
         expected=BROKEN,
         statement=LEMMA + ", with the corrected noise (T = 2)",
     ),
-    along(optimism_promise, EPS, name="optimism-at-the-cap", statement=OPTIMISM + "; all at the cap H"),
-    along(optimism_promise, 2000.0, name="optimism", statement=OPTIMISM + "; some below the cap"),
+    along(
+        optimism_promise,
+        EPS,
+        name="optimism-at-the-cap",
+        expected=INCONCLUSIVE,
+        statement=OPTIMISM + "; all at the cap H",
+    ),
+    along(  # below the cap H, and above the H - h that no Q* exceeds
+        optimism_promise,
+        2000.0,
+        name="optimism",
+        expected=INCONCLUSIVE,
+        statement=OPTIMISM + "; some below H",
+    ),
+    one_plan("optimism-of-one-plan", 1.0),
+    one_plan("optimism-of-one-plan-bonus-scaled", 0.01, expected=BROKEN),
     along(
         optimism_promise,
         2000.0,

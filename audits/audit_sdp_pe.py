@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from algorithms.batch_transcripts import BatchTranscript
-from algorithms.batches import ExactBatches, ShuffledBatches
+from algorithms.batch_transcripts import BatchTranscript, StagedActions
+from algorithms.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.counting import layout_of
 from algorithms.environments import Environment, random_environment
 from algorithms.online_promises import assumption_promise, survival_promise
@@ -21,7 +21,7 @@ from algorithms.users import Tree
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN
+from dpverify.evidence.promises import BROKEN, INCONCLUSIVE
 from mechanisms.datasets.visit_counts import CountLayout
 
 EPS, BETA = 0.9, 1e-3
@@ -63,8 +63,38 @@ calibrated = replace(
 )
 one_pair = replace(calibrated, pairs=(fine_user,))
 
+# What users are told, and that view's own users: (state, rewards of both actions), found by search on exact counts. The
+# noise of a batch, 6H counters' worth, hides every decision: only exact counts are seen.
+LIVES = "001 011 001 111 011 000 001 111 111 011 001 110 001 001 110 111 001 111"
+TOLD = 3  # the hidden user
+
+
+def life(code: str) -> Tree:
+    """One step from a state, two actions with their rewards."""
+    state, first, second = map(int, code)
+    return Tree(((state,), (0, 0)), ((float(first), float(second)),), 2)
+
+
+def told(batches: Batches) -> StagedActions:
+    learner = SDPPE(layout=layout, episodes=USERS, threshold_scale=0.003, privacy_scale=0.0)
+    return StagedActions(learner=learner, batches=batches, initial=(0.5, 0.5), hidden=TOLD)
+
+
+actions = replace(
+    calibrated,
+    name="calibrated-actions",
+    target=told(ShuffledBatches(layout=layout, eps=EPS, beta=BETA, budget="calibrated")),
+    claim=ApproxDP(EPS, BETA, unit=Unit.TRAJECTORY, view=View.JOINT, source="shuffle privacy implies joint privacy"),
+    pairs=(replaced([life(each) for each in LIVES.split()], TOLD, life("000"), "a user of the first fine batch"),),
+    trials=4_000,
+    statement="(eps, beta)-JDP in the black-box view: the policies that all other users are given",
+    blind="stage noise hides every decision of so few users; only exact counts are seen in this view",
+)
+
 subjects = [
     printed,
+    actions,
+    planted(actions, "exact-counts", told(ExactBatches())),
     conference,
     calibrated,
     planted(one_pair, "lost-constant", run(LostConstant(layout=layout, eps=EPS, beta=BETA)), accounted=False),
@@ -137,6 +167,7 @@ promises = [
         calibrated_small,
         trials=1000,
         name="survival-nothing-eliminated",
+        expected=INCONCLUSIVE,
         statement=SURVIVAL + "; C = 1, too few users to eliminate anything",
         **common,
     ),

@@ -5,17 +5,20 @@ Black box: the output policy.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from algorithms.apvi import PolicyView
 from algorithms.offline_data import appendix_mdp, collect, leaning_policy
+from algorithms.offline_promises import coverage_promise, noise_promise
 from algorithms.vapvi import VAPVI
 from algorithms.vapvi_transcripts import StatisticsView
 from audits.papers import GARBLED, OFFLINE
 from audits.planted.vapvi import BareGram, OneDraw, RawVariance
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
+from dpverify.evidence.promises import BROKEN, Promise
 from dpverify.trials.target import Array
 from mechanisms.datasets.pairs import constant
 from mechanisms.datasets.trajectories import Trajectories
@@ -162,4 +165,33 @@ subjects = [
     planted(unsplit, "one-draw", OneDraw(unsplit.target.learner), pairs=(swap(2, steps=slice(0, 1)),), trials=2_000),
     planted(unsplit, "bare-gram", BareGram(unsplit.target.learner), trials=2_000),
     planted(policy, "no-noise", PolicyView(learner(None, worst(rich, split=False), 2)), trials=2_000),
+]
+
+wide = LinearNoise.as_printed(1.0, 20, 10)
+LEMMA = "Lemma D.2: all norms of a step within their bounds"
+COVERAGE = "Assumption 2.2: kappa > 0 for the behaviour policy of Appendix F"
+
+
+def noise(name: str, beta: float = 0.05, **options: Any) -> Promise:
+    """One step's noise at the size of the experiments."""
+    return noise_promise(wide, beta, name=name, trials=4_000, paper=OFFLINE, **options)
+
+
+def coverage(name: str, **options: Any) -> Promise:
+    """300 instances, H = 3: kappa is the least of the steps."""
+    return coverage_promise(name=name, horizon=3, trials=300, paper=OFFLINE, statement=COVERAGE, **options)
+
+
+promises = [
+    noise("lemma-d2", statement=LEMMA),
+    noise("lemma-d2, no sqrt d", dimension=False, expected=BROKEN, statement=LEMMA + ", L without sqrt d"),
+    noise(
+        "lemma-d2, of half the noise",
+        told=LinearNoise.as_printed(4.0, 20, 10),
+        expected=BROKEN,
+        statement=LEMMA + ", bounds of rho = 4",
+    ),
+    coverage("coverage-2.2, as printed", expected=BROKEN),  # the first bit of every action is 0: a dead coordinate
+    coverage("coverage-2.2, without the dead coordinate", columns=slice(1, None)),
+    coverage("coverage-2.2, without it, scaled", columns=slice(1, None), scaled=True),
 ]

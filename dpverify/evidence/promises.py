@@ -9,7 +9,8 @@ trials that failed for another reason (an underestimate), and invariants that mu
 Verdict, at the stated significance alpha:
     BROKEN  an invariant failed in some trial, or the failure rate is certified to exceed beta
     KEPT    no invariant failed, and the failure rate is certified to be at most beta
-    OPEN    neither
+    INCONCLUSIVE  not broken, and no bound that was compared said anything: all were at their caps (`active`)
+    OPEN    none of these
 Each certificate is one side of a Clopper-Pearson interval at level alpha. A wrong KEPT needs a true rate above
 beta, a wrong BROKEN one of at most beta, so whatever the truth, a wrong verdict has probability at most alpha.
 An invariant that held in all trials is reported as that, not as proven.
@@ -27,7 +28,7 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
 
-KEPT, BROKEN, OPEN = "KEPT", "BROKEN", "OPEN"
+KEPT, BROKEN, OPEN, INCONCLUSIVE = "KEPT", "BROKEN", "OPEN", "INCONCLUSIVE"
 POWER = 0.95
 
 Array = npt.NDArray[Any]
@@ -35,11 +36,16 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """`size` trials: errors (size,); `failed` (size,) or None; for each invariant, (size,) True where it held."""
+    """`size` trials: errors (size,); `failed` (size,) or None; for each invariant, (size,) True where it held.
+
+    `active` (size,) is the share of the trial's bounds that were not at their caps, where a bound cannot fail. None:
+    bounds have no caps.
+    """
 
     errors: Array
     failed: Array | None = None
     invariants: Mapping[str, Array] = field(default_factory=dict)
+    active: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +69,8 @@ class Promise:
         require.non_negative(bound=self.bound)
         require.open_unit(failure_probability=self.failure_probability)
         require.integer(at_least=1, trials=self.trials, block=self.block)
-        if self.expected not in (KEPT, BROKEN, OPEN):
-            raise ParameterError("expected", self.expected, f"{KEPT}, {BROKEN} or {OPEN}")
+        if self.expected not in (KEPT, BROKEN, OPEN, INCONCLUSIVE):
+            raise ParameterError("expected", self.expected, f"{KEPT}, {BROKEN}, {OPEN} or {INCONCLUSIVE}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +83,7 @@ class PromiseCheck:
     tightness                (1 - failure_probability)-quantile of the observed errors over the bound: 1 = tight
     worst                    largest error over the bound
     violations               for each invariant, in how many trials it failed
+    active_share             mean share of bounds that were not at their caps; None where bounds have none
     reused                   kept from an earlier run: nothing that it depends on has changed
     witness                  invariant, block and trial of the first violation: `stream(seed, PROMISE, block)`
     """
@@ -102,6 +109,7 @@ class PromiseCheck:
     paper: str = ""
     statement: str = ""
     reused: bool = False
+    active_share: float | None = None
 
     @property
     def as_expected(self) -> bool:
@@ -122,8 +130,23 @@ class PromiseCheck:
         reach = f"{reach} is called {BROKEN} with probability {POWER:g}"
         return (
             f"{self.name}: {self.verdict}; {self.failures} of {self.trials} trials failed, rate at most "
-            f"{self.rate_upper:.3g} where {self.failure_probability:.3g} is promised; {reach}"
+            f"{self.rate_upper:.3g} where {self.failure_probability:.3g} is promised; {reach}; {self.reach}"
         )
+
+    @property
+    def reach(self) -> str:
+        """How much the bounds could have said: tightness, and the share that was not at its cap."""
+        active = "" if self.active_share is None else f", {self.active_share:.2%} of the bounds below their caps"
+        return f"tightness {self.tightness:.3g}{active}"
+
+
+def judged(*, broken: bool, rate_upper: float, failure_probability: float, active_share: float | None) -> str:
+    """The verdict from what was counted."""
+    if broken:
+        return BROKEN
+    if active_share == 0:
+        return INCONCLUSIVE
+    return KEPT if rate_upper <= failure_probability else OPEN
 
 
 def check_promise(
@@ -139,10 +162,13 @@ def check_promise(
     require.open_unit(significance=significance)
     beta, keep = promise.failure_probability, math.floor(trials * promise.failure_probability) + 1
     failures, violations, witness, largest = 0, dict[str, int](), None, np.empty(0)
+    active: float | None = None
     for block, start in enumerate(range(0, trials, promise.block)):
         size = min(promise.block, trials - start)
         drawn = promise.draw(rng=stream(seed, Stage.PROMISE, block), size=size)
         errors, failed, invariants = _checked(drawn, size)
+        if drawn.active is not None:
+            active = (active or 0.0) + float(drawn.active.sum())
         failures += int((failed | ~(errors <= promise.bound)).sum())
         for name, held in invariants.items():
             violations[name] = violations.get(name, 0) + int((~held).sum())
@@ -152,6 +178,7 @@ def check_promise(
         largest = np.sort(pooled)[-keep:]
     lower, upper = rate_bounds(failures, trials, significance)
     broken = any(violations.values()) or lower > beta
+    share = None if active is None else active / trials
     return PromiseCheck(
         name=promise.name,
         bound=promise.bound,
@@ -162,7 +189,7 @@ def check_promise(
         rate_lower=lower,
         rate_upper=upper,
         significance=significance,
-        verdict=BROKEN if broken else KEPT if upper <= beta else OPEN,
+        verdict=judged(broken=broken, rate_upper=upper, failure_probability=beta, active_share=share),
         detectable_rate=detectable_rate(trials, beta, significance),
         tightness=_over(float(largest[0]), promise.bound),
         worst=_over(float(largest[-1]), promise.bound),
@@ -173,6 +200,7 @@ def check_promise(
         expected=promise.expected,
         paper=promise.paper,
         statement=promise.statement,
+        active_share=share,
     )
 
 
@@ -208,6 +236,10 @@ def _checked(drawn: Outcomes, size: int) -> tuple[Array, Array, dict[str, Array]
     errors = np.asarray(drawn.errors, dtype=np.float64)
     failed = np.zeros(size, dtype=bool) if drawn.failed is None else np.asarray(drawn.failed)
     invariants = {name: np.asarray(held) for name, held in drawn.invariants.items()}
+    if drawn.active is not None:
+        active = np.asarray(drawn.active)
+        if active.shape != (size,) or not ((active >= 0) & (active <= 1)).all():
+            raise TargetError(f"draw returned active with shape {active.shape}, not {size} shares in [0, 1]")
     for name, array in {"errors": errors, "failed": failed, **invariants}.items():
         if array.shape != (size,) or (name != "errors" and array.dtype != np.bool_):
             raise TargetError(f"draw returned {name} with shape {array.shape} and type {array.dtype}, not ({size},)")

@@ -579,7 +579,8 @@ def promise(check, level):
     same(float(rate_at(n, k, alpha)), check["rate_lower"], "rate_lower", 1e-10)
     same(1 - float(rate_at(n, n - k, alpha)), check["rate_upper"], "rate_upper", 1e-10)
     broken = any(check["violations"].values()) or check["rate_lower"] > beta
-    verdict = "BROKEN" if broken else "KEPT" if check["rate_upper"] <= beta else "OPEN"
+    verdict = "KEPT" if check["rate_upper"] <= beta else "OPEN"
+    verdict = "BROKEN" if broken else "INCONCLUSIVE" if check.get("active_share") == 0 else verdict
     need(check["as_expected"] == (verdict == check["expected"]), "as_expected does not follow")
     need(check["verdict"] == verdict and check["failure_rate"] == k / n, f"the promise is {verdict}")
 
@@ -603,7 +604,10 @@ def certificate(document, left):
     for key in ("detectable", "detectable_eps"):
         need(document[key] == max(record[key] for record in records), f"{key} is not the largest of the records")
     need({r["claim"] for r in records} == {document["claim"]}, "records are about other claims")
-    mute = any(p["verdict"] == "BROKEN" or (p["verdict"] == "OPEN" and p["detectable_rate"] is None) for p in promises)
+    mute = any(
+        p["verdict"] in ("BROKEN", "INCONCLUSIVE") or (p["verdict"] == "OPEN" and p["detectable_rate"] is None)
+        for p in promises
+    )
     traced = all(r["tape"] is not None and r["tape"]["status"] != "NOT_TRACED" for r in records)
     contradicted = any(record["ledger_contradicted"] for record in records)
     proved = "PROVED" if document["accounted"] and not contradicted else "OPEN"

@@ -29,7 +29,7 @@ from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, Paramete
 from dpverify.base.seeding import derive, fresh_seed
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
-from dpverify.evidence.promises import BROKEN, check_promise, KEPT, Outcomes, Promise, PromiseCheck
+from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT, Outcomes, Promise, PromiseCheck
 from dpverify.runs.identity import Identity, identity
 from dpverify.trials.target import as_target, name_of, Target
 from dpverify.verdicts.audit import audit
@@ -228,7 +228,7 @@ def digest_of(plain: dict[str, Any]) -> str:
 
 def _mute(check: PromiseCheck) -> bool:
     """True where the trials could neither keep nor break the promise. (A tight promise is never KEPT.)"""
-    return check.verdict not in (KEPT, BROKEN) and check.detectable_rate is None
+    return check.verdict == INCONCLUSIVE or (check.verdict not in (KEPT, BROKEN) and check.detectable_rate is None)
 
 
 def certify(

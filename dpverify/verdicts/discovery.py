@@ -22,7 +22,7 @@ from dpverify.base.text import clean
 from dpverify.evidence.promises import Promise
 from dpverify.verdicts.agenda import Agenda, chosen, find_files
 from dpverify.verdicts.names import qualified, stem_of
-from dpverify.verdicts.subject import Subject
+from dpverify.verdicts.subject import lacking, Subject
 
 
 def load_audits(file: Path) -> tuple[list[Subject], list[Promise]]:
@@ -42,6 +42,9 @@ def _subjects(module: ModuleType, nodes: list[ast.AST], file: Path) -> list[Subj
     if not isinstance(subjects, Sequence) or not all(isinstance(each, Subject) for each in subjects):
         raise DiscoveryError(f"{_shown(file)}: must define `subjects`, a list of dpverify.Subject")
     _different(file, "subjects", [subject.name for subject in subjects])
+    missing = lacking(subjects)
+    if missing:
+        raise DiscoveryError(f"{_shown(file)}: {missing[0]}: its view may see nothing, and no verdict would tell")
     lines, stem, shown = _declared(nodes), stem_of(file), _shown(file)
     return [
         subject.found(f"{stem}/{clean(subject.name)}", shown, lines.get(subject.name.rpartition("!")[2], 0))

@@ -23,7 +23,7 @@ from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
-from dpverify.evidence.promises import BROKEN, KEPT, OPEN, PromiseCheck, rate_bounds
+from dpverify.evidence.promises import judged, PromiseCheck, rate_bounds
 from dpverify.evidence.selection.cuts import PARTS
 from dpverify.evidence.tally import Tally
 from dpverify.verdicts.record import AuditRecord
@@ -56,7 +56,12 @@ def _promise(check: PromiseCheck) -> str:
         return COUNTS
     lower, upper = rate_bounds(check.failures, check.trials, check.significance)
     broken = any(check.violations.values()) or lower > check.failure_probability
-    verdict = BROKEN if broken else KEPT if upper <= check.failure_probability else OPEN
+    verdict = judged(
+        broken=broken,
+        rate_upper=upper,
+        failure_probability=check.failure_probability,
+        active_share=check.active_share,
+    )
     same = (lower, upper, verdict) == (check.rate_lower, check.rate_upper, check.verdict)
     return "" if same else "its verdict does not follow from its counts"
 

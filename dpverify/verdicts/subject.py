@@ -33,6 +33,7 @@ class Subject:
     accounted  what the ledger must say: True (claim met), False (not met), None (no ledger, or not asked)
     planted    True for a bug put in on purpose
     outcomes   exceptions that are answers although they look like failures of the run, see `audit`
+    blind      why the trials of a view cannot see less noise, where its target asks for twins (see `twins`)
     environment   names of variables that a release depends on where compiled code reads them: a kept result is not
                used again once one has changed (`os.environ` is watched anyway)
     paper, statement, row   where a published claim comes from; the scorecard prints them
@@ -52,6 +53,7 @@ class Subject:
     paper: str = ""
     statement: str = ""
     notes: tuple[str, ...] = field(default=())
+    blind: str = ""
     environment: tuple[str, ...] = ()
     file: str = ""  # the audit file that declares it, and the line; filled by discovery
     line: int = 0
@@ -68,10 +70,30 @@ class Subject:
 
     def found(self, name: str, file: str, line: int) -> "Subject":
         """The same subject under its full name, with the place that declares it."""
+        told = f"blind to noise: {self.blind}"
+        notes = (*self.notes, told) if self.blind and told not in self.notes else self.notes
         named = copy.copy(self)  # what it declares has been checked
-        for field_, value in (("name", name), ("file", file), ("line", line)):
+        for field_, value in (("name", name), ("file", file), ("line", line), ("notes", notes)):
             object.__setattr__(named, field_, value)
         return named
+
+
+def lacking(subjects: Sequence[Subject]) -> list[str]:
+    """What subjects lack whose targets ask for planted twins with `twins`, a tuple of what their names begin with.
+
+    A view that may see nothing (the actions of the others) says nothing by a verdict alone: a twin that is caught does.
+    `exact-counts` is asked of every subject; a rung of less noise is not asked of one that is declared `blind`.
+    """
+    found = []
+    for subject in subjects:
+        if subject.planted or subject.expected == REFUTED:
+            continue
+        own = [each.name.partition("!")[2] for each in subjects if each.name.startswith(f"{subject.name}!")]
+        for twin in getattr(subject.target, "twins", ()):
+            spared = subject.blind and twin != "exact-counts"
+            if not spared and not any(name.startswith(twin) for name in own):
+                found.append(f"{subject.name} has no planted twin {twin}")
+    return found
 
 
 def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:

@@ -34,6 +34,9 @@ NOISELESS = {  # these release the data itself, or without noise: what an audit 
     "counters/corrected!zeros-not-fed",  # an unvisited cell gets no noise
     "shuffle/as-printed-bits!noise-forgotten",
     "nash_vi/central-actions!exact-counts",
+    "dp_ucbvi/central-actions!exact-counts",
+    "pucb/corrected-actions!exact-counts",
+    "pucb/corrected-actions-known-rewards!exact-counts",
     "apvi/gaussian-policy!exact-counts",
     "vapvi/policy!no-noise",
 }

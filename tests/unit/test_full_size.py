@@ -1,18 +1,22 @@
 """One run at full size: the witness is the exact log ratio, meets the ledger, and the tap sees hidden bugs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from algorithms.canaries import canaries
 from algorithms.counting import own_counts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.environments import river_swim
 from algorithms.instances import full_size, NAMES
 from algorithms.node_evidence import NodeEvidence
-from algorithms.noise_tap import NoiseTap, SIGNIFICANCE
+from algorithms.noise_tap import NoiseTap, NORMAL, SIGNIFICANCE
 from algorithms.online import run_online
+from algorithms.shift_certificates import binomial_eps, mean_lower
 from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
-from audits.planted.node_noise import OneDrawForAll, SharedByCells, SlightlyLess
+from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from benchmarks import full_size as table
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
@@ -22,6 +26,7 @@ from mechanisms.datasets.visit_counts import CountLayout
 
 LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
 USERS = 300
+ONLINE = ("pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp")
 
 
 def streamed(source, noise, seed):
@@ -55,7 +60,7 @@ def test_the_streamed_log_ratio_is_that_of_the_whole_transcript(seed):
         assert abs(evidence.loss) < 0.9  # as drawn, a run shows little
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONLINE)
 def test_the_witness_meets_the_ledger_and_doubles_with_half_the_noise(name):
     honest = full_size(name, users=USERS)
     found = honest.witness(3)
@@ -70,17 +75,88 @@ def test_the_witness_meets_the_ledger_and_doubles_with_half_the_noise(name):
 
 
 @pytest.mark.parametrize(
-    ("law", "test", "users"),
+    ("name", "least", "most", "users"),
+    [("dp-apvi", 1 - 1e-6, 1.0, 100), ("dp-vapvi", 0.3, 0.9, 100), ("sdp-pe", 0.98, 1.0, 600)],
+)
+def test_batch_and_offline_rows_meet_their_ledgers(name, least, most, users):
+    fewer = {"transcripts": 300} if name == "dp-vapvi" else {}
+    honest = replace(full_size(name, users=users), **fewer)
+    found = honest.witness(3)
+    assert least * honest.upper < found.lower <= honest.upper <= most
+    assert found.tap.ok, found.tap
+    assert found.moved >= 36
+    halved = replace(full_size(name, noise=0.5, users=users), **fewer)
+    assert halved.upper == honest.upper
+    again = halved.witness(3)
+    assert again.lower > 2 * found.lower  # rho by four, eps at delta by more than two
+    assert not again.tap.ok
+
+
+@pytest.mark.parametrize(
+    ("change", "test", "users"),
     [
-        (lambda node: SlightlyLess(node.scale), "scale", 2_000),
-        (lambda node: SharedByCells(node.scale), "cells", USERS),
-        (lambda node: OneDrawForAll(node.scale), "time", USERS),
+        (SlightlyLess, "scale", 2_000),
+        (lambda: shared_by_cells, "cells", USERS),
+        (OneDrawForAll, "time", USERS),
     ],
 )
-def test_the_tap_finds_what_no_ledger_shows(law, test, users):
-    found = full_size("dp-ucbvi-jdp", law=law, users=users).witness(1)
+def test_the_tap_finds_what_no_ledger_shows(change, test, users):
+    found = full_size("dp-ucbvi-jdp", change=change(), users=users).witness(1)
     assert not found.tap.ok
     assert found.tap.p_values[test] < SIGNIFICANCE / 100
+
+
+@pytest.mark.parametrize(
+    ("change", "test"),
+    [(SlightlyLess, "scale"), (lambda: shared_by_cells, "cells"), (OneDrawForAll, "cells")],
+)
+def test_the_tap_of_one_gaussian_release_finds_it_too(change, test):
+    found = full_size("dp-apvi", change=change(), users=100).witness(1)
+    assert not found.tap.ok
+    assert found.tap.p_values[test] < SIGNIFICANCE / 100
+
+
+def test_the_certificate_is_below_the_exact_loss_law_and_close():
+    trials, p, delta = 40, 0.3, 1e-3
+    found = binomial_eps(trials, p, (1, 1), delta)
+    q = np.arange(trials + 1)
+    mass = stats.binom(trials, p).pmf(q)
+    first = np.zeros((trials + 2, trials + 2))
+    second = first.copy()
+    first[1:, :-1], second[:-1, 1:] = np.outer(mass, mass), np.outer(mass, mass)
+    exact = np.maximum(first - np.exp(found) * second, 0).sum()
+    assert delta <= exact <= 1.01 * delta
+    assert np.maximum(first - np.exp(found + 0.01) * second, 0).sum() < delta
+
+
+def test_the_mean_of_transcripts_is_above_its_lower_bound():
+    rng, misses = stream(0, Stage.EXPERIMENT, 11), 0
+    for _ in range(500):
+        values = (rng.random(200) < 0.1).astype(float)
+        misses += mean_lower(values, 1.0, 0.05) > 0.1
+    assert misses <= 25  # at level .05; the bound is conservative
+    assert mean_lower(np.full(1000, 0.4) + 1e-3 * rng.random(1000), 1.0, 1e-6) > 0.35
+
+
+def test_canaries_are_below_the_truth_and_see_a_tenth_of_the_noise():
+    for share, low, high in ((1.0, 0.0, 1.0), (0.1, 2.0, 10.0)):
+        rng = stream(5, Stage.EXPERIMENT, 12)
+        coins = rng.random(4_000) < 0.5
+        scale = share * 1.0  # one cell that moves by 1: eps = 1/share
+        message = coins + scale * rng.laplace(size=4_000)
+        scores = (np.abs(message - 1) - np.abs(message)) / scale
+        found = canaries(scores, coins)
+        assert low < found.eps_lower < high
+    assert -1 < full_size("dp-ucbvi-ldp", users=1_000).canaries(1).eps_lower < 1
+    with pytest.raises(ParameterError, match="local row"):
+        full_size("pucb", users=USERS).canaries(1)
+
+
+def test_normal_scores_have_their_own_law_in_the_tap():
+    tap = NoiseTap(4, law=NORMAL)
+    for row in stream(0, Stage.EXPERIMENT, 13).normal(size=(3_000, 4)):
+        tap.add(row)
+    assert tap.report(drawn=12_000, stated=12_000).ok
 
 
 def test_honest_noise_keeps_its_level_and_the_p_values_are_spread():
@@ -128,11 +204,11 @@ def test_the_table_says_what_is_caught_and_by_what():
     assert not honest._replace(lower=0.97).as_expected
     assert not honest._replace(seconds=121.0).as_expected
     assert not half._replace(lower=0.9, tap=True).as_expected
-    assert len(table.rows(list(NAMES), True, 1)) == 13
+    assert len(table.rows(list(NAMES), True, 1)) == 8 + 8 * 4 + 1
 
 
 def test_names_and_laws_are_checked():
     with pytest.raises(ParameterError, match="pucb, dp-ucbvi-jdp"):
         full_size("puct")
-    with pytest.raises(ParameterError, match="law"):
-        full_size("dp-nash-vi-jdp", law=lambda node: node)
+    with pytest.raises(ParameterError, match="features"):
+        full_size("dp-apvi", features="printed")

@@ -12,6 +12,7 @@ from algorithms.online_promises import (
     assumption_promise,
     counters_promise,
     Optimism,
+    optimism_of_plan,
     optimism_promise,
     staged_run,
     survival_promise,
@@ -23,7 +24,7 @@ from audits import audit_sdp_pe
 from audits.audit_pucb import BETA, seen, small
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, KEPT
+from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
 
 T = 300
 
@@ -48,9 +49,19 @@ def verdict(promise):
 
 def test_pucb_is_optimistic_and_without_its_bonus_it_is_not():
     learner, source = pucb(2000.0)
-    assert verdict(optimism_promise(small, learner, source, trials=200, name="right")) == KEPT
+    # below H, and above the H - h that no Q* exceeds: nothing could have failed
+    assert verdict(optimism_promise(small, learner, source, trials=200, name="right")) == INCONCLUSIVE
     bare = replace(learner, bonus_scale=1e-3)
     assert verdict(optimism_promise(small, bare, source, trials=200, name="no bonus")) == BROKEN
+
+
+def test_one_plan_from_dense_counts_is_optimistic_and_without_its_bonus_it_is_not():
+    learner = PUCB(layout=seen, episodes=10**5, error=20.0, beta=BETA)
+    kept = check_promise(optimism_of_plan(small, learner, 10**5, trials=300, name="right"), seed=1)
+    assert (kept.verdict, kept.active_share > 0.5) == (KEPT, True)
+    assert "of the bounds below their caps" in str(kept)
+    bare = replace(learner, bonus_scale=0.01)
+    assert verdict(optimism_of_plan(small, bare, 10**5, trials=300, name="no bonus")) == BROKEN
 
 
 @pytest.mark.parametrize(("eps", "informed"), [(2.5, False), (2000.0, True)])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpverify.base.errors import EXIT_OK, EXIT_UNEXPECTED
-from dpverify.evidence.promises import BROKEN, KEPT, OPEN
+from dpverify.evidence.promises import BROKEN, INCONCLUSIVE, KEPT, OPEN
 from dpverify.faces.report.overview import Entry, Overview
 from dpverify.verdicts.suite_result import SuiteResult
 from dpverify.verdicts.verdict import Status
@@ -78,6 +78,8 @@ def _open(overview: Overview) -> Answer:
     lines = [Line("judged, neither refuted nor proved")] if count else []
     undecided = overview.promised(OPEN)
     lines += [Line(f"{_many(len(undecided), 'promise')} {OPEN}")] if undecided else []
+    idle = overview.promised(INCONCLUSIVE)
+    lines += [Line(f"{_many(len(idle), 'promise')} {INCONCLUSIVE}: all bounds at their caps")] if idle else []
     return Answer("What is open?", str(count), _of(overview), PLAIN, tuple(lines), Status.OPEN)
 
 
@@ -143,7 +145,9 @@ def headline(result: SuiteResult) -> str:
         parts.append(f"{unexpected} not as expected" if unexpected else "all as expected")
         parts.append(caught(overview))
     if result.promises:
-        words = [f"{len(found)} {word}" for word in (KEPT, BROKEN, OPEN) if (found := overview.promised(word))]
+        words = [
+            f"{len(found)} {word}" for word in (KEPT, BROKEN, OPEN, INCONCLUSIVE) if (found := overview.promised(word))
+        ]
         wrong = sum(not check.as_expected for check in result.promises)
         expected = f"{wrong} not as expected" if wrong else "as expected"
         parts.append(f"{_many(len(result.promises), 'promise')}: {', '.join(words)}, {expected}")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpverify.evidence.promises import (
     BROKEN,
     check_promise,
     detectable_rate,
+    INCONCLUSIVE,
     KEPT,
     OPEN,
     Outcomes,
@@ -203,3 +205,24 @@ def test_data_without_final_states_cannot_be_consistent():
 
     with pytest.raises(ParameterError):
         assumption_promise(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), replace(DATA, final_states=None), 0.2)
+
+
+def capped(share, errors=0.0):
+    def draw(*, rng, size):
+        return Outcomes(errors=np.full(size, errors), active=np.full(size, share))
+
+    return Promise(name="capped", draw=draw, bound=1.0, failure_probability=0.1, trials=200)
+
+
+def test_bounds_that_are_all_at_their_caps_are_inconclusive_unless_one_is_broken():
+    idle = check_promise(capped(0.0), seed=0)
+    assert (idle.verdict, idle.active_share) == (INCONCLUSIVE, 0.0)
+    assert not idle.as_expected
+    assert "0.00% of the bounds below their caps" in str(idle)
+    assert PromiseCheck.from_dict(idle.to_dict()) == idle
+    kept = check_promise(capped(0.25), seed=0)
+    assert (kept.verdict, kept.active_share) == (KEPT, 0.25)
+    assert check_promise(capped(0.0, errors=2.0), seed=0).verdict == BROKEN
+    assert check_promise(replace(capped(0.0), expected=INCONCLUSIVE), seed=0).as_expected
+    with pytest.raises(TargetError, match="active"):
+        check_promise(capped(1.5), seed=0)
