@@ -86,10 +86,11 @@ def lacking(subjects: Sequence[Subject]) -> list[str]:
     """
     found = []
     for subject in subjects:
-        if subject.planted or subject.expected == REFUTED:
+        twins = getattr(subject.target, "twins", ())
+        if not twins or subject.planted or subject.expected == REFUTED:
             continue
         own = [each.name.partition("!")[2] for each in subjects if each.name.startswith(f"{subject.name}!")]
-        for twin in getattr(subject.target, "twins", ()):
+        for twin in twins:
             spared = subject.blind and twin != "exact-counts"
             if not spared and not any(name.startswith(twin) for name in own):
                 found.append(f"{subject.name} has no planted twin {twin}")
