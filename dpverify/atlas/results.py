@@ -1,0 +1,64 @@
+"""Last results of a folder's entries: one JSON file each in `results/`, which the page shows; no path is in them."""
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from dpverify.atlas.entry import Entry
+from dpverify.base.errors import UsageError
+
+RESULTS = "results"
+
+
+def digest(entry: Entry, folder: Path) -> str:
+    """Of everything that the evidence is made from: the results of another form of it are old."""
+    text = [repr(each) for each in entry.evidence]
+    for each in entry.evidence:
+        places = [each.call] if each.run is None else [each.run.target, each.run.schema]
+        files = [folder / place.partition(":")[0] for place in places]
+        text += [file.read_text(encoding="utf-8") for file in files if file.is_file()]
+    return hashlib.sha256("\n".join(text).encode()).hexdigest()[:16]
+
+
+def path(entry: Entry, folder: Path) -> Path:
+    """Where an entry's results lie."""
+    return folder / RESULTS / f"{entry.id}.json"
+
+
+def read_results(entry: Entry, folder: Path) -> dict[str, Any] | None:
+    """Its last results, with `current` where they are of its evidence as it is; None where there are none."""
+    file = path(entry, folder)
+    if not file.exists():
+        return None
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        fits = len(found["evidence"]) == len(entry.evidence)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{file}: is no file of results ({error}); `dpverify atlas run --keep` writes one") from None
+    return {**found, "current": fits and found.get("digest") == digest(entry, folder)}
+
+
+def told(kept: dict[str, Any]) -> list[str]:
+    """What a run found, in lines: each relation, the best pair, its event, what broke which rule."""
+    lines = [_relation(name, row) for name, row in kept.get("relations", {}).items()]
+    pair = kept.get("pair")
+    if pair:
+        lines.append(f"pair: {pair['name']}; eps >= {pair['eps_lower']:.3g} after {pair['trials']:,} trials")
+    if "witness" in kept:
+        lines.append(kept["witness"])
+    return lines + list(kept.get("findings", ()))
+
+
+def _relation(name: str, row: dict[str, Any]) -> str:
+    said = f"{name}: {row['verdict'].replace('_', ' ')}; {row['refuted']} of {row['pairs']} pairs"
+    if "eps_upper" in row:
+        cost = float(row["eps_upper"])
+        return f"{said} OVER; " + (f"the costliest pair's calls add up to eps {cost:.4g}" if math.isfinite(cost) else
+                                   "no finite cost on some pair")  # fmt: skip
+    said += f" refuted, {row['trials']:,} trials"
+    if row["refuted"]:
+        return f"{said}; eps >= {row['eps_lower']:.3g}"
+    caught = float(row["detectable"])
+    return f"{said}; would have caught eps {caught:.3g} on its best pair" if math.isfinite(caught) else said
