@@ -38,6 +38,7 @@ class Reproduction:
 
     entry: Entry
     measured: tuple[Measured, ...]
+    partial: bool = False  # one kind of evidence alone was asked for: it says nothing of the readings
 
     @property
     def failed(self) -> bool:
@@ -71,7 +72,7 @@ class Reproduction:
             if not each.as_stated
         ]
         verdicts = self.verdicts
-        for reading in self.entry.readings:
+        for reading in () if self.partial else self.entry.readings:
             computed = verdicts.get(reading.name, "undecided")
             if computed != reading.verdict:
                 found.append(f"reading {reading.name!r}: evidence says {computed}, the entry {reading.verdict}")
@@ -86,7 +87,9 @@ class Reproduction:
 def reproduce(entry: Entry, folder: Path, how: How | None = None) -> Reproduction:
     """Runs all evidence of `entry`; what fails is kept as such, and the rest goes on."""
     how = how or How(Environments())
-    return Reproduction(entry, tuple(_measured(each, entry, folder, how) for each in entry.evidence))
+    chosen = [each for each in entry.evidence if how.by in ("", each.by)]
+    measured = tuple(_measured(each, entry, folder, how) for each in chosen)
+    return Reproduction(entry, measured, len(measured) < len(entry.evidence))
 
 
 def _measured(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Measured:
@@ -146,7 +149,7 @@ def lines(found: Reproduction) -> list[str]:
         shown += [f"          {line}" for line in told(each.kept)]
     shown += [f"  reading {name!r}: {verdict}" for name, verdict in found.verdicts.items()]
     if found.reproduced:
-        return [*shown, f"  reproduced: {entry.status}"]
+        return [*shown, f"  reproduced: {'what was run of it' if found.partial else entry.status}"]
     return [*shown, *(f"  NOT REPRODUCED: {each}" for each in found.differences or ["nothing to run"])]
 
 

@@ -40,6 +40,16 @@ def read_results(entry: Entry, folder: Path) -> dict[str, Any] | None:
     return {**found, "current": fits and found.get("digest") == digest(entry, folder)}
 
 
+def kept(entry: Entry, folder: Path, document: dict[str, Any], by: str) -> dict[str, Any]:
+    """What is written: where one kind of evidence was run, what is known of the others stays if it is still of them."""
+    fresh = list(document["evidence"])
+    if len(fresh) < len(entry.evidence):
+        old = read_results(entry, folder) or {"current": False}
+        known = old["evidence"] if old["current"] else [None] * len(entry.evidence)
+        fresh = [fresh.pop(0) if each.by == by else was for each, was in zip(entry.evidence, known, strict=True)]
+    return {"digest": digest(entry, folder), "evidence": fresh}
+
+
 def told(kept: dict[str, Any]) -> list[str]:
     """What a run found, in lines: each relation, the best pair, its event, what broke which rule."""
     lines = [_relation(name, row) for name, row in kept.get("relations", {}).items()]

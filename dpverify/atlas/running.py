@@ -27,9 +27,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class How:
-    """Where libraries are, and what is asked besides: another seed, a folder for scripts without dpverify."""
+    """Where libraries are, and what is asked besides: one kind of evidence, another seed, a folder for scripts."""
 
     environments: Environments
+    by: str = ""
     seed: int | None = None
     repro: str | None = None
 
@@ -42,6 +43,7 @@ def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Answer:
     if how.seed is not None:
         options["seed"] = how.seed
     home = folder.absolute()
+    arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in evidence.arguments.items()}
     place, _, name = asked.target.rpartition(":")
     target = f"{home / place}:{name}" if place.endswith(".py") else asked.target
     schema = home / asked.schema
@@ -54,14 +56,14 @@ def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Answer:
         document = replayed_elsewhere(
             python=python, timeout=REPLAY_SECONDS, cwd=str(home),
             asked={"target": target, "claim": asked.claim, "schema": str(schema), **relation, **lists, **options,
-                   "arg": [f"{key}={value!r}" for key, value in evidence.arguments.items()]},
+                   "arg": [f"{key}={value!r}" for key, value in arguments.items()]},
         )["document"]  # fmt: skip
     else:
         for key in ("out", "public"):
             options[key] = tuple(options.get(key, ()))
         record = try_out(
             target, claim=parse_claim(asked.claim), schema=schema, python=python, cwd=str(home), timeout_s=SECONDS,
-            arguments=evidence.arguments, repro=None if evidence.planted else how.repro,
+            arguments=arguments, repro=None if evidence.planted else how.repro,
             **{"minutes": MINUTES, "out_of_domain": "off", **options},
         )  # fmt: skip
         document = record.to_dict()

@@ -54,6 +54,7 @@ def run(
         typer.Option(metavar="NAME=PATH", help="The interpreter of a library's environment, or a folder with "
                      "NAME/bin/python in it; repeatable."),
     ] = None,
+    by: Annotated[str, typer.Option(metavar="KIND", help="This kind of evidence alone: try, replay, trials, ...")] = "",
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For each entry.")] = 1800.0,
     seed: Annotated[int | None, typer.Option(metavar="S", help="Of runs of try and replay.")] = None,
     repro: Annotated[str | None, typer.Option(metavar="DIR", help="Write a script without dpverify a refuted pair.")]
@@ -67,6 +68,7 @@ def run(
     reproduced as the entry says, 1 a number or a verdict is another one, 2 usage (also a mistake in an entry), 3 a
     number could not be computed, a library is not there (NOT RUN), or there is nothing to run.
     """
+    from dpverify.atlas.entry import METHODS
     from dpverify.atlas.environments import Environments
     from dpverify.base import require
     from dpverify.faces import watched_run
@@ -75,6 +77,8 @@ def run(
     from dpverify.runs.task import Limits
 
     require.positive(timeout=timeout)
+    if by and by not in METHODS:
+        raise UsageError(f"--by {by!r}: must be one of " + ", ".join(METHODS))
     Environments(python or ())  # refused here, before anything is started
     outputs = Outputs(json)
     asked = list(dict.fromkeys(entries or ()))
@@ -85,6 +89,8 @@ def run(
     answers: list[dict[str, Any]] = []
     for atlas, name in chosen:
         each = atlas.entry(name)
+        if by and each.evidence and not any(one.by == by for one in each.evidence) and not asked:
+            continue
         if not each.evidence:
             print(clean(f"{each.id}  nothing to run: {each.unrun}"))
             if asked:
@@ -92,7 +98,7 @@ def run(
                     {"code": EXIT_FAILED, "document": {"id": each.id, "reproduced": False, "unrun": each.unrun}}
                 )
             continue
-        arguments = {"name": each.id, "folder": str(atlas.folder), "python": python or [], "seed": seed,
+        arguments = {"name": each.id, "folder": str(atlas.folder), "python": python or [], "by": by, "seed": seed,
                      "repro": None if repro is None else f"{repro}/{each.id}", "keep": keep}  # fmt: skip
         try:
             found = watched_run.answer(
@@ -112,7 +118,7 @@ def run(
 
 
 def made(
-    *, name: str, folder: str, python: list[str], seed: int | None, repro: str | None, keep: bool
+    *, name: str, folder: str, python: list[str], by: str, seed: int | None, repro: str | None, keep: bool
 ) -> dict[str, Any]:
     """One entry's evidence in lines, as a document, and its exit code; runs in the child."""
     from dpverify.atlas import results
@@ -125,11 +131,11 @@ def made(
 
     place = Path(folder)
     entry = read_atlas(place).entry(name)
-    found = reproduce(entry, place, How(Environments(python), seed, repro))
+    found = reproduce(entry, place, How(Environments(python), by, seed, repro))
     if keep and not found.not_run:  # what is there already says more than nothing
         file = results.path(entry, place)
         file.parent.mkdir(exist_ok=True)
-        watched_run.write(str(file), strict({"digest": results.digest(entry, place), **document(found)}))
+        watched_run.write(str(file), strict(results.kept(entry, place, document(found), by)))
     code = EXIT_OK if found.reproduced else EXIT_FAILED if found.failed else EXIT_UNEXPECTED
     return {"lines": lines(found), "document": document(found), "code": code}
 

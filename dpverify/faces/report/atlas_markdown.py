@@ -71,8 +71,7 @@ def _runs(entry: Entry, folder: Path, cell: Callable[[str], str]) -> list[str]:
         said = field_words.details(each, number, results)
         lines += ["", f"{each.by}: {cell(each.what)}", "", "```text", field_words.asked(each),
                   *(clean(line) for line in said)]  # fmt: skip
-        kept = {} if results is None or number >= len(results["evidence"]) else results["evidence"][number]
-        lines += [clean(line) for line in field_words.pair(kept.get("kept", {}))] if not each.planted else []
+        lines += [clean(line) for line in field_words.pair(number, results)] if not each.planted else []
         lines.append("```")
     return lines
 

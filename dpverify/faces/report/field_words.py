@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpverify.atlas.entry import Entry, Evidence, Place, written
+from dpverify.atlas.entry import Evidence, Place, written
 from dpverify.atlas.results import told
 
 TITLE = "Field report: claims of libraries, tried"
@@ -41,9 +41,9 @@ def source(place: Place) -> list[tuple[str, str]]:
 
 def last(number: int, results: dict[str, Any] | None) -> str:
     """What one piece of evidence came to, in a cell."""
-    if results is None or number >= len(results["evidence"]):
+    found = _of(number, results)
+    if results is None or not found:
         return "not run yet"
-    found = results["evidence"][number]
     if found["failed"]:
         return "failed"
     value = found["value"]
@@ -55,9 +55,7 @@ def last(number: int, results: dict[str, Any] | None) -> str:
 def details(evidence: Evidence, number: int, results: dict[str, Any] | None) -> list[str]:
     """The lines below the table: numbers, pair, event."""
     lines = [evidence.repeated] if evidence.repeated else []
-    if results is None or number >= len(results["evidence"]):
-        return lines
-    kept = results["evidence"][number].get("kept", {})
+    kept = _of(number, results).get("kept", {})
     found = told(kept)
     if kept:
         versions = ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
@@ -78,14 +76,14 @@ def asked(evidence: Evidence) -> str:
     return " ".join(words)
 
 
-def pair(kept: dict[str, Any]) -> list[str]:
+def _of(number: int, results: dict[str, Any] | None) -> dict[str, Any]:
+    found = [] if results is None else results["evidence"]
+    return (found[number] or {}) if number < len(found) else {}
+
+
+def pair(number: int, results: dict[str, Any] | None) -> list[str]:
     """The two datasets of the best pair, as they are printed."""
-    found = kept.get("pair")
+    found = _of(number, results).get("kept", {}).get("pair")
     if not found or not found["first"]:
         return []
     return ["first:", *(f"  {row}" for row in found["first"]), "second:", *(f"  {row}" for row in found["second"])]
-
-
-def planted(entry: Entry) -> str:
-    """What would have been caught."""
-    return "; ".join(each.what for each in entry.evidence if each.planted)
