@@ -6,6 +6,7 @@ from scipy import stats
 
 from dpverify.accounting.accountant import account
 from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity, Shift
+from dpverify.base.seeding import Stage, stream
 
 
 def linear_regression_square(low: float, high: float) -> float:
@@ -79,3 +80,17 @@ def steps_of_batches(records: int, noise: float) -> float:
         if p > delta and q > 0:
             best = max(best, math.log((p - delta) / q))
     return best
+
+
+def classical_certified(eps: float, delta: float, trials: int, seed: int) -> float:
+    """Certified eps at delta of our own draws with that sigma: Clopper-Pearson on both sides, each at 0.025.
+
+    The event, fixed beforehand, is a sum above 1 - 0.1 sigma; datasets with sums 1 and 0.
+    """
+    sigma = math.sqrt(2 * math.log(1.25 / delta)) / eps
+    rng = stream(seed, Stage.ESTIMATE)
+    cut = 1 - 0.1 * sigma
+    hits = [int((value + sigma * rng.standard_normal(trials) > cut).sum()) for value in (1.0, 0.0)]
+    low = float(stats.beta.ppf(0.025, hits[0], trials - hits[0] + 1))
+    high = float(stats.beta.ppf(0.975, hits[1] + 1, trials - hits[1]))
+    return math.log((low - delta) / high)

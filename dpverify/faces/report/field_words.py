@@ -14,8 +14,8 @@ INTRODUCTION = (
     " what the silence is worth.",
     "**Maintainers first.** These reports are for disclosure to the maintainers: in private where a library has a"
     " policy for security reports, else as an issue with the script that needs nothing of ours, the pair and a proposed"
-    " fix. What has been known in public before is marked with its issue; what is marked “no public report found” was looked"
-    " for, not exhaustively, and nobody should be surprised by it here: each row says whether anybody has been written"
+    " fix. What has been known in public before is marked with its issue; what is marked “no public report found” was"
+    " looked for, not exhaustively, and nobody should be surprised by it here: each row says whether anybody has been written"
     " to. An answer, a fix and a report of ours that turns out to be wrong are written into the row and stay there.",
     "A verdict is about the named version, call, reading and pairs, and about nothing else: not about a library as a"
     " whole, and not about anybody who uses it. REFUTED: trials show an event whose probabilities on two neighbouring"
@@ -68,9 +68,10 @@ def asked(evidence: Evidence) -> str:
     run = evidence.run
     if run is None:
         return evidence.call
+    given = {name: tuple(each) if isinstance(each, list) else each for name, each in evidence.arguments.items()}
     options = {name: value for name, value in run.options.items() if name not in ("public", "out")}
     words = [f"dpverify {evidence.by} {run.target} --claim {run.claim} --schema {run.schema}"]
-    words += [f'--arg "{name}={value!r}"' for name, value in evidence.arguments.items()]
+    words += [f'--arg "{name}={value!r}"' for name, value in given.items()]
     words += [f"--{name.replace('_', '-')} {value}" for name, value in options.items()]
     words += [f"--{name} '{each}'" for name in ("public", "out") for each in run.options.get(name, ())]
     return " ".join(words)
