@@ -94,3 +94,14 @@ def classical_certified(eps: float, delta: float, trials: int, seed: int) -> flo
     low = float(stats.beta.ppf(0.025, hits[0], trials - hits[0] + 1))
     high = float(stats.beta.ppf(0.975, hits[1] + 1, trials - hits[1]))
     return math.log((low - delta) / high)
+
+
+def rare_text(eps: float, rows: int) -> float:
+    """Probability that a text which one of `rows` entries has comes out somewhere; candidates are it and one other."""
+    keep = math.exp(eps / 2) / (math.exp(eps / 2) + 1)
+    return 1 - (1 - keep) * keep ** (rows - 1)
+
+
+def visits(count: int) -> float:
+    """L2 movement of a level by a user with `count` visits in one place, over sqrt(2 count)."""
+    return math.sqrt(2) * count / math.sqrt(2 * count)
