@@ -13,12 +13,14 @@ RESULTS = "results"
 
 
 def digest(entry: Entry, folder: Path) -> str:
-    """Of everything that the evidence is made from: the results of another form of it are old."""
+    """Of what runs of a library are made from, its calls and schemas too: results of another form of it are old.
+
+    Numbers that need no library are computed again by every test.
+    """
     text = [repr(each) for each in entry.evidence]
-    for each in entry.evidence:
-        places = [each.call] if each.run is None else [each.run.target, each.run.schema]
-        files = [folder / place.partition(":")[0] for place in places]
-        text += [file.read_text(encoding="utf-8") for file in files if file.is_file()]
+    runs = [each.run for each in entry.evidence if each.run is not None]
+    files = [folder / place for run in runs for place in (run.target.partition(":")[0], run.schema)]
+    text += [file.read_text(encoding="utf-8") for file in files if file.is_file()]
     return hashlib.sha256("\n".join(text).encode()).hexdigest()[:16]
 
 

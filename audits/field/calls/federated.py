@@ -2,7 +2,7 @@
 
 import logging
 
-from nvflare.apis.dxo import DXO, DataKind
+from nvflare.apis.dxo import DataKind, DXO
 from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable
 from nvflare.app_common.filters.svt_privacy import SVTPrivacy

@@ -1,4 +1,4 @@
-"""InfTDA on users who visit a hundred times: each record is the place of all of them, the domain is given with zeros."""
+"""InfTDA on users who visit a hundred times: a record is the place of all of them, zeros are given."""
 
 import pandas as pd
 from InfTDA import inf_tda

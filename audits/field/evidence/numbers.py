@@ -42,13 +42,13 @@ def k_means_iteration(columns: int, eps: float, rho: float = 0.225) -> float:
 
     The split means eps = e_count + d e_sum with e_count/e_sum = (4 d rho^2)^(1/3); swapped it is e_sum + d e_count.
     """
-    ratio = (4 * columns * rho**2) ** (1 / 3)
+    ratio = math.cbrt(4 * columns * rho**2)
     part = eps / (columns + ratio)
     return (part + columns * ratio * part) / eps
 
 
 def classical_delta(eps: float, delta: float) -> float:
-    """Delta at eps of the Gaussian mechanism with sigma = sqrt(2 ln(1.25/delta))/eps (Balle and Wang 2018, Theorem 8)."""
+    """Delta at eps of the Gaussian mechanism with sigma = sqrt(2 ln(1.25/delta))/eps (Balle and Wang 2018, Thm 8)."""
     mu = eps / math.sqrt(2 * math.log(1.25 / delta))
     norm = stats.norm
     return float(norm.cdf(mu / 2 - eps / mu) - math.exp(eps) * norm.cdf(-mu / 2 - eps / mu))
@@ -58,11 +58,11 @@ def classical_eps(eps: float, delta: float) -> float:
     """The eps that this sigma really has at delta, by the accountant, over the claimed one."""
     sigma = math.sqrt(2 * math.log(1.25 / delta)) / eps
     ledger = Ledger.of((GaussianNoise(sigma=sigma, sensitivity=Sensitivity(replace=Shift(1.0, 1))), 1))
-    return account(ledger, delta=delta) / eps
+    return float(account(ledger, delta=delta)) / eps
 
 
 def one_sided_count(eps: float) -> float:
-    """P(count + 0) of noise ceil(-ln(1 - U)/eps - 1): mass of the true count, which one record more makes impossible."""
+    """P(count + 0) of noise ceil(-ln(1 - U)/eps - 1): the true count's mass, impossible with one record more."""
     return 1 - math.exp(-eps)
 
 

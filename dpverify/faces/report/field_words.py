@@ -15,8 +15,8 @@ INTRODUCTION = (
     "**Maintainers first.** These reports are for disclosure to the maintainers: in private where a library has a"
     " policy for security reports, else as an issue with the script that needs nothing of ours, the pair and a proposed"
     " fix. What has been known in public before is marked with its issue; what is marked “no public report found” was"
-    " looked for, not exhaustively, and nobody should be surprised by it here: each row says whether anybody has been written"
-    " to. An answer, a fix and a report of ours that turns out to be wrong are written into the row and stay there.",
+    " looked for, not exhaustively, and nobody should be surprised by it here: each row says whether anybody has been"
+    " written to. An answer, a fix and a report of ours that turns out to be wrong are written into the row and stay.",
     "A verdict is about the named version, call, reading and pairs, and about nothing else: not about a library as a"
     " whole, and not about anybody who uses it. REFUTED: trials show an event whose probabilities on two neighbouring"
     " datasets contradict the claim, at 95 % for the whole run. OVER: the library's own calls do not add up on a pair;"
