@@ -59,13 +59,13 @@ ROW = """
     claim = "pure:1"
     schema = "list.toml"
     relation = "add-remove"
-    minutes = 0.05
+    minutes = 2.0
     equals = "NOT_REFUTED"
 
     [[evidence]]
     by = "trials"
     what = "a number"
-    call = "numbers.py:one"
+    call = "one_number.py:one"
     equals = 1
 
     [[evidence]]
@@ -76,7 +76,7 @@ ROW = """
     schema = "list.toml"
     relation = "add-remove"
     arguments = { epsilon = 8.0 }
-    minutes = 0.05
+    minutes = 2.0
     planted = true
     equals = "REFUTED"
 """
@@ -95,14 +95,14 @@ def tiny(tmp_path, monkeypatch):
     site = tmp_path / "site"
     files(site, {"tiny_counts.py": TINY, "tiny_counts-1.2.dist-info/METADATA": "Name: tiny-counts\nVersion: 1.2\n"})
     files(tmp_path, {"rows/L1.toml": ROW, "rows/schemas/list.toml": LIST,
-                     "rows/numbers.py": "def one():\n    return 1\n"})  # fmt: skip
+                     "rows/one_number.py": "def one():\n    return 1\n"})  # fmt: skip
     change(tmp_path / "rows", '"list.toml"', '"schemas/list.toml"', -1)
     python = tmp_path / "libs/tiny/bin/python"
     files(tmp_path, {"libs/tiny/bin/python": f'#!/bin/sh\nPYTHONPATH="{site}" exec "{sys.executable}" "$@"\n'})
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
-    sys.modules.pop("numbers", None)
+    sys.modules.pop("one_number", None)
 
 
 def change(rows, old, new, count=1):
@@ -245,7 +245,7 @@ MISTAKES = [
     ('planted = true\n', 'planted = true\nreading = "one record added"\n', "must decide no reading"),
     ('target = "tiny_counts:count"', 'target = "../x.py:count"', "FILE.py:OBJECT in the folder"),
     ('schema = "schemas/list.toml"', 'schema = "/x.toml"', "FILE.toml, in the folder"),
-    ("minutes = 0.05\n", "pairs = 3\n", "no such key"),
+    ("minutes = 2.0\n", "pairs = 3\n", "no such key"),
     ('kind = "library"', 'kind = "code"', "must be a repository for kind = 'code'"),
     ('environment = "tiny"', 'environment = "a b"', "letters, digits, dots and dashes"),
     ('status = "nothing found"', 'status = "argument false, claim undecided"', "a reading that is false"),
@@ -255,7 +255,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("old", "new", "said"), MISTAKES, ids=range(len(MISTAKES)))
 def test_mistakes_in_a_row_are_one_line(tiny, old, new, said):
     change(tiny / "rows", old, new)
-    with pytest.raises(UsageError, match="L1.toml") as error:
+    with pytest.raises(UsageError, match=r"L1\.toml") as error:
         read_atlas(tiny / "rows")
     assert said in str(error.value)
 
