@@ -5,7 +5,7 @@ from trasgodp.numerical import dp_clip_laplace_array
 
 
 def chosen(data, epsilon=1.0):
-    return dp_exponential_array(data, epsilon)
+    return dp_exponential_array(data, epsilon).tolist()
 
 
 def noisy(data, epsilon=1.0):
