@@ -21,9 +21,13 @@ def render(atlas: Atlas) -> str:
         " `dpverify atlas run ID` computes an entry's numbers again.\n"
     )
     for title, entries in words.families(atlas.entries):
-        parts.append(f"## {title}\n")
-        rows = [f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {each.status} |" for each in entries]
-        parts.append("\n".join(["| id | statement | status |", "|---|---|---|", *rows]) + "\n")
+        library = entries[0].kind == "library"
+        heads = ["id", "statement", "status", *(["evidence, last run"] if library else [])]
+        parts += [f"## {title}\n", f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"]
+        for each in entries:
+            last = f" {field_words.summary(each, read_results(each, atlas.folder))} |" if library else ""
+            parts.append(f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {each.status} |{last}")
+        parts.append("")
     parts += [section(each, atlas.folder) for each in atlas.entries]
     return "\n".join(parts)
 

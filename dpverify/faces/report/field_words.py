@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpverify.atlas.entry import Evidence, Place, written
+from dpverify.atlas.entry import Entry, Evidence, Place, written
 from dpverify.atlas.results import told
 
 TITLE = "Field report: claims of libraries, tried"
@@ -24,7 +24,9 @@ INTRODUCTION = (
     " proof. UNDECIDED: a call that the rules of a replay cannot judge.",
     "To run rows again: one environment a library, in one folder, `libs/NAME`, with the packages that the row names;"
     " then `dpverify atlas run W2 --python libs`, from a checkout. `--seed S` takes other seeds, `--repro DIR` writes"
-    " the scripts for the maintainers. A row whose library is not there is NOT RUN, exit code 3; it is never green.",
+    " the scripts for the maintainers. A row whose library is not there is NOT RUN, exit code 3; it is never green."
+    " The commands below the tables are what a row asks for, with files of `audits/field`; `--python` names the library's"
+    " own interpreter there, too.",
 )
 
 
@@ -50,6 +52,18 @@ def last(number: int, results: dict[str, Any] | None) -> str:
     shown = value.replace("_", " ") if isinstance(value, str) else written(value)
     old = "" if results["current"] else ", of an older form of this row"
     return f"{shown}{'' if found['as_stated'] else ', not as stated'}, {found['seconds']:.0f} s{old}"
+
+
+def summary(entry: Entry, results: dict[str, Any] | None) -> str:
+    """How much of a row was run, as it is, and came out as stated."""
+    if results is not None and not results["current"]:
+        return "an older form of this row"
+    done = [each for each in (results or {}).get("evidence", ()) if each]
+    fine = sum(bool(each["as_stated"]) for each in done)
+    of = len(entry.evidence)
+    return (
+        f"all {of} as stated" if fine == of else f"{fine} as stated, {len(done) - fine} not, {of - len(done)} not run"
+    )
 
 
 def details(evidence: Evidence, number: int, results: dict[str, Any] | None) -> list[str]:
