@@ -13,7 +13,7 @@ from dpverify.atlas.reading import read_atlas
 from dpverify.atlas.reproduce import reproduce
 from dpverify.base.errors import UsageError
 from dpverify.faces.cli import run
-from dpverify.faces.report import atlas_html, atlas_markdown
+from dpverify.faces.report import atlas_html, atlas_markdown, field_words
 from dpverify.wild import schema
 
 ROOT = Path(__file__).parents[2]
@@ -159,7 +159,10 @@ def test_results_are_of_the_rows_as_they_are_and_as_stated():
     """A row that was changed is run again, `dpverify atlas run ID --keep`; what was never run says so on the page."""
     for entry in FIELD.entries:
         found = results.read_results(entry, FOLDER)
-        assert found is not None, entry.id
+        if found is None:  # correct uses of others that nobody ran here yet
+            assert entry.family == "T", entry.id
+            assert f"{len(entry.evidence)} not run" in field_words.summary(entry, found)
+            continue
         assert found["current"], entry.id
         done = [each for each in found["evidence"] if each]
         assert done, entry.id
