@@ -25,6 +25,7 @@ INTRODUCTION = (
     "To run rows again: one environment a library, in one folder, `libs/NAME`, with the packages that the row names;"
     " then `dpverify atlas run W2 --python libs`, from a checkout. `--seed S` takes other seeds, `--repro DIR` writes"
     " the scripts for the maintainers. A row whose library is not there is NOT RUN, exit code 3; it is never green."
+    " Where the overview says “not run”, a row's status is what is expected of it and not yet what came out."
     " The commands below the tables are what a row asks for, with files of `audits/field`; `--python` names the"
     " library's own interpreter there, too.",
 )
