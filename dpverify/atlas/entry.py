@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-KINDS = ("privacy claim", "proof step", "error bound", "assumption", "experiment", "code")
+KINDS = ("privacy claim", "proof step", "error bound", "assumption", "experiment", "code", "library")
 STATUSES = (
     "false",
     "proof false, statement survives",
@@ -12,10 +12,13 @@ STATUSES = (
     "ambiguous",
     "not reproducible",
     "vacuous",
+    "argument false, claim undecided",  # a library's own accounting does not hold; what it releases may
+    "nothing found",  # and a planted twin of the same call was caught
 )
 SOURCES = ("printed", "inferred", "garbled")  # of a reading: the text says so; what it must mean; the text is damaged
 VERDICTS = ("false", "true", "undecided")  # on a reading
-METHODS = ("derivation", "second derivation", "exact law", "enumeration", "simulation", "trials")
+RUNS = ("try", "replay")  # of a library, in an interpreter that has it
+METHODS = ("derivation", "second derivation", "exact law", "enumeration", "simulation", "trials", *RUNS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +36,10 @@ class Paper:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a statement stands: in a paper, or in lines of a file at a commit of a repository."""
+    """Where a statement stands: in a paper, in lines of a file at a commit of a repository, or in a library's version.
+
+    `environment` names the interpreter that has the library; `also` is what is installed beside it.
+    """
 
     paper: Paper | None = None
     place: str = ""
@@ -43,10 +49,16 @@ class Place:
     lines: str = ""
     licence: str = ""  # of the original; "none stated" where it has none
     label: str = ""  # what code that simulates prints about itself
+    package: str = ""
+    version: str = ""
+    environment: str = ""
+    also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.paper is not None:
             return f"{self.paper.name}, {self.place}"
+        if self.package:
+            return f"{self.package} {self.version}, {self.place}"
         return f"{self.repo}@{self.commit[:7]}, {self.file} {self.lines}"
 
 
@@ -86,12 +98,24 @@ class Witness:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Run:
+    """What `dpverify try` or `replay` is asked for: files are in the atlas' folder, `options` those of the command."""
+
+    target: str
+    claim: str
+    schema: str
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """One number that is computed again: `call` is FILE.py:FUNCTION in the atlas' folder, or names it from there.
 
     `form` and `bounds` say what it must be: equals, near (value, tolerance), between, at_least, at_most.
     `reading` with `false_above`, `false_below` or `false_if` decides that reading: false where the number is strictly
-    beyond it, or is that truth value; else true.
+    beyond it, or is that truth value; else true. By try or replay there is a word in place of the number (equals,
+    one_of): `false_if` is the word that refutes the reading; another word says nothing of it.
+    `planted`: not the library, but a twin of the call that is wrong on purpose.
     """
 
     by: str
@@ -99,12 +123,15 @@ class Evidence:
     call: str
     arguments: dict[str, Any]
     form: str
-    bounds: tuple[float | bool, ...]
+    bounds: tuple[float | bool | str, ...]
     reading: str = ""
     false_above: float | None = None
     false_below: float | None = None
-    false_if: bool | None = None
+    false_if: bool | str | None = None
     slow: bool = False
+    run: Run | None = None
+    planted: bool = False
+    repeated: str = ""  # how often it came out on other seeds, and when that was counted
 
     @property
     def decides(self) -> bool:
@@ -114,34 +141,40 @@ class Evidence:
     @property
     def stated(self) -> str:
         """What the number must be, in words."""
-        first, *rest = (str(each).lower() if isinstance(each, bool) else f"{each:g}" for each in self.bounds)
+        first, *rest = map(written, self.bounds)
         return {
             "equals": first,
             "near": f"{first} +- {rest[0] if rest else 0}",
             "between": f"{first} to {rest[0] if rest else ''}",
             "at_least": f"at least {first}",
             "at_most": f"at most {first}",
+            "one_of": " or ".join((first, *rest)),
         }[self.form]
 
-    def met(self, value: float | bool) -> bool:
-        """Whether the number is as stated; NaN never is, and no truth value is a number."""
-        first = self.bounds[0]
+    def met(self, value: float | bool | str) -> bool:
+        """Whether the number is as stated; NaN never is, and no truth value or word is a number."""
+        first, *rest = self.bounds
         if isinstance(first, bool) or isinstance(value, bool):
             return value is first
+        if isinstance(first, str) or isinstance(value, str):
+            return value in self.bounds
+        numbers = [float(each) for each in rest]
         match self.form:
             case "equals":
                 return value == first
             case "near":
-                return math.isfinite(value) and abs(value - first) <= self.bounds[1]
+                return math.isfinite(value) and abs(value - first) <= numbers[0]
             case "between":
-                return first <= value <= self.bounds[1]
+                return first <= value <= numbers[0]
             case "at_least":
                 return value >= first
             case _:
                 return value <= first
 
-    def verdict(self, value: float | bool) -> str:
+    def verdict(self, value: float | bool | str) -> str:
         """What the number says of the reading: "false", "true" or, where it says nothing, ""."""
+        if isinstance(value, str):
+            return "false" if value == self.false_if else ""
         if self.false_if is not None:
             return "false" if value is self.false_if else "true"
         if isinstance(value, bool) or math.isnan(value) or not self.decides:
@@ -149,6 +182,11 @@ class Evidence:
         above = self.false_above is not None and value > self.false_above
         below = self.false_below is not None and value < self.false_below
         return "false" if above or below else "true"
+
+
+def written(value: float | bool | str) -> str:
+    """A number, a truth value or a word as it is shown."""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,8 @@ from typing import Any
 
 from dpverify.atlas.entry import (
     Entry,
-    Evidence,
     Formal,
     KINDS,
-    METHODS,
     Paper,
     Place,
     Reading,
@@ -20,13 +18,13 @@ from dpverify.atlas.entry import (
     VERDICTS,
     Witness,
 )
+from dpverify.atlas.evidence import read_evidence
 from dpverify.atlas.fields import Table
 from dpverify.atlas.papers import PAPERS_FILE, read_papers
 from dpverify.atlas.rules import broken
 from dpverify.base.errors import UsageError
 
-FORMS = ("equals", "near", "between", "at_least", "at_most")
-LETTERS = "ANCW"  # in this order; others after them
+LETTERS = "ANCWTL"  # in this order; others after them
 NAME = re.compile(r"[A-Z]+[1-9][0-9]*")
 
 
@@ -110,7 +108,7 @@ def _entry(table: Table, papers: dict[str, Paper]) -> Entry:
         fix_audit=table.texts("fix_audit"),
         inherits=table.texts("inherits"),
         contact=table.text("contact", "nobody has been written to yet"),
-        evidence=tuple(_evidence(each) for each in table.tables("evidence")),
+        evidence=tuple(read_evidence(each) for each in table.tables("evidence")),
         unrun=table.text("unrun", ""),
     )
     table.done()
@@ -122,6 +120,17 @@ def _source(table: Table, papers: dict[str, Paper]) -> Place:
         if not papers:
             raise table.wrong("paper", f"left out: there is no {PAPERS_FILE} beside this file")
         found = Place(paper=papers[table.choice("paper", papers)], place=table.text("place"))
+    elif "package" in table:
+        found = Place(
+            package=table.text("package"),
+            version=table.text("version"),
+            environment=table.text("environment"),
+            place=table.text("place"),
+            licence=table.text("licence"),
+            also=table.texts("also"),
+        )
+        if not re.fullmatch(r"[\w.-]+", found.environment):
+            raise table.wrong("environment", "a name: letters, digits, dots and dashes")
     else:
         found = Place(
             repo=table.text("repo"),
@@ -165,38 +174,6 @@ def _witness(table: Table) -> Witness:
         q=table.optional("q"),
         trials=table.optional("trials"),
         seed=table.optional("seed"),
-    )
-    table.done()
-    return found
-
-
-def _evidence(table: Table) -> Evidence:
-    given = [form for form in FORMS if form in table]
-    if len(given) != 1:
-        raise table.wrong("equals", "given, or near, between, at_least or at_most; exactly one of them")
-    form = given[0]
-    value = table.any(form)
-    bounds = tuple(value) if isinstance(value, list) else (value,)
-    wanted = 2 if form in ("near", "between") else 1
-    truth = form == "equals" and isinstance(value, bool)
-    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) and each == each for each in bounds)
-    if len(bounds) != wanted or not (truth or numbers):
-        raise table.wrong(form, "two numbers" if wanted == 2 else "a number (or, for equals, true or false)")
-    call = table.text("call")
-    if not re.fullmatch(r"[\w/.-]+\.py:\w+", call) or ".." in call or call.startswith("/"):
-        raise table.wrong("call", "FILE.py:FUNCTION, in the folder of the entries")
-    found = Evidence(
-        by=table.choice("by", METHODS),
-        what=table.text("what"),
-        call=call,
-        arguments=table.mapping("arguments"),
-        form=form,
-        bounds=bounds,
-        reading=table.text("reading", ""),
-        false_above=table.optional("false_above"),
-        false_below=table.optional("false_below"),
-        false_if=table.flag("false_if") if "false_if" in table else None,
-        slow=table.flag("slow"),
     )
     table.done()
     return found

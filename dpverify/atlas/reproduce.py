@@ -2,11 +2,15 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
+from typing import Any
 
-from dpverify.atlas.entry import Entry, Evidence
+from dpverify.atlas.entry import Entry, Evidence, written
+from dpverify.atlas.environments import Environments, NotRun
+from dpverify.atlas.results import told
+from dpverify.atlas.running import How, run
 from dpverify.base.errors import DpverifyError, RunError
 from dpverify.verdicts.discovery import import_file
 
@@ -16,9 +20,11 @@ class Measured:
     """One number as it came out; `failed` says why there is none."""
 
     evidence: Evidence
-    value: float | bool
+    value: float | bool | str
     seconds: float
     failed: str = ""
+    not_run: bool = False  # the library is not there
+    kept: dict[str, Any] = field(default_factory=dict)  # of a run of `try` or `replay`
 
     @property
     def as_stated(self) -> bool:
@@ -32,11 +38,17 @@ class Reproduction:
 
     entry: Entry
     measured: tuple[Measured, ...]
+    partial: bool = False  # one kind of evidence alone was asked for: it says nothing of the readings
 
     @property
     def failed(self) -> bool:
         """Whether something could not be computed."""
         return not self.measured or any(each.failed for each in self.measured)
+
+    @property
+    def not_run(self) -> bool:
+        """Whether a library was not there."""
+        return any(each.not_run for each in self.measured)
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -60,7 +72,7 @@ class Reproduction:
             if not each.as_stated
         ]
         verdicts = self.verdicts
-        for reading in self.entry.readings:
+        for reading in () if self.partial else self.entry.readings:
             computed = verdicts.get(reading.name, "undecided")
             if computed != reading.verdict:
                 found.append(f"reading {reading.name!r}: evidence says {computed}, the entry {reading.verdict}")
@@ -72,16 +84,24 @@ class Reproduction:
         return not self.failed and not self.differences
 
 
-def reproduce(entry: Entry, folder: Path) -> Reproduction:
+def reproduce(entry: Entry, folder: Path, how: How | None = None) -> Reproduction:
     """Runs all evidence of `entry`; what fails is kept as such, and the rest goes on."""
-    return Reproduction(entry, tuple(_measured(each, folder) for each in entry.evidence))
+    how = how or How(Environments())
+    chosen = [each for each in entry.evidence if how.by in ("", each.by)]
+    measured = tuple(_measured(each, entry, folder, how) for each in chosen)
+    return Reproduction(entry, measured, len(measured) < len(entry.evidence))
 
 
-def _measured(evidence: Evidence, folder: Path) -> Measured:
+def _measured(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Measured:
     begin = time.perf_counter()
     try:
+        if evidence.run is not None:
+            answer = run(evidence, entry, folder, how)
+            return Measured(evidence, answer.word, time.perf_counter() - begin, kept=answer.kept)
         value = _checked(_function(evidence.call, folder)(**evidence.arguments))
         return Measured(evidence, value, time.perf_counter() - begin)
+    except NotRun as error:
+        return Measured(evidence, math.nan, 0.0, str(error), not_run=True)
     except DpverifyError as error:
         failed = str(error)
     except Exception as error:  # whatever the evidence raises: it is no evidence then
@@ -111,8 +131,8 @@ def _checked(value: object) -> float | bool:
     return number
 
 
-def _number(value: float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:.6g}"
+def _number(value: float | bool | str) -> str:
+    return written(value) if isinstance(value, bool | str) else f"{value:.6g}"
 
 
 def lines(found: Reproduction) -> list[str]:
@@ -121,14 +141,15 @@ def lines(found: Reproduction) -> list[str]:
     shown = [f"{entry.id}  {entry.title}"]
     for each in found.measured:
         value = each.failed or _number(each.value)
-        word = "ok" if each.as_stated else "FAILED" if each.failed else "DIFFERS"
+        word = "ok" if each.as_stated else "NOT RUN" if each.not_run else "FAILED" if each.failed else "DIFFERS"
         shown.append(
             f"  {word:7s} {each.evidence.by}: {each.evidence.what}: {value}"
             f" (stated {each.evidence.stated}); {each.seconds:.1f} s"
         )
+        shown += [f"          {line}" for line in told(each.kept)]
     shown += [f"  reading {name!r}: {verdict}" for name, verdict in found.verdicts.items()]
     if found.reproduced:
-        return [*shown, f"  reproduced: {entry.status}"]
+        return [*shown, f"  reproduced: {'what was run of it' if found.partial else entry.status}"]
     return [*shown, *(f"  NOT REPRODUCED: {each}" for each in found.differences or ["nothing to run"])]
 
 
@@ -144,12 +165,13 @@ def document(found: Reproduction) -> dict[str, object]:
             {
                 "by": each.evidence.by,
                 "what": each.evidence.what,
-                "call": each.evidence.call,
+                "call": each.evidence.call or (each.evidence.run and each.evidence.run.target),
                 "value": None if each.failed else each.value,
                 "stated": each.evidence.stated,
                 "as_stated": each.as_stated,
                 "failed": each.failed,
                 "seconds": round(each.seconds, 3),
+                **({"kept": each.kept} if each.kept else {}),
             }
             for each in found.measured
         ],

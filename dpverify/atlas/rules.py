@@ -19,8 +19,10 @@ def broken(entry: Entry) -> Iterator[str]:
         yield "simulation = true: must be code"
     if entry.simulation and not entry.source.label:
         yield "source.label is missing: must be what code that simulates says about itself"
-    if (entry.kind == "code") is (entry.source.paper is not None):
-        yield f"source: must be {'a repository' if entry.kind == 'code' else 'a paper'} for kind = {entry.kind!r}"
+    wanted = {"code": "a repository", "library": "a package"}.get(entry.kind, "a paper")
+    given = "a paper" if entry.source.paper else "a package" if entry.source.package else "a repository"
+    if wanted != given:
+        yield f"source: must be {wanted} for kind = {entry.kind!r}"
 
 
 def _readings(entry: Entry) -> Iterator[str]:
@@ -47,13 +49,19 @@ def _status(entry: Entry) -> Iterator[str]:
         yield "status = 'true': must have readings with verdict 'true' alone"
     if entry.status == "ambiguous" and len(entry.readings) < 2:
         yield "status = 'ambiguous': must have two readings"
+    if entry.status == "argument false, claim undecided" and verdicts != {"false", "undecided"}:
+        yield "status = 'argument false, claim undecided': must have a reading that is false, and one that is undecided"
+    if entry.status == "nothing found" and "false" in verdicts:
+        yield "status = 'nothing found': must have no reading with verdict 'false'"
+    if entry.status == "nothing found" and len({each.planted for each in entry.evidence}) < 2:
+        yield "status = 'nothing found': must have evidence on the library, and a planted twin that is caught"
     if entry.status == "proof false, statement survives" and not {"false", "true"} <= verdicts:
         yield "status = 'proof false, statement survives': must have a reading of each verdict"
 
 
 def _independent(entry: Entry) -> set[str]:
     """Kinds of evidence with different functions: one function cannot confirm itself."""
-    by_call = {each.call: each.by for each in reversed(entry.evidence)}
+    by_call = {each.call or each.by: each.by for each in reversed(entry.evidence) if not each.planted}
     return set(by_call.values())
 
 
@@ -64,6 +72,10 @@ def _evidence(entry: Entry) -> Iterator[str]:
     for each in entry.evidence:
         if each.reading and each.reading not in names:
             yield f"evidence {each.what!r}: reading = {each.reading!r} must be the name of a reading"
+        if each.planted and each.reading:
+            yield f"evidence {each.what!r}: planted: must decide no reading, it is about a twin"
+        if each.planted and not {"REFUTED", "OVER"} >= set(each.bounds):
+            yield f"evidence {each.what!r}: planted: must be REFUTED or OVER"
         if each.decides and not each.reading:
             yield f"evidence {each.what!r}: reading is missing: must be the one that it decides"
     decided = {each.reading for each in entry.evidence if each.decides}

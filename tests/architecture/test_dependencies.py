@@ -8,6 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+ELSEWHERE = ROOT / "audits/field/calls"  # calls of libraries in environments of their own, which the rows name
 SHIPPED = ("dpverify", "mechanisms", "algorithms", "audits")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -19,7 +20,8 @@ def normal(name):
 def imported(folders=SHIPPED):
     """Top-level names of all imports, those inside functions included."""
     found = set()
-    for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    for file in (file for file in files if ELSEWHERE not in file.parents):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("dpverify", "mechanisms", "algorithms", "audits")  # each may import only itself and what is left of it
-WINGS = ("base", "runs", "claims", "accounting", "trials", "tape", "evidence", "verdicts", "atlas", "wild", "faces")
+WINGS = ("base", "runs", "claims", "accounting", "trials", "tape", "evidence", "verdicts", "wild", "atlas", "faces")
 ROLES = ({"toolbox", "datasets"}, {"releases", "counters", "shuffling"}, {"privatizers"})  # of mechanisms, upwards
 FREE = {"dpverify/__init__.py", "dpverify/__main__.py"}  # doors of the house: they open on every wing
 CIRCLES = [  # modules that import one another: one of them for types only, or from within a function

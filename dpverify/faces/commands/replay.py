@@ -1,15 +1,11 @@
 """`dpverify replay`: the noise calls of a library on neighbouring pairs, recorded and played back."""
 
-import json as plain_json
-import subprocess
-import sys
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpverify.base.errors import RunError, UsageError
+from dpverify.base.errors import UsageError
 from dpverify.base.text import clean
 from dpverify.faces.commands.try_ import (
     Arg,
@@ -25,20 +21,6 @@ from dpverify.faces.commands.try_ import (
     Target,
 )
 from dpverify.faces.options import DEFAULT_SEED, HELP, Outputs
-
-INSIDE = """
-import json, sys
-sys.path[:0] = [""]
-sys.path.append(sys.argv[1])
-from dpverify.wild.asked import replayed
-from dpverify.base.errors import DpverifyError
-asked = json.loads(sys.stdin.read())
-try:
-    answer = replayed(**asked)
-except DpverifyError as error:
-    answer = {"error": str(error), "usage": error.exit_code == 2}
-open(sys.argv[2], "w").write(json.dumps(answer))
-"""
 
 
 class Library(str, Enum):  # noqa: UP042
@@ -92,32 +74,9 @@ def replay(
     }  # fmt: skip
     if python:
         asked = {"python": python, "asked": asked, "timeout": timeout}
-    name = "dpverify.faces.commands.replay:elsewhere" if python else "dpverify.wild.asked:replayed"
+    name = "dpverify.wild.remote_replay:replayed_elsewhere" if python else "dpverify.wild.asked:replayed"
     found = watched_run.answer(name, asked, Limits(timeout=timeout), missing="replay")
     for line in found["lines"]:
         print(clean(line))
     watched_run.write(outputs.json, strict(found["document"]))
     raise typer.Exit(found["code"])
-
-
-def elsewhere(*, python: str, asked: dict[str, Any], timeout: float) -> dict[str, Any]:
-    """The same in another interpreter, which finds dpverify after everything of its own."""
-    import tempfile
-
-    home = str(Path(__file__).parents[2])
-    with tempfile.TemporaryDirectory(prefix="dpverify-") as folder:
-        file = Path(folder, "answer.json")
-        try:
-            done = subprocess.run([python, "-c", INSIDE, home, str(file)], input=plain_json.dumps(asked), text=True,
-                                  stdout=sys.stderr, stderr=subprocess.PIPE, timeout=timeout, check=False)  # fmt: skip
-        except OSError as error:
-            raise UsageError(f"{python}: cannot be started ({error.strerror or error})") from None
-        except subprocess.TimeoutExpired:
-            raise RunError(f"{python}: no answer within {timeout:g} s") from None
-        if not file.exists():
-            last = " ".join((done.stderr or "").strip().splitlines()[-1:])
-            raise RunError(f"{python}: ended with exit code {done.returncode} ({clean(last)})")
-        found: dict[str, Any] = plain_json.loads(file.read_text())
-    if "error" in found:
-        raise (UsageError if found["usage"] else RunError)(found["error"])
-    return found

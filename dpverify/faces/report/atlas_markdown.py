@@ -1,40 +1,48 @@
 """The atlas as Markdown: one page, generated from the entries alone, the same bytes for the same entries."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from dpverify.atlas.entry import Entry
 from dpverify.atlas.reading import Atlas
+from dpverify.atlas.results import read_results
 from dpverify.base.text import clean
 from dpverify.faces.report import atlas_words as words
+from dpverify.faces.report import field_words
 
 
 def render(atlas: Atlas) -> str:
     """The whole page."""
-    parts = ["# Errata atlas of published private reinforcement learning and bandits\n"]
-    parts += [f"{paragraph}\n" for paragraph in words.INTRODUCTION]
+    title, introduction = words.head(atlas.entries)
+    parts = [f"# {title}\n"]
+    parts += [f"{paragraph}\n" for paragraph in introduction]
     parts.append(
         f"{len(atlas.entries)} entries; {words.counts(atlas.entries)}. This page is made by `dpverify atlas page`;"
         " `dpverify atlas run ID` computes an entry's numbers again.\n"
     )
     for title, entries in words.families(atlas.entries):
-        parts.append(f"## {title}\n")
-        rows = [f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {each.status} |" for each in entries]
-        parts.append("\n".join(["| id | statement | status |", "|---|---|---|", *rows]) + "\n")
-    parts += [section(each) for each in atlas.entries]
+        library = entries[0].kind == "library"
+        heads = ["id", "statement", "status", *(["evidence, last run"] if library else [])]
+        parts += [f"## {title}\n", f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"]
+        for each in entries:
+            last = f" {field_words.summary(each, read_results(each, atlas.folder))} |" if library else ""
+            parts.append(f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {each.status} |{last}")
+        parts.append("")
+    parts += [section(each, atlas.folder) for each in atlas.entries]
     return "\n".join(parts)
 
 
-def section(entry: Entry) -> str:
+def section(entry: Entry, folder: Path) -> str:
     """One entry."""
-    return "\n".join(_lines(entry, _text, _cell)) + "\n"
+    return "\n".join(_lines(entry, folder, _text, _cell)) + "\n"
 
 
-def plain(entry: Entry) -> str:
+def plain(entry: Entry, folder: Path) -> str:
     """One entry for a terminal: the same lines, their texts as they are."""
-    return "\n".join(_lines(entry, clean, clean)[2:])
+    return "\n".join(_lines(entry, folder, clean, clean)[2:])
 
 
-def _lines(entry: Entry, text: Callable[[str], str], cell: Callable[[str], str]) -> list[str]:
+def _lines(entry: Entry, folder: Path, text: Callable[[str], str], cell: Callable[[str], str]) -> list[str]:
     lines = [f'<a id="{entry.id.lower()}"></a>', "", f"## {entry.id}: {text(entry.title)}", ""]
     kind = entry.kind + (", simulation" if entry.simulation else "")
     lines += [f"**{entry.status}** ({kind})", ""]
@@ -45,12 +53,31 @@ def _lines(entry: Entry, text: Callable[[str], str], cell: Callable[[str], str])
     lines += [f"Formally: {text(words.formal(entry))}.", ""]
     lines += ["| reading | from | verdict | number |", "|---|---|---|---|"]
     lines += [f"| {cell(r.name)} | {r.source} | {r.verdict} | {cell(r.number)} |" for r in entry.readings]
-    if entry.evidence:
+    if entry.kind == "library":
+        lines += _runs(entry, folder, cell)
+    elif entry.evidence:
         lines += ["", f"Computed again by `{entry.command}`:", "", "| evidence | what | must be |", "|---|---|---|"]
         lines += [f"| {e.by} | {cell(e.what)} | {e.stated} |" for e in entry.evidence]
     else:
         lines += ["", f"Nothing to run: {text(entry.unrun)}."]
     return [*lines, "", *(f"- **{name}**: {text(value)}" for name, value in words.rest(entry))]
+
+
+def _runs(entry: Entry, folder: Path, cell: Callable[[str], str]) -> list[str]:
+    """Evidence on a library: what was asked and what came out, then the lines of each run and the best pair."""
+    results = read_results(entry, folder)
+    command = f"{entry.command} --python libs"
+    lines = ["", f"Run again by `{command}`:", "", "| evidence | what | must be | last result |", "|---|---|---|---|"]
+    for number, each in enumerate(entry.evidence):
+        by = f"{each.by}, planted twin" if each.planted else each.by
+        lines.append(f"| {by} | {cell(each.what)} | {cell(each.stated)} | {cell(field_words.last(number, results))} |")
+    for number, each in enumerate(entry.evidence):
+        said = field_words.details(each, number, results)
+        lines += ["", f"{each.by}: {cell(each.what)}", "", "```text", field_words.asked(each),
+                  *(clean(line) for line in said)]  # fmt: skip
+        lines += [clean(line) for line in field_words.pair(number, results)] if not each.planted else []
+        lines.append("```")
+    return lines
 
 
 def _text(text: str) -> str:

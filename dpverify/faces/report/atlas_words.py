@@ -4,13 +4,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dpverify.atlas.entry import Entry
+from dpverify.faces.report import field_words
 
 FAMILIES = {
     "A": "Statements of papers",
     "N": "Statements of papers, found later",
     "C": "Public research code",
-    "W": "Libraries",
+    "W": "Libraries: statements that do not hold, or hold under one reading alone",
+    "T": "Libraries: correct uses, which must stay quiet",
+    "L": "More libraries and tools",
 }
+TITLE = "Errata atlas of published private reinforcement learning and bandits"
 INTRODUCTION = (
     "Statements about privacy in published papers and public research code, what each of them says in formal words,"
     " the reading that this rests on, and what was found. Statements that hold have the same form and the same weight"
@@ -24,6 +28,13 @@ INTRODUCTION = (
     " it simulates noise is marked so, and judged only on the label that it prints. Whoever wrote what is discussed"
     " here is welcome to correct an entry; corrections of ours stay on the page.",
 )
+
+
+def head(entries: Sequence[Entry]) -> tuple[str, tuple[str, ...]]:
+    """The page's title and its first paragraphs."""
+    if all(each.kind == "library" for each in entries):
+        return field_words.TITLE, field_words.INTRODUCTION
+    return TITLE, INTRODUCTION
 
 
 def counts(entries: Sequence[Entry]) -> str:
@@ -48,6 +59,8 @@ def source(entry: Entry) -> list[tuple[str, str]]:
             ("place", place.place),
             ("text read", f"SHA-256 {paper.text_sha256}"),
         ]
+    if place.package:
+        return field_words.source(place)
     rows = [("code", f"{place.repo}, {place.file} {place.lines}"), ("commit", place.commit), ("licence", place.licence)]
     return [*rows, ("says of itself", place.label)] if place.label else rows
 
