@@ -162,11 +162,14 @@ def test_results_are_of_the_rows_as_they_are_and_as_stated():
         if found is None:  # correct uses of others that nobody ran here yet
             assert entry.family == "T", entry.id
             assert f"{len(entry.evidence)} not run" in field_words.summary(entry, found)
+            assert field_words.status(entry, FOLDER) == "NOT RUN (expected: nothing found)"
             continue
         assert found["current"], entry.id
         done = [each for each in found["evidence"] if each]
         assert done, entry.id
         assert all(each["as_stated"] for each in done), entry.id
+        whole = len(done) == len(entry.evidence)
+        assert field_words.status(entry, FOLDER) == (entry.status if whole else f"{entry.status} (in part run)")
         assert "/" not in "".join(each.get("kept", {}).get("pair", {}).get("name", "") for each in done)
 
 

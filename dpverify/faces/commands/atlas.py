@@ -31,8 +31,10 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An entry, e.g. A1.", show
 @app.command("list")
 def list_entries(folder: Folder = None) -> None:
     """One line an entry: id, status, title."""
-    for each in (entry for atlas in _atlases(folder) for entry in atlas.entries):
-        print(clean(f"{each.id:4s} {each.status:33s} {each.title}"))
+    from dpverify.faces.report.field_words import status
+
+    for each, place in ((entry, atlas.folder) for atlas in _atlases(folder) for entry in atlas.entries):
+        print(clean(f"{each.id:4s} {status(each, place):33s} {each.title}"))
 
 
 @app.command()

@@ -17,7 +17,7 @@ def render(atlas: Atlas) -> str:
     parts = [f"# {title}\n"]
     parts += [f"{paragraph}\n" for paragraph in introduction]
     parts.append(
-        f"{len(atlas.entries)} entries; {words.counts(atlas.entries)}. This page is made by `dpverify atlas page`;"
+        f"{len(atlas.entries)} entries; {words.counts(atlas.entries, atlas.folder)}. This page is made by `dpverify atlas page`;"
         " `dpverify atlas run ID` computes an entry's numbers again.\n"
     )
     for title, entries in words.families(atlas.entries):
@@ -26,7 +26,9 @@ def render(atlas: Atlas) -> str:
         parts += [f"## {title}\n", f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"]
         for each in entries:
             last = f" {field_words.summary(each, read_results(each, atlas.folder))} |" if library else ""
-            parts.append(f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {each.status} |{last}")
+            parts.append(
+                f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {field_words.status(each, atlas.folder)} |{last}"
+            )
         parts.append("")
     parts += [section(each, atlas.folder) for each in atlas.entries]
     return "\n".join(parts)
@@ -45,7 +47,7 @@ def plain(entry: Entry, folder: Path) -> str:
 def _lines(entry: Entry, folder: Path, text: Callable[[str], str], cell: Callable[[str], str]) -> list[str]:
     lines = [f'<a id="{entry.id.lower()}"></a>', "", f"## {entry.id}: {text(entry.title)}", ""]
     kind = entry.kind + (", simulation" if entry.simulation else "")
-    lines += [f"**{entry.status}** ({kind})", ""]
+    lines += [f"**{field_words.status(entry, folder)}** ({kind})", ""]
     lines += [f"- {name}: {text(value)}" for name, value in words.source(entry)]
     lines += ["", f"**Statement.** {text(entry.statement)}", ""]
     if entry.quote:

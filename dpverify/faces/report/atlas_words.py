@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from dpverify.atlas.entry import Entry
 from dpverify.faces.report import field_words
@@ -37,9 +38,9 @@ def head(entries: Sequence[Entry]) -> tuple[str, tuple[str, ...]]:
     return TITLE, INTRODUCTION
 
 
-def counts(entries: Sequence[Entry]) -> str:
-    """How many entries have which status."""
-    found = Counter(each.status for each in entries)
+def counts(entries: Sequence[Entry], folder: Path) -> str:
+    """How many entries have which status; what was not run counts as that."""
+    found = Counter(field_words.status(each, folder).partition(" (")[0] for each in entries)
     return "; ".join(f"{status}: {number}" for status, number in found.most_common())
 
 

@@ -1,9 +1,10 @@
 """Sentences about entries on libraries: the field report, with what came out the last time."""
 
+from pathlib import Path
 from typing import Any
 
 from dpverify.atlas.entry import Entry, Evidence, Place, written
-from dpverify.atlas.results import told
+from dpverify.atlas.results import read_results, told
 
 TITLE = "Field report: claims of libraries, tried"
 INTRODUCTION = (
@@ -25,7 +26,7 @@ INTRODUCTION = (
     "To run rows again: one environment a library, in one folder, `libs/NAME`, with the packages that the row names;"
     " then `dpverify atlas run W2 --python libs`, from a checkout. `--seed S` takes other seeds, `--repro DIR` writes"
     " the scripts for the maintainers. A row whose library is not there is NOT RUN, exit code 3; it is never green."
-    " Where the overview says “not run”, a row's status is what is expected of it and not yet what came out."
+    " A row that nobody ran here yet says so instead of a status; “in part run”: some of its evidence was not run."
     " The commands below the tables are what a row asks for, with files of `audits/field`; `--python` names the"
     " library's own interpreter there, too.",
 )
@@ -53,6 +54,19 @@ def last(number: int, results: dict[str, Any] | None) -> str:
     shown = value.replace("_", " ") if isinstance(value, str) else written(value)
     old = "" if results["current"] else ", of an older form of this row"
     return f"{shown}{'' if found['as_stated'] else ', not as stated'}, {found['seconds']:.0f} s{old}"
+
+
+def status(entry: Entry, folder: Path) -> str:
+    """What is known of an entry: of a library's, nothing before it was run, and only in part before all of it was."""
+    if entry.kind != "library":
+        return entry.status
+    results = read_results(entry, folder)
+    done = [each for each in (results or {}).get("evidence", ()) if each]
+    if results is None or not results["current"] or not done:
+        return f"NOT RUN (expected: {entry.status})"
+    if not all(each["as_stated"] for each in done):
+        return f"DIFFERS (expected: {entry.status})"
+    return entry.status if len(done) == len(entry.evidence) else f"{entry.status} (in part run)"
 
 
 def summary(entry: Entry, results: dict[str, Any] | None) -> str:
