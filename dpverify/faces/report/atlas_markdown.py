@@ -16,8 +16,9 @@ def render(atlas: Atlas) -> str:
     title, introduction = words.head(atlas.entries)
     parts = [f"# {title}\n"]
     parts += [f"{paragraph}\n" for paragraph in introduction]
+    counted = words.counts(atlas.entries, atlas.folder)
     parts.append(
-        f"{len(atlas.entries)} entries; {words.counts(atlas.entries, atlas.folder)}. This page is made by `dpverify atlas page`;"
+        f"{len(atlas.entries)} entries; {counted}. This page is made by `dpverify atlas page`;"
         " `dpverify atlas run ID` computes an entry's numbers again.\n"
     )
     for title, entries in words.families(atlas.entries):
@@ -26,9 +27,8 @@ def render(atlas: Atlas) -> str:
         parts += [f"## {title}\n", f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}"]
         for each in entries:
             last = f" {field_words.summary(each, read_results(each, atlas.folder))} |" if library else ""
-            parts.append(
-                f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {field_words.status(each, atlas.folder)} |{last}"
-            )
+            status = field_words.status(each, atlas.folder)
+            parts.append(f"| [{each.id}](#{each.id.lower()}) | {_cell(each.title)} | {status} |{last}")
         parts.append("")
     parts += [section(each, atlas.folder) for each in atlas.entries]
     return "\n".join(parts)
