@@ -304,3 +304,14 @@ def test_results_obey_the_schema(result):
     written["records"][0]["eps_lower"] = "much"
     del written["records"][1]["seed"]
     assert len(list(_violations(written, schema.document()))) == 2
+
+
+def test_a_promise_says_how_much_its_bounds_could_have_said(result):
+    """A promise that is kept by bounds at their caps looks like one that is kept by tight bounds: both are told."""
+
+    def draw(*, rng, size):
+        return Outcomes(rng.random(size), active=rng.random(size) * 0 + 0.25)
+
+    check = check_promise(Promise(name="p", draw=draw, bound=0.9, failure_probability=0.2, trials=100), seed=1)
+    page = as_html.render(replace(result, promises=(check,)))
+    assert f"Tightness {check.tightness:.3g}, 25.00% of the bounds below their caps." in page
