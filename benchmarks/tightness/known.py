@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.apvi import DPAPVI, PolicyView
-from algorithms.batch_transcripts import BatchTranscript
+from algorithms.batch_transcripts import BatchTranscript, StagedActions
 from algorithms.game_transcripts import GameActions, GameTranscript
 from algorithms.transcripts import Actions, Transcript
 from algorithms.vapvi_transcripts import StatisticsView
@@ -65,7 +65,7 @@ def why_not(subject: Subject) -> str:
         return PLANTED
     if isinstance(target, PROTOCOLS):
         return ENUMERATED
-    return FUNCTION if isinstance(target, Processed | PolicyView | Actions | GameActions) else ""
+    return FUNCTION if isinstance(target, Processed | PolicyView | Actions | GameActions | StagedActions) else ""
 
 
 def laws_of(subject: Subject, relation: Relation | None = None) -> list[Law]:

@@ -64,11 +64,13 @@ def test_weights_gain_on_a_gaussian():
     trials = 10**3
     edges = [np.inf, *stats.norm.isf(np.array([0.005, 0.02, 0.05, 0.1, 0.15, 0.22, 0.3, 0.4]))]
     right, wrong = gaussian_rates(edges)
-    excess = np.maximum(np.log(right / wrong) - 0.5, 0.0)
-    weighted = WeightedTest(tuple(np.rint(8 * excess / excess.max()).astype(int).tolist()))
     # the same 150 draws for all: a paired comparison
-    pools = [mean_over_draws(BinomialTest(k), trials, right, wrong, 0.0, draws=150) for k in range(1, 9)]
-    assert mean_over_draws(weighted, trials, right, wrong, 0.0, draws=150) > 1.02 * max(pools)
+    best = max(mean_over_draws(BinomialTest(k), trials, right, wrong, 0.0, draws=150) for k in range(1, 9))
+    excess = np.maximum(
+        np.log(right / wrong) - 0.75 * best, 0.0
+    )  # the likelihood ratio against a little less than best
+    weighted = WeightedTest(tuple(np.rint(8 * excess / excess.max()).astype(int).tolist()))
+    assert mean_over_draws(weighted, trials, right, wrong, 0.0, draws=150) > 1.02 * best
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_what_has_no_known_law_is_little_and_has_a_reason() -> None:
         "postprocess/local-counts",
         "pucb/corrected-actions",
         "pucb/corrected-actions-known-rewards",
+        "sdp_pe/calibrated-actions",
     }
     assert {subject.name for subject in true if reasons[subject.name] not in (FUNCTION, ENUMERATED)} == {
         "pucb/one-noise-seen-by-later-users",

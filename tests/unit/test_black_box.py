@@ -9,7 +9,7 @@ from algorithms.transcripts import replaced, users_of
 from algorithms.users import Tree
 from dpverify import audit, planted, PureDP, Subject
 from dpverify.base.errors import DiscoveryError, ParameterError
-from dpverify.verdicts.discovery import load_subjects
+from dpverify.verdicts.discovery import load_audits
 from dpverify.verdicts.subject import lacking
 
 TRIALS = 200_000
@@ -75,7 +75,7 @@ def test_a_view_of_actions_without_twins_does_not_load(tmp_path):
         "b = black_box('pucb')\nsubjects = [Subject(name='s', target=b.target, claim=b.claim, pairs=(b.pair,))]\n"
     )
     with pytest.raises(DiscoveryError, match="no planted twin exact-counts"):
-        load_subjects(file)
+        load_audits(file)
 
 
 def test_names_and_noise_are_checked():

@@ -371,24 +371,38 @@ def test_every_bound_that_a_record_can_give_again_is_judged_again():
     assert {test for test, _ in seen} == {"binomial", "shared binomial", "threshold", "unconditional", "curve"}
 
 
-def test_events_that_share_the_significance_are_judged_again():
-    from dpverify.evidence.bounds.bonferroni import BonferroniTest
-    from dpverify.evidence.tally import Tally
+def test_events_and_weights_are_those_that_were_frozen():
+    from dpverify import ApproxDP, audit, Pair, PureDP
     from dpverify.verdicts.rejudge import problem
 
-    record = _honest()
-    total = Tally.of(record.right, record.wrong, record.course[-1][0])
-    test = BonferroniTest(((1, 0.7),))
-    bound = test.eps_lower(total, delta=0.0, significance=record.significance)
-    p_value = test.p_value(total, eps=record.claimed_eps, delta=0.0)
-    record = replace(record, test=test.name, eps_lower=bound, number_lower=bound, p_value=p_value)
-    assert problem(record) == ""
-    for lie in (
-        {"eps_lower": bound - 1e-6, "number_lower": bound - 1e-6},
-        {"right": record.right - 1},
-        {"p_value": None},
-    ):
-        assert problem(replace(record, **lie)), lie
+    def noisy(data, *, rng, size):
+        return data + rng.normal(0.0, 2.0, size)
+
+    def flat(data, *, rng, size):
+        return data + rng.laplace(0.0, 1.0, size)
+
+    seen = set()
+    for target, claim in ((noisy, ApproxDP(3.0, 1e-6)), (flat, PureDP(1.5)), (noisy, PureDP(3.0))):
+        for seed in range(4):
+            made = audit(target, claim=claim, pair=Pair(0, 1), trials=3000, seed=seed)
+            record = replace(made, expected=made.verdict.value)
+            seen.add(record.test)
+            assert problem(record) == "", record.test
+            working = record.working
+            lies = [{"pooled": working.pooled + 1}, {"trials": working.trials + 1}, {"blocks": working.blocks[1:]}]
+            lies += [{"levels": working.levels[::-1] if len(working.levels) > 1 else ()}]
+            if record.test == "weighted":
+                lies += [{"weights": working.weights[::-1]}, {"weights": (1,) * 99}, {"weights": ()}]
+            if record.test == "shared binomial":
+                lies += [
+                    {"events": tuple((k, share / 2) for k, share in working.events)},
+                    {"events": ((1, 2.0),)},
+                    {"events": ()},
+                ]
+            for lie in lies:
+                assert problem(replace(record, working=replace(working, **lie))), (record.test, lie)
+            assert problem(replace(record, working=None))
+    assert seen >= {"weighted", "shared binomial"}, seen
 
 
 def test_a_promise_is_judged_again_from_its_counts():
