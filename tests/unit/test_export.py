@@ -13,7 +13,7 @@ from dpverify import ApproxDP, certify, Pair, PureDP
 from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
 from dpverify.base.errors import UsageError
 from dpverify.faces import cli
-from dpverify.faces.report import as_intoto, as_registry, certificate_file, schema
+from dpverify.faces.report import as_html, as_intoto, as_registry, certificate_file, schema
 from dpverify.faces.report.certificate_page import render, render_json
 
 HERE = Path(schema.__file__).parent
@@ -80,9 +80,17 @@ def test_report_shows_it_with_its_exit_code(proved, refuted, tmp_path, capsys):
 def test_the_page_has_the_interval_first_and_plots_open(proved):
     page = render(proved)
     assert 0 < page.index('class="bar"') < page.index("<main>")
+    head = page[: page.index("<main>")]
+    assert 'class="bar ticks"' in head  # the interval has a scale and a key: nothing is drawn without words
+    assert all(said in head for said in (">claim</text>", "certified lower bound", "proved upper bound"))
     assert '<details open class="subject"' in page
     for said in ("PROVED", "two datasets are neighbours where", "What this does not prove", "sha256:"):
         assert said in page, said
+
+
+def test_backticks_are_code_and_nothing_is_markup():
+    assert as_html._coded("`a<b` and `c") == "<code>a&lt;b</code> and `c"
+    assert as_html._coded("<b>`x`") == "&lt;b&gt;<code>x</code>"
 
 
 def test_in_toto(proved, refuted):

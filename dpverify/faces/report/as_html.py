@@ -149,4 +149,13 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.globals.update(number=words.number, words=words, tape_words=tape_words, columns=COLUMNS, inf=math.inf)
+    environment.filters["coded"] = _coded
     return environment.get_template(name)
+
+
+def _coded(text: str) -> Markup:
+    """What stands between backticks as code; a single backtick stays one."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        parts[-2:] = ["`".join(parts[-2:])]
+    return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))

@@ -22,6 +22,7 @@ def render(certificate: Certificate) -> str:
             coverage_ticks=coverage.scale(),
             not_proved=certificate.not_proved,
             interval=Markup(intervals.bar(certificate.strongest)),
+            ticks=intervals.scale(),
             about=plain["statement"],
             digest=plain["digest"],
         )
