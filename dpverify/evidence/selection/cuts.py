@@ -61,7 +61,8 @@ def _best_event(held_out: HeldOut, trials: int, objective: Objective, side: Side
     guesses = ends / total * trials
     bounds = objective.mean_bound(accuracy * guesses, (1 - accuracy) * guesses, trials, side)
     worth = objective.worth(bounds, weights)
-    main = int(np.argmax(worth))
+    # where no event is predicted to certify anything, all guesses: what they would still detect is smallest
+    main = int(np.argmax(worth)) if worth.max() > 0 else len(ends) - 1
     learned = held_out.calibrated is Calibrated.LEARNED  # what is known needs one event only
     places = [main, *(_further(ends, main) if objective.pure and learned else [])]
     parts = np.array([PARTS + 1 - len(places), *[1] * (len(places) - 1)])
