@@ -4,9 +4,9 @@
 
 Five kinds of leak at each probability p. The number of transcripts is the smallest one whose delta_k is below p, so a
 run that happens to see no leak states less than the truth: at fewer transcripts nothing could be false, at more of them
-hardly anything is seen. Of the certified (eps, delta_k), both orders, at 95 %, the true delta at that eps is computed in
-closed form. "below" are the runs that certify less than the truth: at most 5 % and three standard errors are allowed;
-where the leak shows in one order only, 2.5 % are expected.
+hardly anything is seen. Of the certified (eps, delta_k), both orders, at 95 %, the true delta at that eps is computed
+in closed form. "below" are the runs that certify less than the truth: at most 5 % and three standard errors are
+allowed; where the leak shows in one order only, 2.5 % are expected.
 
 A run is what `trace` certifies without its pilots and its wide transcripts, which would see more, and ends at the first
 bad transcript: nothing is certified after it. Transcripts are the rows of calls, as `trace` makes many of them. With
@@ -92,10 +92,12 @@ def _tail(name: str, laws: tuple[Law, Law], draw: str, p: float) -> Program:
 
 
 def tail_of_laplace(p: float) -> Program:
+    """The exact value, where the noisy one is large."""
     return _tail("tail of Laplace noise", LAPLACE, "laplace", p)
 
 
 def tail_of_normal(p: float) -> Program:
+    """The exact value, where the noisy one is large."""
     return _tail("tail of normal noise", NORMAL, "normal", p)
 
 
@@ -117,8 +119,10 @@ def narrow_by_a_coin(p: float) -> Program:
         coin = rng.random(size) < p
         return np.stack([data + rng.laplace(size=size) * np.where(coin, SCALE * NARROW, SCALE), coin], axis=1)
 
-    return Program("narrow by a coin", p, release,
-                   lambda eps, order: p * _noise(narrow, eps, order) + (1 - p) * _noise(LAPLACE, eps, order))  # fmt: skip
+    def delta(eps: float, order: int) -> float:
+        return p * _noise(narrow, eps, order) + (1 - p) * _noise(LAPLACE, eps, order)
+
+    return Program("narrow by a coin", p, release, delta)
 
 
 def on_one_dataset(p: float) -> Program:

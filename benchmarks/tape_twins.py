@@ -2,8 +2,8 @@
 
     python -m benchmarks.tape_twins [--transcripts 8] [-k EXPR]
 
-A twin is traced on all of its pairs without its claim, so nothing but the ledger can be contradicted. It is seen where a
-pair is CONTRADICTED or NOT TRACED. Twins that are not seen are printed with why: the ledger has events that no draw
+A twin is traced on all of its pairs without its claim, so nothing but the ledger can be contradicted. It is seen where
+a pair is CONTRADICTED or NOT TRACED. Twins that are not seen are printed with why: the ledger has events that no draw
 shows (a theorem's; trials and exact laws answer for them), or it is MISSED. Exit code 1 where one is missed.
 """
 

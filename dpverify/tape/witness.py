@@ -14,11 +14,15 @@ F2. Then eps is infinite. Proof: A = {g(t): outputs differ at t} has P(A) = P[di
 show the same t, where g'(t) != g(t); so Q(A) = 0.
 
 `places`: one fixed place of V for every materialised value, equal bit for bit in all of TRIES runs, on both datasets
-and in both orders. Decisions, atoms and values of small support never count: they would be found by coincidence.
+and in both orders; decisions, atoms and values of small support never count: they would be found by coincidence. And no
+transcript that was made, chosen ones and those of other lengths included, may have values that V does not show
+(`visible`): where a branch hides a value, an output that shows the same numbers may come from there as well, so its
+densities are not those of one transcript. A branch that no transcript has met stays unseen.
 F9: upper bounds hold for every view, lower bounds only where V determines T. F10: outputs that differ where V does not
 determine T prove nothing.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +36,7 @@ from dpverify.tape.forced import Forced
 from dpverify.tape.sources import Change
 
 Array = npt.NDArray[Any]
+Places = dict[int, Array]  # entry -> places of its values in the output
 
 TRIES = 10  # runs in which a place must agree
 DISTINCT = 4  # values that a whole number must have taken in them
@@ -100,10 +105,10 @@ def flat(output: Any) -> Array:
     return np.zeros(0)
 
 
-def places(runs: Sequence[Forced]) -> dict[int, Array] | None:
+def places(runs: Sequence[Forced]) -> Places | None:
     """Entry -> places of its values in V; None where there are none, in all of `runs`, on D and on D'."""
-    first = runs[0].first.transcript.entries
-    if len(runs) < TRIES or not first:
+    first = runs[0].first.transcript.entries if len(runs) >= TRIES else []
+    if not first:
         return None
     for run in runs:
         for entries in (run.first.transcript.entries, run.second.transcript.entries):
@@ -138,7 +143,7 @@ def places(runs: Sequence[Forced]) -> dict[int, Array] | None:
     return found
 
 
-def shown(run: Forced, where: dict[int, Array]) -> bool:
+def shown(run: Forced, where: Places) -> bool:
     """Whether both outputs of a run show its values at these places."""
     for output, arena in ((run.output, run.first), (run.other_output, run.second)):
         seen = flat(output)
@@ -152,6 +157,49 @@ def shown(run: Forced, where: dict[int, Array]) -> bool:
             if seen[at].tobytes() != np.asarray(entry.forced, dtype=np.float64).tobytes():
                 return False
     return True
+
+
+def visible(runs: Sequence[Sequence[Forced]], every: Sequence[Forced]) -> Places | None:
+    """Where V shows T: places that the first TRIES runs of both orders agree on, and that hold in `every` run.
+
+    None where a run is not to be trusted, ends elsewhere on the other dataset, or has a value that V does not show.
+    Releases that were made as rows of one call are not looked at.
+    """
+    found = [places([run for run in order if not run.row][:TRIES]) for order in runs if _followed(order)]
+    if len(found) < 2 or found[0] is None or found[1] is None or not _equal(found[0], found[1]):
+        return None
+    where = found[0]
+    return where if _followed(every) and all(run.row or shown(run, where) for run in every) else None
+
+
+def _followed(runs: Sequence[Forced]) -> bool:
+    return all(run.trusted and run.second.bad is None and (run.row or run.other_output is not None) for run in runs)
+
+
+def _equal(first: Places, second: Places) -> bool:
+    return first.keys() == second.keys() and all(np.array_equal(first[key], second[key]) for key in first)
+
+
+def proves(run: Forced, where: Places) -> bool:
+    """F4: all values are shown and the outputs differ, or the transcript is impossible on the other dataset."""
+    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or math.isinf(run.log_ratio)):
+        return False
+    return run.trusted and run.second.bad is None and shown(run, where)
+
+
+def best(
+    runs: Sequence[Sequence[Forced]], chosen: Sequence[tuple[str, Forced]], where: Places, seed: int
+) -> Witness | None:
+    """The largest of all transcripts, infinite by F4; those that differ by rounding are none."""
+    found: Witness | None = None
+    for at, (kind, run) in enumerate([*(("sampled", run) for order in runs for run in order), *chosen]):
+        if run.row or (run.bad is not None and not proves(run, where)):
+            continue
+        value = math.inf if run.bad is not None else towards_zero(run.log_ratio)
+        if found is None or value > found.log_ratio:
+            found = Witness(value, True, "differs" if run.differ else kind, at, run.order, seed, run.first.size,
+                            terms(run))  # fmt: skip
+    return found
 
 
 def stress(seed: int, *key: int) -> Change:
