@@ -4,7 +4,8 @@ F2. Let V determine T. If the claim eps holds, L(T) <= eps for P-almost every T,
 that is absolutely continuous with respect to P. So a T drawn from such an R with L(T) > eps has probability 0 under the
 claim: significance 0. Proof: A = g({L > eps}) has P(A) = P(L > eps) since V fixes T, and Q(A) = Q(L > eps) likewise; if
 P(A) > 0, then P(A) > e^eps Q(A). R may choose values, with fresh continuous magnitudes: `signs` and `stress` do.
-(Ideal reals; a generator's finite precision is another claim.) L is rounded towards 0.
+(Ideal reals; a generator's finite precision is another claim.) L is a difference of log masses at z = (o - off)/coef,
+which has few digits where o and off are large beside coef: all rounding errors are taken off it (`at_least`).
 
 F3, the density witness. Put every moved value on D's side of both centres: sign(z_i) = sign(coef_i (off_i - off'_i)).
 For Laplace noise L is then sum |shift_i|/b_i, the ledger itself.
@@ -45,6 +46,7 @@ WIDENED = ("normal", "laplace", "exponential", "gumbel", "logistic", "student", 
 
 
 MOST_TERMS = 256
+ULPS, UNIT = 32, 2.0**-53  # of roundings between a draw and what is released
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _equal(first: Places, second: Places) -> bool:
 
 def proves(run: Forced, where: Places) -> bool:
     """F4: all values are shown and the outputs differ, or the transcript is impossible on the other dataset."""
-    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or math.isinf(run.log_ratio)):
+    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or math.isinf(at_least(run))):
         return False
     return run.trusted and run.second.bad is None and shown(run, where)
 
@@ -195,8 +197,8 @@ def best(
     for at, (kind, run) in enumerate([*(("sampled", run) for order in runs for run in order), *chosen]):
         if run.row or (run.bad is not None and not proves(run, where)):
             continue
-        value = math.inf if run.bad is not None else towards_zero(run.log_ratio)
-        if found is None or value > found.log_ratio:
+        value = math.inf if run.bad is not None else towards_zero(at_least(run))
+        if value > (-math.inf if found is None else found.log_ratio):
             found = Witness(value, True, "differs" if run.differ else kind, at, run.order, seed, run.first.size,
                             terms(run))  # fmt: skip
     return found
@@ -237,6 +239,40 @@ def signs(run: Forced) -> Change:
         return np.where(given != 0, np.abs(z) * given, z)
 
     return change
+
+
+def at_least(run: Forced) -> float:
+    """L(T) of values in real numbers, rounded down; -inf where rounding alone decides what is possible.
+
+    o = off + coef z was made by sums whose last digits are lost: z and z' are known to ULPS units in the last place of
+    the largest |o|, |off|, |off'| of its entry, over |coef|; log masses to some units of their own terms.
+    """
+    total: list[float] = []
+    for moved in run.moved:
+        if moved.kind != "value" or len(moved.z) != len(moved.terms):
+            return -math.inf
+        here, there = (arena.transcript.entries[moved.entry] for arena in (run.first, run.second))
+        largest = max(float(np.abs(np.asarray(each, dtype=np.float64)).max(initial=0.0))
+                      for each in (here.forced, here.off, there.off))  # fmt: skip
+        lost = _lost(moved.family, moved.z, moved.scale, moved.parameters, largest)
+        lost += _lost(moved.family, moved.other_z, moved.other_scale, moved.other_parameters, largest)
+        total += np.where(np.isnan(lost), -np.inf, moved.terms - np.nan_to_num(lost, nan=0.0, posinf=0.0)).tolist()
+    return math.fsum(total) if all(each > -math.inf for each in total) else -math.inf
+
+
+def _lost(name: str, z: Array, scale: Array, parameters: tuple[Array, ...], largest: float) -> Array:
+    """How far a log mass may be off by rounding; 0 where it is infinite and stays so, nan where it may be finite."""
+    law = FAMILIES[name]
+    size = np.abs(z) + sum(np.abs(each) for each in parameters) + 2.0
+    with np.errstate(all="ignore"):
+        log = law.log_mass(z, *parameters)
+        gap = 0.0 if law.lattice else ULPS * UNIT * (largest / scale + np.abs(z))
+        near = [law.log_mass(z + sign * gap, *parameters) for sign in (-1.0, 1.0)]
+        lost = np.max([np.abs(each - log) for each in near], axis=0) + 8 * UNIT * (np.abs(log) + size * np.log(size))
+    impossible = np.isneginf(log)
+    for each in near:
+        impossible &= np.isneginf(each)
+    return np.where(impossible, 0.0, np.where(np.isfinite(lost), lost, np.nan))
 
 
 def towards_zero(log_ratio: float) -> float:

@@ -1,4 +1,4 @@
-"""A claim falls by a transcript only where no transcript has values that the output hides: none of these is refuted."""
+"""True claims that one transcript seemed to refute: where a transcript hides values, and where digits are lost."""
 
 import math
 
@@ -75,3 +75,28 @@ def test_outputs_that_differ_and_hide_are_not_counted(seed: int) -> None:
     found = trace(hidden, pair=PAIR, claim=ApproxDP(0.5, 1e-3), transcripts=30, seed=seed)
     assert found.status != "CONTRADICTED"
     assert found.witness is None
+
+
+@pytest.mark.parametrize(("base", "scale"), [(1e6 + 0.1, 10.0), (1e9 + 0.3, 10.0), (1e12, 7.0), (0.1, 1e6)])
+def test_lost_digits_refute_nothing(base: float, scale: float) -> None:
+    """A count of 1e9 and noise of scale 10: z has nine digits, and log ratios above the true eps are rounding."""
+    pair = Pair(base, base + 1.0)
+
+    def counted(data, *, rng, size):
+        return data + rng.laplace(0.0, scale, size)
+
+    true = trace(counted, pair=pair, claim=PureDP(1 / scale), transcripts=10)
+    assert true.status == "DERIVED", true.reasons
+    false = trace(counted, pair=pair, claim=PureDP(0.98 / scale), transcripts=10)
+    assert false.status == "CONTRADICTED"
+    assert 0.98 / scale < false.witness.log_ratio <= 1 / scale
+
+
+def test_an_edge_that_rounding_alone_crosses_proves_nothing() -> None:
+    """One-sided noise that moves away from its edge: z' may be on the wrong side of it by the last digits only."""
+
+    def upwards(data, *, rng, size):
+        return (1e15 + rng.exponential(1.0, size)) - data * 1e-9
+
+    found = trace(upwards, pair=PAIR, claim=PureDP(100.0), transcripts=10)
+    assert found.witness is None or found.witness.log_ratio < math.inf
