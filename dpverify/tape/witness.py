@@ -197,10 +197,12 @@ def best(
     for at, (kind, run) in enumerate([*(("sampled", run) for order in runs for run in order), *chosen]):
         if run.row or (run.bad is not None and not proves(run, where)):
             continue
-        value = math.inf if run.bad is not None else towards_zero(at_least(run))
+        told = math.inf if run.bad is not None else towards_zero(run.log_ratio)
+        value = told if run.bad is not None else min(told, at_least(run))
         if value > (-math.inf if found is None else found.log_ratio):
-            found = Witness(value, True, "differs" if run.differ else kind, at, run.order, seed, run.first.size,
-                            terms(run))  # fmt: skip
+            kind = "differs" if run.differ else kind
+            listed = terms(run) if value == told else None  # with more taken off, their sum is not the log ratio
+            found = Witness(value, True, kind, at, run.order, seed, run.first.size, listed)
     return found
 
 
