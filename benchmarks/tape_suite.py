@@ -2,8 +2,9 @@
 
     python -m benchmarks.tape_suite [--transcripts 10] [-k EXPR] [--json F]
 
-Counts, for true and false claims: the four words; claims that fall by one transcript; subjects called fine (DERIVED or
-CONFORMS, and the account of the derived ledger or the largest loss is at most what the claim allows on this pair).
+Counts, for true and false claims: the four words; claims that fall by one transcript, of all and of pure ones; subjects
+called fine (DERIVED or CONFORMS, and the account of the derived ledger or the largest loss is at most what the claim
+allows on this pair); how outputs agree (in bits, in bits on a dyadic tape, or only as real numbers).
 Exit code 1 where a true claim falls.
 """
 
@@ -46,6 +47,7 @@ def row(subject: Subject, transcripts: int) -> dict[str, Any]:
         "refuted": any(reason.code == "WITNESS" for reason in found.reasons),
         "eps": eps,
         "fact": getattr(found.certified(), "fact", None),
+        "rounding": found.rounding,
         "fine": eps is not None and eps <= subject.claim.eps * (1 + 1e-9),
         "ledger_conforms": None if found.conformity is None else found.conformity.status,
         "reason": str(found.reasons[0]) if found.reasons else "",
@@ -70,6 +72,10 @@ def main() -> int:
         words = Counter(each["status"] for each in some)
         print("true" if truth else "false", len(some), dict(words), "refuted", sum(each["refuted"] for each in some),
               "called fine", sum(each["fine"] for each in some))  # fmt: skip
+        pure = [each for each in some if each["claim"].rsplit(".", 1)[-1].lower() == "pure"]
+        print(f"  pure: {sum(each['refuted'] for each in pure)} of {len(pure)} refuted,",
+              f"cpu {sum(each['cpu'] for each in pure):.0f} s; words by rounding:",
+              dict(Counter(f"{each['rounding']} {each['status']}" for each in some)))  # fmt: skip
     print(f"cpu {sum(each['cpu'] for each in rows):.0f} s")
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1, default=str))

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from scipy import special
 
 from dpverify.accounting import accountant
@@ -41,6 +40,8 @@ STATUSES = ("NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED")
 STRESSED = 16  # transcripts with values from a wider law, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
 CHOSEN = 1_000_000  # index of the first transcript of a wider law
+CONFIRMED = 16  # transcripts in each order that must show all values before a claim falls, beside all others
+CONFIRM = 2_000_000  # index of the first of them
 FRESH = 3_000_000  # index of the first transcript after a change of the alignment
 ROUGH = (
     "rounding: as plain numbers the outputs on both datasets agree, but not to the last digits: sums in other orders, "
@@ -269,8 +270,32 @@ class _Tracing:
                     found.append(pairing.transcript(index))
             if _hopeless(runs) or (self._nothing_asked and _against(runs)) or time.monotonic() - start > self.timeout:
                 break
-        over = _hopeless(runs) or (self._nothing_asked and _against(runs))
-        return runs, [] if over else self._chosen(pairings, base, runs)
+        if _hopeless(runs) or (self._nothing_asked and _against(runs)):
+            return runs, []
+        chosen = self._chosen(pairings, base, runs)
+        return runs, [*chosen, *self._confirming(pairings, base, runs, chosen)]
+
+    def _confirming(
+        self,
+        pairings: tuple[Pairing, Pairing],
+        base: int,
+        runs: tuple[list[Forced], list[Forced]],
+        chosen: list[tuple[str, Forced]],
+    ) -> list[tuple[str, Forced]]:
+        """Where the claim would fall: more transcripts, every second one of a wider law. One that V does not show, or
+        that cannot be followed, and nothing is refuted.
+        """
+        where = witness.visible(runs, [*runs[0], *runs[1], *(run for _, run in chosen)])
+        found = None if where is None else witness.best(runs, chosen, where, self.seed)
+        if self._refuted(found, where, runs) is None:
+            return []
+        more: list[tuple[str, Forced]] = []
+        for index in range(CONFIRMED):
+            for pairing in pairings:
+                wide = witness.stress(self.seed, CONFIRM + index, pairing.order) if index % 2 else None
+                more.append(("stress" if index % 2 else "sampled",
+                             pairing.transcript(CONFIRM + base + index, change=wide)))  # fmt: skip
+        return more
 
     def _chosen(
         self, pairings: tuple[Pairing, Pairing], base: int, runs: tuple[list[Forced], list[Forced]]
@@ -299,7 +324,8 @@ class _Tracing:
     ) -> Trace:
         every = [*runs[0], *runs[1], *(run for _, run in chosen)]
         bad = [run for run in every if run.bad is not None]
-        found = self._witness(runs, chosen)
+        where = witness.visible(runs, [*pilots[0], *pilots[1], *every])
+        found = None if where is None else witness.best(runs, chosen, where, self.seed)
         proved = found is not None and math.isinf(found.log_ratio)
         unproved = [run for run in bad if not (proved and run.trusted)]
         good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
@@ -313,7 +339,7 @@ class _Tracing:
             conformity = None if self.ledger is None else conforms(moved, self.ledger, self.relation)
         against = _reasons(_against((every,)))
         reasons = _reasons([run.bad for run in (unproved or bad) if run.bad is not None])
-        refuted = self._refuted(found, runs)
+        refuted = self._refuted(found, where, runs)
         if late is not None:
             status, reasons = "NOT_TRACED", (late, *reasons)
         elif refuted is not None:
@@ -349,40 +375,12 @@ class _Tracing:
             seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
         )  # fmt: skip
 
-    def _witness(self, runs: tuple[list[Forced], list[Forced]], chosen: list[tuple[str, Forced]]) -> Witness | None:
-        """The best of all trusted transcripts whose values V shows."""
-        usable = [
-            [
-                run
-                for run in order
-                if run.trusted and run.second.bad is None and run.other_output is not None and not run.row
-            ][: witness.TRIES]
-            for order in runs
-        ]
-        where = None
-        if all(len(each) == witness.TRIES for each in usable):
-            first, second = (witness.places(each) for each in usable)
-            if first is not None and second is not None and _equal(first, second):
-                where = first
-        if where is None:
-            return None
-        best: Witness | None = None
-        named = [("sampled", run) for order in runs for run in order] + chosen
-        for at, (kind, run) in enumerate(named):
-            if run.row or not run.trusted or run.second.bad is not None or not witness.shown(run, where):
-                continue
-            if run.differ and run.bad is not None and run.bad.code == "ROUNDING":
-                continue
-            value = math.inf if run.differ else witness.towards_zero(run.log_ratio)
-            if best is None or value > best.log_ratio:
-                best = Witness(value, True, "differs" if run.differ else kind, at, run.order,
-                               self.seed, run.first.size, witness.terms(run))  # fmt: skip
-        return best
-
-    def _refuted(self, found: Witness | None, runs: tuple[list[Forced], list[Forced]]) -> Reason | None:
+    def _refuted(
+        self, found: Witness | None, where: witness.Places | None, runs: tuple[list[Forced], list[Forced]]
+    ) -> Reason | None:
         """Why the claim is false, or None."""
         claim = self.claim
-        if found is None or claim is None:
+        if found is None or claim is None or where is None:
             return None
         shown = f"a transcript of the code has log ratio {found.log_ratio:g} ({found.kind}); what is released shows it"
         if isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0):
@@ -393,7 +391,7 @@ class _Tracing:
             return Reason("WITNESS", "", f"{shown}; the claim allows no infinite loss")
         if isinstance(claim, ApproxDP):
             for order in runs:
-                hits = sum(run.trusted and (run.differ or math.isinf(_ratio(run))) for run in order)
+                hits = sum(witness.proves(run, where) for run in order)
                 lower = float(special.betaincinv(hits, len(order) - hits + 1, SURE / 2)) if hits else 0.0
                 if lower > claim.delta:
                     text = f"{shown}; that happens with probability {lower:.3g} at least, claimed delta {claim.delta:g}"
@@ -445,10 +443,6 @@ def _rounding(runs: Sequence[Forced]) -> str:
     if any(run.bad is not None and run.bad.code == "ROUNDING" for run in runs):
         return "reals"
     return "dyadic" if any(run.dyadic for run in runs) else "bits"
-
-
-def _equal(first: dict[int, Any], second: dict[int, Any]) -> bool:
-    return first.keys() == second.keys() and all(np.array_equal(first[key], second[key]) for key in first)
 
 
 def _reasons(found: Sequence[Reason]) -> tuple[Reason, ...]:

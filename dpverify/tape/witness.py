@@ -4,7 +4,8 @@ F2. Let V determine T. If the claim eps holds, L(T) <= eps for P-almost every T,
 that is absolutely continuous with respect to P. So a T drawn from such an R with L(T) > eps has probability 0 under the
 claim: significance 0. Proof: A = g({L > eps}) has P(A) = P(L > eps) since V fixes T, and Q(A) = Q(L > eps) likewise; if
 P(A) > 0, then P(A) > e^eps Q(A). R may choose values, with fresh continuous magnitudes: `signs` and `stress` do.
-(Ideal reals; a generator's finite precision is another claim.) L is rounded towards 0.
+(Ideal reals; a generator's finite precision is another claim.) L is a difference of log masses at z = (o - off)/coef,
+which has few digits where o and off are large beside coef: all rounding errors are taken off it (`at_least`).
 
 F3, the density witness. Put every moved value on D's side of both centres: sign(z_i) = sign(coef_i (off_i - off'_i)).
 For Laplace noise L is then sum |shift_i|/b_i, the ledger itself.
@@ -14,11 +15,15 @@ F2. Then eps is infinite. Proof: A = {g(t): outputs differ at t} has P(A) = P[di
 show the same t, where g'(t) != g(t); so Q(A) = 0.
 
 `places`: one fixed place of V for every materialised value, equal bit for bit in all of TRIES runs, on both datasets
-and in both orders. Decisions, atoms and values of small support never count: they would be found by coincidence.
+and in both orders; decisions, atoms and values of small support never count: they would be found by coincidence. And no
+transcript that was made, chosen ones and those of other lengths included, may have values that V does not show
+(`visible`): where a branch hides a value, an output that shows the same numbers may come from there as well, so its
+densities are not those of one transcript. A branch that no transcript has met stays unseen.
 F9: upper bounds hold for every view, lower bounds only where V determines T. F10: outputs that differ where V does not
 determine T prove nothing.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +37,7 @@ from dpverify.tape.forced import Forced
 from dpverify.tape.sources import Change
 
 Array = npt.NDArray[Any]
+Places = dict[int, Array]  # entry -> places of its values in the output
 
 TRIES = 10  # runs in which a place must agree
 DISTINCT = 4  # values that a whole number must have taken in them
@@ -40,6 +46,7 @@ WIDENED = ("normal", "laplace", "exponential", "gumbel", "logistic", "student", 
 
 
 MOST_TERMS = 256
+ULPS, UNIT = 32, 2.0**-53  # of roundings between a draw and what is released
 
 
 @dataclass(frozen=True)
@@ -100,10 +107,10 @@ def flat(output: Any) -> Array:
     return np.zeros(0)
 
 
-def places(runs: Sequence[Forced]) -> dict[int, Array] | None:
+def places(runs: Sequence[Forced]) -> Places | None:
     """Entry -> places of its values in V; None where there are none, in all of `runs`, on D and on D'."""
-    first = runs[0].first.transcript.entries
-    if len(runs) < TRIES or not first:
+    first = runs[0].first.transcript.entries if len(runs) >= TRIES else []
+    if not first:
         return None
     for run in runs:
         for entries in (run.first.transcript.entries, run.second.transcript.entries):
@@ -138,7 +145,7 @@ def places(runs: Sequence[Forced]) -> dict[int, Array] | None:
     return found
 
 
-def shown(run: Forced, where: dict[int, Array]) -> bool:
+def shown(run: Forced, where: Places) -> bool:
     """Whether both outputs of a run show its values at these places."""
     for output, arena in ((run.output, run.first), (run.other_output, run.second)):
         seen = flat(output)
@@ -152,6 +159,51 @@ def shown(run: Forced, where: dict[int, Array]) -> bool:
             if seen[at].tobytes() != np.asarray(entry.forced, dtype=np.float64).tobytes():
                 return False
     return True
+
+
+def visible(runs: Sequence[Sequence[Forced]], every: Sequence[Forced]) -> Places | None:
+    """Where V shows T: places that the first TRIES runs of both orders agree on, and that hold in `every` run.
+
+    None where a run is not to be trusted, ends elsewhere on the other dataset, or has a value that V does not show.
+    Releases that were made as rows of one call are not looked at.
+    """
+    found = [places([run for run in order if not run.row][:TRIES]) for order in runs if _followed(order)]
+    if len(found) < 2 or found[0] is None or found[1] is None or not _equal(found[0], found[1]):
+        return None
+    where = found[0]
+    return where if _followed(every) and all(run.row or shown(run, where) for run in every) else None
+
+
+def _followed(runs: Sequence[Forced]) -> bool:
+    return all(run.trusted and run.second.bad is None and (run.row or run.other_output is not None) for run in runs)
+
+
+def _equal(first: Places, second: Places) -> bool:
+    return first.keys() == second.keys() and all(np.array_equal(first[key], second[key]) for key in first)
+
+
+def proves(run: Forced, where: Places) -> bool:
+    """F4: all values are shown and the outputs differ, or the transcript is impossible on the other dataset."""
+    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or math.isinf(at_least(run))):
+        return False
+    return run.trusted and run.second.bad is None and shown(run, where)
+
+
+def best(
+    runs: Sequence[Sequence[Forced]], chosen: Sequence[tuple[str, Forced]], where: Places, seed: int
+) -> Witness | None:
+    """The largest of all transcripts, infinite by F4; those that differ by rounding are none."""
+    found: Witness | None = None
+    for at, (kind, run) in enumerate([*(("sampled", run) for order in runs for run in order), *chosen]):
+        if run.row or (run.bad is not None and not proves(run, where)):
+            continue
+        told = math.inf if run.bad is not None else towards_zero(run.log_ratio)
+        value = told if run.bad is not None else min(told, at_least(run))
+        if value > (-math.inf if found is None else found.log_ratio):
+            kind = "differs" if run.differ else kind
+            listed = terms(run) if value == told else None  # with more taken off, their sum is not the log ratio
+            found = Witness(value, True, kind, at, run.order, seed, run.first.size, listed)
+    return found
 
 
 def stress(seed: int, *key: int) -> Change:
@@ -189,6 +241,40 @@ def signs(run: Forced) -> Change:
         return np.where(given != 0, np.abs(z) * given, z)
 
     return change
+
+
+def at_least(run: Forced) -> float:
+    """L(T) of values in real numbers, rounded down; -inf where rounding alone decides what is possible.
+
+    o = off + coef z was made by sums whose last digits are lost: z and z' are known to ULPS units in the last place of
+    the largest |o|, |off|, |off'| of its entry, over |coef|; log masses to some units of their own terms.
+    """
+    total: list[float] = []
+    for moved in run.moved:
+        if moved.kind != "value" or len(moved.z) != len(moved.terms):
+            return -math.inf
+        here, there = (arena.transcript.entries[moved.entry] for arena in (run.first, run.second))
+        largest = max(float(np.abs(np.asarray(each, dtype=np.float64)).max(initial=0.0))
+                      for each in (here.forced, here.off, there.off))  # fmt: skip
+        lost = _lost(moved.family, moved.z, moved.scale, moved.parameters, largest)
+        lost += _lost(moved.family, moved.other_z, moved.other_scale, moved.other_parameters, largest)
+        total += np.where(np.isnan(lost), -np.inf, moved.terms - np.nan_to_num(lost, nan=0.0, posinf=0.0)).tolist()
+    return math.fsum(total) if all(each > -math.inf for each in total) else -math.inf
+
+
+def _lost(name: str, z: Array, scale: Array, parameters: tuple[Array, ...], largest: float) -> Array:
+    """How far a log mass may be off by rounding; 0 where it is infinite and stays so, nan where it may be finite."""
+    law = FAMILIES[name]
+    size = np.abs(z) + sum(np.abs(each) for each in parameters) + 2.0
+    with np.errstate(all="ignore"):
+        log = law.log_mass(z, *parameters)
+        gap = 0.0 if law.lattice else ULPS * UNIT * (largest / scale + np.abs(z))
+        near = [law.log_mass(z + sign * gap, *parameters) for sign in (-1.0, 1.0)]
+        lost = np.max([np.abs(each - log) for each in near], axis=0) + 8 * UNIT * (np.abs(log) + size * np.log(size))
+    impossible = np.isneginf(log)
+    for each in near:
+        impossible &= np.isneginf(each)
+    return np.where(impossible, 0.0, np.where(np.isfinite(lost), lost, np.nan))
 
 
 def towards_zero(log_ratio: float) -> float:

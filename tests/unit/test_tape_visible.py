@@ -1,0 +1,102 @@
+"""True claims that one transcript seemed to refute: where a transcript hides values, and where digits are lost."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.claims.neighbours import Pair
+from dpverify.tape.trace import trace
+
+PAIR = Pair(1.0, 0.0)
+WIDTH = 5.0
+
+
+def redrawn(data, *, rng, size):
+    """Out of range (0.8 %), a public uniform takes its place: there the output hides the noise."""
+    noisy = float(data + rng.laplace())
+    return np.array([noisy if -WIDTH < noisy < WIDTH else float(rng.uniform(-WIDTH, WIDTH))])
+
+
+def eps_of_redrawn() -> float:
+    """The largest log ratio of densities: f(v) and the mass outside, spread over the range."""
+    out = [stats.laplace(mean).cdf(-WIDTH) + stats.laplace(mean).sf(WIDTH) for mean in (1, 0)]
+    grid = np.linspace(-WIDTH, WIDTH, 100_001)
+    one, two = (stats.laplace(mean).pdf(grid) + mass / (2 * WIDTH) for mean, mass in zip((1, 0), out, strict=True))
+    return float(np.abs(np.log(one / two)).max())
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_rare_branch_that_hides_the_noise(seed: int) -> None:
+    """The true eps is 0.9984; a transcript that is shown has 1, of which the branch takes some."""
+    eps = eps_of_redrawn()
+    assert 0.998 < eps < 0.9985
+    found = trace(redrawn, pair=PAIR, claim=PureDP(eps + 1e-6), transcripts=10, seed=seed)
+    assert found.status != "CONTRADICTED"
+    assert found.witness is None
+
+
+def test_the_same_without_the_branch_is_refuted() -> None:
+    """Not by doing nothing: the claim is false where the noise is always shown."""
+    found = trace(lambda data, *, rng, size: data + rng.laplace(size=size), pair=PAIR, claim=PureDP(0.9985),
+                  transcripts=10)  # fmt: skip
+    assert found.status == "CONTRADICTED"
+    assert 0.9985 < found.witness.log_ratio <= 1
+
+
+def rough(data, *, rng, size):
+    """The sum of 0.3 and noise, twice: the second time by rounding errors of its own; exact beyond 300 (5e-14)."""
+    noisy = np.asarray(data + rng.laplace(0.0, 10.0, size))
+    return np.stack([noisy, np.where(np.abs(noisy) > 300.0, data, (noisy * data) / data)])
+
+
+def test_roundings_are_not_counted_as_outputs_that_differ() -> None:
+    """In ideal reals the leak has probability 1e-13: the claim is true, and rounding is another matter."""
+    found = trace(rough, pair=Pair(0.3, 1.3), claim=ApproxDP(0.2, 1e-3), transcripts=40, seed=0)
+    assert found.rounding == "reals"
+    assert found.status == "NOT_TRACED"
+
+
+def hidden(data, *, rng, size):
+    """Mostly shown; where a digit says so (2 %), a noisy sign of a sum; beyond 200 (4e-9) the exact value."""
+    noisy = float(data + rng.laplace(0.0, 10.0))
+    if abs(noisy) > 200.0:
+        return np.array([noisy, data])
+    if math.sin(1000 * noisy) > 0.998:
+        return np.array([0.0, np.sign(float(data + rng.laplace(0.0, 10.0)) + float(rng.laplace(0.0, 10.0)))])
+    return np.array([noisy, 0.0])
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_outputs_that_differ_and_hide_are_not_counted(seed: int) -> None:
+    """Signs of sums may differ and are private: only what the output shows is evidence."""
+    found = trace(hidden, pair=PAIR, claim=ApproxDP(0.5, 1e-3), transcripts=30, seed=seed)
+    assert found.status != "CONTRADICTED"
+    assert found.witness is None
+
+
+@pytest.mark.parametrize(("base", "scale"), [(1e6 + 0.1, 10.0), (1e9 + 0.3, 10.0), (1e12, 7.0), (0.1, 1e6)])
+def test_lost_digits_refute_nothing(base: float, scale: float) -> None:
+    """A count of 1e9 and noise of scale 10: z has nine digits, and log ratios above the true eps are rounding."""
+    pair = Pair(base, base + 1.0)
+
+    def counted(data, *, rng, size):
+        return data + rng.laplace(0.0, scale, size)
+
+    true = trace(counted, pair=pair, claim=PureDP(1 / scale), transcripts=10)
+    assert true.status == "DERIVED", true.reasons
+    false = trace(counted, pair=pair, claim=PureDP(0.98 / scale), transcripts=10)
+    assert false.status == "CONTRADICTED"
+    assert 0.98 / scale < false.witness.log_ratio <= 1 / scale
+
+
+def test_an_edge_that_rounding_alone_crosses_proves_nothing() -> None:
+    """One-sided noise that moves away from its edge: z' may be on the wrong side of it by the last digits only."""
+
+    def upwards(data, *, rng, size):
+        return (1e15 + rng.exponential(1.0, size)) - data * 1e-9
+
+    found = trace(upwards, pair=PAIR, claim=PureDP(100.0), transcripts=10)
+    assert found.witness is None or found.witness.log_ratio < math.inf
