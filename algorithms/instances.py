@@ -33,7 +33,7 @@ from algorithms.black_box_instances import black_box as black_box
 from algorithms.canaries import Canaries, canaries, CoinUsers
 from algorithms.counting import LocalCounts, own_counts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.environments import river_swim
+from algorithms.environments import Environment, river_swim
 from algorithms.full_size_batches import sdp_pe
 from algorithms.full_size_offline import dp_apvi, dp_vapvi
 from algorithms.markov_games import random_game
@@ -91,6 +91,7 @@ class FullSizeOnline:
     source: Any  # TreeCounts, LocalCounts, Central or Local
     change: Change | None = None
     least: float = 0.98
+    environment: Environment | None = None  # of all other users; None: RiverSwim, or a random game
 
     @property
     def local(self) -> bool:
@@ -102,7 +103,9 @@ class FullSizeOnline:
         begin = time.process_time()
         layout, game = self.source.layout, isinstance(self.learner, NashVI)
         trees = tuple(_steady(layout, state) for state in (0, 1))
-        environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment if game else river_swim()
+        environment = self.environment or river_swim()
+        if game:
+            environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)), 0, trees[0])
         tree = not self.local
         noise: Noise = self.source.counter.noise if tree else Laplace(self.source.scale)

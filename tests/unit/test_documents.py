@@ -76,6 +76,7 @@ def test_document_does_what_it_says(document, place, capsys):
             (place / name).write_text(text, encoding="utf-8")
         elif language == "python":
             exec(compile(text, str(document), "exec"), {"__name__": "document"})
+            ran += 1
             capsys.readouterr()
         elif language == "console":
             ran += _check_console(text, capsys, place)

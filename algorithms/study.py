@@ -1,0 +1,208 @@
+"""A researcher's own agent, whole: what its privacy, its error bounds and its regret can be checked by.
+
+    agent       a rule `plan(counts) -> policies`: everything that it knows about users is in the released counts
+    privatizer  a `Source` with a ledger, such as `dp_ucbvi.central` (joint view) and `dp_ucbvi.local`
+
+From these two and the number of users follow the ledger, the whole run as audit targets (`transcript`, `actions`), the
+exact log ratio of one run at full size (`witness`), the promise that counts are as near as the agent is told
+(`promise`), and the regret (`regret`). An agent cannot see what was not released: it is handed released counts only.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms.counting import Exact, LocalCounts, own_counts, TreeCounts
+from algorithms.environments import Environment
+from algorithms.instances import FullSizeOnline
+from algorithms.one_run import Witness
+from algorithms.online import Learner, regret_per_episode, run_online
+from algorithms.transcripts import Actions, replaced, Transcript
+from algorithms.users import Episodes, TapeUsers, Tree
+from dpverify.accounting.accountant import account
+from dpverify.accounting.ledger import Ledger
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.claims.claim import PureDP
+from dpverify.claims.neighbours import Pair, Unit, View
+from dpverify.evidence.promises import Outcomes, Promise
+from mechanisms.counters.node_noise import Laplace
+from mechanisms.datasets.visit_counts import PrivateCounts
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class CheckedAgent:
+    """An agent whose policies are looked at: ParameterError for what is no table of action numbers."""
+
+    agent: Learner
+    shape: tuple[int, int, int]  # H, S, A
+
+    def plan(self, counts: PrivateCounts) -> Array:
+        """The agent's policies, (runs, H, S) of integers in [0, A)."""
+        horizon, states, actions = self.shape
+        wanted = (len(counts.visits), horizon, states)
+        found = np.asarray(self.agent.plan(counts))
+        what = f"{type(self.agent).__name__}.plan"
+        if found.shape != wanted:
+            raise ParameterError(what, found.shape, f"policies of shape {wanted}: runs, H, S")
+        if not np.issubdtype(found.dtype, np.integer):
+            raise ParameterError(what, found.dtype, "action numbers, an array of integers")
+        if found.size and not (0 <= found.min() and found.max() < actions):
+            raise ParameterError(what, (int(found.min()), int(found.max())), f"action numbers from 0 to {actions - 1}")
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """`agent` run on `privatizer`, with `users` users one after the other; the last user's counts are not released.
+
+    The privatizer is a `TreeCounts` (every other user sees functions of all released counts: joint DP) or a
+    `LocalCounts` (every user's message is private by itself: local DP), made for at least `users` users. `eps` is what
+    is claimed. ParameterError where these do not fit.
+    """
+
+    agent: Learner
+    privatizer: TreeCounts | LocalCounts
+    users: int
+    eps: float
+
+    def __post_init__(self) -> None:
+        require.integer(at_least=2, users=self.users)
+        require.positive(eps=self.eps)
+        if not isinstance(self.privatizer, TreeCounts | LocalCounts):
+            raise ParameterError("privatizer", self.privatizer, "TreeCounts or LocalCounts, see algorithms.dp_ucbvi")
+        if not callable(getattr(self.agent, "plan", None)):
+            raise ParameterError("agent", self.agent, "an object with plan(counts) -> policies")
+        if isinstance(self.privatizer, TreeCounts) and self.privatizer.counter.releases < self.users - 1:
+            raise ParameterError(
+                "users", self.users, f"at most {self.privatizer.counter.releases + 1}, as the privatizer's"
+            )
+
+    @property
+    def claim(self) -> PureDP:
+        """Eps-JDP, or eps-LDP of every message; the unit is a user's whole trajectory."""
+        view = View.LOCAL if isinstance(self.privatizer, LocalCounts) else View.JOINT
+        return PureDP(self.eps, unit=Unit.TRAJECTORY, view=view)
+
+    @property
+    def ledger(self) -> Ledger:
+        """That of the privatizer: whatever the agent does with released counts is post-processing."""
+        return self.privatizer.ledger
+
+    @property
+    def upper(self) -> float:
+        """Eps of the ledger."""
+        return float(account(self.privatizer))
+
+    @property
+    def transcript(self) -> Transcript:
+        """Target: all released counts of a run, with the exact log ratio."""
+        return Transcript(learner=self._checked, source=self.privatizer)
+
+    def actions(self, hidden: int, *, exact: bool = False) -> Actions:
+        """Target: what all users but `hidden` (from 0) are told, and the final policy.
+
+        `exact`: the agent is handed counts without noise, a planted twin: an audit of actions that does not refute it
+        sees nothing.
+        """
+        if not 0 <= hidden < self.users:
+            raise ParameterError("hidden", hidden, f"a user, 0 to {self.users - 1}")
+        source = Exact(self.privatizer.layout) if exact else self.privatizer
+        return Actions(learner=self._checked, source=source, hidden=hidden)
+
+    def with_noise(self, factor: float) -> "Study":
+        """The same claim with `factor` times the noise, and the ledger that this has: 1/2 is a planted bug."""
+        require.positive(factor=factor)
+        source: TreeCounts | LocalCounts
+        if isinstance(self.privatizer, LocalCounts):
+            source = replace(self.privatizer, scale=factor * self.privatizer.scale)
+        else:
+            counter = self.privatizer.counter
+            source = replace(self.privatizer, counter=replace(counter, noise=counter.noise.with_noise(factor)))
+        return replace(self, privatizer=source)
+
+    def pair(self, user: int = 0) -> Pair:
+        """Datasets in which all that a user's data can move is moved: `user` stays in state 1 instead of 0, paid 1.
+
+        All others stay in state 0 unpaid. For targets with few users: a dataset lists every user.
+        """
+        quiet, first, other = (self._steady(state, paid) for state, paid in ((0, 0.0), (0, 1.0), (1, 1.0)))
+        others = [quiet] * self.users
+        others[user] = first
+        return replaced(others, user, other, f"user {user + 1} stays in state 1 instead of 0")
+
+    def witness(self, environment: Environment, *, seed: int) -> Witness:
+        """One run with users of `environment`, the first one replaced: the exact log ratio of what was released.
+
+        A lower bound on eps that takes the noise's law for granted, and tests of that law beside it (`tap`).
+        """
+        self._fits(environment)
+        node = self.privatizer.counter.noise if isinstance(self.privatizer, TreeCounts) else None
+        if node is not None and not isinstance(node, Laplace):
+            raise ParameterError("privatizer", node, "Laplace noise: a witness is about pure eps")
+        scale = node.scale if node is not None else self.privatizer.scale  # type: ignore[union-attr]
+        run = FullSizeOnline(
+            name=type(self.agent).__name__,
+            users=self.users,
+            claim=self.claim,
+            upper=self.upper,
+            scale=scale,
+            learner=self._checked,
+            source=self.privatizer,
+            environment=environment,
+        )
+        return run.witness(seed)
+
+    def promise(self, environment: Environment, *, beta: float, name: str = "counts", **options: Any) -> Promise:
+        """With probability 1 - `beta` all released counts of a run are within `privatizer.error` of the true ones."""
+        require.open_unit(beta=beta)
+        self._fits(environment)
+        layout = self.privatizer.layout
+
+        def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+            true, worst = np.zeros((size, layout.cells)), np.zeros(size)
+
+            def compare(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
+                if t + 1 < self.users:  # the last user is not fed
+                    true[...] += own_counts(episodes, layout)
+                    np.maximum(worst, np.abs(counts - true).max(axis=1), out=worst)
+
+            users = TapeUsers(environment, rng.random((size, self.users, environment.tape_width)))
+            run_online(users, self._checked, self.privatizer, runs=size, rng=rng, observe=compare)
+            return Outcomes(errors=worst)
+
+        statement = "every released count of a run is within the error bound that the agent is told"
+        given = {"statement": statement, **options}
+        return Promise(name=name, draw=draw, bound=self.privatizer.error, failure_probability=beta, **given)
+
+    def regret(self, environment: Environment, *, runs: int, seed: int) -> Array:
+        """Total expected regret of each run, (runs,): sum over users of V* - V^pi in the environment's model."""
+        require.integer(at_least=1, runs=runs)
+        self._fits(environment)
+        users = TapeUsers(environment, environment.tapes(seed, runs, self.users))
+        rng = np.random.default_rng([seed, 1])
+        done = run_online(users, self._checked, self.privatizer, runs=runs, rng=rng)
+        return np.asarray(regret_per_episode(done.policies, environment.model).sum(axis=0))
+
+    def with_agent(self, agent: Learner) -> "Study":
+        """The same privatizer, users and claim: a baseline at equal privacy."""
+        return replace(self, agent=agent)
+
+    @cached_property
+    def _checked(self) -> CheckedAgent:
+        layout = self.privatizer.layout
+        return CheckedAgent(self.agent, (layout.H, layout.S, layout.A))
+
+    def _fits(self, environment: Environment) -> None:
+        layout, model = self.privatizer.layout, environment.model
+        if (layout.H, layout.S, layout.A) != (model.horizon, model.states, model.actions):
+            sizes = f"H={layout.H}, S={layout.S}, A={layout.A}, as the privatizer's layout"
+            raise ParameterError("environment", environment.name, sizes)
+
+    def _steady(self, state: int, paid: float) -> Tree:
+        layout = self.privatizer.layout
+        return Tree.steady((state,) * (layout.H + 1), (paid * layout.rewards,) * layout.H, layout.A)

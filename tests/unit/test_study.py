@@ -1,0 +1,132 @@
+"""A user's own agent: all that follows from a `Study` of it, and planted bugs."""
+
+import numpy as np
+import pytest
+
+from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.environments import heterogeneous_bandit, river_swim
+from algorithms.instances import full_size
+from algorithms.study import Study
+from audits import audit_dp_ucbvi
+from dpverify import View
+from dpverify.base.errors import ParameterError
+from dpverify.evidence.promises import check_promise
+from mechanisms.datasets.visit_counts import CountLayout
+
+LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
+
+
+class Left:
+    """Knows nothing and goes left; what it returns can be broken."""
+
+    def __init__(self, made=lambda policy: policy):
+        self.made = made
+
+    def plan(self, counts):
+        return self.made(np.zeros(counts.visits.shape[:-1], dtype=int))
+
+
+def study(users=40, agent=None, privatizer=None, eps=1.0):
+    return Study(agent=agent or Left(), privatizer=privatizer or central(LAYOUT, users, eps), users=users, eps=eps)
+
+
+def test_a_paper_s_learner_is_the_suite_s_own_bit_for_bit():
+    users, eps = audit_dp_ucbvi.EPISODES, audit_dp_ucbvi.EPS
+    agent = DPUCBVI(layout=audit_dp_ucbvi.layout, episodes=users, error=audit_dp_ucbvi.jdp.error)
+    ours = Study(agent=agent, privatizer=audit_dp_ucbvi.jdp, users=users, eps=eps)
+    theirs, (pair,) = audit_dp_ucbvi.joint.target, audit_dp_ucbvi.first_user
+    assert (ours.ledger, ours.upper) == (theirs.ledger, eps)
+    released = [each.release(pair.first, rng=np.random.default_rng(1), size=50) for each in (ours.transcript, theirs)]
+    assert np.array_equal(*released)
+    assert np.array_equal(*(each.log_ratio(released[0], pair) for each in (ours.transcript, theirs)))
+
+
+def test_the_others_of_an_agent_that_looks_see_exact_counts():
+    class Greedy:
+        def plan(self, counts):
+            return (counts.visits[..., 0] > counts.visits[..., 1] + 0.5).astype(int)
+
+    seen = [study(users=4, agent=Greedy()).actions(hidden=0, exact=exact) for exact in (False, True)]
+    pair = study(users=4).pair()
+    told = [each.release(pair.first, rng=np.random.default_rng(2), size=50) for each in seen]
+    assert told[0].shape == told[1].shape
+    assert (told[1] == told[1][0]).all()  # no noise
+    assert not (told[0] == told[0][0]).all()
+
+
+def test_the_witness_of_a_study_is_that_of_the_instance():
+    row = full_size("dp-ucbvi-jdp", users=60)
+    ours = Study(agent=row.learner, privatizer=row.source, users=60, eps=1.0)
+    found, known = ours.witness(river_swim(), seed=4), row.witness(4)
+    assert found.lower == pytest.approx(known.lower, rel=1e-12)  # other seeds of noise: the name is part of theirs
+    assert (found.moved, found.nodes, found.draws) == (known.moved, known.nodes, known.draws)
+
+
+@pytest.mark.parametrize("privatizer", [central, local])
+def test_half_the_noise_doubles_the_witness_and_the_ledger(privatizer):
+    whole = study(privatizer=privatizer(LAYOUT, 40, 1.0))
+    half = whole.with_noise(0.5)
+    assert whole.claim == half.claim
+    assert whole.claim.view is (View.LOCAL if privatizer is local else View.JOINT)
+    assert (whole.upper, half.upper) == pytest.approx((1.0, 2.0))
+    assert whole.witness(river_swim(), seed=2).lower == pytest.approx(1.0, abs=1e-6)
+    assert half.witness(river_swim(), seed=2).lower == pytest.approx(2.0, abs=1e-6)
+
+
+def test_pairs_are_neighbours_and_move_everything():
+    few = study(users=3)
+    pair = few.pair(user=1)
+    assert [one == other for one, other in zip(pair.first.rows, pair.second.rows, strict=True)] == [True, False, True]
+    ratio = few.transcript.log_ratio(few.transcript.release(pair.first, rng=np.random.default_rng(1), size=20), pair)
+    assert np.all(np.abs(ratio) <= 1 + 1e-9)
+    assert (ratio != 0).mean() > 0.5
+
+
+def test_the_promise_is_kept_and_broken():
+    whole = study(users=30)
+    assert check_promise(whole.promise(river_swim(), beta=0.05), seed=1, trials=400).verdict == "KEPT"
+    more = whole.with_noise(30.0)  # the agent is told the bound of the noise before
+    assert check_promise(more.promise(river_swim(), beta=0.05), seed=1, trials=400).verdict == "BROKEN"
+
+
+def test_regret_of_the_best_and_of_a_bad_agent():
+    bad = study().regret(river_swim(), runs=3, seed=5)
+    good = study(agent=Left(lambda policy: policy + 1)).regret(river_swim(), runs=3, seed=5)
+    assert bad.shape == (3,)
+    assert np.all(bad > 2 * good)
+    assert np.all(good >= 0)
+    assert np.array_equal(bad, study().regret(river_swim(), runs=3, seed=5))
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda policy: policy[:, :, :-1], "policies of shape"),
+        (lambda policy: policy[0], "policies of shape"),
+        (lambda policy: policy.astype(float), "action numbers"),
+        (lambda policy: np.where(policy == 0, np.nan, policy), "action numbers"),
+        (lambda policy: policy + 2, "from 0 to 1"),
+        (lambda policy: policy - 1, "from 0 to 1"),
+        (lambda policy: None, "policies of shape"),
+    ],
+)
+def test_what_is_no_policy_is_one_clear_line(made, said):
+    with pytest.raises(ParameterError, match=said) as caught:
+        study(users=3, agent=Left(made)).regret(river_swim(), runs=2, seed=1)
+    assert "Left.plan" in str(caught.value)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ParameterError, match="at most 40"):
+        study(users=41, privatizer=central(LAYOUT, 40, 1.0))
+    with pytest.raises(ParameterError, match="plan"):
+        study(agent=object())
+    with pytest.raises(ParameterError, match="TreeCounts"):
+        study(privatizer=object())
+    with pytest.raises(ParameterError, match="H=6, S=4, A=2"):
+        study().regret(heterogeneous_bandit(1), runs=1, seed=1)
+    for bad in (0, -1.0, float("nan")):
+        with pytest.raises(ParameterError):
+            study(eps=bad, privatizer=central(LAYOUT, 40, 1.0))
+    with pytest.raises(ParameterError, match="a user"):
+        study().actions(hidden=40)
