@@ -3,7 +3,7 @@
     GaussianTrees     N(0, sigma^2) on every node of every cell, sigma = sqrt(6 H L)/mu     (eps, delta)-JDP
     GaussianMessages  N(0, sigma^2) on every cell of every message, sigma = sqrt(6 H)/mu    (eps, delta)-LDP
 
-    where  mu = the largest with Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) <= delta     (Balle, Wang 2018, Theorem 8)
+    where  mu = the largest with Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) <= delta  (Balle, Wang 2018, Theorem 8)
            L = floor(log2 R) + 1 nodes hold the first of R = K - 1 released users; a replaced user moves 6H cells by at
            most 1 (2H visits, transitions and rewards), hence sqrt(6 H L) or sqrt(6 H) in l2
 

@@ -4,6 +4,7 @@
                 learners that share a parameter and its range try the same values, with privacy and without
     halving     round i keeps the better half, by the mean over all seeds so far, and gives each point that is left
                 twice as many new seeds as the round before: every round costs `points` runs, 2^i x ceil(points/2^i)
+    known       points set by hand come first, and are among the number of points that everybody has
     seeds       of users and noise: a function of (seed, i), 56 bits; a figure's seed is a number that somebody wrote
 
 What is found says nothing of the figure: a loss of the search is the least of several and too small. Draw on a seed of
@@ -64,6 +65,7 @@ def search(
     *,
     points: int,
     seed: int,
+    known: Mapping[str, Sequence[Point]] | None = None,
     together: Together | None = None,
 ) -> dict[str, Found]:
     """The point with the least mean loss for every learner, name -> Found.
@@ -71,6 +73,7 @@ def search(
     learners    name -> {parameter: (low, high)}, 0 < low <= high
     loss        (name, point, seeds) -> one value a seed, (len(seeds),), smaller is better
     points      tried for each learner; ceil(log2 points) rounds after the first, until one is left
+    known       name -> points set by hand, the first of its points
     together    (name, points, seeds) -> (len(points), len(seeds)): the same values, where that is faster
 
     ParameterError for a wrong space; RunError where a loss is not finite or has another shape.
@@ -84,18 +87,22 @@ def search(
         return np.stack([_checked(name, loss(name, each, seeds), (len(seeds),)) for each in chosen])
 
     return {
-        name: _halve(name, draw_points(space, points, seed), together or one_by_one, seed)
+        name: _halve(name, draw_points(space, points, seed, (known or {}).get(name, ())), together or one_by_one, seed)
         for name, space in learners.items()
     }
 
 
-def draw_points(space: Space, points: int, seed: int) -> list[Point]:
-    """`points` log-uniform points: see the module."""
+def draw_points(space: Space, points: int, seed: int, known: Sequence[Point] = ()) -> list[Point]:
+    """`points` points, the first of them the `known` ones, the others log-uniform: see the module."""
+    for each in known:
+        if each.keys() != space.keys():
+            raise ParameterError("known", each, f"a value for each of {', '.join(space) or 'no parameters'}")
     shares = {name: stream(derive(seed, f"search/{name}"), Stage.EXPERIMENT).random(points) for name in space}
-    return [
+    drawn = [
         {name: float(low * (high / low) ** shares[name][j]) for name, (low, high) in space.items()}
         for j in range(points)
     ]
+    return [*map(dict, known), *drawn][:points]
 
 
 def _halve(name: str, chosen: list[Point], evaluate: Together, seed: int) -> Found:
