@@ -1,6 +1,7 @@
 """One curve: a learner, an eps, all runs. A pure function of its settings, whatever the workers."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from algorithms.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.counting import Exact, layout_of, Source
-from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.dp_ucbvi import central, local
 from algorithms.environments import Environment, heterogeneous_bandit, river_swim
 from algorithms.experiments.constants import (
     APPROX,
@@ -23,12 +24,12 @@ from algorithms.experiments.constants import (
     TOLERANCE,
     TUNED,
 )
+from algorithms.experiments.side_by_side import Part, run_parts
 from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
-from algorithms.online import Learner, regret_per_episode, run_online
+from algorithms.online import regret_per_episode
 from algorithms.policy_sets import FactoredSet
 from algorithms.sdp_pe import SDPPE
 from algorithms.shuffled_optimism import ShuffledOptimism
-from algorithms.ucbvi import UCBVI
 from algorithms.users import TapeUsers
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
@@ -120,11 +121,28 @@ def draw(settings: Settings) -> Curve:
         return _staged(settings, settings.constants, users)
     if staged(settings.learner):
         return _pooled(settings, settings.constants, users)
-    learner, source = _online(settings, settings.constants, layout_of(environment.model))
-    noise = stream(derive(settings.seed, settings.key), Stage.EXPERIMENT)
-    done = run_online(users, learner, source, runs=settings.runs, rng=noise)
-    regret = regret_per_episode(done.policies, environment.model)
-    return _curve(settings, regret.T, np.full(settings.runs, settings.episodes), done.switches)
+    return draw_online([settings])[0]
+
+
+def draw_online(together: Sequence[Settings]) -> list[Curve]:
+    """Online learners side by side, all with privacy or all without; environment, episodes and K must be the same."""
+    first = together[0]
+    environment, layout = environment_of(first), layout_of(environment_of(first).model)
+    tapes = [environment.tapes(each.seed, each.runs, each.episodes) for each in together]
+    parts = []
+    for each in together:
+        assert isinstance(each.constants, Optimistic)
+        noise = stream(derive(each.seed, each.key), Stage.EXPERIMENT)
+        source = online_source(each, layout, each.constants.error)
+        parts.append(Part(source, each.constants.bonus, each.runs, noise))
+    users = TapeUsers(environment, np.concatenate(tapes))
+    done = run_parts(users, parts, layout=layout, episodes=first.episodes)
+    regret, curves, row = regret_per_episode(done.policies, environment.model).T, [], 0
+    for each in together:
+        mine = slice(row, row + each.runs)
+        row += each.runs
+        curves.append(_curve(each, regret[mine], np.full(each.runs, each.episodes), done.switches[mine]))
+    return curves
 
 
 def online_source(settings: Settings, layout: CountLayout, error_scale: float) -> Source:
@@ -139,15 +157,6 @@ def online_source(settings: Settings, layout: CountLayout, error_scale: float) -
     make = central if settings.learner == "UCBVI-JDP" else local
     source: Source = make(layout, episodes, eps, error_scale=error_scale)
     return source
-
-
-def _online(settings: Settings, constants: Optimistic, layout: CountLayout) -> tuple[Learner, Source]:
-    episodes = settings.episodes
-    source = online_source(settings, layout, constants.error)
-    if settings.eps is None:
-        return UCBVI(layout=layout, episodes=episodes, bonus_scale=constants.bonus), source
-    learner = DPUCBVI(layout=layout, episodes=episodes, error=source.error, bonus_scale=constants.bonus)
-    return learner, source
 
 
 def _batches(settings: Settings, layout: CountLayout) -> ExactBatches | ShuffledBatches:

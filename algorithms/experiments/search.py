@@ -27,7 +27,7 @@ Array = npt.NDArray[np.float64]
 Space = Mapping[str, tuple[float, float]]  # parameter -> (low, high)
 Point = dict[str, float]
 Loss = Callable[[str, Point, Sequence[int]], npt.NDArray[Any]]
-Together = Callable[[str, Sequence[Point], Sequence[int]], npt.NDArray[Any]]
+Together = Callable[[Mapping[str, Sequence[Point]], Sequence[int]], Mapping[str, npt.NDArray[Any]]]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def search(
     loss        (name, point, seeds) -> one value a seed, (len(seeds),), smaller is better
     points      tried for each learner; ceil(log2 points) rounds after the first, until one is left
     known       name -> points set by hand, the first of its points
-    together    (name, points, seeds) -> (len(points), len(seeds)): the same values, where that is faster
+    together    ({name: points}, seeds) -> {name: (len(points), len(seeds))}: a whole round, where that is faster
 
     ParameterError for a wrong space; RunError where a loss is not finite or has another shape.
     """
@@ -83,13 +83,27 @@ def search(
     for name, space in learners.items():
         _check(name, space)
 
-    def one_by_one(name: str, chosen: Sequence[Point], seeds: Sequence[int]) -> Array:
-        return np.stack([_checked(name, loss(name, each, seeds), (len(seeds),)) for each in chosen])
+    def one_by_one(asked: Mapping[str, Sequence[Point]], seeds: Sequence[int]) -> dict[str, Array]:
+        return {
+            name: np.stack([_checked(name, loss(name, each, seeds), (len(seeds),)) for each in chosen])
+            for name, chosen in asked.items()
+        }
 
-    return {
-        name: _halve(name, draw_points(space, points, seed, (known or {}).get(name, ())), together or one_by_one, seed)
-        for name, space in learners.items()
-    }
+    by_hand = known or {}
+    races = {name: _Race(draw_points(each, points, seed, by_hand.get(name, ()))) for name, each in learners.items()}
+    seeds, count, left = list[int](), 1, points
+    while True:
+        fresh = [derive(seed, f"search/run {len(seeds) + i}") for i in range(count)]
+        seen = (together or one_by_one)({name: race.asked for name, race in races.items()}, fresh)
+        for name, race in races.items():
+            race.add(_checked(name, seen[name], (left, count)))
+        seeds += fresh
+        if left <= 2:
+            break
+        left, count = (left + 1) // 2, 2 * count
+        for race in races.values():
+            race.keep(left)
+    return {name: race.found(tuple(seeds)) for name, race in races.items()}
 
 
 def draw_points(space: Space, points: int, seed: int, known: Sequence[Point] = ()) -> list[Point]:
@@ -105,23 +119,33 @@ def draw_points(space: Space, points: int, seed: int, known: Sequence[Point] = (
     return [*map(dict, known), *drawn][:points]
 
 
-def _halve(name: str, chosen: list[Point], evaluate: Together, seed: int) -> Found:
-    losses: list[list[float]] = [[] for _ in chosen]
-    left, seeds, count, runs = list(range(len(chosen))), list[int](), 1, 0
-    while True:
-        fresh = [derive(seed, f"search/run {len(seeds) + i}") for i in range(count)]
-        seen = _checked(name, evaluate(name, [chosen[j] for j in left], fresh), (len(left), count))
-        for j, row in zip(left, seen, strict=True):
-            losses[j] += row.tolist()
-        seeds += fresh
-        runs += seen.size
-        left = sorted(left, key=lambda j: (math.fsum(losses[j]), j))
-        if len(left) <= 2:
-            break
-        left, count = left[: (len(left) + 1) // 2], 2 * count
-    best = Tried(chosen[left[0]], tuple(losses[left[0]]))
-    tried = tuple(Tried(point, tuple(values)) for point, values in zip(chosen, losses, strict=True))
-    return Found(best.point, best.mean, runs, tuple(seeds), tried)
+class _Race:
+    """The points of one learner, and which are left."""
+
+    def __init__(self, points: list[Point]) -> None:
+        self.points, self.left = points, list(range(len(points)))
+        self.losses: list[list[float]] = [[] for _ in points]
+
+    @property
+    def asked(self) -> list[Point]:
+        """The points that are left."""
+        return [self.points[j] for j in self.left]
+
+    def add(self, seen: Array) -> None:
+        """Losses of the points that are left, the best of which comes first from now on."""
+        for j, row in zip(self.left, seen, strict=True):
+            self.losses[j] += row.tolist()
+        self.left.sort(key=lambda j: (math.fsum(self.losses[j]), j))
+
+    def keep(self, number: int) -> None:
+        """The best `number` of points."""
+        self.left = self.left[:number]
+
+    def found(self, seeds: tuple[int, ...]) -> Found:
+        """The best point."""
+        tried = tuple(Tried(point, tuple(each)) for point, each in zip(self.points, self.losses, strict=True))
+        best = tried[self.left[0]]
+        return Found(best.point, best.mean, sum(len(each.losses) for each in tried), seeds, tried)
 
 
 def _check(name: str, space: Space) -> None:

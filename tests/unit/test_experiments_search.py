@@ -33,8 +33,8 @@ def test_points_are_log_uniform_and_a_function_of_the_seed():
 
 
 def test_values_found_together_are_those_found_one_by_one():
-    def together(name, points, seeds):
-        return np.stack([bowl(name, each, seeds) for each in points])
+    def together(asked, seeds):
+        return {name: np.stack([bowl(name, each, seeds) for each in points]) for name, points in asked.items()}
 
     both = (search({"one": SPACE}, bowl, points=5, seed=1, together=each)["one"] for each in (None, together))
     assert next(both) == next(both)
