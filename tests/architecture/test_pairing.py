@@ -51,6 +51,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/online.py": "the loop that pucb and dp_ucbvi run in",
     "algorithms/policy_sets.py": "post-processing inside sdp_pe",
     "algorithms/policy_sets_large.py": "post-processing inside sdp_pe",
+    "algorithms/pooled_promises.py": "error bounds as promises",
     "algorithms/schedule.py": "data-independent part of sdp_pe",
     "algorithms/shift_certificates.py": "lower bounds from known shifts",
     "algorithms/transcripts.py": "online algorithms as targets",
