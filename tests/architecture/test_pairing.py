@@ -37,6 +37,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/deployment.py": "who plays what in sdp_pe",
     "algorithms/design.py": "post-processing inside sdp_pe",
     "algorithms/environments.py": "simulated users",
+    "algorithms/figure_instances.py": "learners of the figure, audited where they stand",
     "algorithms/full_size_batches.py": "sdp_pe at full size",
     "algorithms/full_size_offline.py": "apvi and vapvi at full size",
     "algorithms/game_promises.py": "error bounds as promises",
