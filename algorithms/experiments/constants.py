@@ -1,11 +1,12 @@
-"""The constants of the learning curves: found by one search for all learners, or set by hand. No theorem covers them.
+"""The constants of the learning curves: set by hand, or found by one search for all. No theorem covers them.
 
 Scales multiply the theory's value (bonus, E), or replace a constant (C, C1). They change what is learned, never the
 noise: every private curve spends exactly what it states, and the accountant does not see them. With the theory's own
 nothing is learned at K = 20,000.
 
 RiverSwim: `tuning` tries the same number of points of each learner's `SPACES`, the first of them set by hand (`KNOWN`),
-on seeds that no figure uses, at eps = 1; `CHOSEN` is which point was the best. The bandit's are set by hand on seed 99.
+on seeds that no figure uses, at eps = 1; `CHOSEN` is which point stands. It is the first, set by hand on seed 99, for all
+until the search has been run for all; `--search N` draws with what it finds. The bandit's are set by hand on seed 99.
 """
 
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ KNOWN: dict[str, list[Point]] = {
 }
 
 SEARCH_SEED, SEARCH_POINTS, SEARCH_EPS = 9, 8, 1.0
-CHOSEN = dict.fromkeys(SPACES, 0)  # number of the point, by `python -m algorithms.experiments riverswim --search 8`
+CHOSEN = dict.fromkeys(SPACES, 0)  # number of the point; 0: set by hand, not searched yet
 
 TOLERANCE = 0.5  # of SDP-PE's exploration design: excess at most half of the optimal value J
 DELTA = 1e-3  # the beta of SDP-PE's (eps, beta), to which the paper gives no number, and everybody's delta

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from algorithms.experiments.constants import DELTA, SEARCH_EPS, SEARCH_POINTS, SEARCH_SEED, TOLERANCE
+from algorithms.experiments.constants import DELTA, TOLERANCE
 from algorithms.experiments.curves import Curve, Settings
 
 matplotlib.use("Agg")
@@ -66,7 +66,7 @@ def write_numbers(folder: Path, curves: Curves, search: dict[str, Any] | None = 
                 plain.writerow([*head, float(values.mean()), float(values.std(ddof=1) if len(values) > 1 else 0.0)])
     content = {
         "constants": {"tuned": True, "tolerance": TOLERANCE, "delta": DELTA},
-        "search": search or _search_of(next(iter(curves)).environment),
+        "search": search or {"points": 0, "constants": "set by hand on seed 99"},
         "curves": [
             {
                 **{key: value for key, value in asdict(s).items() if key not in ("chosen", "eps", "delta")},
@@ -81,13 +81,6 @@ def write_numbers(folder: Path, curves: Curves, search: dict[str, Any] | None = 
     }
     everything.write_text(json.dumps(content, indent=1) + "\n")
     return [summary, points, everything]
-
-
-def _search_of(environment: str) -> dict[str, Any]:
-    """Where constants are from that were not searched now."""
-    if environment == "riverswim":
-        return {"seed": SEARCH_SEED, "points": SEARCH_POINTS, "eps": SEARCH_EPS, "learners": "docs/figures.md"}
-    return {"seed": None, "points": 0, "learners": "constants set by hand on seed 99"}
 
 
 def _summary(settings: Settings, curve: Curve) -> dict[str, Any]:
