@@ -5,8 +5,8 @@ noise: every private curve spends exactly what it states, and the accountant doe
 nothing is learned at K = 20,000.
 
 RiverSwim: `tuning` tries the same number of points of each learner's `SPACES`, the first of them set by hand (`KNOWN`),
-on seeds that no figure uses, at eps = 1; `CHOSEN` is which point stands. It is the first, set by hand on seed 99, for all
-until the search has been run for all; `--search N` draws with what it finds. The bandit's are set by hand on seed 99.
+on seeds that no figure uses, at eps = 1; `CHOSEN` is which point stands: one set by hand (seed 99), until the search has
+been run for all. `--search N` draws with what it finds. The bandit's are set by hand on seed 99.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ KNOWN: dict[str, list[Point]] = {
 }
 
 SEARCH_SEED, SEARCH_POINTS, SEARCH_EPS = 9, 8, 1.0
-CHOSEN = dict.fromkeys(SPACES, 0)  # number of the point; 0: set by hand, not searched yet
+CHOSEN = {**dict.fromkeys(SPACES, 0), "UCBVI": 1}  # number of the point; those set by hand: not searched yet
 
 TOLERANCE = 0.5  # of SDP-PE's exploration design: excess at most half of the optimal value J
 DELTA = 1e-3  # the beta of SDP-PE's (eps, beta), to which the paper gives no number, and everybody's delta
