@@ -5,8 +5,8 @@ noise: every private curve spends exactly what it states, and the accountant doe
 nothing is learned at K = 20,000.
 
 RiverSwim: `tuning` tries the same number of points of each learner's `SPACES`, the first of them set by hand (`KNOWN`),
-on seeds that no figure uses, at eps = 1; `CHOSEN` is which point stands: one set by hand (seed 99), until the search has
-been run for all. `--search N` draws with what it finds. The bandit's are set by hand on seed 99.
+on seeds that no figure uses, at eps = 1; `CHOSEN` is which point stands: one set by hand (seed 99) until the search
+has been run for all. `--search N` draws with what it finds. The bandit's are set by hand on seed 99.
 """
 
 from dataclasses import dataclass
