@@ -55,6 +55,10 @@ class ExactBatches:
     def error(self, layout: CountLayout, users: int) -> float:
         return 0.0
 
+    def variance(self, layout: CountLayout, users: int) -> float:
+        """Of one counter's noise."""
+        return 0.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledBatches:
@@ -111,6 +115,11 @@ class ShuffledBatches:
     def error(self, layout: CountLayout, users: int) -> float:
         noise = self.noise(layout, users)
         return 0.0 if noise is None else 4 * exact_error(noise, users, self.delta / layout.cells)
+
+    def variance(self, layout: CountLayout, users: int) -> float:
+        """Of one counter's noise, a sum of centred bits."""
+        noise = self.noise(layout, users)
+        return 0.0 if noise is None else noise.variance(users)
 
     def log_ratio(self, released: Array, first: Array, second: Array, layout: CountLayout, users: int) -> Array:
         """Exact log likelihood ratio of raw counts (size, cells), given the true counts in both worlds."""

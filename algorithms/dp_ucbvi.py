@@ -90,7 +90,7 @@ class DPUCBVI:
         rewards = np.clip(counts.rewards / visits, 0.0, 1.0)
         horizon, states, iota = self.layout.H, self.layout.S, self.log_term
         lower = (horizon * states * self.error + horizon**2 * states) * iota / visits
-        known = visits > 0 if self.error else counts.visits > 0
+        known = counts.visits > 0 if self._exact else visits > 0
 
         def adjust(h: int, plain: Array, following: Array) -> Array:
             step = np.s_[..., h, :, :]
@@ -101,8 +101,12 @@ class DPUCBVI:
 
         return backward_induction(law, rewards, adjust=adjust)
 
+    @property
+    def _exact(self) -> bool:
+        return self.error == 0
+
     def _processed(self, counts: PrivateCounts) -> tuple[Array, Array]:
-        if self.error == 0:
+        if self._exact:
             visits = np.maximum(counts.visits, 1.0)
             return visits, counts.transitions / visits[..., None]
         done = never_underestimating(counts.transitions, counts.visits, self.error)

@@ -34,6 +34,7 @@ from algorithms.canaries import Canaries, canaries, CoinUsers
 from algorithms.counting import LocalCounts, own_counts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.environments import Environment, river_swim
+from algorithms.figure_instances import figure_regret as figure_regret
 from algorithms.full_size_batches import sdp_pe
 from algorithms.full_size_offline import dp_apvi, dp_vapvi
 from algorithms.markov_games import random_game

@@ -193,8 +193,12 @@ class Assumption:
 
     def release(self, episodes: Episodes, layout: CountLayout, *, rng: np.random.Generator) -> Array:
         counts = self.batches.release(episodes, layout, rng=rng)
-        bound = self.error(layout, episodes.actions.shape[-2])
-        raw, true = layout.unpack(counts), layout.unpack(total_counts(episodes, layout))
+        self.compare(counts, total_counts(episodes, layout), self.error(layout, episodes.actions.shape[-2]), layout)
+        return counts
+
+    def compare(self, counts: Array, exact_counts: Array, bound: float, layout: CountLayout) -> None:
+        """What post-processing at E = `bound` makes of released counts (size, cells), against the exact ones."""
+        raw, true = layout.unpack(counts), layout.unpack(exact_counts)
         done = never_underestimating(raw.transitions, raw.visits, bound)
         gaps = [(done.pair_counts, true.visits), (done.next_counts, true.transitions)]
         if raw.rewards is not None and true.rewards is not None:
@@ -204,7 +208,6 @@ class Assumption:
         self.below |= _anywhere(done.pair_counts < true.visits)
         self.positive &= ~_anywhere(~(done.next_counts > 0))
         self.sums &= ~_anywhere(done.pair_counts != done.next_counts.sum(axis=-1))
-        return counts
 
 
 def _anywhere(holds: Array) -> Array:

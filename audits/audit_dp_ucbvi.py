@@ -1,23 +1,25 @@
 """DP-UCBVI with its Central and Local sources, rewards privatised too: true, with planted twins.
 
 Joint view of whole runs, white box: the released counts. For the local source they determine every message,
-and one user's message is eps-LDP, so the transcript may show no more than eps either.
+and one user's message is eps-LDP, so the transcript may show no more than eps either. The same with Gaussian noise at
+(eps, delta) (`algorithms.gaussian_counts`), whose claims are no paper's.
 """
 
 from dataclasses import replace
 
 from algorithms.counting import LocalCounts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.instances import black_box
 from algorithms.transcripts import replaced, Transcript
 from algorithms.users import Tree
-from audits.papers import DP_UCBVI
+from audits.papers import DP_UCBVI, RELEASE
 from audits.planted.online import BareRewards, SharedMessages
 from dpverify import planted, PureDP, Subject, Unit, View
 from mechanisms.counters.node_noise import Laplace
 from mechanisms.datasets.visit_counts import CountLayout
 
-EPS = 2.5
+EPS, DELTA = 2.5, 1e-3
 EPISODES = 4
 TRIALS = 50_000
 
@@ -32,7 +34,11 @@ ldp = local(layout, EPISODES, EPS)
 half_tree = TreeCounts(layout, replace(jdp.counter, noise=Laplace(3 * jdp.counter.nodes_per_item / EPS)), jdp.error)
 
 
-def run(source: TreeCounts | LocalCounts | SharedMessages | BareRewards) -> Transcript:
+normal_trees = GaussianTrees.central(layout, EPISODES, EPS, DELTA)
+normal_messages = GaussianMessages.local(layout, EPISODES, EPS, DELTA)
+
+
+def run(source: TreeCounts | LocalCounts | GaussianMessages | SharedMessages | BareRewards) -> Transcript:
     return Transcript(learner=DPUCBVI(layout=layout, episodes=EPISODES, error=source.error), source=source)
 
 
@@ -53,6 +59,24 @@ each = replace(
     claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=View.LOCAL),
     pairs=second_user,
     statement="eps-LDP with Lap(6H/eps) on every indicator and reward",
+)
+normal_joint = replace(
+    joint,
+    name="central-gaussian",
+    target=run(normal_trees),
+    claim=normal_trees.claim,
+    trials=20_000,
+    paper=RELEASE,
+    statement="(eps, delta)-JDP with Gaussian noise on every node: the whole run is one Gaussian mechanism",
+)
+normal_each = replace(
+    each,
+    name="local-gaussian",
+    target=run(normal_messages),
+    claim=normal_messages.claim,
+    trials=20_000,
+    paper=RELEASE,
+    statement="(eps, delta)-LDP with Gaussian noise on every indicator and reward",
 )
 
 seen = black_box("dp-ucbvi")  # where actions tell: on users who are all alike they say nothing of anybody
@@ -75,4 +99,8 @@ subjects = [
     planted(joint, "bare-rewards", run(BareRewards(jdp)), trials=2_000, pairs=second_user),
     planted(each, "sensitivity-h", run(replace(ldp, scale=3 / EPS)), accounted=False),  # true: 2 eps
     planted(each, "noise-shared-by-users", run(SharedMessages(layout, ldp.scale, ldp.error)), trials=2_000),
+    normal_joint,
+    planted(normal_joint, "half-noise", run(normal_trees.with_noise(0.5)), accounted=False),  # true: above 2 eps
+    normal_each,
+    planted(normal_each, "half-noise", run(normal_messages.with_noise(0.5)), accounted=False),
 ]

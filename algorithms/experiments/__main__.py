@@ -3,18 +3,21 @@
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from algorithms.experiments import offline, selfplay
-from algorithms.experiments.curves import PLAIN, PRIVATE, Settings
+from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
+from algorithms.experiments.curves import PRIVATE, Settings, staged
 from algorithms.experiments.figures import write_all
 from algorithms.experiments.more_figures import write_offline, write_selfplay
-from algorithms.experiments.store import finish, load
+from algorithms.experiments.store import finish, finish_online, load
+from algorithms.experiments.tuning import tune, with_found
 from dpverify.base import require
+from dpverify.base.errors import ParameterError
 from dpverify.runs.executors import ordered_map
 
 console = Console(stderr=True)
@@ -47,10 +50,10 @@ DEFAULT_EPISODES = {"riverswim": 20_000, "bandit": 20_000, "offline": 1_000, "se
 
 
 def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int, budget: str) -> list[Settings]:
-    """All curves of an experiment, the slow ones first."""
+    """All curves of an experiment, the learners in batches first."""
     private = [Settings(name, learner, each, runs, episodes, seed, budget) for learner in PRIVATE for each in eps]
     plain = [Settings(name, learner, None, runs, episodes, seed) for learner in PLAIN]
-    return sorted(private + plain, key=lambda each: each.learner != "SDP-PE")
+    return sorted(private + plain, key=lambda each: not staged(each.learner))
 
 
 def offline_figures(folder: Path, runs: int, episodes: int, rhos: tuple[float, ...], seed: int) -> list[Path]:
@@ -77,6 +80,9 @@ def main(
     out: Annotated[Path, typer.Option(help="folder for pictures, numbers and finished curves")] = Path("figures"),
     jobs: Annotated[int, typer.Option(help="worker processes; results do not depend on it")] = 1,
     budget: Annotated[Budget, typer.Option(help="SDP-PE's noise")] = Budget.CALIBRATED,
+    learner: Annotated[list[str] | None, typer.Option(help="bandit, riverswim: only these; repeat for several")] = None,
+    search: Annotated[int, typer.Option(help="riverswim: points for every learner; 0: those chosen before")] = 0,
+    search_seed: Annotated[int, typer.Option(help="of the search: never the figure's users")] = SEARCH_SEED,
 ) -> None:
     """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
 
@@ -84,9 +90,12 @@ def main(
     """
     episodes = DEFAULT_EPISODES[experiment.value] if episodes is None else episodes
     require.integer(at_least=1, runs=runs, episodes=episodes, jobs=jobs)
+    require.integer(at_least=0, search=search, search_seed=search_seed)
+    if search and experiment is not Experiment.RIVERSWIM:
+        raise ParameterError("search", search, "0: only riverswim has a search, the others' constants are set by hand")
     budgets = tuple(eps) if eps else DEFAULT_EPS[experiment.value]
-    for each in budgets:
-        require.positive(eps=each)
+    for budget_eps in budgets:
+        require.positive(eps=budget_eps)
     folder = out / experiment.value
     if experiment in (Experiment.OFFLINE, Experiment.SELFPLAY):
         write = offline_figures if experiment is Experiment.OFFLINE else selfplay_figures
@@ -94,13 +103,28 @@ def main(
             console.print(f"wrote {path}")
         return
     todo = plan(experiment.value, runs, episodes, budgets, seed, budget.value)
+    names = tuple(learner) if learner else (*PLAIN, *PRIVATE)
+    for each in names:
+        if each not in (*PLAIN, *PRIVATE):
+            raise ParameterError("learner", each, ", ".join((*PLAIN, *PRIVATE)))
+    todo = [each for each in todo if each.learner in names]
+    record: dict[str, Any] | None = None
+    if search:
+        options: dict[str, Any] = {"episodes": episodes, "eps": SEARCH_EPS, "points": search, "seed": search_seed}
+        found = tune(experiment.value, names, keep=folder / "search.json", **options)
+        todo = [with_found(each, found) for each in todo]
+        record = {**options, "learners": {name: each.record for name, each in found.items()}}
     missing = [settings for settings in todo if load(folder, settings) is None]
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("curves", total=len(todo), completed=len(todo) - len(missing))
-        for _ in ordered_map(partial(finish, folder), missing, jobs=jobs):
+        for _ in ordered_map(partial(finish, folder), [each for each in missing if staged(each.learner)], jobs=jobs):
             progress.advance(task)
-    for path in write_all(folder, {settings: finish(folder, settings) for settings in todo}):
+        online = [each for each in missing if not staged(each.learner)]
+        for group in ([each for each in online if (each.eps is None) == plain] for plain in (False, True)):
+            finish_online(folder, group)
+            progress.advance(task, len(group))
+    for path in write_all(folder, {settings: finish(folder, settings) for settings in todo}, record):
         console.print(f"wrote {path}")
 
 

@@ -1,54 +1,96 @@
 """One curve: a learner, an eps, all runs. A pure function of its settings, whatever the workers."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from algorithms.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.counting import Exact, layout_of, Source
-from algorithms.dp_ucbvi import central, DPUCBVI, local
+from algorithms.dp_ucbvi import central, local
 from algorithms.environments import Environment, heterogeneous_bandit, river_swim
-from algorithms.experiments.constants import BETA, Constants, Elimination, Optimistic, TOLERANCE, TUNED
-from algorithms.online import Learner, regret_per_episode, run_online
+from algorithms.experiments.constants import (
+    APPROX,
+    Constants,
+    DELTA,
+    Elimination,
+    Optimistic,
+    PLAIN,
+    PURE,
+    TOLERANCE,
+    TUNED,
+)
+from algorithms.experiments.side_by_side import Part, run_parts
+from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
+from algorithms.online import regret_per_episode
 from algorithms.policy_sets import FactoredSet
 from algorithms.sdp_pe import SDPPE
-from algorithms.ucbvi import UCBVI
+from algorithms.shuffled_optimism import ShuffledOptimism
 from algorithms.users import TapeUsers
+from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
+from dpverify.claims.neighbours import Unit, View
+from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[np.float64]
 
-Name = Literal["UCBVI", "UCBVI-JDP", "UCBVI-LDP", "PE", "SDP-PE"]
-PRIVATE: tuple[Name, ...] = ("UCBVI-JDP", "UCBVI-LDP", "SDP-PE")
-PLAIN: tuple[Name, ...] = ("UCBVI", "PE")
+PRIVATE = (*PURE, *APPROX)
 POINTS = 200  # episodes at which a curve is kept
+
+
+def staged(learner: str) -> bool:
+    """Whether it deploys to batches; the others plan before every episode."""
+    return learner in ("PE", "SDP-PE", "shuffled-optimism", "batched-optimism")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides a curve; `eps` is None for the non-private learners. `constants` are in the key too."""
+    """What decides a curve; `eps` is None for the learners without privacy. `chosen` stands for the tuned constants."""
 
     environment: str
-    learner: Name
+    learner: str
     eps: float | None
     runs: int
     episodes: int
     seed: int
     budget: str = "calibrated"
+    delta: float = DELTA  # of the learners at (eps, delta)
+    chosen: Constants | None = None
+
+    def __post_init__(self) -> None:
+        if self.learner not in (*PLAIN, *PRIVATE):
+            raise ParameterError("learner", self.learner, ", ".join((*PLAIN, *PRIVATE)))
+        if (self.eps is None) != (self.learner in PLAIN):
+            raise ParameterError("eps", self.eps, f"{'None' if self.learner in PLAIN else 'a number'}: {self.learner}")
 
     @property
     def constants(self) -> Constants:
-        """The learner's tuned constants."""
-        return TUNED[self.environment, self.learner]
+        """The learner's constants."""
+        return self.chosen or TUNED[self.environment, self.learner]
+
+    @property
+    def privacy(self) -> dict[str, Any] | None:
+        """What the curve spends, under replacement of one user; None without privacy."""
+        if self.eps is None:
+            return None
+        pure = self.learner in PURE
+        view = View.LOCAL if "LDP" in self.learner else View.JOINT if "JDP" in self.learner else View.SHUFFLE
+        return {
+            "view": view.value,
+            "notion": "eps-DP" if pure else "(eps, delta)-DP",
+            "eps": self.eps,
+            "delta": 0.0 if pure else self.delta,
+            "unit": Unit.TRAJECTORY.value,
+        }
 
     @property
     def key(self) -> str:
         """Name of the curve's files."""
-        content = json.dumps({**asdict(self), **asdict(self.constants), "beta": BETA}, sort_keys=True)
+        content = json.dumps({**asdict(self), "chosen": asdict(self.constants)}, sort_keys=True)
         label = f"{self.environment}-{self.learner}" + ("" if self.eps is None else f"-eps{self.eps:g}")
         return f"{label}-{sha256(content.encode()).hexdigest()[:10]}"
 
@@ -77,21 +119,65 @@ def draw(settings: Settings) -> Curve:
     users = TapeUsers(environment, environment.tapes(settings.seed, settings.runs, settings.episodes))
     if isinstance(settings.constants, Elimination):
         return _staged(settings, settings.constants, users)
-    learner, source = _online(settings, settings.constants, environment)
+    if staged(settings.learner):
+        return _pooled(settings, settings.constants, users)
+    return draw_online([settings])[0]
+
+
+def draw_online(together: Sequence[Settings]) -> list[Curve]:
+    """Online learners side by side, all with privacy or all without; environment, episodes and K must be the same."""
+    first = together[0]
+    environment, layout = environment_of(first), layout_of(environment_of(first).model)
+    tapes = [environment.tapes(each.seed, each.runs, each.episodes) for each in together]
+    parts = []
+    for each in together:
+        assert isinstance(each.constants, Optimistic)
+        noise = stream(derive(each.seed, each.key), Stage.EXPERIMENT)
+        source = online_source(each, layout, each.constants.error)
+        parts.append(Part(source, each.constants.bonus, each.runs, noise))
+    users = TapeUsers(environment, np.concatenate(tapes))
+    done = run_parts(users, parts, layout=layout, episodes=first.episodes)
+    regret, curves, row = regret_per_episode(done.policies, environment.model).T, [], 0
+    for each in together:
+        mine = slice(row, row + each.runs)
+        row += each.runs
+        curves.append(_curve(each, regret[mine], np.full(each.runs, each.episodes), done.switches[mine]))
+    return curves
+
+
+def online_source(settings: Settings, layout: CountLayout, error_scale: float) -> Source:
+    """The counts of an online learner; they tell it their E times `error_scale`."""
+    episodes, eps, delta = settings.episodes, settings.eps, settings.delta
+    if eps is None:
+        return Exact(layout)
+    if settings.learner == "UCBVI-JDP-gaussian":
+        return GaussianTrees.central(layout, episodes, eps, delta, error_scale=error_scale)
+    if settings.learner == "UCBVI-LDP-gaussian":
+        return GaussianMessages.local(layout, episodes, eps, delta, error_scale=error_scale)
+    make = central if settings.learner == "UCBVI-JDP" else local
+    source: Source = make(layout, episodes, eps, error_scale=error_scale)
+    return source
+
+
+def _batches(settings: Settings, layout: CountLayout) -> ExactBatches | ShuffledBatches:
+    if settings.eps is None:
+        return ExactBatches()
+    budget: Any = settings.budget
+    return ShuffledBatches(layout=layout, eps=settings.eps, beta=settings.delta, budget=budget)
+
+
+def _pooled(settings: Settings, constants: Optimistic, users: TapeUsers) -> Curve:
+    model = users.environment.model
+    layout = layout_of(model)
+    learner = ShuffledOptimism(
+        layout=layout, episodes=settings.episodes, error_scale=constants.error, bonus_scale=constants.bonus
+    )
     noise = stream(derive(settings.seed, settings.key), Stage.EXPERIMENT)
-    done = run_online(users, learner, source, runs=settings.runs, rng=noise)
-    regret = regret_per_episode(done.policies, environment.model)
-    return _curve(settings, regret.T, np.full(settings.runs, settings.episodes), done.switches)
-
-
-def _online(settings: Settings, constants: Optimistic, environment: Environment) -> tuple[Learner, Source]:
-    layout, episodes = layout_of(environment.model), settings.episodes
-    if settings.learner == "UCBVI":
-        return UCBVI(layout=layout, episodes=episodes, bonus_scale=constants.bonus), Exact(layout)
-    make: Any = central if settings.learner == "UCBVI-JDP" else local
-    source = make(layout, episodes, settings.eps, error_scale=constants.error)
-    learner = DPUCBVI(layout=layout, episodes=episodes, error=source.error, bonus_scale=constants.bonus)
-    return learner, source
+    done = learner.run(users, _batches(settings, layout), rng=noise, lead=(settings.runs,))
+    each = done.policies[:, [who.start for who in learner.sections]]  # one policy a batch
+    regret = np.repeat(regret_per_episode(each, model), [len(who) for who in learner.sections], axis=1)
+    switches = (each[:, 1:] != each[:, :-1]).any(axis=(-2, -1)).sum(axis=1)
+    return _curve(settings, regret, np.full(settings.runs, done.deployments), switches)
 
 
 def _staged(settings: Settings, constants: Elimination, users: TapeUsers) -> Curve:
@@ -106,10 +192,7 @@ def _staged(settings: Settings, constants: Elimination, users: TapeUsers) -> Cur
         error_scale=constants.error,
         tolerance=TOLERANCE,
     )
-    batches: Batches = ExactBatches()
-    if settings.eps is not None:
-        budget: Any = settings.budget
-        batches = ShuffledBatches(layout=layout, eps=settings.eps, beta=BETA, budget=budget)
+    batches: Batches = _batches(settings, layout)
     everything = FactoredSet(model.horizon, model.actions, model.initial)
     regret, deployments = [], []
     for run in range(settings.runs):

@@ -11,18 +11,28 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from algorithms.experiments.constants import BETA, TOLERANCE
+from algorithms.experiments.constants import DELTA, TOLERANCE
 from algorithms.experiments.curves import Curve, Settings
 
 matplotlib.use("Agg")
 
-COLOURS = {"UCBVI": "C0", "UCBVI-JDP": "C1", "UCBVI-LDP": "C3", "PE": "C2", "SDP-PE": "C4"}
+COLOURS = {
+    "UCBVI": "C0",
+    "UCBVI-JDP": "C1",
+    "UCBVI-JDP-gaussian": "C5",
+    "UCBVI-LDP": "C3",
+    "UCBVI-LDP-gaussian": "C6",
+    "PE": "C2",
+    "SDP-PE": "C4",
+    "batched-optimism": "C7",
+    "shuffled-optimism": "C8",
+}
 Curves = dict[Settings, Curve]
 
 
-def write_all(folder: Path, curves: Curves) -> list[Path]:
+def write_all(folder: Path, curves: Curves, search: dict[str, Any] | None = None) -> list[Path]:
     """Every figure that the curves allow, and the numbers behind all of them."""
-    written = [*write_numbers(folder, curves)]
+    written = [*write_numbers(folder, curves, search)]
     environment = next(iter(curves)).environment
     budgets = sorted({each.eps for each in curves if each.eps is not None})
     names = {"riverswim": "figure-6", "bandit": "figure-7"}
@@ -38,8 +48,8 @@ def write_all(folder: Path, curves: Curves) -> list[Path]:
     return written
 
 
-def write_numbers(folder: Path, curves: Curves) -> list[Path]:
-    """`summary.csv`, `curves.csv` and `numbers.json` with settings and constants."""
+def write_numbers(folder: Path, curves: Curves, search: dict[str, Any] | None = None) -> list[Path]:
+    """`summary.csv`, `curves.csv` and `numbers.json` with settings, privacy, constants and their search."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [_summary(settings, curve) for settings, curve in curves.items()]
     summary, points, everything = (folder / name for name in ("summary.csv", "curves.csv", "numbers.json"))
@@ -55,10 +65,13 @@ def write_numbers(folder: Path, curves: Curves) -> list[Path]:
                 head = (settings.environment, settings.learner, settings.eps, int(episode))
                 plain.writerow([*head, float(values.mean()), float(values.std(ddof=1) if len(values) > 1 else 0.0)])
     content = {
-        "constants": {"tuned": True, "tolerance": TOLERANCE, "beta": BETA},
+        "constants": {"tuned": True, "tolerance": TOLERANCE, "delta": DELTA},
+        "search": search or {"points": 0, "constants": "set by hand on seed 99"},
         "curves": [
             {
-                **asdict(s),
+                **{key: value for key, value in asdict(s).items() if key not in ("chosen", "eps", "delta")},
+                "eps": s.eps,
+                "privacy": s.privacy,
                 "constants": asdict(s.constants),
                 "final_regret": c.regret[:, -1].tolist(),
                 "deployments": c.deployments.tolist(),
@@ -76,6 +89,7 @@ def _summary(settings: Settings, curve: Curve) -> dict[str, Any]:
         "environment": settings.environment,
         "learner": settings.learner,
         "eps": "" if settings.eps is None else settings.eps,
+        "delta": "" if settings.privacy is None else settings.privacy["delta"],
         "runs": settings.runs,
         "episodes": settings.episodes,
         "seed": settings.seed,

@@ -1,11 +1,12 @@
 """Finished curves on disk: one .npz each, named by a hash of its settings; written whole or not at all."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from algorithms.experiments.curves import Curve, draw, Settings
+from algorithms.experiments.curves import Curve, draw, draw_online, Settings
 
 
 def path_of(folder: Path, settings: Settings) -> Path:
@@ -27,7 +28,17 @@ def finish(folder: Path, settings: Settings) -> Curve:
     known = load(folder, settings)
     if known is not None:
         return known
-    curve = draw(settings)
+    return _keep(folder, settings, draw(settings))
+
+
+def finish_online(folder: Path, together: Sequence[Settings]) -> None:
+    """Online curves drawn side by side and kept; which others are drawn with it does not change a curve."""
+    if together:
+        for settings, curve in zip(together, draw_online(together), strict=True):
+            _keep(folder, settings, curve)
+
+
+def _keep(folder: Path, settings: Settings, curve: Curve) -> Curve:
     path = path_of(folder, settings)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part.npz")

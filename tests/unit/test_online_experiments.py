@@ -6,12 +6,21 @@ import json
 import numpy as np
 import pytest
 
+from algorithms.counting import layout_of
+from algorithms.dp_ucbvi import DPUCBVI
+from algorithms.environments import river_swim
 from algorithms.experiments import __main__ as command
-from algorithms.experiments import store
+from algorithms.experiments import store, tuning
 from algorithms.experiments.__main__ import Budget, Experiment, main, plan
-from algorithms.experiments.curves import draw, Settings
+from algorithms.experiments.constants import KNOWN, Optimistic, PLAIN, PURE, SPACES, TUNED
+from algorithms.experiments.curves import draw, draw_online, PRIVATE, Settings
 from algorithms.experiments.figures import write_numbers
+from algorithms.gaussian_counts import GaussianTrees
+from algorithms.instances import figure_regret
+from algorithms.online import regret_per_episode, run_online
+from algorithms.users import TapeUsers
 from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import derive, Stage, stream
 from dpverify.runs.executors import ordered_map
 
 SMALL = {"runs": 2, "episodes": 60, "seed": 3}
@@ -37,7 +46,7 @@ def test_pictures_and_numbers_are_written(written):
         assert {f"{stem}.png", f"{stem}.svg"} <= names
     with (written / "summary.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 + 3 * 2
+    assert len(rows) == len(PLAIN) + len(PRIVATE) * 2
     numbers = json.loads((written / "numbers.json").read_text())
     assert numbers["constants"]["tuned"] is True
     for row, curve in zip(rows, numbers["curves"], strict=True):
@@ -59,7 +68,7 @@ def test_finished_curves_are_not_drawn_again(written, monkeypatch):
 
     before = (written / "curves.csv").read_text()
     monkeypatch.setattr(store, "draw", forbidden)
-    monkeypatch.setattr(command, "write_all", lambda folder, curves: write_numbers(folder, curves))
+    monkeypatch.setattr(command, "write_all", lambda folder, curves, search: write_numbers(folder, curves))
     run(written.parent)
     assert (written / "curves.csv").read_text() == before
     with pytest.raises(AssertionError, match="drawn again"):
@@ -74,7 +83,13 @@ def test_keys_tell_settings_apart():
 
 
 def test_regret_is_cumulative_and_users_are_shared_by_all_learners():
-    for learner, eps in (("UCBVI", None), ("PE", None), ("UCBVI-LDP", 2.0), ("SDP-PE", 2.0)):
+    for learner, eps in (
+        ("UCBVI", None),
+        ("PE", None),
+        ("UCBVI-LDP-gaussian", 2.0),
+        ("SDP-PE", 2.0),
+        ("shuffled-optimism", 2.0),
+    ):
         curve = draw(Settings("bandit", learner, eps, 2, 60, 3, "journal"))
         assert curve.regret.shape == (2, 60)
         assert np.all(np.diff(curve.regret, axis=1) >= -1e-12)
@@ -87,3 +102,78 @@ def test_regret_is_cumulative_and_users_are_shared_by_all_learners():
 def test_impossible_requests_are_refused(tmp_path, bad):
     with pytest.raises(ParameterError):
         run(tmp_path, **bad)
+
+
+def test_every_private_curve_states_what_it_spends(written):
+    numbers = json.loads((written / "numbers.json").read_text())
+    for curve in numbers["curves"]:
+        if curve["learner"] in PLAIN:
+            assert curve["privacy"] is None
+            continue
+        stated = curve["privacy"]
+        assert stated.keys() == {"view", "notion", "eps", "delta", "unit"}
+        assert stated["eps"] == curve["eps"]
+        assert stated["delta"] == (0.0 if curve["learner"] in PURE else 1e-3)
+    views = {curve["learner"]: curve["privacy"]["view"] for curve in numbers["curves"] if curve["privacy"]}
+    assert len(set(views.values())) == 3
+    assert views["SDP-PE"] == views["shuffled-optimism"]
+
+
+def test_a_row_does_not_depend_on_those_beside_it_and_is_the_learner_alone():
+    """Side by side and alone, bit for bit; and equal to `DPUCBVI` itself on the same noise."""
+    rows = [
+        Settings("riverswim", name, eps, 2, 40, 3, chosen=Optimistic(0.01, error))
+        for name, eps, error in (("UCBVI-JDP-gaussian", 8.0, 0.01), ("UCBVI-LDP", 50.0, 0.002))
+    ]
+    for one, other in zip(draw_online(rows), map(draw, rows), strict=True):
+        np.testing.assert_array_equal(one.regret, other.regret)
+    settings = rows[0]
+    environment, layout = river_swim(), layout_of(river_swim().model)
+    source = GaussianTrees.central(layout, 40, 8.0, 1e-3, error_scale=0.01)
+    users = TapeUsers(environment, environment.tapes(3, 2, 40))
+    learner = DPUCBVI(layout=layout, episodes=40, error=source.error, bonus_scale=0.01)
+    noise = stream(derive(3, settings.key), Stage.EXPERIMENT)
+    done = run_online(users, learner, source, runs=2, rng=noise)
+    expected = np.cumsum(regret_per_episode(done.policies, environment.model).T, axis=1)
+    np.testing.assert_allclose(draw(settings).regret, expected, rtol=1e-9)
+
+
+def test_constants_of_riverswim_are_points_of_the_search():
+    for name, space in SPACES.items():
+        found = TUNED["riverswim", name]
+        for parameter, (low, high) in space.items():
+            assert low <= getattr(found, parameter) <= high
+        assert KNOWN[name][0].keys() == space.keys()
+
+
+def test_shuffled_optimism_meets_its_targets():
+    """Mean final regret of 20 runs at K = 20,000: spread 800, so the mean has deviation 180."""
+    assert np.mean(figure_regret("shuffled-optimism", eps=1.0, delta=1e-3, runs=20, seed=1)) <= 4600
+    assert np.mean(figure_regret("shuffled-optimism", eps=3.0, delta=1e-3, runs=20, seed=1)) <= 2000
+
+
+def test_the_figure_refuses_what_it_has_not():
+    for wrong in ({"name": "ucbvi"}, {"name": "ucbvi-jdp"}, {"delta": 0.0}, {"eps": 0.0}, {"runs": 0}):
+        given = {"name": "sdp-pe", "eps": 1.0, "delta": 1e-3, "runs": 1, "seed": 1, **wrong}
+        with pytest.raises(ParameterError):
+            figure_regret(given.pop("name"), **given)
+
+
+def test_a_search_is_resumed_and_its_points_are_drawn(tmp_path, monkeypatch):
+    options = {"eps": [1.0], "learner": ["shuffled-optimism", "UCBVI"], "search": 4, "budget": Budget.CALIBRATED}
+    run(tmp_path, **options)
+    numbers = json.loads((tmp_path / "riverswim" / "numbers.json").read_text())
+    learners = numbers["search"]["learners"]
+    assert {each["runs"] for each in learners.values()} == {8}
+    for curve in numbers["curves"]:
+        point = learners[curve["learner"]]["point"]
+        assert {key: curve["constants"][key] for key in point} == point
+
+    def forbidden(*given):
+        raise AssertionError("searched again")
+
+    monkeypatch.setattr(tuning, "draw", forbidden)
+    monkeypatch.setattr(command, "write_all", lambda folder, curves, search: write_numbers(folder, curves, search))
+    run(tmp_path, **options)
+    with pytest.raises(ParameterError, match="search"):
+        main(Experiment.BANDIT, **{**SMALL, "eps": [1.0], "out": tmp_path, "search": 4})
