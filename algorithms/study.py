@@ -25,6 +25,7 @@ from dpverify.accounting.accountant import account
 from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
 from dpverify.evidence.promises import Outcomes, Promise
@@ -184,7 +185,7 @@ class Study:
         require.integer(at_least=1, runs=runs)
         self._fits(environment)
         users = TapeUsers(environment, environment.tapes(seed, runs, self.users))
-        rng = np.random.default_rng([seed, 1])
+        rng = stream(derive(seed, "study/regret"), Stage.EXPERIMENT)
         done = run_online(users, self._checked, self.privatizer, runs=runs, rng=rng)
         return np.asarray(regret_per_episode(done.policies, environment.model).sum(axis=0))
 
