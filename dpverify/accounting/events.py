@@ -142,6 +142,7 @@ class MatrixGaussian(Event):
         for i, row in enumerate(self.strategy):
             require.several(object, **{f"strategy[{i}]": row})
         object.__setattr__(self, "strategy", tuple(tuple(row) for row in self.strategy))
+        require.own_numbers(self)
         require.positive(sigma=self.sigma)
         require.integer(at_least=1, participations=self.participations, separation=self.separation)
         for i, row in enumerate(self.strategy):

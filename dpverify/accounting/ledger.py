@@ -61,6 +61,7 @@ class Shift:
     direction: Direction | None = None
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.non_negative(size=self.size)
         require.integer(at_least=0, count=self.count)
         if self.direction is not None:
@@ -138,6 +139,7 @@ class Event:
     what: str = ""
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         for each in fields(self):
             if isinstance(each.type, type) and each.type not in (int, float):
                 require.instance(each.type, **{each.name: getattr(self, each.name)})

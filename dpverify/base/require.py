@@ -5,6 +5,8 @@ Names come from the keywords: `require.positive(scale=scale)`.
 
 import math
 import numbers
+import operator
+from dataclasses import fields
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -64,6 +66,24 @@ def probability(**named: Any) -> None:
     for name, value in named.items():
         if not 0 <= _real(name, value, "in [0, 1]") <= 1:
             raise ParameterError(name, value, "in [0, 1]")
+
+
+def own_numbers(instance: Any) -> None:
+    """NumPy's scalars in the fields of a dataclass become Python's numbers, in tuples as well.
+
+    Their arithmetic wraps or overflows: twice np.uint8(200) is 144, and an account of it would be below the truth.
+    """
+    for each in fields(instance):
+        if each.init and (found := _own(value := getattr(instance, each.name))) is not value:
+            object.__setattr__(instance, each.name, found)
+
+
+def _own(value: Any) -> Any:
+    if type(value) is tuple:
+        found = tuple(map(_own, value))
+        return value if all(map(operator.is_, found, value)) else found
+    scalar = type(value).__module__ == "numpy" and isinstance(value, numbers.Number)
+    return value.item() if scalar else value
 
 
 def integer(*, at_least: int, **named: Any) -> None:

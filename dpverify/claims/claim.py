@@ -53,6 +53,7 @@ class Claim(ABC):
             """The delta at which eps is quoted."""
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.member(Relation, relation=self.relation)
         require.member(Unit, unit=self.unit)
         require.member(View, view=self.view)

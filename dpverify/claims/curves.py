@@ -45,6 +45,7 @@ class RenyiDP(WholeProfile):
     _number: ClassVar[str] = "factor"
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         object.__setattr__(self, "curve", _pairs("curve", self.curve, "(alpha, eps)"))
         last = (1.0, 0.0)
         for alpha, eps in self.curve:
@@ -100,6 +101,7 @@ class TradeOff(WholeProfile):
     _number: ClassVar[str] = "factor"
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         object.__setattr__(self, "points", _pairs("points", self.points, "(type I, type II)"))
         _check_curve(self.points)
         require.positive(factor=self.factor)

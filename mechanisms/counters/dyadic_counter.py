@@ -46,6 +46,7 @@ class DyadicCounter:
     nodes: ClassVar[str] = "nodes"
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=1, releases=self.releases)
         changed_cells(self.touches, self.cells)
 

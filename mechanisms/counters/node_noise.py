@@ -85,6 +85,7 @@ class _ByScale:
     scale: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(scale=self.scale)
 
     def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
@@ -102,6 +103,7 @@ class _BySigma:
     sigma: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(sigma=self.sigma)
 
     def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:

@@ -38,6 +38,7 @@ class SingleNoiseCounter:
     touches = 1
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=1, releases=self.releases, first_seen=self.first_seen)
         require.positive(eps=self.eps)
         if self.first_seen > self.releases:

@@ -60,6 +60,7 @@ class ToeplitzCounter:
     touches: int = 1
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=1, releases=self.releases)
         if not isinstance(self.noise, Gaussian):
             raise ParameterError("noise", self.noise, "Gaussian: see the module on Laplace")

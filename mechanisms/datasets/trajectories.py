@@ -45,6 +45,7 @@ class Trajectories:
     final_states: Array | None = None
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=1, S=self.S, A=self.A)
         states = _whole("states", self.states, 2)
         if states.shape[1] < 1:

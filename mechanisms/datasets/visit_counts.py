@@ -31,6 +31,7 @@ class Counts:
     rewards: Array | None = None
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         if self.transitions.shape[:-1] != self.visits.shape:
             raise ParameterError("transitions.shape", self.transitions.shape, f"{self.visits.shape} and one axis more")
         if self.rewards is not None and self.rewards.shape != self.visits.shape:
@@ -65,6 +66,7 @@ class CountLayout:
     rewards: bool = False
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=1, H=self.H, S=self.S, A=self.A)
         if self.B is not None:
             require.integer(at_least=1, B=self.B)

@@ -96,6 +96,7 @@ class Central:
     fixed_start: bool = False
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(eps=self.eps, scale=self.scale)
         require.integer(at_least=1, episodes=self.episodes, releases=self.releases)
         if self.releases > self.episodes:

@@ -33,6 +33,7 @@ class Processed:
     beta: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.open_unit(beta=self.beta)
 
     @property

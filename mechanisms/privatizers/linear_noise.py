@@ -57,6 +57,7 @@ class LinearNoise:
     z_rho0: Fraction = Fraction(1, 4)
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(rho=self.rho, c_squared=self.c_squared, z_rho0=self.z_rho0)
         require.integer(at_least=1, H=self.H, d=self.d)
 

@@ -72,6 +72,7 @@ class Local:
     fixed_start: bool = False
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(eps=self.eps, scale=self.scale)
         require.integer(at_least=1, users=self.users)
         if self.layout.rewards:

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.accounting.ledger import Assigned, Disjoint, Event, GaussianNoise, Ledger, Sensitivity, Shift
+from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import sqrt_up
 from dpverify.claims.claim import ZCDP
@@ -78,6 +79,7 @@ class OfflineLinear:
     unit_ball: bool = True
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         H, d = self.noise.H, self.noise.d
         if self.features.ndim != 3 or self.features.shape[2] != d or not np.isfinite(self.features).all():
             raise ParameterError("features", self.features, f"a finite (S, A, {d}) array")

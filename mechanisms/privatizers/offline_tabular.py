@@ -57,6 +57,7 @@ class _OfflineTabular(ABC):
     discrete: bool = False
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         if self.layout.rewards:
             raise ParameterError("layout.rewards", True, "False: rewards are known in this paper")
 
@@ -125,6 +126,7 @@ class OfflineTabularGaussian(_OfflineTabular):
     rho: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(rho=self.rho)
         super().__post_init__()
 
@@ -177,6 +179,7 @@ class OfflineTabularLaplace(_OfflineTabular):
     eps: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(eps=self.eps)
         super().__post_init__()
 

@@ -107,6 +107,7 @@ class Shuffle:
     messages: Messages = Messages.BITS
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=1, users=self.users)
         require.positive(eps=self.eps)
         require.open_unit(beta=self.beta)

@@ -37,6 +37,7 @@ class DiscreteGaussian:
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         sampling.require_sigma(self.sigma)
         queries.checked_sensitivity(self.sensitivity, self.relation)
 

@@ -34,6 +34,7 @@ class DiscreteLaplace:
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         sampling.require_scale(self.scale)
         queries.checked_sensitivity(self.sensitivity, self.relation)
 

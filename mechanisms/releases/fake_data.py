@@ -40,6 +40,7 @@ class FakeData:
     whole: bool = False
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(eps=self.eps)
         if not isinstance(self.sizes, tuple) or len(self.sizes) < 2:
             raise ParameterError("sizes", self.sizes, "a tuple of at least two domain sizes")

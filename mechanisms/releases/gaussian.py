@@ -40,6 +40,7 @@ class Gaussian:
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(sigma=self.sigma)
         queries.checked_sensitivity(self.sensitivity, self.relation)
 

@@ -35,6 +35,7 @@ class Laplace:
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(scale=self.scale)
         queries.checked_sensitivity(self.sensitivity, self.relation)
 

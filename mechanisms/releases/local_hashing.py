@@ -37,6 +37,7 @@ class LocalHashing:
     g: int = 2
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         local.checked(self.eps, self.k)
         require.integer(at_least=2, g=self.g)
 

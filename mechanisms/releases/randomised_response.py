@@ -32,6 +32,7 @@ class RandomisedResponse:
     k: int = 2
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(eps=self.eps)
         require.integer(at_least=2, k=self.k)
         if self.eps > 30:

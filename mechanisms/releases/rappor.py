@@ -38,6 +38,7 @@ class Rappor:
     reports: int = 1
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=2, k=self.k)
         require.integer(at_least=1, hashes=self.hashes, reports=self.reports)
         require.open_unit(f=self.f)

@@ -27,6 +27,7 @@ class Selection(ABC):
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(eps=self.eps)
         queries.checked_sensitivity(self.sensitivity, self.relation)
         score_movement(self.sensitivity, self.relation)

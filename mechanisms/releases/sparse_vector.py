@@ -47,6 +47,7 @@ class SparseVector:
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.positive(eps=self.eps)
         require.finite(threshold=self.threshold)
         require.integer(at_least=1, cutoff=self.cutoff)

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpverify import Pair, PureDP, Relation, View
 from dpverify.accounting.ledger import FiniteLaws, Ledger
+from dpverify.base import require
 from mechanisms.toolbox import local_reports as local
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 
@@ -30,6 +31,7 @@ class SubsetSelection:
     k: int
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         local.checked(self.eps, self.k)
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpverify import Pair, PureDP, Relation, View
 from dpverify.accounting.ledger import FiniteLaws, Ledger
+from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.toolbox import local_reports as local
 from mechanisms.toolbox.query_values import FloatArray, IntArray
@@ -36,6 +37,7 @@ class UnaryEncoding:
     q: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         local.checked(self.eps, self.k)
         if not 0 < self.q < self.p < 1:
             raise ParameterError("p, q", (self.p, self.q), "0 < q < p < 1")

@@ -42,6 +42,7 @@ class Bits:
     ones: int
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=1, users=self.users)
         require.integer(at_least=0, ones=self.ones)
         if self.ones > self.users:
@@ -63,6 +64,7 @@ class NoiseBits:
     probability: float = 0.5
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.integer(at_least=0, per_user=self.per_user)
         if not 0 < self.probability <= 0.5:
             raise ParameterError("probability", self.probability, "in (0, 1/2]")

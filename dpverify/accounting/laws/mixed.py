@@ -30,6 +30,7 @@ class Mixture(Law):
     laws: tuple[Law, ...]
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.several(object, weights=self.weights, laws=self.laws)
         object.__setattr__(self, "weights", tuple(self.weights))
         object.__setattr__(self, "laws", tuple(self.laws))
@@ -186,6 +187,7 @@ class Truncated(Law):
     high: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         if not isinstance(self.law, Law):
             raise ParameterError("law", self.law, "a law such as LaplaceLaw(0.0, 1.0)")
         require.finite(low=self.low, high=self.high)

@@ -40,6 +40,7 @@ class Normal(Law):
     sigma: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.finite(mean=self.mean)
         require.positive(sigma=self.sigma)
         _floats(self, "mean", "sigma")
@@ -98,6 +99,7 @@ class LaplaceLaw(Law):
     scale: float
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.finite(mean=self.mean)
         require.positive(scale=self.scale)
         _floats(self, "mean", "scale")
@@ -159,6 +161,7 @@ class PiecewiseConstant(Law):
     heights: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        require.own_numbers(self)
         require.several(object, edges=self.edges, heights=self.heights)
         object.__setattr__(self, "edges", tuple(self.edges))
         object.__setattr__(self, "heights", tuple(self.heights))
