@@ -9,7 +9,6 @@ exact log ratio of one run at full size (`witness`), the promise that counts are
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,25 +34,42 @@ from mechanisms.datasets.visit_counts import PrivateCounts
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True)
 class CheckedAgent:
-    """An agent whose policies are looked at: ParameterError for what is no table of action numbers."""
+    """An agent whose policies are looked at: ParameterError for what is no table of action numbers.
 
-    agent: Learner
-    shape: tuple[int, int, int]  # H, S, A
+    A replay plans again from the released counts, so a plan must be a function of them. The first eight plans, and
+    then each whose number is a power of two, are made twice: an agent with coins or a memory of its own is refused
+    where the two differ. State that changes more slowly is not seen.
+    """
+
+    def __init__(self, agent: Learner, shape: tuple[int, int, int]) -> None:
+        self.agent, self.shape, self._plans = agent, shape, 0  # shape: H, S, A
 
     def plan(self, counts: PrivateCounts) -> Array:
         """The agent's policies, (runs, H, S) of integers in [0, A)."""
+        self._plans += 1
+        found = self._table(counts)
+        twice = self._plans <= 8 or self._plans & (self._plans - 1) == 0
+        if twice and not np.array_equal(found, self._table(counts)):
+            raise ParameterError(self._what, "two tables", "the same policies for the same counts: no coins, no memory")
+        return found
+
+    @property
+    def _what(self) -> str:
+        return f"{type(self.agent).__name__}.plan, call {self._plans}"
+
+    def _table(self, counts: PrivateCounts) -> Array:
         horizon, states, actions = self.shape
         wanted = (len(counts.visits), horizon, states)
         found = np.asarray(self.agent.plan(counts))
-        what = f"{type(self.agent).__name__}.plan"
         if found.shape != wanted:
-            raise ParameterError(what, found.shape, f"policies of shape {wanted}: runs, H, S")
+            raise ParameterError(self._what, found.shape, f"policies of shape {wanted}: runs, H, S")
         if not np.issubdtype(found.dtype, np.integer):
-            raise ParameterError(what, found.dtype, "action numbers, an array of integers")
+            raise ParameterError(self._what, found.dtype, "action numbers, an array of integers")
         if found.size and not (0 <= found.min() and found.max() < actions):
-            raise ParameterError(what, (int(found.min()), int(found.max())), f"action numbers from 0 to {actions - 1}")
+            raise ParameterError(
+                self._what, (int(found.min()), int(found.max())), f"action numbers from 0 to {actions - 1}"
+            )
         return found
 
 
@@ -193,7 +209,7 @@ class Study:
         """The same privatizer, users and claim: a baseline at equal privacy."""
         return replace(self, agent=agent)
 
-    @cached_property
+    @property
     def _checked(self) -> CheckedAgent:
         layout = self.privatizer.layout
         return CheckedAgent(self.agent, (layout.H, layout.S, layout.A))

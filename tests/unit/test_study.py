@@ -116,6 +116,28 @@ def test_what_is_no_policy_is_one_clear_line(made, said):
     assert "Left.plan" in str(caught.value)
 
 
+class Coins(Left):
+    """Draws its own numbers, or remembers."""
+
+    def __init__(self, late=0):
+        self.rng, self.late, self.calls = np.random.default_rng(1), late, 0
+
+    def plan(self, counts):
+        self.calls += 1
+        shape = counts.visits.shape[:-1]
+        return self.rng.integers(2, size=shape) if self.calls > self.late else np.zeros(shape, dtype=int)
+
+
+@pytest.mark.parametrize("late", [0, 5, 20])
+def test_a_plan_that_is_no_function_of_the_counts_is_refused(late):
+    with pytest.raises(ParameterError, match="no coins, no memory") as caught:
+        study(agent=Coins(late)).regret(river_swim(), runs=2, seed=1)
+    assert "Coins.plan, call" in str(caught.value)
+    few = study(users=4, agent=Coins())
+    with pytest.raises(ParameterError, match="no coins"):
+        few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=5)
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ParameterError, match="at most 40"):
         study(users=41, privatizer=central(LAYOUT, 40, 1.0))
