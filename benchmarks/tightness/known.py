@@ -13,6 +13,8 @@ import numpy as np
 from algorithms.apvi import DPAPVI, PolicyView
 from algorithms.batch_transcripts import BatchTranscript, StagedActions
 from algorithms.game_transcripts import GameActions, GameTranscript
+from algorithms.gaussian_counts import GaussianMessages
+from algorithms.shuffled_optimism import PooledTranscript
 from algorithms.transcripts import Actions, Transcript
 from algorithms.vapvi_transcripts import StatisticsView
 from audits.planted.online import UnfedRewards
@@ -107,7 +109,7 @@ def _other_laws(subject: Subject) -> list[Law] | None:
             return [shuffles.integers(target.noise)]
         case Shuffle():
             return [shuffles.batch(target, pair) for pair in pairs_of(subject, subject.claim.relation)]
-        case BatchTranscript():
+        case BatchTranscript() | PooledTranscript():
             return shuffles.run(target)
         case NoPrivacy() | SingleNoiseCounter() | Transcript(source=UnfedRewards()):
             return [_share_of_certainty(subject)]
@@ -143,6 +145,8 @@ def _noise(target: Any) -> tuple[str, float]:
     match target:
         case Transcript():
             source = target.source
+            if isinstance(source, GaussianMessages):
+                return "gaussian", source.sigma
             return _noise(source.counter) if hasattr(source, "counter") else ("laplace", source.scale)
         case GameTranscript() | DPAPVI():
             return _noise(target.privatizer)

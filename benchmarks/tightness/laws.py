@@ -61,6 +61,8 @@ class GaussianShift(Law):
     def eps(self, delta: float) -> Bracket | None:
         if delta == 0:
             return math.inf, math.inf
+        if self.square == 0:
+            return 0.0, 0.0  # nothing moves
         mu = math.sqrt(self.square)
 
         def excess(eps: float) -> float:

@@ -1,6 +1,7 @@
 """Laws of shuffled counts: binomials, moved up and down by what the two datasets really count."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
@@ -8,9 +9,11 @@ from scipy import stats
 from algorithms.batch_transcripts import BatchTranscript
 from algorithms.counting import total_counts
 from algorithms.deployment import one_step
+from algorithms.shuffled_optimism import PooledTranscript
 from algorithms.users import play, Tree, TreeUsers
 from benchmarks.tightness.laws import Impossible, Law, listed
 from dpverify import Pair
+from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.shuffle import Messages, Shuffle
 from mechanisms.shuffling.bits import NoiseBits
 
@@ -40,13 +43,18 @@ def batch(target: Shuffle, pair: Pair) -> Law:
     return sums(target.noise, target.users, int((second > first).sum()), int((second < first).sum()))
 
 
-def run(target: BatchTranscript) -> list[Law]:
+def run(target: BatchTranscript | PooledTranscript) -> list[Law]:
     """Every batch, with one of its users replaced: another state and action in every step, always paid."""
     size = target.learner.layout
     steps = (size.H + 1,)
     trees = [Tree.steady(steps[0] * (state,), size.H * (1.0,), size.A) for state in (0, size.S - 1)]
     found = []
-    for who, layout, step in target.sections:
+    sections: Sequence[tuple[range, CountLayout, int | None]]
+    if isinstance(target, BatchTranscript):
+        sections = target.sections
+    else:  # the last batch's counts are not released
+        sections = [(who, size, None) for who in target.learner.sections[:-1]]
+    for who, layout, step in sections:
         noise = target.batches.noise(layout, len(who))  # type: ignore[attr-defined]
         policies = np.zeros((1, len(who), size.H, size.S), dtype=np.int64)
         counts = []

@@ -21,7 +21,8 @@ class Mine:
 class Half(Mine):  # INCORRECT: half the noise
     scale = 1.0
 """
-PRICE = 4.0  # starts of a bare interpreter with the same library; two are needed: the command and the watched process
+# starts of a bare interpreter with the same library; two are needed: the command, the watched process; 4.0 is measured
+PRICE = 5.0
 
 
 def run(folder: Path, *words: str) -> tuple[int, str, float]:
