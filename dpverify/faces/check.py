@@ -574,7 +574,7 @@ def judged(record, alone, left):
     )
     need(record["as_expected"] == (wanted and honest), "as_expected does not follow")
     left.append(
-        "detectable, a plan; course and number_course, for plots; ladder, score and event; "
+        "detectable and power, a plan; course and number_course, for plots; ladder, score and event; "
         "that trials were made as recorded (--rerun)"
     )
 
@@ -634,6 +634,20 @@ def certificate(document, left):
     return level
 
 
+def suite(document):
+    """What a suite's records say together: shares of one significance, and seeds of one seed, each subject once."""
+    records, promises, seed = document["records"], document["promises"], document["seed"]
+    names = [each.get("subject", each.get("name")) for each in [*records, *promises]]
+    need(len(set(names)) == len(names), "a subject stands twice")
+    spent = [each["significance"] * each.get("pairs", 1) for each in [*records, *promises]]
+    need(math.fsum(spent) <= document["family_wise_error"] * (1 + 1e-9), "the levels exceed the family-wise error")
+    for each in records:  # the strongest of its pairs
+        seeds = [derived(seed, f"{each['subject']}#{i}") for i in range(each["pairs"])]
+        need(each["seed"] in seeds, f"seed of {each['subject']}")
+    for each in promises:
+        need(each["seed"] == derived(seed, each["name"]), f"seed of {each['name']}")
+
+
 def check(document):
     """What does not follow, and what was not checked."""
     wrong, left = [], {}
@@ -657,7 +671,7 @@ def check(document):
         text.encode()
     ).hexdigest():
         wrong.append("digest: not that of the contents")
-    level = tried("certificate", certificate, document, left) if own else math.nan
+    level = tried("certificate", certificate, document, left) if own else tried("suite", suite, document)
     for i, record in enumerate(document["records"]):
         tried(f"record {i + 1}, {record.get('subject')}", judged, record, own, left.setdefault(f"record {i + 1}", []))
     for each in document["promises"]:

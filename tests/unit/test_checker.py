@@ -16,6 +16,7 @@ from scipy import special, stats
 
 from dpverify import ApproxDP, audit, certify, GaussianDP, Pair, PureDP, Records, RenyiDP, TradeOff, ZCDP
 from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.base.seeding import derive
 from dpverify.evidence.bounds.bonferroni import BonferroniTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
@@ -100,9 +101,10 @@ def documents():
     for name, (target, claim, pairs, options) in CERTIFIED.items():
         made = certify(target, claim=claim, pairs=pairs, trials=2_000, seed=3, name=name, **options)
         found[name] = json.loads(render_json(made))
+    own = derive(5, "b#0")
     bets = [
         replace(
-            audit(coin, claim=PureDP(0.9), pair=Pair(False, True), trials=1_000, seed=5, sequential=True), subject="b"
+            audit(coin, claim=PureDP(0.9), pair=Pair(False, True), trials=1_000, seed=own, sequential=True), subject="b"
         )
     ]
     result = SuiteResult.of(bets, seed=5, family_wise_error=0.05)
@@ -235,6 +237,18 @@ def test_records_may_not_be_left_out(documents):
     document["records"] = []
     document["digest"] = digest_of(document)
     assert check.check(document)[0]
+
+
+def test_a_suite_shares_one_level_and_one_seed_and_counts_nobody_twice(documents):
+    """Full levels in every record would look like one proved report, and are none; so would seeds that were picked."""
+    document = documents["betting"]
+    assert check.check(document)[0] == []
+    picked = {**document["records"][0], "seed": 7}
+    greedy = {**document["records"][0], "subject": "c", "seed": derive(5, "c#0")}
+    for records, said in (([picked], "seed of b"), ([*document["records"], greedy], "levels exceed"),
+                          (document["records"] * 2, "stands twice")):  # fmt: skip
+        assert any(said in line for line in check.check({**document, "records": records})[0]), said
+    assert any("seed of b" in line for line in check.check({**document, "seed": 6})[0])
 
 
 def test_it_imports_the_standard_library_alone():
