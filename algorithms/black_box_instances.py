@@ -34,11 +34,11 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
-from mechanisms.counters.node_noise import NoNoise
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.no_privacy import NoPrivacy
+from mechanisms.toolbox.noise_laws import NoNoise
 
 Array = npt.NDArray[np.float64]
 

@@ -23,10 +23,10 @@ from dpverify.base import require
 from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Unit, View
 from mechanisms.counters.error_bounds import provable_bound
-from mechanisms.counters.node_noise import Gaussian
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.releases.gaussian import Gaussian as GaussianRelease
+from mechanisms.toolbox.noise_laws import Gaussian
 
 Array = npt.NDArray[np.float64]
 

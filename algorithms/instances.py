@@ -54,10 +54,10 @@ from dpverify.claims.neighbours import Unit, View
 from dpverify.tape.sources import Change
 from dpverify.tape.streaming import streaming
 from dpverify.tape.witness import towards_zero
-from mechanisms.counters.node_noise import Laplace, Noise
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
+from mechanisms.toolbox.noise_laws import Laplace, Noise
 
 Array = npt.NDArray[Any]
 

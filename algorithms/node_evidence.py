@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from algorithms.noise_tap import NoiseTap
 from mechanisms.counters import dyadic
-from mechanisms.counters.node_noise import Noise
+from mechanisms.toolbox.noise_laws import Noise
 
 Array = npt.NDArray[np.float64]
 

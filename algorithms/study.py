@@ -28,8 +28,8 @@ from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
 from dpverify.evidence.promises import Outcomes, Promise
-from mechanisms.counters.node_noise import Laplace
 from mechanisms.datasets.visit_counts import PrivateCounts
+from mechanisms.toolbox.noise_laws import Laplace
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -16,8 +16,8 @@ from algorithms.users import Tree
 from audits.papers import DP_UCBVI, RELEASE
 from audits.planted.online import BareRewards, SharedMessages
 from dpverify import planted, PureDP, Subject, Unit, View
-from mechanisms.counters.node_noise import Laplace
 from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.toolbox.noise_laws import Laplace
 
 EPS, DELTA = 2.5, 1e-3
 EPISODES = 4

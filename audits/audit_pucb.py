@@ -22,11 +22,11 @@ from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
 from dpverify.evidence.promises import BROKEN, INCONCLUSIVE, KEPT, Promise
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.node_noise import Laplace
 from mechanisms.counters.promises import prefix_promise
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.toolbox.noise_laws import Laplace
 
 EPS = 2.5
 TRIALS = 200_000

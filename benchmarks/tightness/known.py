@@ -25,7 +25,6 @@ from benchmarks.tightness.silent import ratio_at_the_truth
 from dpverify import Pair, Relation, Subject
 from dpverify.base.seeding import Stage, stream
 from mechanisms.counters import BinaryCounter, BufferedCounter, HonakerCounter, SingleNoiseCounter, ToeplitzCounter
-from mechanisms.counters import node_noise as noises
 from mechanisms.datasets.pairs import absence, constant, worst_replacement
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.consistent import Processed
@@ -49,6 +48,7 @@ from mechanisms.releases.subset_selection import SubsetSelection
 from mechanisms.releases.unary_encoding import UnaryEncoding
 from mechanisms.shuffling.bits import ShuffledSum
 from mechanisms.shuffling.integers import ShuffledIntegers
+from mechanisms.toolbox import noise_laws as noises
 
 REPLACE = Relation.REPLACE_ONE
 NO_LEDGER = "no ledger"

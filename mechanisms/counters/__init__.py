@@ -13,11 +13,11 @@ Each offers `release(stream, *, rng, size)`, `counts(released)`, `ledger`, `log_
 from mechanisms.counters.buffered import BufferedCounter as BufferedCounter
 from mechanisms.counters.honaker import HonakerCounter as HonakerCounter
 from mechanisms.counters.logbase import LogBase as LogBase
-from mechanisms.counters.node_noise import DiscreteGaussian as DiscreteGaussian
-from mechanisms.counters.node_noise import DiscreteLaplace as DiscreteLaplace
-from mechanisms.counters.node_noise import Gaussian as Gaussian
-from mechanisms.counters.node_noise import Laplace as Laplace
 from mechanisms.counters.single_noise import SingleNoiseCounter as SingleNoiseCounter
 from mechanisms.counters.stream import Stream as Stream
 from mechanisms.counters.toeplitz import ToeplitzCounter as ToeplitzCounter
 from mechanisms.counters.tree import BinaryCounter as BinaryCounter
+from mechanisms.toolbox.noise_laws import DiscreteGaussian as DiscreteGaussian
+from mechanisms.toolbox.noise_laws import DiscreteLaplace as DiscreteLaplace
+from mechanisms.toolbox.noise_laws import Gaussian as Gaussian
+from mechanisms.toolbox.noise_laws import Laplace as Laplace

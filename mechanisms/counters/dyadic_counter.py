@@ -14,8 +14,8 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Relation
 from mechanisms.counters import dyadic
-from mechanisms.counters.node_noise import calibrated, DiscreteGaussian, DiscreteLaplace, Noise
 from mechanisms.counters.stream import Stream
+from mechanisms.toolbox.noise_laws import calibrated, DiscreteGaussian, DiscreteLaplace, Noise
 
 Array = npt.NDArray[Any]
 

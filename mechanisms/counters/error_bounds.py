@@ -27,7 +27,7 @@ from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.node_noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Noise, NoNoise
+from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Noise, NoNoise
 
 Array = npt.NDArray[Any]
 _SLACK = 1 + 1e-9  # far above the relative error of the tails below (1e-12), so that a bound stays a bound

@@ -19,8 +19,8 @@ from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.rounding import div_up
 from dpverify.claims.neighbours import Pair
 from mechanisms.counters.dyadic_counter import changed_cells, checked_values
-from mechanisms.counters.node_noise import Laplace
 from mechanisms.counters.stream import Stream
+from mechanisms.toolbox.noise_laws import Laplace
 
 Array = npt.NDArray[Any]
 _ROUNDING = 1e-6  # differences of outputs are exact up to float rounding, items differ by whole numbers

@@ -31,8 +31,8 @@ from dpverify.base.errors import ParameterError, UsageError
 from dpverify.base.rounding import sqrt_up
 from dpverify.claims.neighbours import Pair, Relation
 from mechanisms.counters.dyadic_counter import changed_cells, checked_values
-from mechanisms.counters.node_noise import Gaussian
 from mechanisms.counters.stream import Stream
+from mechanisms.toolbox.noise_laws import Gaussian
 
 Array = npt.NDArray[Any]
 

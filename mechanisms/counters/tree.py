@@ -30,8 +30,8 @@ from dpverify.claims.neighbours import Pair
 from mechanisms.counters import dyadic
 from mechanisms.counters.dyadic_counter import checked_values, DyadicCounter
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.node_noise import Laplace, NoNoise
 from mechanisms.counters.stream import Stream
+from mechanisms.toolbox.noise_laws import Laplace, NoNoise
 
 Array = npt.NDArray[Any]
 CounterView = Literal["outputs", "nodes"]

@@ -38,11 +38,11 @@ from dpverify.claims.neighbours import Pair, Relation, Unit, View
 from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.dyadic_counter import times
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.node_noise import DiscreteLaplace, Laplace
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter, BinaryStream
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
+from mechanisms.toolbox.noise_laws import DiscreteLaplace, Laplace
 
 Array = npt.NDArray[Any]
 

@@ -1,22 +1,20 @@
 """Discrete Gaussian mechanism: integer query + integer noise, sampled exactly."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import ClassVar, Self
 
-import numpy as np
-
-from dpverify import Pair, Relation, ZCDP
-from dpverify.accounting.ledger import DiscreteGaussianNoise, Ledger, Sensitivity
+from dpverify import Relation, ZCDP
+from dpverify.accounting.ledger import Sensitivity
 from dpverify.base import require
 from dpverify.base.rounding import float_up
+from mechanisms.releases.additive import Additive
+from mechanisms.toolbox import noise_laws
 from mechanisms.toolbox import query_values as queries
-from mechanisms.toolbox import samplers as sampling
-from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Additive):
     """M(D) = q(D) + Z with Pr[Z_j = k] proportional to exp(-k^2/(2 sigma^2)), k an integer.
 
     Where sigma = `sigma` (the variance of Z_j is slightly below sigma^2), and `sensitivity` states the l2
@@ -35,11 +33,12 @@ class DiscreteGaussian:
     sigma: float
     sensitivity: Sensitivity
     relation: Relation = Relation.REPLACE_ONE
+    whole: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        require.own_numbers(self)
-        sampling.require_sigma(self.sigma)
-        queries.checked_sensitivity(self.sensitivity, self.relation)
+    @property
+    def noise(self) -> noise_laws.DiscreteGaussian:
+        """The law of one coordinate's noise."""
+        return noise_laws.DiscreteGaussian(self.sigma)
 
     @classmethod
     def for_claim(cls, rho: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:
@@ -54,25 +53,3 @@ class DiscreteGaussian:
         """rho-zCDP."""
         rho = float_up(queries.l2_squared(self.sensitivity, self.relation) / (2 * Fraction(self.sigma) ** 2))
         return ZCDP(rho, relation=self.relation, source="Canonne, Kamath, Steinke 2020, Theorem 14")
-
-    def with_noise(self, factor: float) -> Self:
-        """The same mechanism with `factor` > 0 times its noise: what measured power is measured on."""
-        require.positive(factor=factor)
-        return replace(self, sigma=factor * self.sigma)
-
-    @property
-    def ledger(self) -> Ledger:
-        """One discrete Gaussian event."""
-        return Ledger(DiscreteGaussianNoise(what="query", sigma=self.sigma, sensitivity=self.sensitivity))
-
-    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> IntArray:
-        values = queries.wholes(data)
-        noise = sampling.discrete_gaussian(rng, size * values.size, self.sigma)
-        return noise.reshape(size, *values.shape) + values
-
-    def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
-        """Sum over coordinates of (q - q')(2o - q - q')/(2 sigma^2); the integer factors are exact."""
-        seen, first, second = queries.whole_side_by_side(outputs, pair)
-        towards = (seen - first).astype(np.float64) + (seen - second).astype(np.float64)
-        ratio: FloatArray = ((first - second) * towards).sum(axis=1) / (2 * self.sigma**2)
-        return ratio

@@ -1,20 +1,17 @@
 """Discrete Laplace (two-sided geometric) mechanism: integer query + integer noise, sampled exactly."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
-import numpy as np
-
-from dpverify import Pair, PureDP, Relation
-from dpverify.accounting.ledger import DiscreteLaplaceNoise, Ledger, Sensitivity
-from dpverify.base import require
+from dpverify import PureDP, Relation
+from dpverify.accounting.ledger import Sensitivity
+from mechanisms.releases.additive import Additive
+from mechanisms.toolbox import noise_laws
 from mechanisms.toolbox import query_values as queries
-from mechanisms.toolbox import samplers as sampling
-from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Additive):
     """M(D) = q(D) + Z with Pr[Z_j = k] = (e^(1/b) - 1)/(e^(1/b) + 1) e^(-|k|/b), k an integer.
 
     Where b = `scale`, and `sensitivity` states the l1 distance s of q between neighbours, in whole numbers.
@@ -32,11 +29,12 @@ class DiscreteLaplace:
     scale: float
     sensitivity: Sensitivity
     relation: Relation = Relation.REPLACE_ONE
+    whole: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        require.own_numbers(self)
-        sampling.require_scale(self.scale)
-        queries.checked_sensitivity(self.sensitivity, self.relation)
+    @property
+    def noise(self) -> noise_laws.DiscreteLaplace:
+        """The law of one coordinate's noise."""
+        return noise_laws.DiscreteLaplace(self.scale)
 
     @classmethod
     def for_claim(cls, eps: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:
@@ -48,25 +46,3 @@ class DiscreteLaplace:
         """(s/b)-DP."""
         eps = queries.laplace_eps(self.scale, self.sensitivity, self.relation)
         return PureDP(eps, relation=self.relation, source="Ghosh, Roughgarden, Sundararajan 2012")
-
-    def with_noise(self, factor: float) -> Self:
-        """The same mechanism with `factor` > 0 times its noise: what measured power is measured on."""
-        require.positive(factor=factor)
-        return replace(self, scale=factor * self.scale)
-
-    @property
-    def ledger(self) -> Ledger:
-        """One discrete Laplace event."""
-        return Ledger(DiscreteLaplaceNoise(what="query", scale=self.scale, sensitivity=self.sensitivity))
-
-    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> IntArray:
-        values = queries.wholes(data)
-        noise = sampling.discrete_laplace(rng, size * values.size, self.scale)
-        return noise.reshape(size, *values.shape) + values
-
-    def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
-        """Sum over coordinates of (|o - q'| - |o - q|)/b, the distances in exact integers."""
-        seen, first, second = queries.whole_side_by_side(outputs, pair)
-        closer = np.abs(seen - second) - np.abs(seen - first)
-        ratio: FloatArray = closer.astype(np.float64).sum(axis=1) / self.scale
-        return ratio

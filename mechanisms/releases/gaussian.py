@@ -1,23 +1,23 @@
 """Gaussian mechanism: query + normal noise, with its three accounts and calibrations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
 from scipy import special
 
-from dpverify import ApproxDP, GaussianDP, Pair, Relation, ZCDP
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity
+from dpverify import ApproxDP, GaussianDP, Relation, ZCDP
+from dpverify.accounting.ledger import Sensitivity
 from dpverify.base import require
 from dpverify.base.rounding import float_up
 from dpverify.claims.profiles import gaussian_delta
+from mechanisms.releases.additive import Additive
+from mechanisms.toolbox import noise_laws
 from mechanisms.toolbox import query_values as queries
-from mechanisms.toolbox.query_values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian:
+class Gaussian(Additive):
     """M(D) = q(D) + Z, each Z_j ~ N(0, sigma^2).
 
     Where sigma = `sigma`, and `sensitivity` states the l2 distance s of q between neighbours: a vector
@@ -39,10 +39,10 @@ class Gaussian:
     sensitivity: Sensitivity
     relation: Relation = Relation.REPLACE_ONE
 
-    def __post_init__(self) -> None:
-        require.own_numbers(self)
-        require.positive(sigma=self.sigma)
-        queries.checked_sensitivity(self.sensitivity, self.relation)
+    @property
+    def noise(self) -> noise_laws.Gaussian:
+        """The law of one coordinate's noise."""
+        return noise_laws.Gaussian(self.sigma)
 
     @classmethod
     def for_gdp(cls, mu: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:
@@ -109,33 +109,6 @@ class Gaussian:
             assumptions=(queries.IDEAL_REALS,),
             source="Balle, Wang 2018, Theorem 8",
         )
-
-    def with_noise(self, factor: float) -> Self:
-        """The same mechanism with `factor` > 0 times its noise: what measured power is measured on."""
-        require.positive(factor=factor)
-        return replace(self, sigma=factor * self.sigma)
-
-    @property
-    def ledger(self) -> Ledger:
-        """One Gaussian event."""
-        return Ledger(GaussianNoise(what="query", sigma=self.sigma, sensitivity=self.sensitivity))
-
-    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> FloatArray:
-        values = queries.reals(data)
-        noise = rng.standard_normal((size, *values.shape))
-        noise *= self.sigma
-        noise += values
-        return noise
-
-    def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
-        """Sum over coordinates of (q - q')(2o - q - q')/(2 sigma^2); coordinates with q = q' give 0."""
-        seen, first, second = queries.side_by_side(outputs, pair)
-        moved = first != second
-        seen, first, second = seen[:, moved], first[moved], second[moved]
-        each = (first - second) / self.sigma * ((seen - first) / self.sigma + (seen - second) / self.sigma)
-        with np.errstate(invalid="ignore"):
-            ratio: FloatArray = each.sum(axis=1) / 2
-        return np.nan_to_num(ratio, nan=0.0, posinf=np.inf, neginf=-np.inf)  # inf - inf: no evidence
 
 
 def _profile_up(mu: float, eps: float) -> float:

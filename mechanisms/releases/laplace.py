@@ -1,20 +1,17 @@
 """Laplace mechanism: query + Laplace noise."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
-import numpy as np
-
-from dpverify import Pair, PureDP, Relation
-from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
-from dpverify.base import require
+from dpverify import PureDP, Relation
+from dpverify.accounting.ledger import Sensitivity
+from mechanisms.releases.additive import Additive
+from mechanisms.toolbox import noise_laws
 from mechanisms.toolbox import query_values as queries
-from mechanisms.toolbox import samplers as sampling
-from mechanisms.toolbox.query_values import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace:
+class Laplace(Additive):
     """M(D) = q(D) + Z, each Z_j of density exp(-|z|/b)/(2b).
 
     Where b = `scale`, and `sensitivity` states the l1 distance s of q between neighbours (shifts add up).
@@ -34,10 +31,10 @@ class Laplace:
     sensitivity: Sensitivity
     relation: Relation = Relation.REPLACE_ONE
 
-    def __post_init__(self) -> None:
-        require.own_numbers(self)
-        require.positive(scale=self.scale)
-        queries.checked_sensitivity(self.sensitivity, self.relation)
+    @property
+    def noise(self) -> noise_laws.Laplace:
+        """The law of one coordinate's noise."""
+        return noise_laws.Laplace(self.scale)
 
     @classmethod
     def for_claim(cls, eps: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:
@@ -51,28 +48,3 @@ class Laplace:
         return PureDP(
             eps, relation=self.relation, assumptions=(queries.IDEAL_REALS,), source="Dwork, Roth 2014, Theorem 3.6"
         )
-
-    def with_noise(self, factor: float) -> Self:
-        """The same mechanism with `factor` > 0 times its noise: what measured power is measured on."""
-        require.positive(factor=factor)
-        return replace(self, scale=factor * self.scale)
-
-    @property
-    def ledger(self) -> Ledger:
-        """One Laplace event."""
-        return Ledger(LaplaceNoise(what="query", scale=self.scale, sensitivity=self.sensitivity))
-
-    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> FloatArray:
-        values = queries.reals(data)
-        noise = sampling.laplace(rng, (size, *values.shape))
-        noise *= self.scale
-        noise += values
-        return noise
-
-    def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
-        """Sum over coordinates of (|o - q'| - |o - q|)/b, in a form that is exact far from both."""
-        seen, first, second = queries.side_by_side(outputs, pair)
-        apart = np.abs(first - second)
-        each = np.sign(first - second) * np.clip(2 * seen - first - second, -apart, apart)
-        ratio: FloatArray = each.sum(axis=1) / self.scale
-        return ratio

@@ -9,9 +9,9 @@ from scipy import stats
 from dpverify.claims.neighbours import Pair
 from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.buffered import BufferedCounter, buffers, encoder
-from mechanisms.counters.node_noise import Gaussian
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import coefficients, column_norm
+from mechanisms.toolbox.noise_laws import Gaussian
 
 
 def lower(column):

@@ -10,11 +10,11 @@ from dpverify.base.errors import ParameterError
 from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.node_noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from mechanisms.counters.single_noise import SingleNoiseCounter
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import BinaryCounter
+from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 
 ALPHA = 1e-6  # level of each exact binomial test here; all are seeded
 

@@ -9,9 +9,9 @@ from dpverify.base.errors import UsageError
 from dpverify.claims.neighbours import Pair, Relation
 from mechanisms.counters import dyadic
 from mechanisms.counters.honaker import HonakerCounter, variance_shares
-from mechanisms.counters.node_noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NoNoise
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
+from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NoNoise
 
 NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0), DiscreteGaussian(2.0)]
 

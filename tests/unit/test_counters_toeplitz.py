@@ -9,9 +9,9 @@ from scipy import stats
 
 from dpverify.base.errors import ParameterError, UsageError
 from dpverify.claims.neighbours import Pair, Relation
-from mechanisms.counters.node_noise import Gaussian, Laplace
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import coefficients, column_norm, ToeplitzCounter
+from mechanisms.toolbox.noise_laws import Gaussian, Laplace
 
 
 def dense(releases):

@@ -21,8 +21,8 @@ from benchmarks import full_size as table
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
 from dpverify.tape.streaming import streaming
-from mechanisms.counters.node_noise import Laplace
 from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.toolbox.noise_laws import Laplace
 
 LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
 USERS = 300

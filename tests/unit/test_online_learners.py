@@ -17,12 +17,12 @@ from algorithms.users import play, Replaced, TapeUsers, Tree
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.node_noise import Laplace, NoNoise
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.toolbox.laplace_sums import laplace_sum_bound
+from mechanisms.toolbox.noise_laws import Laplace, NoNoise
 
 ENV = random_environment(0, 3, 2, 3)
 LAYOUT = layout_of(ENV.model)

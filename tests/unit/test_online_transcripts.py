@@ -20,10 +20,10 @@ from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
 from dpverify.verdicts.audit import audit
 from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.node_noise import Laplace
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.toolbox.noise_laws import Laplace
 
 LAYOUT = CountLayout(H=1, S=2, A=2, rewards=True)
 LOW, HIGH = Tree.steady((0, 0), (1.0,), 2), Tree.steady((1, 1), (1.0,), 2)
@@ -130,7 +130,7 @@ def test_actions_leave_out_those_of_the_hidden_user():
 
 def test_unfed_reward_counters_are_trees_with_clocks_of_their_own():
     """Without noise they count rewards exactly, at every time; with noise they move where a cell was visited."""
-    from mechanisms.counters.node_noise import NoNoise
+    from mechanisms.toolbox.noise_laws import NoNoise
 
     silent = UnfedRewards(LAYOUT, BinaryCounter(releases=16, noise=NoNoise(), cells=(LAYOUT.cells,), touches=3), 0.0)
     loud = replace(silent, counter=replace(silent.counter, noise=Laplace(2.0)))

@@ -18,10 +18,10 @@ VECTORS = Pair(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.5, 3.0]))
 COUNTS = Pair(np.array([1, 2, 3]), np.array([2, 1, 3]))
 STREAMS = Pair(Stream([1, 0, 1, 1, 0, 1]), Stream([1, 0, 0, 1, 0, 1]))
 CASES = {
-    "releases/laplace": (Laplace(scale=2.0, sensitivity=ONE), VECTORS),
-    "releases/gaussian": (Gaussian(sigma=2.0, sensitivity=ONE), VECTORS),
-    "releases/discrete_laplace": (DiscreteLaplace(scale=2.0, sensitivity=ONE), COUNTS),
-    "counters/node_noise": (BinaryCounter.calibrated(6, 1.0), STREAMS),
+    "toolbox/noise_laws: laplace": (Laplace(scale=2.0, sensitivity=ONE), VECTORS),
+    "toolbox/noise_laws: gaussian": (Gaussian(sigma=2.0, sensitivity=ONE), VECTORS),
+    "toolbox/noise_laws: discrete laplace": (DiscreteLaplace(scale=2.0, sensitivity=ONE), COUNTS),
+    "toolbox/noise_laws: tree": (BinaryCounter.calibrated(6, 1.0), STREAMS),
 }
 
 
@@ -31,7 +31,7 @@ def test_the_halved_line_is_named(name: str) -> None:
     good = trace(target, pair=pair, transcripts=6)
     assert good.status == "CONFORMS"
     (site,) = {row.site for row in good.draws if row.moved}
-    file, line = ROOT / "mechanisms" / f"{name}.py", int(site.rpartition(":")[2])
+    file, line = ROOT / "mechanisms" / f"{name.partition(':')[0]}.py", int(site.rpartition(":")[2])
     assert site.startswith("/".join(file.parts[-2:]))
     with halved(file, line) as changed:
         assert changed

@@ -1,4 +1,4 @@
-"""The noise laws that a counter can put on its nodes, each with its draw, its likelihood ratio, its event.
+"""The noise laws of all mechanisms, of single releases and of a counter's nodes: draw, likelihood ratio, ledger event.
 
     draw(steps, shape, *, rng)             -> (steps, *shape), step after step: `steps` draws of one step
                                               each consume the same randomness as one draw of `steps`
@@ -38,7 +38,7 @@ Array = npt.NDArray[Any]
 
 
 class Noise(Protocol):
-    """What a counter needs to know of its noise."""
+    """What a mechanism needs to know of its noise."""
 
     @property
     def variance(self) -> float:
@@ -72,7 +72,11 @@ def _over_trials(terms: Array) -> Array:
 
 
 def _absolute_gap(observed: Array, first: Array, second: Array) -> Array:
-    # |x - m1| - |x - m0| as a clipped line: its two plateaus, which carry atoms, come out without rounding
+    # |x - m1| - |x - m0|: of whole numbers as it stands, where 2 x could overflow; else a clipped line, whose two
+    # plateaus, which carry atoms, come out without rounding
+    if np.result_type(observed, first, second).kind == "i":
+        closer: Array = (np.abs(observed - second) - np.abs(observed - first)).astype(np.float64)
+        return closer
     move = first - second
     gap: Array = np.sign(move) * np.clip(2 * observed - first - second, -np.abs(move), np.abs(move))
     return gap
@@ -106,9 +110,6 @@ class _BySigma:
         require.own_numbers(self)
         require.positive(sigma=self.sigma)
 
-    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
-        return _over_trials((first - second) * (observed - (first + second) / 2)) / self.sigma**2
-
     def with_noise(self, factor: float) -> Self:
         require.positive(factor=factor)
         return replace(self, sigma=factor * self.sigma)
@@ -132,7 +133,11 @@ class Laplace(_ByScale):
 
 @dataclass(frozen=True)
 class DiscreteLaplace(_ByScale):
-    """Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale) on the integers, sampled exactly."""
+    """Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale) on the integers, sampled exactly: 2^-9 <= scale <= 2^52."""
+
+    def __post_init__(self) -> None:
+        require.own_numbers(self)
+        sampling.require_scale(self.scale)
 
     @property
     def variance(self) -> float:
@@ -158,13 +163,21 @@ class Gaussian(_BySigma):
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return self.sigma * rng.standard_normal((steps, *shape))
 
+    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
+        towards = (observed - first) / self.sigma + (observed - second) / self.sigma  # squares would overflow
+        return _over_trials((first - second) / self.sigma * towards) / 2
+
     def event(self, what: str, changed: Sensitivity) -> Event:
         return GaussianNoise(what=what, sigma=self.sigma, sensitivity=changed)
 
 
 @dataclass(frozen=True)
 class DiscreteGaussian(_BySigma):
-    """Pr[k] proportional to exp(-k^2/(2 sigma^2)) on the integers, sampled exactly."""
+    """Pr[k] proportional to exp(-k^2/(2 sigma^2)) on the integers, sampled exactly: 2^-9 <= sigma <= 2^26."""
+
+    def __post_init__(self) -> None:
+        require.own_numbers(self)
+        sampling.require_sigma(self.sigma)
 
     @property
     def variance(self) -> float:
@@ -173,6 +186,10 @@ class DiscreteGaussian(_BySigma):
 
     def draw(self, steps: int, shape: tuple[int, ...], *, rng: np.random.Generator) -> Array:
         return _stepwise(lambda: sampling.discrete_gaussian(rng, math.prod(shape), self.sigma).reshape(shape), steps)
+
+    def log_ratio(self, observed: Array, first: Array, second: Array) -> Array:
+        towards = (observed - first).astype(np.float64) + (observed - second)  # whole: all is exact up to the division
+        return _over_trials((first - second) * towards) / (2 * self.sigma**2)
 
     def event(self, what: str, changed: Sensitivity) -> Event:
         return DiscreteGaussianNoise(what=what, sigma=self.sigma, sensitivity=changed)
