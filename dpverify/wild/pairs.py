@@ -154,6 +154,9 @@ def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Itera
         yield from changed(twenty, f"{column.name} = {column.high:g}", record, f"{len(twenty)} ordinary rows")
     for column, record in _with(schema, last, "missing", None):
         yield from changed(twenty, f"{column.name} missing", record, f"{len(twenty)} ordinary rows")
+        whole = _complete(schema, twenty)  # the first missing value of all is another matter than one more
+        gone = tuple(None if each is column else cell for each, cell in zip(schema.columns, whole[-1], strict=True))
+        yield from changed(whole, f"{column.name} missing", gone, "nothing missing")
         bare = _mostly_missing(schema, twenty, column)
         if len(bare) > 1:
             yield from changed(bare, f"{column.name} missing", bare[0], f"{column.name} mostly missing")
@@ -191,6 +194,13 @@ def _mixed(schema: Schema, base: Records) -> Records:
         found.append(tuple(cell if column.numeric or column.kind == "id" else column.values[row % len(column.values)]
                            for column, cell in zip(schema.columns, record, strict=True)))  # fmt: skip
     return _numbered(schema, tuple(found))
+
+
+def _complete(schema: Schema, base: Records) -> Records:
+    """No value is missing: extremes stand for those that are."""
+    return tuple(tuple(column.extremes()[row % 2] if cell is None else cell
+                       for column, cell in zip(schema.columns, record, strict=True))
+                 for row, record in enumerate(base))  # fmt: skip
 
 
 def _mostly_missing(schema: Schema, base: Records, column: Column) -> Records:

@@ -114,6 +114,8 @@ def _passed(trials: float, mean: float, variance: float, significance: float, ex
     played, goal = (trials - _idle(exact)) / LOOK, _goal(significance, exact)
     if not (played > 0 and mean > 0):
         return 0.0
+    if variance <= 1e-12 * mean**2:  # every guess is right: nothing is left to luck, but for rounding
+        return float(played * mean >= goal)
     spread = math.sqrt(played * variance)
     returned = 2 * mean * goal / variance + float(special.log_ndtr(-(played * mean + goal) / spread))
     return float(special.ndtr((played * mean - goal) / spread)) + math.exp(min(returned, 0.0))

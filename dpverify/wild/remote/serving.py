@@ -139,7 +139,7 @@ def versions() -> Any:
             continue
         own = getattr(sys.modules.get(name), "__dict__", {}).get("__version__")  # asks no module for its attribute
         if isinstance(own, str):
-            found[name] = own
+            found[name] = str.__str__(own)  # exactly a str: torch has a class of its own
         elif metadata is not None and not name.startswith("_"):
             if "-packages" in file:
                 try:

@@ -5,6 +5,7 @@ import math
 import pickle
 import random
 import sys
+import types
 from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import pandas
 import pytest
 
 from dpverify.wild import encode
-from dpverify.wild.remote import calling, codec, encoding
+from dpverify.wild.remote import calling, codec, encoding, serving
 
 FILES = sorted((Path(encoding.__file__).parent).glob("*.py"))
 # of the standard library, after Python 3.7: a linter has put `functools.cache` here once
@@ -136,6 +137,17 @@ def test_values_travel_as_builtins(value):
 def test_frames_travel():
     frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, math.nan], "c": ["x", None]}, index=[3, 4])
     pandas.testing.assert_frame_equal(codec.restored(codec.unpacked(codec.packed(codec.plain(frame)))), frame)
+
+
+def test_versions_are_plain_texts(monkeypatch):
+    class Own(str):  # torch has one
+        pass
+
+    module = types.ModuleType("odd_version")
+    module.__file__, module.__version__ = "/elsewhere/odd_version.py", Own("1.2")
+    monkeypatch.setitem(sys.modules, "odd_version", module)
+    assert type(serving.versions()["odd_version"]) is str
+    assert codec.unpacked(codec.packed(serving.versions()))["odd_version"] == "1.2"
 
 
 def test_no_class_is_read_from_the_wire():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpverify.base.errors import TargetError, UsageError
-from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.claims.claim import ApproxDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 from dpverify.wild import contender, try_out
 from dpverify.wild.codebook import Codebook
@@ -256,3 +256,37 @@ def test_a_witness_is_chosen_by_what_it_certifies():
     assert found.eps(0.0) > 2
     both = search(book, rows[0], book.rows(first[::-1]), 1.0, 0.0)
     assert stated(both, rows[0], book.rows(first[::-1])).eps(0.0) < 1
+
+
+COUNTS = {"data": {"as": "list", "rows": [4, 20]}, "columns": {"value": {"kind": "category", "values": [0, 1, 2, 3]}}}
+
+
+def winner(data, rng, scale=1.0):
+    """Noisy max with Gumbel noise: counts that move by 1 make it (1/scale)^2/2-zCDP at most."""
+    counts = np.array([sum(each == value for each in data) for value in range(4)], dtype=float)
+    return int((counts + scale * rng.gumbel(size=4)).argmax())
+
+
+def noisy_sum(data, rng, sigma=1.0):
+    return float(data.sum() + sigma * rng.normal())
+
+
+@pytest.mark.parametrize(("target", "schema", "name"), [(winner, COUNTS, "scale"), (noisy_sum, NUMBERS, "sigma")])
+def test_a_zcdp_claim_falls_for_a_fraction_of_the_noise_and_stands_for_all_of_it(target, schema, name):
+    # at delta 1e-5 none of the twins fell (3 seeds each); level 0.05 a run, power > 0.9 (all of 6 seeds)
+    options = {"relation": "add-remove", "claim": ZCDP(0.5), "seed": 31}
+    record = tried(target, schema, arguments={name: 0.2 if name == "scale" else 0.5}, **options)
+    assert record.verdict == "REFUTED"
+    assert any("implies eps 2.29 at delta 0.03" in note for note in record.notes)
+    record = tried(target, schema, arguments={name: 1.0}, minutes=0.02, **options)
+    assert record.verdict != "REFUTED"
+
+
+def test_the_first_missing_value_of_all_is_seen():
+    # with 15 % of all cells missing, hardly a dataset of 20 has none: the pair must be made, not met
+    column = {"kind": "real", "low": 0.0, "high": 1.0, "missing": True}
+    record = tried(noisy_sum, {"data": {"as": "vector", "rows": [4, 20]}, "columns": {"x": column}},
+                   arguments={"sigma": 50.0}, minutes=0.5)  # fmt: skip
+    assert record.verdict == "REFUTED"
+    assert {each.name for each in record.pairs if each.verdict == "REFUTED"} == {
+        "nothing missing: the last becomes x missing"}  # fmt: skip
