@@ -277,7 +277,7 @@ def test_a_zcdp_claim_falls_for_a_fraction_of_the_noise_and_stands_for_all_of_it
     options = {"relation": "add-remove", "claim": ZCDP(0.5), "seed": 31}
     record = tried(target, schema, arguments={name: 0.2 if name == "scale" else 0.5}, **options)
     assert record.verdict == "REFUTED"
-    assert any("implies eps 2.29 at delta 0.03" in note for note in record.notes)
+    assert any("implies eps 2.043 at delta 0.05" in note for note in record.notes)
     record = tried(target, schema, arguments={name: 1.0}, minutes=0.02, **options)
     assert record.verdict != "REFUTED"
 
