@@ -1,13 +1,15 @@
 """A researcher's own agent, whole: what its privacy, its error bounds and its regret can be checked by.
 
     agent       a rule `plan(counts) -> policies`: everything that it knows about users is in the released counts
-    privatizer  a `Source` with a ledger, such as `dp_ucbvi.central` (joint view) and `dp_ucbvi.local`
+    privatizer  a `Source` with a ledger, such as `dp_ucbvi.central` (joint view) and `dp_ucbvi.local` at pure eps, or
+                `GaussianTrees.central` and `GaussianMessages.local` of `gaussian_counts` at (eps, delta)
 
 From these two and the number of users follow the ledger, the whole run as audit targets (`transcript`, `actions`), the
 exact log ratio of one run at full size (`witness`), the promise that counts are as near as the agent is told
 (`promise`), and the regret (`regret`). An agent cannot see what was not released: it is handed released counts only.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 
 from algorithms.counting import Exact, LocalCounts, own_counts, TreeCounts
 from algorithms.environments import Environment
+from algorithms.gaussian_counts import GaussianMessages
 from algorithms.instances import FullSizeOnline
 from algorithms.one_run import Witness
 from algorithms.online import Learner, regret_per_episode, run_online
@@ -25,7 +28,7 @@ from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.claim import PureDP
+from dpverify.claims.claim import ApproxDP, PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
 from dpverify.evidence.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import PrivateCounts
@@ -78,20 +81,25 @@ class Study:
     """`agent` run on `privatizer`, with `users` users one after the other; the last user's counts are not released.
 
     The privatizer is a `TreeCounts` (every other user sees functions of all released counts: joint DP) or a
-    `LocalCounts` (every user's message is private by itself: local DP), made for at least `users` users. `eps` is what
-    is claimed. ParameterError where these do not fit.
+    `LocalCounts` or `GaussianMessages` (every user's message is private by itself: local DP), made for at least `users`
+    users. (`eps`, `delta`) is what is claimed. ParameterError where these do not fit.
     """
 
     agent: Learner
-    privatizer: TreeCounts | LocalCounts
+    privatizer: TreeCounts | LocalCounts | GaussianMessages
     users: int
     eps: float
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
         require.integer(at_least=2, users=self.users)
         require.positive(eps=self.eps)
-        if not isinstance(self.privatizer, TreeCounts | LocalCounts):
-            raise ParameterError("privatizer", self.privatizer, "TreeCounts or LocalCounts, see algorithms.dp_ucbvi")
+        require.delta(delta=self.delta)
+        if not isinstance(self.privatizer, TreeCounts | LocalCounts | GaussianMessages):
+            kinds = (
+                "TreeCounts, LocalCounts or GaussianMessages, see algorithms.dp_ucbvi and algorithms.gaussian_counts"
+            )
+            raise ParameterError("privatizer", self.privatizer, kinds)
         if not callable(getattr(self.agent, "plan", None)):
             raise ParameterError("agent", self.agent, "an object with plan(counts) -> policies")
         if isinstance(self.privatizer, TreeCounts) and self.privatizer.counter.releases < self.users - 1:
@@ -100,9 +108,11 @@ class Study:
             )
 
     @property
-    def claim(self) -> PureDP:
-        """Eps-JDP, or eps-LDP of every message; the unit is a user's whole trajectory."""
-        view = View.LOCAL if isinstance(self.privatizer, LocalCounts) else View.JOINT
+    def claim(self) -> PureDP | ApproxDP:
+        """Eps-JDP, or eps-LDP of every message, with `delta` where there is one; the unit is a whole trajectory."""
+        view = View.JOINT if isinstance(self.privatizer, TreeCounts) else View.LOCAL
+        if self.delta:
+            return ApproxDP(self.eps, self.delta, unit=Unit.TRAJECTORY, view=view)
         return PureDP(self.eps, unit=Unit.TRAJECTORY, view=view)
 
     @property
@@ -112,8 +122,8 @@ class Study:
 
     @property
     def upper(self) -> float:
-        """Eps of the ledger."""
-        return float(account(self.privatizer))
+        """Eps of the ledger at `delta`."""
+        return float(account(self.privatizer, delta=self.delta))
 
     @property
     def transcript(self) -> Transcript:
@@ -134,8 +144,10 @@ class Study:
     def with_noise(self, factor: float) -> "Study":
         """The same claim with `factor` times the noise, and the ledger that this has: 1/2 is a planted bug."""
         require.positive(factor=factor)
-        source: TreeCounts | LocalCounts
-        if isinstance(self.privatizer, LocalCounts):
+        source: TreeCounts | LocalCounts | GaussianMessages
+        if isinstance(self.privatizer, GaussianMessages):
+            source = self.privatizer.with_noise(factor)
+        elif isinstance(self.privatizer, LocalCounts):
             source = replace(self.privatizer, scale=factor * self.privatizer.scale)
         else:
             counter = self.privatizer.counter
@@ -158,16 +170,15 @@ class Study:
         A lower bound on eps that takes the noise's law for granted, and tests of that law beside it (`tap`).
         """
         self._fits(environment)
-        node = self.privatizer.counter.noise if isinstance(self.privatizer, TreeCounts) else None
-        if node is not None and not isinstance(node, Laplace):
+        node = self.privatizer.counter.noise if isinstance(self.privatizer, TreeCounts) else self.privatizer
+        if not isinstance(node, Laplace | LocalCounts):
             raise ParameterError("privatizer", node, "Laplace noise: a witness is about pure eps")
-        scale = node.scale if node is not None else self.privatizer.scale  # type: ignore[union-attr]
         run = FullSizeOnline(
             name=type(self.agent).__name__,
             users=self.users,
-            claim=self.claim,
-            upper=self.upper,
-            scale=scale,
+            claim=PureDP(self.eps, unit=Unit.TRAJECTORY, view=self.claim.view),
+            upper=float(account(self.privatizer)),
+            scale=node.scale,
             learner=self._checked,
             source=self.privatizer,
             environment=environment,
@@ -200,9 +211,17 @@ class Study:
         """Total expected regret of each run, (runs,): sum over users of V* - V^pi in the environment's model."""
         require.integer(at_least=1, runs=runs)
         self._fits(environment)
-        users = TapeUsers(environment, environment.tapes(seed, runs, self.users))
+        return self._regret(environment, environment.tapes(seed, runs, self.users), seed)
+
+    def losses(self, environment: Environment, seeds: Sequence[int]) -> Array:
+        """The same, one run a seed, (len(seeds),): what a search compares settings by. Noise depends on all seeds."""
+        self._fits(environment)
+        tapes = np.concatenate([environment.tapes(each, 1, self.users) for each in seeds])
+        return self._regret(environment, tapes, derive(seeds[0], f"study/{list(seeds)}"))
+
+    def _regret(self, environment: Environment, tapes: Array, seed: int) -> Array:
         rng = stream(derive(seed, "study/regret"), Stage.EXPERIMENT)
-        done = run_online(users, self._checked, self.privatizer, runs=runs, rng=rng)
+        done = run_online(TapeUsers(environment, tapes), self._checked, self.privatizer, runs=len(tapes), rng=rng)
         return np.asarray(regret_per_episode(done.policies, environment.model).sum(axis=0))
 
     def with_agent(self, agent: Learner) -> "Study":

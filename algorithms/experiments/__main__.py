@@ -1,5 +1,6 @@
-"""Command line: `python -m algorithms.experiments riverswim --runs 20 --episodes 20000 --out figures`."""
+"""Command line: `python -m algorithms.experiments riverswim --runs 20 --episodes 20000 --out figures`, or `compare`."""
 
+import sys
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from algorithms.experiments import offline, selfplay
+from algorithms.experiments import compare_command, offline, selfplay
 from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
 from algorithms.experiments.curves import PRIVATE, Settings, staged
 from algorithms.experiments.figures import write_all
@@ -86,6 +87,8 @@ def main(
 ) -> None:
     """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
 
+    `compare` instead of an experiment: an agent of your own beside DP-UCBVI; `compare --help`.
+
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
     episodes = DEFAULT_EPISODES[experiment.value] if episodes is None else episodes
@@ -129,4 +132,6 @@ def main(
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["compare"]:
+        sys.exit(compare_command.run(sys.argv[2:]))
     typer.run(main)

@@ -1,0 +1,274 @@
+"""A researcher's own agent beside the repository's: the same privatizer, users, seeds and search for all.
+
+    privacy     equal by construction: every agent is handed the counts of one privatizer, made for (eps, delta)
+    checked     the ledger's account is at most the claim; the code conforms to the ledger on a few users (the tape);
+                one run of all users has a witness at most the claim, and noise of the stated law (Laplace alone)
+    fair        one search (`search`), the same number of points and runs for every agent that has a `space`; its seeds
+                are functions of the search seed, the figure's of another one
+    beside      uniform actions (data-free) and UCB-VI on exact counts (no privacy): other privacy, references only
+
+Where a check fails nobody's regret is drawn: all agents rest on the same privatizer. `Comparison.drawn` says so.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.counting import Exact, layout_of
+from algorithms.dp_ucbvi import DPUCBVI
+from algorithms.environments import Environment
+from algorithms.experiments.constants import KNOWN, SPACES
+from algorithms.experiments.search import Found, Point, search, Space
+from algorithms.one_run import Witness
+from algorithms.online import Learner, regret_per_episode, run_online
+from algorithms.study import Study
+from algorithms.tabular import backward_induction, expected_return, uniform_policy
+from algorithms.ucbvi import UCBVI
+from algorithms.users import TapeUsers
+from dpverify.base import require
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import derive, Stage, stream
+from dpverify.evidence.promises import check_promise
+from dpverify.tape.trace import trace
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.toolbox.noise_laws import Laplace
+
+Array = npt.NDArray[np.float64]
+MakeAgent = Callable[..., Learner]  # (privatizer, users, **point)
+MakePrivatizer = Callable[..., Any]  # (layout, users, eps), and delta where it is not 0
+
+FEW = 4  # users of the run that the tape looks at
+BETA, PROMISED_USERS, PROMISE_TRIALS = 0.05, 50, 400
+TRANSCRIPTS = 8
+FINE = ("CONFORMS", "EXACT")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One agent: its mean regret over `runs` runs and the standard error of it; the point that was found for it."""
+
+    learner: str
+    privacy: str  # equal, none
+    point: Point
+    regret: float
+    error: float
+    searched: int  # runs of the search
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that a table of regrets rests on; `objections` is empty, or nothing is drawn."""
+
+    environment: str
+    users: int
+    runs: int
+    seed: int
+    privacy: dict[str, Any]
+    upper: float
+    tape: dict[str, Any]
+    witness: dict[str, Any] | None
+    promise: dict[str, Any]
+    search: dict[str, Any]
+    objections: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether regrets are compared."""
+        return not self.objections
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the code or its ledger contradicts the claim, and not only a check that could not be made."""
+        return any(each.startswith("REFUTED") for each in self.objections)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file of numbers."""
+        return asdict(self)
+
+
+def compare(
+    agent: Any,
+    *,
+    name: str,
+    environment: Environment,
+    privatizer: MakePrivatizer,
+    eps: float,
+    delta: float = 0.0,
+    users: int,
+    runs: int,
+    points: int,
+    seed: int,
+    search_seed: int,
+) -> Comparison:
+    """Checks the privatizer, searches for all agents alike, and draws on `seed`.
+
+    agent       an object with `plan`, or a callable (privatizer, users, **point) that makes one; where it has a
+                `space`, {parameter: (low, high)}, its point is searched as the repository's is
+    privatizer  (layout, users, eps) -> privatizer; (layout, users, eps, delta) where delta is not 0
+
+    ParameterError for what does not fit together, and for a search on the seed of the figure.
+    """
+    require.integer(at_least=FEW, users=users)
+    require.integer(at_least=2, runs=runs)
+    require.integer(at_least=1, points=points)
+    require.integer(at_least=0, seed=seed, search_seed=search_seed)
+    if seed == search_seed:
+        raise ParameterError(
+            "search_seed", search_seed, "another seed than the figure's: nothing is tuned on its users"
+        )
+    layout = layout_of(environment.model)
+
+    def made(number: int) -> Any:
+        return privatizer(layout, number, eps, delta) if delta else privatizer(layout, number, eps)
+
+    agents = {name: _maker(agent), "DP-UCBVI": _dp_ucbvi(layout)}
+    spaces: dict[str, Space] = {name: getattr(agent, "space", None) or {}, "DP-UCBVI": SPACES["UCBVI-JDP"]}
+    if len(agents) < 2:
+        raise ParameterError("name", name, "another name than DP-UCBVI")
+    source, few = made(users), made(FEW)
+
+    def study(which: str, point: Point) -> Study:
+        return Study(agent=agents[which](source, users, **point), privatizer=source, users=users, eps=eps, delta=delta)
+
+    first = {each: _first(space) for each, space in spaces.items()}
+    mine = study(name, first[name])
+    small = Study(agent=agents[name](few, FEW, **first[name]), privatizer=few, users=FEW, eps=eps, delta=delta)
+    objections, evidence = _evidence(mine, small, environment, seed)
+    promised = _promise(mine, name, agents[name], first[name], made, environment, seed)
+    found: dict[str, Found] = {}
+    rows: list[Row] = []
+    if not objections:
+        known = {"DP-UCBVI": KNOWN["UCBVI-JDP"]}
+        found = search(
+            spaces, lambda which, point, seeds: study(which, point).losses(environment, seeds),
+            points=points, seed=search_seed, known=known,
+        )  # fmt: skip
+        for each, best in found.items():
+            regret = study(each, best.point).regret(environment, runs=runs, seed=seed)
+            rows.append(_row(each, "equal", regret, best.point, best.runs))
+        uniform = np.full(runs, users * _regret_of_uniform_actions(environment))
+        rows.append(_row("uniform actions", "none spent", uniform, {}, 0, "data-free: an agent should be below it"))
+        rows.append(_row("UCB-VI", "no privacy", _exact(environment, layout, users, runs, seed), {}, 0,
+                         "exact counts: not comparable, a reference"))  # fmt: skip
+    claim = mine.claim
+    privacy = {
+        "view": claim.view.value,
+        "notion": "(eps, delta)-DP" if delta else "eps-DP",
+        "eps": eps,
+        "delta": delta,
+        "unit": claim.unit.value,
+    }
+    return Comparison(
+        environment=environment.name,
+        users=users,
+        runs=runs,
+        seed=seed,
+        privacy=privacy,
+        upper=mine.upper,
+        tape=evidence["tape"],
+        witness=evidence["witness"],
+        promise=promised,
+        search={"points": points, "seed": search_seed, "learners": {each: asdict(one) for each, one in found.items()}},
+        objections=tuple(objections),
+        rows=tuple(rows),
+    )
+
+
+def _maker(agent: Any) -> MakeAgent:
+    if callable(getattr(agent, "plan", None)) and not isinstance(agent, type):
+        return lambda privatizer, users, **point: agent
+    if not callable(agent):
+        raise ParameterError(
+            "agent", agent, "an object with plan(counts), or a callable (privatizer, users) that makes one"
+        )
+    return agent  # type: ignore[no-any-return]
+
+
+def _dp_ucbvi(layout: CountLayout) -> MakeAgent:
+    def make(privatizer: Any, users: int, *, bonus: float, error: float) -> DPUCBVI:
+        return DPUCBVI(layout=layout, episodes=users, error=error * privatizer.error, bonus_scale=bonus)
+
+    return make
+
+
+def _first(space: Space) -> Point:
+    """The middle of a space, on the log scale: what the checks are made at."""
+    return {name: math.sqrt(low * high) for name, (low, high) in space.items()}
+
+
+def _evidence(mine: Study, small: Study, environment: Environment, seed: int) -> tuple[list[str], dict[str, Any]]:
+    """What speaks against drawing: a ledger above the claim, code that is not as its ledger, a witness above it."""
+    objections = []
+    if not mine.upper <= mine.eps * (1 + 1e-9):
+        objections.append(f"REFUTED: the privatizer's own ledger has eps {mine.upper:.4g}, claimed {mine.eps:.4g}")
+    found = trace(small.transcript, pair=small.pair(), ledger=small.ledger, claim=small.claim, transcripts=TRANSCRIPTS,
+                  seed=derive(seed, "compare/tape") % 2**32)  # fmt: skip
+    said = "; ".join(dict.fromkeys(f"{each.site}: {each.text}" for each in found.reasons))
+    if found.status == "CONTRADICTED":
+        objections.append(
+            f"REFUTED: on the tape the code is not as its ledger says ({said or 'a transcript refutes it'})"
+        )
+    elif found.status not in FINE:
+        objections.append(f"not checked: on the tape, {found.status} ({said})")
+    witness: dict[str, Any] | None = None
+    noise = getattr(getattr(mine.privatizer, "counter", None), "noise", None)
+    if isinstance(noise, Laplace) or not (noise is not None or mine.delta):
+        one: Witness = mine.witness(environment, seed=seed)
+        witness = {"lower": one.lower, "moved": one.moved, "nodes": one.nodes, "draws": one.draws, "tap": one.tap.ok}
+        if not one.lower <= mine.eps * (1 + 1e-6):
+            objections.append(f"REFUTED: one run has log ratio {one.lower:.4g}, claimed {mine.eps:.4g}")
+        if not one.tap.ok:
+            objections.append("REFUTED: the noise of one run is not of the law that the ledger states")
+    return objections, {"tape": {"word": found.status, "users": small.users, "said": said}, "witness": witness}
+
+
+def _promise(
+    mine: Study,
+    name: str,
+    make: MakeAgent,
+    point: Point,
+    made: Callable[[int], Any],
+    environment: Environment,
+    seed: int,
+) -> dict[str, Any]:
+    """Are released counts as near as the agent is told? At few users, by trials."""
+    users = min(mine.users, PROMISED_USERS)
+    source = made(users)
+    study = Study(agent=make(source, users, **point), privatizer=source, users=users, eps=mine.eps, delta=mine.delta)
+    check = check_promise(study.promise(environment, beta=BETA, name=name), seed=seed, trials=PROMISE_TRIALS)
+    return {"verdict": check.verdict, "users": users, "beta": BETA, "rate_upper": check.rate_upper,
+            "tightness": check.tightness}  # fmt: skip
+
+
+def _regret_of_uniform_actions(environment: Environment) -> float:
+    model = environment.model
+    best = backward_induction(model.transitions, model.rewards).values[0] @ model.initial
+    policy = uniform_policy(model.horizon, model.states, model.actions)
+    return float(best - expected_return(policy, model.transitions, model.rewards, model.initial))
+
+
+def _exact(environment: Environment, layout: CountLayout, users: int, runs: int, seed: int) -> Array:
+    learner = UCBVI(layout=layout, episodes=users, bonus_scale=KNOWN["UCBVI"][0]["bonus"])
+    everybody = TapeUsers(environment, environment.tapes(seed, runs, users))
+    done = run_online(everybody, learner, Exact(layout), runs=runs, rng=stream(seed, Stage.EXPERIMENT))
+    return np.asarray(regret_per_episode(done.policies, environment.model).sum(axis=0))
+
+
+def _row(name: str, privacy: str, regret: Array, point: Mapping[str, float], searched: int, why: str = "") -> Row:
+    error = float(regret.std(ddof=1) / math.sqrt(len(regret)))
+    return Row(name, privacy, dict(point), float(regret.mean()), error, searched, why)
+
+
+def table(found: Comparison) -> Sequence[Sequence[str]]:
+    """Rows of text: learner, privacy, regret, search, point."""
+    return [
+        (each.learner, each.privacy, f"{each.regret:.4g} +- {each.error:.2g}", f"{each.searched} runs",
+         ", ".join(f"{key} = {value:.3g}" for key, value in each.point.items()) or each.why)
+        for each in found.rows
+    ]  # fmt: skip

@@ -1,0 +1,122 @@
+"""An agent beside the repository's, at equal privacy: what is drawn, what is refused, and what is told of it."""
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from algorithms.counting import TreeCounts
+from algorithms.dp_ucbvi import central, local
+from algorithms.environments import river_swim
+from algorithms.experiments import compare_command
+from algorithms.experiments.compare import compare
+from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
+from dpverify.base.errors import ParameterError
+
+SIZE = {"environment": river_swim(), "eps": 1.0, "users": 20, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
+
+
+class Often:
+    """Goes where it has been paid."""
+
+    space: ClassVar = {"often": (0.01, 1.0)}
+
+    def __init__(self, privatizer, users, often):
+        self.least = often * privatizer.error
+
+    def plan(self, counts):
+        return (counts.rewards[..., 1] > counts.rewards[..., 0] - self.least).astype(int)
+
+
+def against(agent=Often, privatizer=central, **options):
+    return compare(agent, name="mine", privatizer=privatizer, **{**SIZE, **options})
+
+
+@pytest.mark.parametrize(
+    ("privatizer", "delta", "view"),
+    [(central, 0.0, "joint"), (local, 0.0, "local"), (GaussianTrees.central, 1e-3, "joint"),
+     (GaussianMessages.local, 1e-3, "local")],
+)  # fmt: skip
+def test_all_agents_have_the_same_privacy_and_the_same_search(privatizer, delta, view):
+    found = against(privatizer=privatizer, delta=delta)
+    assert (found.drawn, found.objections) == (True, ())
+    assert found.privacy["view"] == view
+    assert found.upper <= 1 + 1e-9
+    assert found.tape["word"] == "CONFORMS"
+    assert (found.witness is None) == bool(delta)
+    mine, theirs, *references = found.rows
+    assert (mine.learner, theirs.learner, mine.privacy, theirs.privacy) == ("mine", "DP-UCBVI", "equal", "equal")
+    assert mine.searched == theirs.searched > 0
+    assert found.search["learners"]["mine"]["seeds"] == found.search["learners"]["DP-UCBVI"]["seeds"]
+    assert {each.privacy for each in references} == {"none spent", "no privacy"}
+    json.dumps(found.to_dict())
+    assert against(privatizer=privatizer, delta=delta) == found
+
+
+def test_nothing_is_tuned_on_the_seed_of_the_table():
+    with pytest.raises(ParameterError, match="another seed than the figure's"):
+        against(search_seed=1)
+
+
+@dataclass(frozen=True)
+class Quieter(TreeCounts):
+    """INCORRECT: says what its counter says, and adds a part of its noise."""
+
+    def stream(self, runs, *, rng):
+        half = Quieter(self.layout, self.counter.with_noise(0.5), self.error)
+        return TreeCounts.stream(half, runs, rng=rng)
+
+
+def lying(layout, users, eps):
+    honest = central(layout, users, eps)
+    return Quieter(honest.layout, honest.counter, honest.error)
+
+
+def twice(layout, users, eps):
+    return central(layout, users, 2 * eps)
+
+
+@pytest.mark.parametrize(
+    ("privatizer", "said"), [(lying, "the code is not as its ledger says"), (twice, "ledger has eps 2")]
+)
+def test_what_spends_more_is_not_drawn(privatizer, said):
+    found = against(privatizer=privatizer)
+    assert not found.drawn
+    assert found.refuted
+    assert found.rows == ()
+    assert any(said in each for each in found.objections)
+
+
+def test_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_rl.py").write_text(
+        "class Left:\n    def plan(self, counts):\n        import numpy as np\n"
+        "        return np.zeros(counts.visits.shape[:-1], dtype=int)\n\n\nleft = Left()\n"
+        "from algorithms.dp_ucbvi import central\n\n\ndef twice(layout, users, eps):\n"
+        "    return central(layout, users, 2 * eps)\n"
+    )
+    small = ["--users", "20", "--runs", "2", "--points", "1", "--json", "found.json"]
+    assert compare_command.run(["--agent", "mine_rl.py:left", *small]) == 0
+    said = capsys.readouterr().out
+    assert "eps-DP with eps 1" in said
+    assert "uniform actions" in said
+    document = json.loads((tmp_path / "found.json").read_text())
+    assert {"privacy", "upper", "tape", "witness", "promise", "search", "rows"} <= set(document)
+    assert compare_command.run(["--agent", "mine_rl.py:left", "--privatizer", "mine_rl.py:twice", *small]) == 1
+    assert "NOT DRAWN" in capsys.readouterr().out
+    for wrong, code, words in (
+        (["--agent", "mine_rl.py:none", *small], 2, "has no 'none'"),
+        (
+            ["--agent", "mine_rl.py:left", "--env", "mine_rl.py:left", *small],
+            2,
+            "an algorithms.environments.Environment",
+        ),
+        (["--agent", "mine_rl.py:left", "--eps", "nan", *small], 2, "eps"),
+        (["--agent", "mine_rl.py:left", "--users", "two"], 2, "--users"),
+        (["--agent", "mine_rl.py:twice", *small], 3, "TypeError"),
+    ):
+        assert compare_command.run(wrong) == code
+        said = capsys.readouterr().err
+        assert words in said
+        assert len(said.strip().splitlines()) == 1
