@@ -73,4 +73,4 @@ def _relation(name: str, row: dict[str, Any]) -> str:
     if row["refuted"]:
         return f"{said}; eps >= {row['eps_lower']:.3g}"
     caught = float(row["detectable"])
-    return f"{said}; would have caught eps {caught:.3g} on its best pair" if math.isfinite(caught) else said
+    return f"{said}; at best eps {caught:.3g} would have been caught" if math.isfinite(caught) else said

@@ -22,9 +22,9 @@ from dpverify.evidence.sequential.levels import informative_fraction, LEVELS, ra
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import Grain, past_trials, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.codebook import Codebook, Fields
 from dpverify.wild.here import Source
-from dpverify.wild.pairs import Candidate
 
 FIRST_BLOCK, LATER = 24, 4  # trials of the first block; later ones are this part of all before
 REFIT, MOST_FITTED = 2.0, 20_000
@@ -76,6 +76,12 @@ class Contender:
         counts[0] += len(found)
         counts[1] += sum(any(name[0] == "!" for name in each) for each in found)
         return found
+
+    @property
+    def still(self) -> bool:
+        """All of the first releases on both datasets were one and the same output."""
+        one, two = self.samples
+        return bool(one) and all(repr(sorted(each.items())) == repr(sorted(one[0].items())) for each in one + two)
 
     @property
     def failing(self) -> bool:

@@ -7,6 +7,7 @@ from dpverify.base.errors import UsageError
 from dpverify.wild.here import Source
 
 AFTER = "[#.:"
+MOST_NAMED = 12  # of the fields that are left out
 
 
 def named(name: str, wanted: Sequence[str]) -> bool:
@@ -49,11 +50,17 @@ class Narrowed:
         self._met |= met
         shown = met and not named(name, self._public)
         if not shown:
-            self.left_out.add(name.partition("[")[0].rstrip("#").partition(":")[0])
+            self.left_out.add(name.rstrip("#").partition(":")[0])
         return shown
+
+    @property
+    def not_shown(self) -> str:
+        """The fields that were left out, as `--out` takes them; the first of many."""
+        every = sorted(self.left_out)
+        return ", ".join(every[:MOST_NAMED]) + (f" and {len(every) - MOST_NAMED} more" * (len(every) > MOST_NAMED))
 
     def objection(self) -> None:
         """UsageError where no release had any field that was asked for."""
         if self._out and not self._met:
             raise UsageError(f"--out {', '.join(self._out)}: no such field; there are " +
-                             (", ".join(sorted(self.left_out)) or "none"))  # fmt: skip
+                             (self.not_shown or "none"))  # fmt: skip

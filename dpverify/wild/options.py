@@ -7,6 +7,7 @@ from dpverify.base import require
 from dpverify.base.errors import UsageError
 from dpverify.wild.elsewhere import Elsewhere
 from dpverify.wild.here import Here, Source
+from dpverify.wild.race import MOST_EACH
 
 SEED = 20260
 OUTSIDE = ("report", "judge", "off")
@@ -24,12 +25,14 @@ class Options:
     public: tuple[str, ...] = ()
     out_of_domain: str = "report"
     size: bool = False
+    trials: int = MOST_EACH  # of each pair, on average, as long as nothing falls
     repro: str | None = None
 
     def __post_init__(self) -> None:
         require.positive(minutes=self.minutes)
         require.open_unit(significance=self.significance)
         require.integer(at_least=0, seed=self.seed)
+        require.integer(at_least=1, trials=self.trials)
         if self.relation not in (None, "replace", "add-remove", "both"):
             raise UsageError(f"relation {self.relation!r}: must be replace, add-remove or both")
         if self.out_of_domain not in OUTSIDE:

@@ -1,48 +1,27 @@
 """Neighbouring pairs from a schema: a fixed grid of what breaks libraries, then random ones.
 
 Each base is changed in one record: to a corner of the domain, to another class, to a class of its own, to missing, to
-a copy of another record, to an extreme weight. For add-or-remove the same record is added. Pairs out of the domain
-(far values, infinities, NaN and categories that the schema excludes) are apart: a library may refuse them.
+a copy of another record, to an extreme weight. For add-or-remove the same record is added. It is the last record, in
+some pairs the first or one in the middle: code may read its data in order, or stop early. Pairs out of the domain (far
+values, infinities, NaN and categories that the schema excludes) are apart: a library may refuse them.
 """
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from dpverify.base.errors import NeighbourError
 from dpverify.claims.neighbours import Relation
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.datasets import Record, Records
-from dpverify.wild.neighbours import _cell, counted
+from dpverify.wild.neighbours import _cell
 from dpverify.wild.schema import Column, Schema
 
-ORDINARY, FEW = 20, 5
+ORDINARY, FEW, MOST = 20, 5, 200  # rows of a base, within what the schema allows
 FAR = 49.0  # widths of the domain beyond its ends
 MISSING = 0.15  # of the cells of a column where values may be missing
 MOST_VALUES = 8  # of a local category that are paired with the first one
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Two datasets as records, neighbours under `relation`; `domain` is "in" or "out"."""
-
-    name: str
-    relation: Relation
-    first: Records
-    second: Records
-    domain: str = "in"
-
-    def __post_init__(self) -> None:
-        ours, theirs = ([tuple(map(_cell, record)) for record in each] for each in (self.first, self.second))
-        found = counted(ours, theirs)
-        if not found.allowed_by(self.relation) or ours == theirs:
-            raise NeighbourError(f"pair {self.name!r} is not {self.relation}: {found}")
-
-    def swapped(self, first: Records, second: Records) -> "Candidate":
-        """The same with other records."""
-        return replace(self, first=first, second=second)
 
 
 def grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:
@@ -75,7 +54,8 @@ def random_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -
         base = ordinary(schema, size, rng)
         record = corner(schema, rng) if rng.integers(2) else random_record(schema, rng)
         pairs = _changed(schema, relation, base, "a random record", record, "in", f"random pair {number}: ")
-        yield from (each for each in pairs if complete(schema, each))
+        row = size if number % 2 else int(rng.integers(size))  # the last one in every other pair
+        yield from (each.placed(min(row, len(each.second) - 1)) for each in pairs if complete(schema, each))
 
 
 def ordinary(schema: Schema, size: int, rng: np.random.Generator) -> Records:
@@ -163,6 +143,13 @@ def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Itera
     yield from _classes(schema, relation, twenty)
     yield from changed(fewest, "all high", high, f"{len(fewest)} rows, the fewest")
     yield from changed(fewest, "all low", low, f"{len(fewest)} rows, the fewest")
+    for row in (0, len(twenty) // 2):
+        yield from (each.placed(row) for each in changed(twenty, "all high", high, f"{len(twenty)} ordinary rows"))
+    yield from (each.placed(0) for each in changed(twenty, "all low", low, f"{len(twenty)} ordinary rows"))
+    most = ordinary(schema, _size(schema, MOST), rng)
+    if len(most) > len(twenty):
+        for row in (0, len(most) - 1):
+            yield from (each.placed(row) for each in changed(most, "all high", high, f"{len(most)} ordinary rows"))
     if schema.rows[0] <= 1:
         yield from changed((low,), "all high", high, "one row, all low")
     if schema.rows[0] == 0 and relation is Relation.ADD_OR_REMOVE_ONE:

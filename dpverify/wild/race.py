@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dpverify.base.errors import TargetError
 from dpverify.claims.claim import Claim
 from dpverify.wild import datasets
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.contender import Contender, FEWEST
 from dpverify.wild.here import Source
-from dpverify.wild.pairs import Candidate
 from dpverify.wild.schema import Schema
 
 SAMPLE, PASS = 100, 150  # releases on each dataset that fix the coordinates; trials of the first pass
@@ -49,10 +49,10 @@ class Budget:
         sample = int(min(SAMPLE, max(FEWEST, SAMPLE_SHARE * fit / 2)))
         return sample, int(min(PASS, max(FEWEST_TRIALS, PASS_SHARE * fit - 2 * sample)))
 
-    def predicted(self, pairs: int) -> tuple[int, float]:
-        """(most releases, seconds) of the whole race."""
+    def predicted(self, pairs: int, most_each: int = MOST_EACH) -> tuple[int, float]:
+        """(most releases, seconds) of the grid's pairs; random pairs come on top, within the same seconds."""
         sample, first = self.sizes(pairs)
-        most = pairs * (2 * sample + max(first, MOST_EACH))
+        most = pairs * (2 * sample + max(first, most_each))
         return most, min(self.seconds, most * self.release)
 
 
@@ -61,8 +61,9 @@ class Race:
 
     def __init__(
         self, source: Source, schema: Schema, claim: Claim, *, alpha: float, planned: int, seed: int, block: int,
-        first_index: int,
+        first_index: int, most_each: int = MOST_EACH,
     ) -> None:  # fmt: skip
+        self.most_each = most_each
         self.source, self.schema, self.claim = source, schema, claim
         self.alpha, self.planned, self.seed, self.block = alpha, planned, seed, block
         self.contenders: list[Contender] = []
@@ -88,7 +89,7 @@ class Race:
 
     def rounds(self, more: Iterator[Candidate], budget: Budget) -> None:
         """Doubles the trials of the better half and tries random pairs in turn, until something falls or time is up."""
-        limit = MOST_EACH * max(1, len(self.contenders))
+        limit = self.most_each * max(1, len(self.contenders))
         while self.contenders and budget.left > 0 and not self.refuted and self.trials < limit:
             standing = sorted((each for each in self.contenders if each.process.trials),
                               key=lambda each: -each.process.log_wealth)  # fmt: skip

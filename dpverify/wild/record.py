@@ -119,7 +119,8 @@ def lines(record: WildRecord) -> list[str]:
         if row.refuted:
             said += f"; eps >= {row.eps_lower:.3g}"
         elif row.trials:
-            said += f"; would have caught eps {row.detectable:.3g} on its best pair"
+            said += f"; at best eps {row.detectable:.3g} would have been caught (the most favourable violation, on " \
+                    "the best pair)" if row.detectable < math.inf else "; nothing could have been caught"  # fmt: skip
         found.append(said)
     found += [f"  {each.rule}{'' if each.decided else ' (undecided)'}: {each.text} ({each.pair})"
               for each in record.findings[:MOST]]  # fmt: skip
@@ -149,7 +150,8 @@ def _where(each: PairResult) -> str:
 
 def _pair(each: PairResult) -> list[str]:
     found = [f"pair: {each.name} ({_where(each)})"]
-    found += [f"  eps >= {each.eps_lower:.3g} after {each.trials:,} trials"]
+    found += [f"  eps >= {each.eps_lower:.3g} after {each.trials:,} trials on it"]
+    found += [f"  {each.note}, and its event on fresh releases:"] if each.note else []
     found += ["  first:", *(f"  {row}" for row in each.first), "  second:", *(f"  {row}" for row in each.second)]
     found.append(f"  {each.witness}")
     return found

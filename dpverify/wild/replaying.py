@@ -20,7 +20,7 @@ from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Relation
 from dpverify.wild.calls import losses
 from dpverify.wild.calls.player import Player, Replayed, Say
-from dpverify.wild.pairs import Candidate
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.record import Found, PairResult, Row, WildRecord
 from dpverify.wild.remote import calling, serving
 from dpverify.wild.schema import as_schema, Schema

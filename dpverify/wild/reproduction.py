@@ -14,7 +14,7 @@ from dpverify.base.errors import RunError
 from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
 from dpverify.wild import datasets
-from dpverify.wild.pairs import Candidate
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.remote.encoding import ROOT
 from dpverify.wild.schema import Schema
 from dpverify.wild.witness import Condition, Witness

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Callable, Iterator
 
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.datasets import Record, Records
 from dpverify.wild.neighbours import gap
-from dpverify.wild.pairs import Candidate, complete
+from dpverify.wild.pairs import complete
 from dpverify.wild.schema import Schema
 
 ROUNDS = 12  # changes that are tried

@@ -14,13 +14,13 @@ from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.claims.neighbours import Relation, View
 from dpverify.verdicts.audit import audit
 from dpverify.wild import datasets, pairs, reproduction
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.contender import Contender, LARGEST_BLOCK
 from dpverify.wild.elsewhere import Elsewhere
 from dpverify.wild.fields import Narrowed
 from dpverify.wild.fixed import Fixed, pair_of
 from dpverify.wild.here import Source
 from dpverify.wild.options import Options
-from dpverify.wild.pairs import Candidate
 from dpverify.wild.race import Budget, Race, timed
 from dpverify.wild.record import PairResult, Row, TryRecord
 from dpverify.wild.schema import Schema
@@ -34,7 +34,8 @@ WITNESSES = 1  # pairs of each relation that get one, and of those out of the do
 SIZE_TRIALS = 100_000
 TRIED_DELTA = 0.05  # of a claim that has no delta of its own: a few thousand trials see little of what is rarer
 SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
-UNSEEDED = "the source of randomness may not be seeded: the same seed may give other trials"
+UNSEEDED = "the source of randomness is not seeded: the same seed gives other trials"
+REPEATED = 8  # releases that are made twice to see that
 Say = Callable[[str], None]
 
 
@@ -89,6 +90,12 @@ class Trial:
         self.source.objection()
         return min(once, timed(self.source, self.data, max(1, min(TIMED, int(TIMED_SECONDS / once / 2)))))
 
+    def _unseeded(self) -> bool:
+        """Whether equal seeds give other releases."""
+        seeds = list(range(1, 1 + REPEATED))
+        once, again = (self.source.fields(self.data[0], seeds)["fields"] for _ in range(2))
+        return repr(once) != repr(again)  # NaN is NaN
+
     @property
     def count(self) -> int:
         """Pairs that share the significance."""
@@ -98,9 +105,10 @@ class Trial:
     def forecast(self) -> None:
         """Says how long it will take at most."""
         seconds = 60 * self.asked.minutes
-        most, self.predicted = Budget(seconds, self.release).predicted(self.count)
-        self.say(f"{_time(self.release)} a release; {self.count} pairs, at most {most:,} releases: "
-                 f"{_time(self.predicted)} at most")  # fmt: skip
+        most, self.predicted = Budget(seconds, self.release).predicted(self.count, self.asked.trials)
+        self.say(f"{_time(self.release)} a release; {self.count} pairs and random ones, about {most:,} releases: about "
+                 f"{_time(self.predicted)}; learning, witnesses and scripts come on top, {self.asked.minutes:g} min at "
+                 "most")  # fmt: skip
 
     def run(self) -> TryRecord:
         """The whole of it."""
@@ -124,7 +132,8 @@ class Trial:
 
     def _race(self, relation: Relation, at: int) -> Race:
         return Race(self.source, self.schema, replace(self.claim, relation=relation), alpha=self.asked.significance,
-                    planned=self.count, seed=self.asked.seed, block=self.block, first_index=at << 20)  # fmt: skip
+                    planned=self.count, seed=self.asked.seed, block=self.block, first_index=at << 20,
+                    most_each=self.asked.trials)  # fmt: skip
 
     def _failing(self, race: Race) -> None:
         if race.failing:
@@ -156,8 +165,9 @@ class Trial:
             scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
         rows = tuple(self._row(relation, race, results) for relation, race in races.items())
         verdict, relation = self._verdict(rows)
-        if self.asked.size and (best := [each for race in races.values() for each in race.refuted]):
-            self._sized(best[0])
+        if self.asked.size:
+            best = [each for race in races.values() for each in race.refuted]
+            self._sized(best[0]) if best else self.notes.append("--size: no pair fell; --trials N makes more of them")
         return TryRecord(
             command="try", target=self.source.name, claim=str(self.claim), relation=relation, verdict=verdict,
             versions={**self.source.versions(), "python": str(self.source.hello["python"])},
@@ -226,7 +236,13 @@ class Trial:
         if not refuted and any("not independent" in each.note for each in mine):
             verdict = "INCONCLUSIVE"
         largest = max((each.eps_lower for each in refuted), default=0.0)
-        caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED"), default=math.inf)
+        still = {each.candidate.name for each in race.contenders if each.still}
+        caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED" and each.name not in still),
+                     default=math.inf)  # fmt: skip
+        if verdict == "NOT_REFUTED" and all(each.name in still for each in mine):
+            self.notes.append(f"{relation}: on each pair all releases were equal, on both datasets: nothing that was "
+                              "changed reached an output; other data, or more rows, may show something")  # fmt: skip
+            return Row(str(relation), "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
         if verdict == "NOT_REFUTED" and math.isinf(caught):
             verdict = "INCONCLUSIVE"
             self.notes.append(f"{relation}: so few trials could not have caught anything; give more --minutes")
@@ -261,18 +277,22 @@ class Trial:
         every = [each for race in (*races.values(), apart) for each in race.contenders]
         if any(each.changes for each in every):
             found.append("changes its input: every release got a fresh copy; the verdict is its copying twin's")
-        if self.source.hello["call"] in ("data", "fit"):
+        if self.source.hello["call"] in ("data", "fit") and self._unseeded():
             found.append(UNSEEDED)
         types = sorted({name for each in every for name in each.notes})
         if types:
             found.append(f"encoded by repr: {', '.join(types)}; pass --encode MODULE:FUNCTION to say what is in them")
         if self.source.left_out:
-            found.append("not looked at: " + ", ".join(sorted(self.source.left_out)))
+            found.append("not looked at: " + self.source.not_shown)
         if apart.refuted:
             found.append(f"outside of the stated domain: {len(apart.refuted)} of {len(apart.contenders)} pairs tell "
                          "the datasets apart; this does not count against the claim")  # fmt: skip
         if not any(race.refuted for race in races.values()):
-            found.append("NOT REFUTED is no proof: see what would have been caught")
+            found.append("NOT REFUTED is no proof: see what would have been caught. --trials N makes more a pair; "
+                         "dpverify certify TARGET --pairs FILE.py:pairs takes pairs of your own")  # fmt: skip
+        if not self.schema.local and (rows := self.schema.rows[1]) > pairs.MOST:
+            found.append(f"the largest datasets that were tried have {max(pairs.MOST, self.schema.rows[0])} rows; the "
+                         f"schema allows {rows:,}")  # fmt: skip
         return found
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from dpverify.claims.claim import Claim
 from dpverify.wild import datasets
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.contender import Contender, FEWEST
 from dpverify.wild.here import Source
-from dpverify.wild.pairs import Candidate
 from dpverify.wild.race import Budget
 from dpverify.wild.schema import Schema
 from dpverify.wild.shrink import shrunk

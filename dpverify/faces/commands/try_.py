@@ -85,6 +85,7 @@ def try_(
     repro: Repro = None,
     encode: Encode = "",
     size: Annotated[bool, typer.Option("--size", help="100,000 more trials on the worst pair.")] = False,
+    trials: Annotated[int, typer.Option(metavar="N", help="Of each pair, on average, while nothing falls.")] = 2_000,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the pairs and the time, and stop.")] = False,
     sketch: Annotated[str | None, typer.Option(metavar="CSV", help="Print a schema for this file, and stop.")] = None,
     timeout: Wait = 10.0,
@@ -105,7 +106,7 @@ def try_(
     options: dict[str, Any] = {
         "relation": None if relation is None else relation.value, "minutes": minutes, "significance": significance,
         "seed": seed, "out": tuple(out or ()), "public": tuple(public or ()), "out_of_domain": out_of_domain.value,
-        "size": size, "repro": repro,
+        "size": size, "trials": trials, "repro": repro,
     }  # fmt: skip
     if view is Seen.local and not given["schema"].local:
         raise UsageError('--view local: one record is the whole dataset; the schema must say as = "value"')

@@ -14,9 +14,9 @@ from dpverify.claims.neighbours import Relation
 from dpverify.wild import datasets, pairs
 from dpverify.wild.calls import aligning, losses, numpy_draws, rules
 from dpverify.wild.calls.recording import Plan, recording, Run
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.fields import named
 from dpverify.wild.here import Here
-from dpverify.wild.pairs import Candidate
 from dpverify.wild.record import Found, PairResult
 from dpverify.wild.remote import calling, codec, serving
 from dpverify.wild.schema import Schema

@@ -155,7 +155,7 @@ def last_digits(data):
     (last_digits, "unprotected"),
 ])  # fmt: skip
 def test_planted_twins_are_over(target, rule):
-    record = looked(target)
+    record = looked(target, count=24)
     assert record.verdict == "OVER"
     assert rule in rules(record)
 
@@ -216,7 +216,7 @@ def groups(data):
     (lambda data: 1.0, "no noise call"), (by_random, "dpverify trace"), (by_rng, "dpverify trace"),
 ])  # fmt: skip
 def test_what_is_not_understood_is_undecided(target, words):
-    record = looked(target)
+    record = looked(target, count=16)
     assert (record.verdict, record.exit_code) == ("UNDECIDED", 3)
     assert any(words in each.text for each in record.findings)
 

@@ -13,8 +13,8 @@ from dpverify.base.errors import TargetError, UsageError
 from dpverify.claims.claim import ApproxDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 from dpverify.wild import contender, try_out
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.codebook import Codebook
-from dpverify.wild.pairs import Candidate
 from dpverify.wild.witness import search, stated
 
 LOCAL = {"data": {"as": "value"}, "columns": {"item": {"kind": "category", "values": [0, 1]}}}
@@ -290,3 +290,43 @@ def test_the_first_missing_value_of_all_is_seen():
     assert record.verdict == "REFUTED"
     assert {each.name for each in record.pairs if each.verdict == "REFUTED"} == {
         "nothing missing: the last becomes x missing"}  # fmt: skip
+
+
+ROWS = {"data": {"as": "list", "rows": [4, 60]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 10.0}}}
+
+
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+@pytest.mark.parametrize("read", [lambda x: x[0], lambda x: x[len(x) // 2], lambda x: x[-1], lambda x: sum(x[40:])],
+                         ids=["first", "middle", "last", "late"])  # fmt: skip
+def test_a_record_without_noise_is_seen_wherever_it_stands(read, relation):
+    record = tried(lambda data, rng: float(read(data)), ROWS, relation=relation)
+    assert record.verdict == "REFUTED"
+
+
+@pytest.mark.parametrize("release", [lambda data, rng: 0, lambda data, rng: {"n": len(data) > 3, "said": "done"}])
+def test_what_never_changes_is_no_clean_bill(release):
+    record = tried(release, ROWS, minutes=0.05)
+    assert (record.verdict, record.exit_code) == ("INCONCLUSIVE", 3)
+    assert any("nothing that was changed reached an output" in note for note in record.notes)
+
+
+def test_fields_that_were_left_out_are_named_as_they_are_asked_for():
+    def pair(data, rng):
+        return float(data.sum()), {"seen": float(rng.random())}
+
+    with pytest.raises(UsageError, match=r"there are .*output\[0\], .*output\[1\]\['seen'\]"):
+        tried(pair, out=("seen",))
+
+
+def test_more_trials_are_made_where_they_are_asked_for():
+    few, more = (tried(total, arguments={"scale": 1.0}, trials=each).matrix[0].trials for each in (200, 600))
+    assert more > 2 * few
+
+
+def test_only_a_source_that_is_not_seeded_is_said_to_be_none():
+    system = np.random.default_rng()
+    said = [
+        any("not seeded" in note for note in tried(each, minutes=0.02).notes)
+        for each in (lambda data: random.random(), lambda data: float(system.random()))
+    ]
+    assert said == [False, True]
