@@ -1,6 +1,7 @@
 """`try`: planted bugs fall with a readable witness and a script, correct code stands, and what was seen is said."""
 
 import math
+import random
 import subprocess
 import sys
 import textwrap
