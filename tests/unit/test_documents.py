@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from algorithms.experiments import compare_command
 from dpverify.faces import cli
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,10 @@ def _run(command: str, capsys, folder: Path) -> tuple[int, str]:
     program, *arguments = shlex.split(command)
     if program == "dpverify":
         code = cli.run(arguments)
+        out, err = capsys.readouterr()
+        return code, out + err
+    if arguments[:3] == ["-m", "algorithms.experiments", "compare"]:
+        code = compare_command.run(arguments[3:])
         out, err = capsys.readouterr()
         return code, out + err
     assert program == "pytest"
