@@ -46,6 +46,7 @@ from algorithms.online import Learner, run_online
 from algorithms.pucb import corrected_counters, printed_error, PUCB
 from algorithms.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers, Users
 from dpverify.accounting.accountant import account
+from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError, RunError
 from dpverify.base.seeding import derive, Stage, stream
@@ -88,6 +89,7 @@ class FullSizeOnline:
     claim: PureDP
     upper: float
     scale: float  # of the noise on a node, as the ledger states it
+    ledger: Ledger  # of the honest privatizer
     learner: Any
     source: Any  # TreeCounts, LocalCounts, Central or Local
     change: Change | None = None
@@ -126,7 +128,8 @@ class FullSizeOnline:
             digest.update(np.ascontiguousarray(counts[0]).data)
             evidence.step(own, other, counts[0].copy())
 
-        rng, tape = streaming(self._noise(seed), after(self.change, FarSide(shift, evidence.item_nodes)))
+        far = FarSide(shift, evidence.item_nodes)
+        rng, tape = streaming(self._noise(seed), after(self.change, far))
         self._run(users, rng, look)
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
@@ -134,7 +137,9 @@ class FullSizeOnline:
         report = tap.report(drawn=tape.drawn - coins, stated=layout.cells * (self.users - 1))
         lower, nodes = towards_zero(evidence.loss), len(evidence.item_nodes)
         used = time.process_time() - begin
-        return Witness(lower, "eps", "witness", evidence.moved, nodes, tape.drawn, used, digest.hexdigest(), report)
+        code = evidence.code(far, self.ledger)
+        told = digest.hexdigest()
+        return Witness(lower, "eps", "witness", evidence.moved, nodes, tape.drawn, used, told, report, code)
 
     def canaries(self, seed: int) -> Canaries:
         """One more run, for local rows: ParameterError for a tree, whose nodes hide a user's share of eps."""
@@ -233,6 +238,7 @@ def full_size(
         claim=PureDP(EPS, unit=Unit.TRAJECTORY, view=view),
         upper=account(honest),
         scale=node.scale,
+        ledger=honest.ledger,
         learner=learner,
         source=source,
         change=change,

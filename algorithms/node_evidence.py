@@ -12,6 +12,8 @@ Witness    the noise of the moved cells is chosen on the far side of the other w
            noise as drawn. A neighbourhood of the transcript has positive probability and ratio near L, so
            eps_true >= L given the noise laws (`dpverify.tape.witness`, F3). For Laplace noise L = sum |shift|/b.
 Tap        the residuals against the law that the ledger states: what the witness takes for granted.
+Code       in the nodes of the first user, residual/z with z as it passed the tape is the scale that the code used:
+           together with the shifts a transcript of moved draws, which F7 matches with the ledger (`conforms`).
 """
 
 from dataclasses import dataclass
@@ -21,10 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.noise_tap import NoiseTap
+from dpverify.accounting.ledger import Ledger
+from dpverify.claims.neighbours import Relation
+from dpverify.tape.conform import conforms
+from dpverify.tape.forced import Moved
 from mechanisms.counters import dyadic
 from mechanisms.toolbox.noise_laws import Noise
 
 Array = npt.NDArray[np.float64]
+ROUNDING = 2.0**-45  # of the numbers that a residual is a difference of: a chain of sums of a few dozen
 
 
 @dataclass(eq=False)
@@ -45,6 +52,7 @@ class NodeEvidence:
         self.moved = 0
         self.time = 0
         self.item_nodes = tuple(dyadic.nodes_containing(1, self.releases)) if self.tree else (1,)
+        self.used: list[tuple[Array, Array]] = []  # by node: noise of the moved cells, its rounding
         self._shift: Array = np.zeros(0)
         self._sums: dict[int, Array] = {}  # exact sums of the open nodes, by level
         self._prefixes: dict[int, Array] = {}  # released counts at the ends of the open nodes
@@ -63,8 +71,22 @@ class NodeEvidence:
             moved = self._shift != 0
             worlds = [each[None, moved] for each in (node, total, total - self._shift)]
             self.loss += float(self.noise.log_ratio(*worlds)[0])
+            size = np.abs(released[moved]) + np.abs(node[moved]) + np.abs(total[moved])
+            self.used.append((node[moved] - total[moved], size * ROUNDING))
         elif self.tap is not None:
             self.tap.add(node - total)
+
+    def code(self, drawn: "FarSide", ledger: Ledger) -> str:
+        """CONFORMS where what the code added to what moved is covered by the ledger (F7 of one transcript).
+
+        A scale is residual/z, granted the rounding of the sums that the residual is the difference of.
+        """
+        shift, rows = self._shift[self._shift != 0], []
+        for entry, ((noise, rounding), z) in enumerate(zip(self.used, drawn.chosen, strict=True)):
+            scale = (np.abs(noise) + rounding) / np.abs(z)
+            rows.append(Moved(entry, "released counts", "laplace", "value", shift, scale, scale, (), (),
+                              np.abs(shift) / scale, np.sign(shift)))  # fmt: skip
+        return conforms([tuple(rows)], ledger, Relation.REPLACE_ONE).status
 
     def _node(self, own: Array, released: Array) -> tuple[Array, Array]:
         """Exact and noisy sum of the node that closes now."""
@@ -91,6 +113,7 @@ class FarSide:
 
     def __init__(self, shift: Array, nodes: tuple[int, ...]) -> None:
         self._signs, self._nodes, self._calls = np.sign(shift), frozenset(nodes), 0
+        self.chosen: list[Array] = []  # of the moved cells, one array a node
 
     def __call__(self, family: str, z: npt.NDArray[Any], start: int) -> npt.NDArray[Any]:
         if family != "laplace" or z.shape[-1:] != self._signs.shape:
@@ -98,4 +121,6 @@ class FarSide:
         self._calls += 1
         if self._calls not in self._nodes:
             return z
-        return np.where(self._signs != 0, np.abs(z) * self._signs, z)
+        found = np.where(self._signs != 0, np.abs(z) * self._signs, z)
+        self.chosen.append(found.reshape(-1, len(self._signs))[-1][self._signs != 0])
+        return found

@@ -11,6 +11,7 @@ class Witness(NamedTuple):
 
     `kind`      witness: exact, one transcript (see `node_evidence`); shift certificate: the exact loss law of known
                 shifts; mean of transcripts: at confidence 1 - `noise_tap.SIGNIFICANCE`
+    `code`      online rows: CONFORMS where the scales that the code used, at what moved, are those of the ledger
     `moved`     cells in `nodes` nodes; `draws` noise variables of the run; `transcript` = digest of what was released
     """
 
@@ -23,6 +24,7 @@ class Witness(NamedTuple):
     seconds: float
     transcript: str
     tap: TapReport
+    code: str = ""
 
 
 class FullSize(Protocol):

@@ -179,6 +179,7 @@ class Study:
             claim=PureDP(self.eps, unit=Unit.TRAJECTORY, view=self.claim.view),
             upper=float(account(self.privatizer)),
             scale=node.scale,
+            ledger=self.ledger,
             learner=self._checked,
             source=self.privatizer,
             environment=environment,

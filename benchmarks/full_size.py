@@ -3,8 +3,9 @@
     python -m benchmarks.full_size [--only NAME]... [--planted] [--seed S] [--json F]
 
 One row a learner: the ledger, the witness (in the ledger's unit; exact given the noise laws, or as `kind` says), the
-tap (those laws, tested on all other noise at significance 1e-6), CPU seconds and peak memory; local rows with
-the eps of one-run canaries; each row in a process of its own. `--planted` adds half of the noise, 99 % of it, one draw
+tap (those laws, tested on all other noise at significance 1e-6), the code's own scales against the ledger's (online
+rows: CONFORMS or CONTRADICTED), CPU seconds and peak memory; local rows with the eps of one-run canaries; each row in a
+process of its own. `--planted` adds half of the noise, 99 % of it, one draw
 for all cells and one draw for all steps to every learner, and features as printed to DP-VAPVI. Exit code 1 where an
 honest row is above its ledger, below the share of it that is asked (.98; DP-VAPVI .3) or fails its tap, where a planted
 one is not caught, or where a row needs more than 120 s or 2 GB.
@@ -55,11 +56,13 @@ class Row(NamedTuple):
     seconds: float
     peak_mb: float
     transcript: str
+    code: str = ""
 
     @property
     def caught_by(self) -> str:
         """What contradicts the ledger."""
-        found = [*(["witness"] * (self.lower > self.upper)), *([] if self.tap else ["tap"])]
+        found = [*(["witness"] * (self.lower > self.upper)), *(["code"] * (self.code == "CONTRADICTED"))]
+        found += [] if self.tap else ["tap"]
         return ", ".join(found) or "-"
 
     @property
@@ -97,6 +100,7 @@ def row(name: str, bug: str | None, seed: int, users: int | None = None) -> Row:
         seconds=time.process_time() - begin,
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         transcript=found.transcript,
+        code=found.code,
     )
 
 
@@ -118,7 +122,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     print(f"{'learner':16}{'bug':20}{'users':>7} {'unit':17}{'lower':>8}{'ledger':>8}{'canaries':>9}", end="")
-    print(f"{'tap: draws':>12}{'scale':>8}{'least p':>9}  {'caught by':14}{'CPU s':>6}{'MB':>6}")
+    print(f"{'tap: draws':>12}{'scale':>8}{'least p':>9}  {'code':13}{'caught by':20}{'CPU s':>6}{'MB':>6}")
     done: list[Row] = []
     with ProcessPoolExecutor(max_workers=1, max_tasks_per_child=1) as pool:
         for each in pool.map(row, *zip(*rows(given.only or list(NAMES), given.planted, given.seed), strict=True)):
@@ -127,9 +131,10 @@ def main() -> int:
             guessed = "" if each.canaries is None else f"{each.canaries:.2f}"
             print(f"{each.name:16}{each.bug or '':20}{each.users:7} {each.unit:17}{each.lower:8.4f}", end="")
             print(
-                f"{each.upper:8.4f}{guessed:>9}{each.draws:12}{each.tap_ratio:8.4f}{least:9.1e}  {each.caught_by:14}",
+                f"{each.upper:8.4f}{guessed:>9}{each.draws:12}{each.tap_ratio:8.4f}{least:9.1e}  ",
                 end="",
             )
+            print(f"{each.code:13}{each.caught_by:20}", end="")
             print(
                 f"{each.seconds:6.1f}{each.peak_mb:6.0f}{'' if each.as_expected else '  NOT AS EXPECTED'}", flush=True
             )

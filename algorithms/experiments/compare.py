@@ -220,9 +220,18 @@ def _evidence(mine: Study, small: Study, environment: Environment, seed: int) ->
     noise = getattr(getattr(mine.privatizer, "counter", None), "noise", None)
     if isinstance(noise, Laplace) or not (noise is not None or mine.delta):
         one: Witness = mine.witness(environment, seed=seed)
-        witness = {"lower": one.lower, "moved": one.moved, "nodes": one.nodes, "draws": one.draws, "tap": one.tap.ok}
+        witness = {
+            "lower": one.lower,
+            "moved": one.moved,
+            "nodes": one.nodes,
+            "draws": one.draws,
+            "tap": one.tap.ok,
+            "code": one.code,
+        }
         if not one.lower <= mine.eps * (1 + 1e-6):
             objections.append(f"REFUTED: one run has log ratio {one.lower:.4g}, claimed {mine.eps:.4g}")
+        if one.code != "CONFORMS":
+            objections.append(f"REFUTED: in one run of all users the code is not as its ledger says ({one.code})")
         if not one.tap.ok:
             objections.append("REFUTED: the noise of one run is not of the law that the ledger states")
     return objections, {"tape": {"word": found.status, "users": small.users, "said": said}, "witness": witness}

@@ -217,10 +217,11 @@ def test_the_table_says_what_is_caught_and_by_what():
     assert honest.caught_by == "-"
     half = table.row("pucb", table.HALF, 1, users=USERS)
     assert half.as_expected
-    assert half.caught_by == "witness, tap"
+    assert half.caught_by == "witness, code, tap"
     assert not honest._replace(lower=0.97).as_expected
     assert not honest._replace(seconds=121.0).as_expected
-    assert not half._replace(lower=0.9, tap=True).as_expected
+    assert half._replace(lower=0.9, tap=True).as_expected  # by the code alone
+    assert not half._replace(lower=0.9, tap=True, code="CONFORMS").as_expected
     assert len(table.rows(list(NAMES), True, 1)) == 8 + 8 * 4 + 1
 
 
@@ -229,3 +230,11 @@ def test_names_and_laws_are_checked():
         full_size("puct")
     with pytest.raises(ParameterError, match="features"):
         full_size("dp-apvi", features="printed")
+
+
+@pytest.mark.parametrize("name", ["pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp"])
+def test_the_code_of_a_long_run_is_matched_with_its_ledger(name):
+    assert full_size(name, users=60).witness(2).code == "CONFORMS"
+    for less in (0.5, 1 - 1e-6):  # a millionth less noise than the ledger states is seen in one run
+        assert full_size(name, users=60, noise=less).witness(2).code == "CONTRADICTED"
+    assert full_size(name, users=60, noise=1 + 1e-6).witness(2).code == "CONFORMS"
