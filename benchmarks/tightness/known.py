@@ -14,6 +14,7 @@ from algorithms.apvi import DPAPVI, PolicyView
 from algorithms.batch_transcripts import BatchTranscript, StagedActions
 from algorithms.game_transcripts import GameActions, GameTranscript
 from algorithms.gaussian_counts import GaussianMessages
+from algorithms.lean_transcripts import LeanView
 from algorithms.shuffled_optimism import PooledTranscript
 from algorithms.transcripts import Actions, Transcript
 from algorithms.vapvi_transcripts import StatisticsView
@@ -81,6 +82,8 @@ def laws_of(subject: Subject, relation: Relation | None = None) -> list[Law]:
             return linear.worst_laws(target, relation)
         case StatisticsView():
             return linear.worst_laws(target.statistics, relation)
+        case LeanView():
+            return [linear.worst_law_of_lean(target.learner, relation)]
         case GameTranscript(privatizer=Local()):
             # the claim is about one message and any two trajectories; in a run the players' coins fix the first action
             message, one = replace(target.privatizer, users=1), constant(target.privatizer.layout, 1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.lean import Lean
 from benchmarks.tightness.laws import GaussianShift, Law
 from benchmarks.tightness.silent import ratio_at_the_truth
 from dpverify import Pair, Relation
@@ -40,6 +41,16 @@ def worst_laws(target: OfflineLinear, relation: Relation) -> list[Law]:
         pairs = [_farthest(wide, rows, user, h) for h in range(H)]
         found.append(GaussianShift(_squared_distance(wide, user, range(H), pairs)))
     return found
+
+
+def worst_law_of_lean(learner: Lean, relation: Relation) -> Law:
+    """The replaced user's features are the farthest apart in every step, at values and rewards at their ceilings."""
+    rows = _unit_vectors(2)
+    inner = rows @ rows.T
+    apart, grams = (2 - 2 * inner, 2 - 2 * inner**2) if relation is Relation.REPLACE_ONE else (1.0, 1.0)
+    tops = np.arange(learner.horizon, 0, -1)
+    costs = [top**2 * apart / s**2 + grams / g**2 for top, (s, g) in zip(tops, learner.sigmas, strict=True)]
+    return GaussianShift(float(sum(np.max(each) for each in costs)))
 
 
 def _unit_vectors(d: int) -> Any:

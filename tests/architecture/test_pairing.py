@@ -43,6 +43,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/game_promises.py": "error bounds as promises",
     "algorithms/game_transcripts.py": "nash_vi as a target",
     "algorithms/instances.py": "learners at full size, audited where they stand",
+    "algorithms/lean_transcripts.py": "lean as a target",
     "algorithms/markov_games.py": "games and their exact values",
     "algorithms/node_evidence.py": "log ratios of one streamed run",
     "algorithms/noise_tap.py": "tests of the noise of one run",

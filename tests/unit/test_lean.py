@@ -1,0 +1,121 @@
+"""`lean`: budget, sums and estimates against slow references, the exact cost of a step, planted mistakes."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from algorithms.experiments import lean as experiment
+from algorithms.lean import Lean
+from algorithms.lean_transcripts import LeanView
+from algorithms.offline_data import appendix_mdp, collect, counts_of_runs, leaning_policy
+from algorithms.vapvi import Halves
+from audits import audit_lean
+from dpverify.accounting.accountant import account
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import ZCDP
+
+HORIZON = 3
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return appendix_mdp(5, HORIZON, 6).scaled()
+
+
+@pytest.fixture(scope="module")
+def data(linear):
+    return collect(linear.model, leaning_policy(HORIZON, 2, 6), 40, rng=stream(1, Stage.EXPERIMENT, 3))
+
+
+def lean(linear, **options):
+    return Lean(**{"features": linear.features, "horizon": HORIZON, "rho": 2.0, "penalty": 0.3, **options})
+
+
+def test_a_run_is_the_formula(linear, data):
+    """One step after the other, user by user, with the noise that the learner draws."""
+    learner = lean(linear)
+    counts = counts_of_runs([data])
+    plan = learner.learn(Halves(counts, counts, 40), rng=stream(2, Stage.EXPERIMENT), size=1)
+    rng, value = stream(2, Stage.EXPERIMENT), np.zeros(2)
+    for h in (2, 1, 0):
+        gram, target = np.zeros((10, 10)), np.zeros(10)
+        for user in range(40):
+            phi = linear.features[data.states[user, h], data.actions[user, h]]
+            gram += np.outer(phi, phi)
+            target += phi * (data.rewards[user, h] + value[data.next_states[user, h]])
+        vector, noise = learner.draw(h, 1, rng=rng)
+        matrix = gram + noise[0] + (1.0 + learner.shift(h)) * np.eye(10)
+        assert np.linalg.eigvalsh(matrix).min() > 1.0  # on the good event, which this seed is on
+        inverse = np.linalg.inv(matrix)
+        w = inverse @ (target + vector[0])
+        lengths = np.sqrt(np.einsum("sad,de,sae->sa", linear.features, inverse, linear.features))
+        q = np.clip(linear.features @ w - 0.3 * lengths, 0, HORIZON - h)
+        assert np.array_equal(plan.policy[0, h], q.argmax(axis=1))
+        value = q.max(axis=1)
+        assert np.allclose(plan.values[0, h], value, atol=1e-9)
+
+
+def test_the_budget_is_spent_and_not_more(linear):
+    learner = lean(linear)
+    costs = [learner.step_cost(h).unit_ball_replace() for h in range(HORIZON)]
+    assert [float(each) for each in costs] == pytest.approx([1.0, 2 / 3, 1 / 3], rel=1e-11)  # 3 : 2 : 1 of rho = 2
+    assert sum(costs) <= Fraction(2)
+    view = LeanView(learner)
+    assert account(view, delta=1e-5) == pytest.approx(ZCDP(2.0).eps_at(1e-5), rel=0.2)
+    assert account(view.with_noise(0.5), delta=1e-5) > 2 * account(view, delta=1e-5)
+
+
+@pytest.mark.parametrize("h", [0, 1, 2])
+def test_no_pair_of_users_costs_more_than_a_step_s_cost(linear, h):
+    """Maximised numerically over features in the unit ball of the plane and targets in [0, top]."""
+    learner = lean(linear)
+    s, g = learner.sigmas[h]
+    top = HORIZON - h
+
+    def loss(x):
+        one, other = x[0] * np.array([np.cos(x[1]), np.sin(x[1])]), x[2] * np.array([np.cos(x[3]), np.sin(x[3])])
+        target = ((one * x[4] - other * x[5]) ** 2).sum() / (2 * s**2)
+        return -(target + ((np.outer(one, one) - np.outer(other, other)) ** 2).sum() / (2 * g**2))
+
+    box = [(0, 1), (0, 2 * np.pi), (0, 1), (0, 2 * np.pi), (0, top), (0, top)]
+    found = optimize.differential_evolution(loss, box, seed=1, tol=1e-10, maxiter=400)
+    assert -found.fun == pytest.approx(float(learner.step_cost(h).unit_ball_replace()), rel=1e-5)
+
+
+def test_noise_keeps_its_shift(linear):
+    learner = lean(linear, beta=0.2)
+    beyond = np.zeros(2_000, dtype=bool)
+    for h in range(HORIZON):
+        _, gram = learner.draw(h, 2_000, rng=stream(h, Stage.EXPERIMENT, 4))
+        assert np.allclose(gram, np.swapaxes(gram, 1, 2))
+        beyond |= np.abs(np.linalg.eigvalsh(gram)).max(axis=1) > learner.shift(h)
+        entries = gram[:, 0, 0], gram[:, 0, 1] * np.sqrt(2)
+        assert [each.std() for each in entries] == pytest.approx([learner.sigmas[h, 1]] * 2, rel=0.08)
+    assert beyond.mean() <= 0.2  # a bound: far below
+
+
+def test_what_does_not_fit_is_refused(linear):
+    for options, said in (({"features": 1.2 * linear.features / np.abs(linear.features).max()}, "squared length"),
+                          ({"rho": float("nan")}, "rho"), ({"penalty": -1.0}, "penalty"), ({"horizon": 0}, "horizon"),
+                          ({"features": linear.features[0]}, "finite")):  # fmt: skip
+        with pytest.raises(ParameterError, match=said):
+            lean(linear, **options)
+
+
+def test_planted_mistakes_are_other_mechanisms():
+    one_step = next(each for each in audit_lean.subjects if each.name.endswith("one-step")).target
+    assert account(one_step, delta=1e-5) > 1.9 * account(audit_lean.worst, delta=1e-5)
+
+
+def test_lean_meets_its_target_and_leads_at_equal_search():
+    found = experiment.table(rho=25.0, users=1_000, runs=8, seeds=(1, 2), points=8, search_seed=9)
+    gap = {(row["learner"], row["seed"]): row["gap"] for row in found["rows"]}
+    assert found["search"]["lean"]["runs"] == found["search"]["DP-VAPVI"]["runs"]
+    for seed in (1, 2):
+        assert gap["lean", seed] <= 2.8
+        assert gap["lean", seed] < gap["DP-VAPVI", seed] < gap["uniform actions", seed]
+    with pytest.raises(ParameterError, match="none of the seeds"):
+        experiment.table(rho=1.0, users=10, runs=2, seeds=(9,), points=1, search_seed=9)
