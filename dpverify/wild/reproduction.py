@@ -39,14 +39,15 @@ def script(
     more, less = ("FIRST", "SECOND") if witness.event.first_more else ("SECOND", "FIRST")
     handed = {"keywords": "**data", "args": "*data"}.get(schema.container, "data")
     container = f"target({handed}, {{}})"
+    numpy = "numpy" in versions  # a library may do without, and its environment, too
     parts = [
         f"# {', '.join([*known, 'Python ' + str(hello['python'])])}",
         f'"""{_title(candidate)}; claim: {claim}, {candidate.relation}.\n\nevent: {clean(witness.event)}\n"""',
-        _imports(where, frame, call),
+        _imports(frame, numpy),
         _loading(where, name),
         f"FIRST = {datasets.literal(schema, candidate.first)}\nSECOND = {datasets.literal(schema, candidate.second)}",
         f"TRIALS, EPS, DELTA = {trials}, {claim.eps!r}, {claim.delta!r}",
-        _release(call, stream, arguments, container),
+        _release(call, stream, arguments, container, numpy),
         CELL,
         f"def event(out, warned):\n    return {event}",
         FREQUENCY,
@@ -135,10 +136,11 @@ def _told(where: str, versions: dict[str, str]) -> list[str]:
     return (names + others)[:SHOWN_VERSIONS]
 
 
-def _imports(where: str, frame: bool, call: str) -> str:
+def _imports(frame: bool, numpy: bool) -> str:
     lines = ["import copy", "import importlib", "import math", "import random", "import re", "import sys",
-             "import warnings", "", "import numpy as np"]  # fmt: skip
-    return "\n".join(lines + (["import pandas as pd"] if frame else []))
+             "import warnings"]  # fmt: skip
+    more = ["import numpy as np"] * numpy + ["import pandas as pd"] * frame
+    return "\n".join([*lines, "", *more] if more else lines)
 
 
 def _loading(where: str, name: str) -> str:
@@ -150,10 +152,10 @@ def _loading(where: str, name: str) -> str:
     return "\n".join([*lines, f"for part in {name.split('.')!r}:", "    target = getattr(target, part)"])
 
 
-def _release(call: str, stream: str, arguments: dict[str, Any], container: str) -> str:
+def _release(call: str, stream: str, arguments: dict[str, Any], container: str, numpy: bool) -> str:
     given = [f"{name}={value!r}" for name, value in arguments.items()]
     generator = "np.random.default_rng(seed)" if stream == "rng" else "np.random.RandomState(seed)"
-    seeded = "random.seed(seed)\nnp.random.seed(seed)\n"
+    seeded = "random.seed(seed)\n" + "np.random.seed(seed)\n" * numpy
     if call == "fit":
         made = ", ".join([*given, *([f"{stream}={generator}"] if stream else [])])
         fit = container.replace("target", "model.fit").replace(", {}", "")

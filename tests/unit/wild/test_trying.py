@@ -331,3 +331,19 @@ def test_only_a_source_that_is_not_seeded_is_said_to_be_none():
         for each in (lambda data: random.random(), lambda data: float(system.random()))
     ]
     assert said == [False, True]
+
+
+def test_a_script_needs_no_numpy_where_the_library_has_none(tmp_path):
+    """In an environment with nothing but Python: the script would end with an import that fails."""
+    (tmp_path / "bare.py").write_text(
+        "import random\n\n\ndef count(data):\n    return len(data) + random.random() / 2\n"
+    )
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    python = str(tmp_path / "env" / "bin" / "python")
+    record = tried("bare.py:count", ROWS, relation="add-remove", python=python, cwd=str(tmp_path), minutes=0.2,
+                   repro=str(tmp_path))  # fmt: skip
+    assert record.verdict == "REFUTED"
+    (script,) = record.repro
+    assert "numpy" not in Path(script).read_text(encoding="utf-8")
+    done = subprocess.run([python, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
