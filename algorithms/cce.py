@@ -12,7 +12,8 @@ Our rule reads nothing but the two tables:
     1. the first pure equilibrium (a, b) in C order: upper(a,b) largest in its column, lower(a,b) smallest in its row;
     2. 2 x 2 without one: both players mix, each making the other indifferent (closed form; no pure equilibrium
        means strict cycling, hence positive denominators and probabilities inside (0, 1));
-    3. otherwise a vertex of the polytope from HiGHS: all open cells of a call in one block-diagonal programme.
+    3. otherwise, up to 5 actions each, the first mixed equilibrium with supports of equal size (`cce_supports`);
+    4. for what is left, a vertex of the polytope from HiGHS: all open cells of a call in one block-diagonal programme.
 
 `reference` poses the same programme cell by cell through cvxpy: slow, and shares nothing with the fast path.
 Tables are shifted and scaled to [0, 1] before a solver sees them. What is returned satisfies (CCE) to
@@ -27,6 +28,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linprog
 
+from algorithms.cce_supports import LARGEST, mixed_equilibria
 from dpverify.base.errors import ParameterError, RunError
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +53,7 @@ def cce(upper: npt.ArrayLike, lower: npt.ArrayLike) -> Array:
     high, low = high.reshape(-1, *shape[-2:]), low.reshape(-1, *shape[-2:])
     joint, open_cells = _pure(high, low)
     if open_cells.any():
-        solve = _two_by_two if shape[-2:] == (2, 2) else _programme
+        solve = _two_by_two if shape[-2:] == (2, 2) else _mixed
         mixed = solve(high[open_cells], low[open_cells])
         worst = violation(mixed, high[open_cells], low[open_cells]).max()
         if not worst <= TOLERANCE:
@@ -115,6 +117,17 @@ def _two_by_two(high: Array, low: Array) -> Array:
     left = (high[:, 1, 1] - high[:, 0, 1]) / (high[:, 0, 0] - high[:, 1, 0] + high[:, 1, 1] - high[:, 0, 1])
     first, second = np.stack([turn, 1 - turn], axis=-1), np.stack([left, 1 - left], axis=-1)
     return np.asarray(first[:, :, None] * second[:, None, :])
+
+
+def _mixed(high: Array, low: Array) -> Array:
+    """Support enumeration, and the programme for what it leaves: degenerate, large or badly scaled cells."""
+    joint, found = np.zeros(high.shape), np.zeros(len(high), dtype=bool)
+    if max(high.shape[1:]) <= LARGEST:
+        joint, found = mixed_equilibria(_unit(high), _unit(low), tolerance=TOLERANCE / 10)
+        found &= violation(joint, high, low) <= TOLERANCE
+    if not found.all():
+        joint[~found] = _programme(high[~found], low[~found])
+    return joint
 
 
 def _programme(high: Array, low: Array) -> Array:

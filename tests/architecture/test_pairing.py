@@ -33,6 +33,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/black_box_instances.py": "learners whose actions tell, audited where they stand",
     "algorithms/canaries.py": "guesses from messages of one run",
     "algorithms/cce.py": "equilibria of public numbers",
+    "algorithms/cce_supports.py": "equilibria of public numbers",
     "algorithms/counting.py": "sources of counts, audited in pucb and dp_ucbvi",
     "algorithms/deployment.py": "who plays what in sdp_pe",
     "algorithms/design.py": "post-processing inside sdp_pe",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from algorithms.cce import cce, nash, reference, TOLERANCE, violation
+from algorithms.cce_supports import mixed_equilibria
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
 
@@ -106,3 +107,38 @@ def test_impossible_tables_are_refused():
         cce(np.zeros((2, 2)), np.zeros((2, 3)))
     with pytest.raises(ParameterError, match="upper"):
         cce(np.array([[np.nan]]), np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 4), (5, 5)])
+def test_support_enumeration_leaves_no_cell_of_continuous_tables(shape):
+    rng = stream(3, Stage.EXPERIMENT, *shape)
+    low = rng.uniform(0, 1, size=(200, *shape))
+    high = np.where(rng.random((200, 1, 1)) < 0.5, low, rng.uniform(0, 1, size=low.shape))
+    stays = (high == high.max(axis=-2, keepdims=True)) & (low == low.min(axis=-1, keepdims=True))
+    none = ~stays.any(axis=(-2, -1))
+    joint, found = mixed_equilibria(high[none], low[none], tolerance=1e-10)
+    assert found.all()
+    assert none.sum() > 50
+    is_law(joint)
+    assert violation(joint, high[none], low[none]).max() <= 1e-12
+    assert (np.linalg.matrix_rank(joint, tol=1e-9) == 1).all()  # the players mix independently: a Nash equilibrium
+
+
+def test_supports_are_tried_smallest_first_and_cells_do_not_depend_on_each_other():
+    low = stream(4, Stage.EXPERIMENT).uniform(0, 1, size=(50, 3, 3))
+    together, _ = mixed_equilibria(low, low, tolerance=1e-10)
+    alone = [mixed_equilibria(cell[None], cell[None], tolerance=1e-10)[0][0] for cell in low]
+    assert np.array_equal(together, np.stack(alone))
+    pennies = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0], [-1.0, -1.0, 0.5]])  # the third actions are dominated
+    joint, _ = mixed_equilibria(pennies[None], pennies[None], tolerance=1e-10)
+    assert np.allclose(joint[0], [[0.25, 0.25, 0], [0.25, 0.25, 0], [0, 0, 0]], rtol=0, atol=1e-12)
+
+
+def test_degenerate_cells_are_left_to_the_programme():
+    flat = np.zeros((1, 3, 3))
+    _, found = mixed_equilibria(flat, flat, tolerance=1e-10)
+    assert not found.any()  # singular systems everywhere
+    cycle = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])  # equal rows and columns, no pure equilibrium
+    joint = cce(cycle, cycle)
+    is_law(joint)
+    assert violation(joint, cycle, cycle) <= TOLERANCE
