@@ -31,6 +31,7 @@ STEPS = 4096  # neighbours differ by at most a factor n^(1/STEPS) in p: 0.3 % at
 _MOST_BITS = 2**40
 _FAR = 1e3  # log of a delta of which only the sign counts
 _WIDE = 16.0  # variances from which a binomial is close enough to a normal law for the start to save accounts
+_FIRST_STRIDE = 64  # steps below the first noise that does, where the next one is asked
 _GUESSES = 8  # noises asked on the way from the Gaussian start; what they leave open is halved
 _STEEPER = 8.0  # how much steeper or flatter than the Gaussian's the account may fall in one step
 
@@ -67,16 +68,24 @@ def smallest_noise(
     if near is not None:
         _follow(users, at, near)
     low, high = limits()
+    stride = _FIRST_STRIDE
     if high is None:
-        low = 0 if low is None else low
-        high = max(STEPS, low + 1) - 1
+        high = max(STEPS, (low or 0) + 1) - 1
+        stride = STEPS // 2
         while not at(high) <= 0:
             low, high = high, 2 * high + 1
             if (high + 1) // STEPS * users > _MOST_BITS:
                 raise RunError(f"no shuffle noise of up to 2^40 bits for {users} users meets the claim")
-    low = 0 if low is None else low
-    if at(low) <= 0:
-        return _noise(users, low)
+    while (
+        low is None
+    ):  # downwards, and not at once to the least noise: accounts of hardly any noise are the slowest of all
+        place = max(high - stride, high // 2)
+        if at(place) > 0:
+            low = place
+        elif place == 0:
+            return _noise(users, 0)
+        else:
+            high, stride = place, 2 * stride
     if high - low > 1:
         optimize.brentq(at, low, high, xtol=0.5)
     low, high = (place or 0 for place in limits())

@@ -20,12 +20,13 @@ class Counted:
     """An account that counts how often it is asked."""
 
     def __init__(self, users, layout=LAYER, eps=EPS):
-        self.asked = 0
+        self.asked, self.least, self._users = 0, math.inf, users
         self._ledger = lambda noise: counter_ledger(noise, users, changed_counters(layout), "")
         self._eps = eps
 
     def __call__(self, noise):
         self.asked += 1
+        self.least = min(self.least, noise.variance(self._users))
         return log_excess(self._ledger, noise, eps=self._eps, beta=BETA)
 
 
@@ -35,6 +36,13 @@ def test_the_start_saves_accounts_and_changes_no_answer(users):
     found = smallest_noise(users, warm, near=lambda above: gaussian_variance(4, eps=EPS, beta=BETA, above=above))
     assert found == smallest_noise(users, cold) == Shuffle.calibrated(EPS, BETA, LAYER, users).noise
     assert warm.asked <= 5 < cold.asked
+
+
+def test_hardly_any_noise_is_not_asked_where_the_start_does_not_lead():
+    """Its account is the slowest of all: 20 s at the least noise of 171 users and eps = 10, .1 s at the answer."""
+    excess = Counted(171, eps=10.0)
+    found = smallest_noise(171, excess, near=lambda above: gaussian_variance(4, eps=10.0, beta=BETA, above=above))
+    assert excess.least > found.variance(171) / 4
 
 
 @pytest.mark.parametrize("guess", [math.nan, -1.0, 0.0, math.inf, 17.0, 1e3, 1e9])
