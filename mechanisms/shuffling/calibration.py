@@ -76,9 +76,7 @@ def smallest_noise(
             low, high = high, 2 * high + 1
             if (high + 1) // STEPS * users > _MOST_BITS:
                 raise RunError(f"no shuffle noise of up to 2^40 bits for {users} users meets the claim")
-    while (
-        low is None
-    ):  # downwards, and not at once to the least noise: accounts of hardly any noise are the slowest of all
+    while low is None:  # not at once down to the least noise: its account is the slowest of all
         place = max(high - stride, high // 2)
         if at(place) > 0:
             low = place
