@@ -1,4 +1,4 @@
-"""Command line: `python -m algorithms.experiments riverswim --runs 20 --episodes 20000 --out figures`, or `compare`."""
+"""Command line: `python -m algorithms.experiments riverswim --runs 20 --out figures`, `compare`, `full-size`."""
 
 import sys
 from enum import Enum
@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from algorithms.experiments import compare_command, offline, selfplay
+from algorithms.experiments import compare_command, full_size_command, offline, selfplay
 from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
 from algorithms.experiments.curves import PRIVATE, Settings, staged
 from algorithms.experiments.figures import write_all
@@ -87,7 +87,8 @@ def main(
 ) -> None:
     """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
 
-    `compare` instead of an experiment: an agent of your own beside DP-UCBVI; `compare --help`.
+    `compare` instead of an experiment: an agent of your own beside DP-UCBVI; `full-size`: lower bound and ledger of
+    every learner side by side. `compare --help`, `full-size --help`.
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
@@ -134,4 +135,6 @@ def main(
 if __name__ == "__main__":
     if sys.argv[1:2] == ["compare"]:
         sys.exit(compare_command.run(sys.argv[2:]))
+    if sys.argv[1:2] == ["full-size"]:
+        sys.exit(full_size_command.run(sys.argv[2:]))
     typer.run(main)

@@ -18,6 +18,8 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "mechanisms/privatizers/consistency.py": "the linear programme behind consistent.py",
     "mechanisms/privatizers/consistency_reference.py": "its slow twin, an oracle",
     "mechanisms/privatizers/error_bounds.py": "error bounds as promises",
+    "mechanisms/privatizers/flow.py": "post-processing of a batch's counts",
+    "mechanisms/privatizers/nearest_counts.py": "post-processing, closed forms of flow",
     "mechanisms/privatizers/linear_costs.py": "closed forms for offline_linear",
     "mechanisms/privatizers/linear_noise.py": "the noise of offline_linear",
     "mechanisms/privatizers/protocol.py": "the protocol of privatizers",

@@ -1,5 +1,7 @@
 """One run at full size: the witness is the exact log ratio, meets the ledger, and the tap sees hidden bugs."""
 
+import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +12,7 @@ from algorithms.canaries import canaries
 from algorithms.counting import own_counts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.environments import river_swim
+from algorithms.experiments import full_size_command
 from algorithms.instances import full_size, NAMES
 from algorithms.node_evidence import NodeEvidence
 from algorithms.noise_tap import LAPLACE, NoiseTap, NORMAL, SIGNIFICANCE
@@ -238,3 +241,35 @@ def test_the_code_of_a_long_run_is_matched_with_its_ledger(name):
     for less in (0.5, 1 - 1e-6):  # a millionth less noise than the ledger states is seen in one run
         assert full_size(name, users=60, noise=less).witness(2).code == "CONTRADICTED"
     assert full_size(name, users=60, noise=1 + 1e-6).witness(2).code == "CONFORMS"
+
+
+def test_the_command_writes_the_rows_and_says_what_is_not_as_expected(tmp_path, capsys):
+    out = ["--only", "dp-apvi", "--users", "40", "--out", str(tmp_path)]
+    assert full_size_command.run(out) == 0
+    (row,) = json.loads((tmp_path / "full-size" / "numbers.json").read_text())["rows"]
+    assert row["name"] == "dp-apvi"
+    assert row["lower"] == pytest.approx(row["upper"], rel=0.02)
+    assert row["claimed"] == 1.0
+    assert (row["tap"], row["as_expected"]) == (True, True)
+    assert min(row["seconds"], row["peak_mb"]) > 0
+    assert "rho" in capsys.readouterr().out
+    assert full_size_command.run(["--only", "pucbb"]) == 2
+    assert "pucbb" in capsys.readouterr().err
+    assert full_size_command.run(["--users", "1"]) == 2
+    (tmp_path / "file").write_text("")
+    assert full_size_command.run([*out[:-1], str(tmp_path / "file")]) == 3  # not written is not done
+
+
+def test_the_command_fails_where_a_row_is_not_as_expected(tmp_path, monkeypatch):
+    honest = table.row("dp-apvi", None, 1, users=40)
+    for bad in (
+        {"tap": False},
+        {"lower": 1.1},
+        {"lower": 0.9},
+        {"lower": math.nan},
+        {"seconds": 121.0},
+        {"peak_mb": 2049.0},
+    ):
+        found = honest._replace(**bad)
+        monkeypatch.setattr(full_size_command, "one_by_one", lambda job, jobs, found=found: iter([found]))
+        assert full_size_command.run(["--only", "dp-apvi", "--out", str(tmp_path)]) == 1, bad

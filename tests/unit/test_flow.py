@@ -1,0 +1,178 @@
+"""Counts that n trajectories could have: against a general solver, by their guarantees, with a user's constraints."""
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from dpverify.base.errors import ParameterError, RunError
+from dpverify.base.seeding import Stage, stream
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.flow import FlowConsistent
+from mechanisms.privatizers.nearest_counts import nearest_counts
+
+LAYOUT, USERS = CountLayout(H=3, S=2, A=2), 50
+
+
+def exact(layout=LAYOUT, users=USERS, seed=0, reachable=None):
+    """Counts of `users` random walks; `reachable` (S, A, S) of the transitions that may happen."""
+    rng = stream(seed, Stage.EXPERIMENT)
+    law = rng.uniform(0.1, 1, size=(layout.H, layout.S, layout.choices, layout.S)) * (
+        1 if reachable is None else reachable
+    )
+    counts, states = np.zeros(law.shape), rng.integers(layout.S, size=users)
+    for h in range(layout.H):
+        choices = rng.integers(layout.choices, size=users)
+        each = law[h, states, choices]
+        after = (np.cumsum(each, axis=1) > each.sum(axis=1, keepdims=True) * rng.random((users, 1))).argmax(axis=1)
+        np.add.at(counts, (h, states, choices, after), 1.0)
+        states = after
+    transitions = counts.reshape(layout.transitions_shape)
+    return PrivateCounts(transitions.sum(axis=-1), transitions)
+
+
+def noisy(truth, seed, width=8.0, lead=()):
+    """Noise uniform on (-width, width)."""
+    rng = stream(seed, Stage.EXPERIMENT, 1)
+    visits, transitions = (
+        np.broadcast_to(x, (*lead, *x.shape)) + rng.uniform(-width, width, size=(*lead, *x.shape))
+        for x in (truth.visits, truth.transitions)
+    )
+    return PrivateCounts(visits, transitions)
+
+
+def distance(counts, other):
+    return np.sqrt(((counts.visits - other.visits) ** 2).sum() + ((counts.transitions - other.transitions) ** 2).sum())
+
+
+def flows(counts, layout=LAYOUT, users=USERS):
+    """The largest violation of the constraints."""
+    x = counts.transitions.reshape(layout.H, layout.S, layout.choices, layout.S)
+    gaps = [np.abs(x[h].sum(axis=(0, 1)) - x[h + 1].sum(axis=(1, 2))).max() for h in range(layout.H - 1)]
+    return max([abs(x[0].sum() - users), *gaps, -x.min()])
+
+
+@pytest.mark.parametrize("loss", ["l2", "chebyshev"])
+@pytest.mark.parametrize("layout", [LAYOUT, CountLayout(H=2, S=3, A=1), CountLayout(H=2, S=2, A=2, B=2)])
+def test_solutions_are_consistent_and_keep_their_guarantee(loss, layout):
+    truth = exact(layout)
+    solver = FlowConsistent(layout, USERS, loss)
+    for seed in range(5):
+        raw = noisy(truth, seed)
+        done = solver.solve(raw)
+        assert flows(done, layout) <= 1e-6 * USERS
+        assert np.array_equal(done.visits, done.transitions.sum(axis=-1))
+        if loss == "l2":
+            assert distance(done, truth) < distance(raw, truth)
+        else:  # no count moves by more than the largest error that there was
+            most = max(np.abs(raw.visits - truth.visits).max(), np.abs(raw.transitions - truth.transitions).max())
+            moved = max(np.abs(raw.visits - done.visits).max(), np.abs(raw.transitions - done.transitions).max())
+            assert moved <= most + 1e-4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_step_with_a_total_is_the_closed_form(seed):
+    layout = CountLayout(H=1, S=3, A=2)
+    raw = noisy(exact(layout), seed, width=30.0)
+    general, closed = (
+        FlowConsistent(layout, USERS, coupling=each).solve(raw).transitions for each in ("flow", "step totals")
+    )
+    assert closed == pytest.approx(general, abs=1e-4)
+    assert closed.sum() == pytest.approx(USERS, rel=1e-12)
+
+
+@pytest.mark.parametrize(("seed", "total"), [*itertools.product(range(3), [None, 0.0, 7.0, 1e4])])
+def test_closed_forms_against_cvxpy(seed, total):
+    rng = stream(seed, Stage.EXPERIMENT, 2)
+    counts, visits = rng.normal(0, 20, size=(4, 3)), rng.normal(5, 20, size=4)
+    x = cp.Variable((4, 3), nonneg=True)
+    known = [] if total is None else [cp.sum(x) == total]
+    loss = cp.sum_squares(x - counts) + cp.sum_squares(cp.sum(x, axis=1) - visits)
+    cp.Problem(cp.Minimize(loss), known).solve(solver=cp.CLARABEL)
+    assert nearest_counts(counts, visits, total) == pytest.approx(x.value, abs=2e-3)
+
+
+def test_a_batch_is_its_runs_and_rewards_stay():
+    truth = exact()
+    raw = noisy(truth, 3, lead=(2, 2))
+    raw = PrivateCounts(raw.visits, raw.transitions, raw.visits - 1)
+    for coupling in ("flow", "step totals", "cells"):
+        solver = FlowConsistent(LAYOUT, USERS, coupling=coupling)
+        together = solver.solve(raw)
+        assert np.array_equal(together.rewards, raw.rewards)
+        for i, j in itertools.product(range(2), range(2)):
+            alone = FlowConsistent(LAYOUT, USERS, coupling=coupling).solve(raw[i, j])
+            assert together.transitions[i, j] == pytest.approx(alone.transitions, abs=1e-5)
+
+
+def test_constraints_of_a_user_hold_and_help():
+    reachable = np.array([[[1, 0], [1, 1]], [[1, 1], [0, 1]]])  # two transitions cannot happen
+
+    def extra(x):
+        return [x[h][s][a][after] == 0 for h in range(3) for s, a, after in zip(*np.where(reachable == 0), strict=True)]
+
+    truth = exact(reachable=reachable)
+    plain, own = FlowConsistent(LAYOUT, USERS), FlowConsistent(LAYOUT, USERS, extra=extra)
+    errors = []
+    for seed in range(6):
+        raw = noisy(truth, seed)
+        done = own.solve(raw)
+        assert np.abs(done.transitions[:, reachable == 0]).max() <= 1e-4
+        assert flows(done) <= 1e-6 * USERS
+        errors.append((distance(done, truth), distance(plain.solve(raw), truth)))
+    assert np.mean(errors, axis=0)[0] < np.mean(errors, axis=0)[1]
+
+
+def test_constraints_are_stated_in_users():
+    done = FlowConsistent(LAYOUT, USERS, extra=lambda x: [x[0][0][0][0] == 17]).solve(noisy(exact(), 0))
+    assert done.transitions[0, 0, 0, 0] == pytest.approx(17, abs=1e-4)
+
+
+def broken_share(solver, truth, bound, runs=12):
+    """How often the assumption fails, though all noise is within E/4."""
+    failed = 0
+    for seed in range(runs):
+        done = solver.never_underestimating(noisy(truth, seed, width=bound / 4), bound)
+        errors = max(np.abs(done.visits - truth.visits).max(), np.abs(done.transitions - truth.transitions).max())
+        failed += not (
+            errors <= bound + 1e-4 and (done.visits >= truth.visits - 1e-4).all() and done.transitions.min() > 0
+        )
+    return failed / runs
+
+
+def test_the_promise_of_e_is_kept_and_another_number_of_users_breaks_it():
+    truth = exact()
+    assert broken_share(FlowConsistent(LAYOUT, USERS, "chebyshev"), truth, 20.0) == 0
+    assert broken_share(FlowConsistent(LAYOUT, 3 * USERS, "chebyshev"), truth, 20.0) > 0.5  # planted: not the data's n
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"users": 0}, "users"),
+        ({"loss": "l1"}, "loss"),
+        ({"coupling": "all"}, "coupling"),
+        ({"coupling": "cells", "loss": "chebyshev"}, "coupling"),
+        ({"coupling": "step totals", "extra": lambda x: []}, "coupling"),
+    ],
+)
+def test_impossible_settings_are_refused(change, what):
+    with pytest.raises(ParameterError, match=what):
+        FlowConsistent(**{"layout": LAYOUT, "users": USERS, **change})
+
+
+def test_what_cannot_be_solved_is_said():
+    raw = noisy(exact(), 0)
+    with pytest.raises(ParameterError, match="finite"):
+        FlowConsistent(LAYOUT, USERS).solve(
+            PrivateCounts(np.where(raw.visits > 5, np.nan, raw.visits), raw.transitions)
+        )
+    with pytest.raises(ParameterError, match="counts"):
+        FlowConsistent(CountLayout(H=2, S=2, A=2), USERS).solve(raw)
+    with pytest.raises(RunError, match="infeasible"):
+        FlowConsistent(LAYOUT, USERS, extra=lambda x: [x[0][0][0][0] == 2 * USERS]).solve(raw)
+    with pytest.raises(ParameterError, match="chebyshev"):
+        FlowConsistent(LAYOUT, USERS).never_underestimating(raw, 20.0)
+    with pytest.raises(ParameterError, match="error_bound"):
+        FlowConsistent(LAYOUT, USERS, "chebyshev").never_underestimating(raw, float("nan"))
