@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpverify.trials.target import failure as failure
     from dpverify.trials.target import loop_trials as loop_trials
     from dpverify.verdicts.audit import audit as audit
+    from dpverify.verdicts.measured_ladder import measured_ladder as measured_ladder
     from dpverify.verdicts.record import AuditRecord as AuditRecord
     from dpverify.verdicts.subject import planted as planted
     from dpverify.verdicts.subject import Subject as Subject
@@ -45,6 +46,7 @@ _HOMES = {
     "AuditRecord": "verdicts.record",
     "account": "accounting.accountant",
     "audit": "verdicts.audit",
+    "measured_ladder": "verdicts.measured_ladder",
     "Certificate": "faces.certified",
     "certify": "faces.certified",
     "ApproxDP": "claims.claim",

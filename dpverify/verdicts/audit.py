@@ -33,6 +33,7 @@ from dpverify.trials.sentinel import watched
 from dpverify.trials.target import as_target, ExactTarget, Target
 from dpverify.verdicts.finding import Finding, found, invalid, Progress, Request
 from dpverify.verdicts.ladder import climb, silence
+from dpverify.verdicts.less_noise import score_of_less
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.recorded import POWER, recorded
 from dpverify.verdicts.sequential_run import wager
@@ -75,8 +76,8 @@ def audit(
                   file this process is watched from then on (`runs.provenance`): blocks belong to the data it reads
     outcomes      exceptions that are answers of the mechanism although they look like failures of the run (OSError,
                   MemoryError, ImportError, RecursionError, SystemExit and their kin); all others are answers anyway
-    ladder        measure how often the same target with less noise is refuted (`verdicts.ladder`); only for targets
-                  with `with_noise(factor)`, and sixteen times the work
+    ladder        measure how often the same target with less noise is refuted (`verdicts.ladder`): sixteen times the
+                  work; for targets with `with_noise(factor)`, or that draw normal or Laplace noise from their rng
 
     The verdict is INVALID, without a bound, where the trials are not what a bound may be computed from: see
     `trials.target` for what is checked. Raises UsageError (ParameterError, NeighbourError) for a request that is not
@@ -118,14 +119,14 @@ def audit(
             trials=trials,
             significance=significance,
             seed=other,
-            score=TRACE if traced else score,
+            score=score_of_less(target, TRACE if traced else score),
             sequential=sequential,
             jobs=jobs,
             backend=backend,
             outcomes=outcomes,
         )
 
-    rungs = climb(target, again, seed) if ladder else ()
+    rungs = climb(target, pair, again, seed) if ladder else ()
     return recorded(
         target,
         claim,

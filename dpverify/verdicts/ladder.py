@@ -1,7 +1,7 @@
 """Measured power: what the same audit does to violations of known kinds, run and not computed.
 
 `detectable` is about the most favourable violation. What a run refutes of this subject is asked of this subject:
-    noise     targets with `with_noise(factor)`, which gives the same target with so much of its noise
+    noise     the same target with less of its noise, by its own `with_noise(factor)` or on the tape (`less_noise`)
     planted   the subject's own planted twins, `subject!bug`
 Each rung is audited RUNS times exactly as the subject is, with seeds of its own, and refuted so many times. It costs
 that many times the subject's time. The twins of a suite are audited anyway: one run each is always told. It is the
@@ -10,10 +10,11 @@ power of trials: what the tape refutes without any says nothing about them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable, Self
+from typing import Any
 
-from dpverify.base.errors import TargetError
 from dpverify.base.seeding import derive
+from dpverify.claims.neighbours import Pair
+from dpverify.verdicts.less_noise import less_noise, rescalable
 from dpverify.verdicts.record import AuditRecord, Rung
 
 RUNS = 8
@@ -22,23 +23,13 @@ NOISE, PLANTED = "noise", "planted"
 Again = Callable[[Any, int], AuditRecord]  # audits a target with a seed, all else as for the subject
 
 
-@runtime_checkable
-class Rescalable(Protocol):
-    """A target that can be had with less noise."""
-
-    def with_noise(self, factor: float) -> Self:
-        """The same target with every noise it adds multiplied by `factor` > 0; its claim is not made again."""
-
-
-def climb(target: Any, again: Again, seed: int) -> tuple[Rung, ...]:
-    """One rung for each of FACTORS; none for a target without `with_noise`."""
-    if not isinstance(target, Rescalable):
+def climb(target: Any, pair: Pair, again: Again, seed: int) -> tuple[Rung, ...]:
+    """One rung for each of FACTORS; none for a target whose noise cannot be scaled (`less_noise`)."""
+    if not rescalable(target, pair, seed=seed):
         return ()
     rungs = []
     for factor in FACTORS:
-        less = target.with_noise(factor)
-        if not hasattr(less, "release"):
-            raise TargetError(f"with_noise({factor:g}) returned a {type(less).__name__}, not a target")
+        less = less_noise(target, factor)
         records = [again(less, derive(seed, f"ladder/{factor:g}/{run}")) for run in range(RUNS)]
         rungs.append(rung(NOISE, f"{factor:g} of the noise", records))
     return tuple(rungs)
@@ -48,7 +39,8 @@ def silence(rungs: Sequence[Rung]) -> tuple[str, ...]:
     """The note of a record whose ladder was asked for and has no rung of less noise; nothing where it has one."""
     if any(each.kind == NOISE for each in rungs):
         return ()
-    return ("the power was asked for and is not measured: the target has no `with_noise(factor)`; planted twins count",)
+    why = "the target has no `with_noise(factor)` and draws no normal or Laplace noise from its rng"
+    return (f"the power was asked for and is not measured: {why}; planted twins count",)
 
 
 def repeated(target: Any, first: AuditRecord, again: Again, seed: int, name: str) -> tuple[Rung, ...]:

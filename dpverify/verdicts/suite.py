@@ -20,6 +20,7 @@ from dpverify.runs.executors import ordered_map
 from dpverify.trials.checkpoint import Store
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.ladder import climb, repeated, silence
+from dpverify.verdicts.less_noise import score_of_less
 from dpverify.verdicts.names import local
 from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.settings import Listener, Settings, Ticker
@@ -127,8 +128,8 @@ def _run(task: _Task) -> AuditRecord | Failure:
         return Failure.of(subject.name, error, subject.file, subject.line)
 
 
-def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None) -> AuditRecord:
-    """The subject's audit on all of its pairs, of another target where one is given."""
+def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: str | None = None) -> AuditRecord:
+    """The subject's audit on all of its pairs, of another target, and with another score, where one is given."""
     subject, settings = task.subject, task.settings
     own = seed == settings.seed  # and not a rung of the ladder
     blocks = task.blocks if own and not settings.sequential else None
@@ -141,7 +142,7 @@ def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None) -> Audi
             trials=settings.trials or subject.trials,
             significance=task.level,
             seed=_seed_of(subject, seed, index),
-            score=subject.score,
+            score=score or subject.score,
             sequential=settings.sequential,
             jobs=settings.jobs,
             backend=settings.backend,
@@ -180,13 +181,14 @@ def _seed_of(subject: Subject, seed: int, index: int) -> int:
 def _with_ladder(task: _Task, record: AuditRecord) -> AuditRecord:
     """Power measured on the subject itself if it is a planted bug, else on its target with less noise."""
     subject, seed = task.subject, task.settings.seed
+    score = subject.score if subject.planted else score_of_less(subject.target, subject.score)
 
     def again(target: Any, other: int) -> AuditRecord:
-        return _audited(task, target, other, None)
+        return _audited(task, target, other, None, score)
 
     if subject.planted:
         return replace(record, ladder=repeated(subject.target, record, again, seed, subject.name.rpartition("!")[2]))
-    rungs = climb(subject.target, again, seed)
+    rungs = climb(subject.target, subject.claim.check(subject.pairs[0]), again, seed)
     return replace(record, ladder=rungs, notes=(*record.notes, *silence(rungs)))
 
 

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify import audit, Pair, PureDP, Subject
+from dpverify import audit, loop_trials, measured_ladder, Pair, PureDP, Subject
 from dpverify.accounting.ledger import Sensitivity
-from dpverify.base.errors import TargetError
+from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.rounding import digits_up
-from dpverify.base.seeding import derive
+from dpverify.base.seeding import derive, Stage, stream
 from dpverify.faces.report import as_html, as_json, as_markdown, packed, words
 from dpverify.verdicts import ladder
+from dpverify.verdicts.less_noise import less_noise
+from dpverify.verdicts.measured_ladder import Ladder, NoiseRung
 from dpverify.verdicts.subject import planted
 from dpverify.verdicts.suite import run_suite, Settings
 from dpverify.verdicts.taped import Taped
@@ -87,11 +89,72 @@ def test_a_rung_is_the_power_of_trials_not_of_the_tape(trials):
     assert step.lower == (seen.number_lower if trials else 0.0)
 
 
+class Coin:
+    """No noise to scale."""
+
+    def release(self, data, *, rng, size):
+        return (rng.random(size=(size, 1)) < 0.4) ^ (data > 0.5)
+
+
+class OwnGenerator:
+    """Noise that does not come from its rng alone: scaling the rng's would leave the rest."""
+
+    def release(self, data, *, rng, size):
+        return data + rng.laplace(size=(size, 1)) + np.random.Generator(rng.bit_generator).laplace(size=(size, 1))
+
+
+def once(data, *, rng):
+    return float(data[0]) + float(rng.laplace()) + 0 * int(rng.integers(5))
+
+
+def test_noise_is_scaled_on_the_tape_where_a_target_has_no_scale_of_its_own():
+    for target in (Bare(), Bare().release, loop_trials(once)):
+        record = audit(target, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, ladder=True)
+        weak, strong = record.ladder
+        assert strong.refuted >= 7  # Laplace(1/2): eps 2, with a learned score
+        assert weak.refuted <= strong.refuted
+        assert strong.size is None  # no ledger
+    less = less_noise(Bare(), 0.25)
+    wide, narrow = Bare(), less
+    first, second = (each.release(PAIR.first, rng=stream(1, Stage.EXPERIMENT), size=1000) for each in (wide, narrow))
+    assert second == pytest.approx(0.25 * first, rel=1e-12)
+    assert np.array_equal(
+        less_noise(Bare(), 0.0).release(PAIR.second, rng=stream(1, Stage.EXPERIMENT), size=2), [[1], [1]]
+    )
+
+
+def test_the_least_rung_that_is_caught_with_all_below_it():
+    found = measured_ladder(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=5000, seed=1)
+    assert [rung.noise for rung in found.rungs] == [0.7, 0.5, 1 / 3, 0.25, 0.125, 0.05, 0.0]
+    assert [rung.eps_true for rung in found.rungs[:2]] == [pytest.approx(1 / 0.7), pytest.approx(2.0)]
+    assert found.caught == max(rung.noise for rung in found.rungs if rung.verdict == "REFUTED") >= 0.5
+    assert all(rung.trials < 5000 for rung in found.rungs if rung.noise <= 0.5)  # stopped
+    assert found == measured_ladder(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=5000, seed=1)
+    honest = measured_ladder(Bare(), claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, rungs=(1.0,))
+    assert honest.caught is None
+    with pytest.raises(ParameterError, match="Coin"):
+        measured_ladder(Coin(), claim=PureDP(9.0), pair=PAIR, seed=1)
+    for wrong in ((), (-0.1,), (math.nan,)):
+        with pytest.raises(ParameterError):
+            measured_ladder(LAPLACE, claim=PureDP(1.0), pair=PAIR, seed=1, rungs=wrong)
+
+
+def test_a_rung_above_a_missed_one_does_not_count():
+    rungs = [
+        NoiseRung(noise, None, verdict, 0.0, 10)
+        for noise, verdict in ((0.5, "REFUTED"), (0.2, "NOT_REFUTED"), (0.1, "REFUTED"))
+    ]
+    assert Ladder(tuple(rungs)).caught == 0.1
+    assert Ladder(tuple(rungs[:2])).caught is None
+    assert Ladder(tuple(rungs[:1])).caught == 0.5
+
+
 def test_targets_without_a_scale_have_no_rungs_and_wrong_ones_are_named():
-    record = audit(Bare(), claim=PureDP(1.0), pair=PAIR, trials=500, seed=1, ladder=True)
-    assert record.ladder == ()
-    assert WHY in record.notes
-    assert WHY not in audit(Bare(), claim=PureDP(1.0), pair=PAIR, trials=500, seed=1).notes
+    for target in (Coin(), OwnGenerator()):
+        record = audit(target, claim=PureDP(9.0), pair=PAIR, trials=500, seed=1, ladder=True)
+        assert record.ladder == ()
+        assert WHY in record.notes
+        assert WHY not in audit(target, claim=PureDP(9.0), pair=PAIR, trials=500, seed=1).notes
 
     class Wrong(Bare):
         def with_noise(self, factor):
@@ -104,7 +167,13 @@ def test_targets_without_a_scale_have_no_rungs_and_wrong_ones_are_named():
 @pytest.fixture(scope="module")
 def suites():
     true = subject()
-    subjects = [true, planted(true, "half-noise", HALF), planted(true, "none", LAPLACE), subject("bare", Bare())]
+    subjects = [
+        true,
+        planted(true, "half-noise", HALF),
+        planted(true, "none", LAPLACE),
+        subject("bare", Bare()),
+        subject("coin", Coin(), claim=PureDP(9.0)),
+    ]
     return [run_suite(subjects, Settings(seed=3, ladder=asked)) for asked in (False, True)]
 
 
@@ -125,8 +194,9 @@ def test_a_suite_measures_power_on_request(suites):
     assert names == ["half-noise", "none", "0.8 of the noise", "0.5 of the noise"]
     assert all(step.runs == 8 for step in asked.records[0].ladder)
     assert asked.records[1].ladder[0].refuted == 8  # the bug's own: its audit and seven more
-    assert asked.records[3].ladder == ()
-    assert [WHY in record.notes for record in asked.records] == [False, False, False, True]
+    assert [step.name for step in asked.records[3].ladder] == ["0.8 of the noise", "0.5 of the noise"]
+    assert asked.records[4].ladder == ()
+    assert [WHY in record.notes for record in asked.records] == [False, False, False, False, True]
     # the audits themselves are the same
     assert [
         replace(r, ladder=(), notes=r.notes[: -1 if WHY in r.notes else None], seconds=0.0) for r in asked.records
