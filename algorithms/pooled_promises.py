@@ -10,7 +10,8 @@ import numpy.typing as npt
 from algorithms.counting import total_counts
 from algorithms.environments import Environment
 from algorithms.online_promises import Assumption
-from algorithms.shuffled_optimism import PooledBatches, ShuffledOptimism
+from algorithms.pooled import PooledBatches
+from algorithms.shuffled_optimism import ShuffledOptimism
 from algorithms.users import Episodes, TapeUsers
 from dpverify.evidence.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout

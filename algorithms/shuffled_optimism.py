@@ -18,44 +18,20 @@ Of no paper; batches and noise are SDP-PE's (journal, section V), the plan is DP
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.batch_transcripts import RatedBatches
-from algorithms.batches import Batches
-from algorithms.counting import total_counts
-from algorithms.deployment import Deployment, Mixture, Observe
+from algorithms.deployment import Observe
 from algorithms.dp_ucbvi import DPUCBVI
-from algorithms.transcripts import users_of
-from algorithms.users import play, Users
-from dpverify.accounting.ledger import Ledger
+from algorithms.pooled import batch_size, PooledBatches, PooledRun, run_pooled, sections
+from algorithms.users import Users
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from dpverify.claims.neighbours import Pair, Records
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]
-
-
-class PooledBatches(Batches, Protocol):
-    """Batches whose noise adds up: `variance` of one counter's noise, a sum of centred bits, or 0."""
-
-    def variance(self, layout: CountLayout, users: int) -> float:
-        """Of one counter of a batch."""
-        ...
-
-
-class RatedPooledBatches(PooledBatches, RatedBatches, Protocol):
-    """Those with an exact likelihood ratio and a ledger."""
-
-
-class PooledRun(NamedTuple):
-    """Policies (..., K, H, S) that were played, one a batch; number of `deployments`."""
-
-    policies: npt.NDArray[np.int8]
-    deployments: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +55,12 @@ class ShuffledOptimism:
     @property
     def batch(self) -> int:
         """Users n of every batch but perhaps the last."""
-        return -(-self.episodes // self.deployments)
+        return batch_size(self)
 
     @property
     def sections(self) -> list[range]:
         """Users of every batch, in order; the last one's counts are not released."""
-        return [range(i, min(i + self.batch, self.episodes)) for i in range(0, self.episodes, self.batch)]
+        return sections(self)
 
     def error(self, batches: PooledBatches, pooled: int) -> float:
         """E of the counts of `pooled` batches, E_m with m - 1 = `pooled`, without `error_scale`; 0 without noise."""
@@ -116,54 +92,4 @@ class ShuffledOptimism:
         observe: Observe | None = None,
     ) -> PooledRun:
         """All users in order, in as many runs side by side as `lead` says."""
-        if len(users) != self.episodes:
-            raise ParameterError("len(users)", len(users), f"{self.episodes} users")
-        field = Deployment(users, batches, self.layout, lead, rng, observe)
-        counts, sections = np.zeros((*lead, self.layout.cells)), self.sections
-        for pooled, who in enumerate(sections):
-            policy = self.plan(counts, batches, pooled)
-            field.deploy(Mixture(policy[..., None, :, :]), len(who))
-            if pooled + 1 < len(sections):
-                counts = counts + field.release(len(who), self.layout)
-        return PooledRun(field.played, field.mixtures)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PooledTranscript:
-    """As an audit target: the raw counts of every released batch, (size, B - 1, cells); policies follow from them."""
-
-    learner: ShuffledOptimism
-    batches: RatedPooledBatches
-    name: str = "transcript"
-
-    @property
-    def ledger(self) -> Ledger:
-        """Parallel composition over the batches."""
-        learner = self.learner
-        return self.batches.ledger([(learner.layout, len(who)) for who in learner.sections[:-1]])
-
-    def release(self, data: Records, *, rng: np.random.Generator, size: int) -> Array:
-        """`size` full runs."""
-        seen: list[Array] = []
-
-        def keep(who: range, policies: Array, counts: Array) -> None:
-            seen.append(counts)
-
-        self.learner.run(users_of(data), self.batches, rng=rng, lead=(size,), observe=keep)
-        return np.stack(seen, axis=1)
-
-    def log_ratio(self, outputs: Array, pair: Pair) -> Array:
-        """Exact: given the counts the policies are known, and only the replaced user's batch tells the worlds apart."""
-        worlds, layout = [users_of(data) for data in pair], self.learner.layout
-        total, counts = np.zeros(len(outputs)), np.zeros((len(outputs), layout.cells))
-        for pooled, who in enumerate(self.learner.sections[:-1]):
-            policy = self.learner.plan(counts, self.batches, pooled)
-            shape = (len(outputs), len(who), *policy.shape[-2:])
-            policies = np.broadcast_to(policy[:, None], shape)
-            first, second = (
-                total_counts(play(users, np.asarray(who), policies, actions=layout.A), layout) for users in worlds
-            )
-            if (first != second).any():
-                total += self.batches.log_ratio(outputs[:, pooled], first, second, layout, len(who))
-            counts = counts + outputs[:, pooled]
-        return total
+        return run_pooled(self, users, batches, rng=rng, lead=lead, observe=observe)

@@ -31,7 +31,7 @@ from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import ApproxDP, PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
 from dpverify.evidence.promises import Outcomes, Promise
-from mechanisms.datasets.visit_counts import PrivateCounts
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.toolbox.noise_laws import Laplace
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -159,10 +159,7 @@ class Study:
 
         All others stay in state 0 unpaid. For targets with few users: a dataset lists every user.
         """
-        quiet, first, other = (self._steady(state, paid) for state, paid in ((0, 0.0), (0, 1.0), (1, 1.0)))
-        others = [quiet] * self.users
-        others[user] = first
-        return replaced(others, user, other, f"user {user + 1} stays in state 1 instead of 0")
+        return steady_pair(self.privatizer.layout, self.users, user)
 
     def witness(self, environment: Environment, *, seed: int) -> Witness:
         """One run with users of `environment`, the first one replaced: the exact log ratio of what was released.
@@ -235,11 +232,27 @@ class Study:
         return CheckedAgent(self.agent, (layout.H, layout.S, layout.A))
 
     def _fits(self, environment: Environment) -> None:
-        layout, model = self.privatizer.layout, environment.model
-        if (layout.H, layout.S, layout.A) != (model.horizon, model.states, model.actions):
-            sizes = f"H={layout.H}, S={layout.S}, A={layout.A}, as the privatizer's layout"
-            raise ParameterError("environment", environment.name, sizes)
+        fits(environment, self.privatizer.layout)
 
-    def _steady(self, state: int, paid: float) -> Tree:
-        layout = self.privatizer.layout
+
+def fits(environment: Environment, layout: CountLayout) -> None:
+    """ParameterError for an environment with other sizes than the counts."""
+    model = environment.model
+    if (layout.H, layout.S, layout.A) != (model.horizon, model.states, model.actions):
+        sizes = f"H={layout.H}, S={layout.S}, A={layout.A}, as the privatizer's layout"
+        raise ParameterError("environment", environment.name, sizes)
+
+
+def steady_pair(layout: CountLayout, users: int, user: int) -> Pair:
+    """All users stay in state 0 unpaid but `user`, who is paid 1 and stays in state 0, or in state 1."""
+    if not 0 <= user < users:
+        raise ParameterError("user", user, f"a user, 0 to {users - 1}")
+    if layout.S < 2:
+        raise ParameterError("layout.S", layout.S, "at least 2: the pair is about two states")
+
+    def steady(state: int, paid: float) -> Tree:
         return Tree.steady((state,) * (layout.H + 1), (paid * layout.rewards,) * layout.H, layout.A)
+
+    others = [steady(0, 0.0)] * users
+    others[user] = steady(0, 1.0)
+    return replaced(others, user, steady(1, 1.0), f"user {user + 1} stays in state 1 instead of 0")

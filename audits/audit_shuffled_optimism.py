@@ -9,8 +9,9 @@ from dataclasses import replace
 from algorithms.batches import ShuffledBatches
 from algorithms.counting import layout_of
 from algorithms.environments import random_environment
+from algorithms.pooled import PooledTranscript
 from algorithms.pooled_promises import pooled_promise
-from algorithms.shuffled_optimism import PooledTranscript, ShuffledOptimism
+from algorithms.shuffled_optimism import ShuffledOptimism
 from algorithms.transcripts import replaced
 from algorithms.users import Tree
 from audits.papers import RELEASE

@@ -15,7 +15,7 @@ from algorithms.batch_transcripts import BatchTranscript, StagedActions
 from algorithms.game_transcripts import GameActions, GameTranscript
 from algorithms.gaussian_counts import GaussianMessages
 from algorithms.lean_transcripts import LeanView
-from algorithms.shuffled_optimism import PooledTranscript
+from algorithms.pooled import PooledTranscript
 from algorithms.transcripts import Actions, Transcript
 from algorithms.vapvi_transcripts import StatisticsView
 from audits.planted.online import UnfedRewards

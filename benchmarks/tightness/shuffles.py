@@ -9,7 +9,7 @@ from scipy import stats
 from algorithms.batch_transcripts import BatchTranscript
 from algorithms.counting import total_counts
 from algorithms.deployment import one_step
-from algorithms.shuffled_optimism import PooledTranscript
+from algorithms.pooled import PooledTranscript
 from algorithms.users import play, Tree, TreeUsers
 from benchmarks.tightness.laws import Impossible, Law, listed
 from dpverify import Pair

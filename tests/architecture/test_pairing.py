@@ -58,6 +58,8 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/study.py": "puts an agent and a privatizer together",
     "algorithms/policy_sets.py": "post-processing inside sdp_pe",
     "algorithms/policy_sets_large.py": "post-processing inside sdp_pe",
+    "algorithms/batch_study.py": "puts an agent and batches together",
+    "algorithms/pooled.py": "the loop that shuffled_optimism runs in, and its target",
     "algorithms/pooled_promises.py": "error bounds as promises",
     "algorithms/schedule.py": "data-independent part of sdp_pe",
     "algorithms/shift_certificates.py": "lower bounds from known shifts",

@@ -1,0 +1,139 @@
+"""A user's own agent that learns in batches: account, exact log ratio, planted bugs, regret."""
+
+import numpy as np
+import pytest
+
+from algorithms.batch_study import BatchStudy
+from algorithms.batches import ExactBatches, ShuffledBatches
+from algorithms.environments import river_swim
+from dpverify import audit, certify, View
+from dpverify.base.errors import ParameterError
+from dpverify.base.seeding import Stage, stream
+from mechanisms.datasets.visit_counts import CountLayout
+
+SMALL = CountLayout(H=1, S=2, A=2, rewards=True)
+RIVER = CountLayout(H=6, S=4, A=2, rewards=True)
+EPS, DELTA = 1.0, 1e-2
+
+
+class Greedy:
+    """The action that paid most on average."""
+
+    def plan(self, counts):
+        return (counts.rewards / np.maximum(counts.visits, 1)).argmax(axis=-1)
+
+
+class Blind:
+    def plan(self, counts):
+        return np.zeros(counts.visits.shape[:-1], dtype=int)
+
+
+def batches(layout=SMALL, **changes):
+    return ShuffledBatches(**{"layout": layout, "eps": EPS, "beta": DELTA, "budget": "calibrated", **changes})
+
+
+def study(agent=None, layout=SMALL, users=24, deployments=3, **changes):
+    made = {"agent": agent or Greedy(), "batches": batches(layout), "eps": EPS, "delta": DELTA}
+    return BatchStudy(layout=layout, users=users, deployments=deployments, **{**made, **changes})
+
+
+def test_the_account_is_that_of_one_batch_and_half_the_noise_is_refuted_by_it_and_by_trials():
+    mine = study()
+    assert mine.claim.view is View.SHUFFLE
+    assert mine.upper <= EPS
+    half = mine.with_noise(0.5)
+    assert half.upper > 2 * EPS
+    record = audit(mine.transcript, claim=mine.claim, pair=mine.pair(), trials=20_000, seed=1)
+    assert (record.verdict, record.accounted) == ("NOT_REFUTED", True)
+    assert record.eps_lower > 0.4 * EPS
+    record = audit(half.transcript, claim=half.claim, pair=half.pair(), trials=20_000, seed=1)
+    assert (record.verdict, record.accounted) == ("REFUTED", False)
+    assert record.eps_lower <= half.upper
+
+
+def test_the_certificate_of_an_own_agent():
+    found = certify(study().transcript, claim=study().claim, pairs=[study().pair()], trials=2_000, seed=1)
+    assert found.certified
+
+
+def test_a_user_of_the_last_batch_is_in_no_release():
+    mine = study()
+    first, last = (
+        audit(mine.transcript, claim=mine.claim, pair=mine.pair(user), trials=2_000, seed=1) for user in (0, 23)
+    )
+    assert first.eps_lower > 0 == last.eps_lower
+
+
+def test_the_log_ratio_is_the_release_s_own():
+    """E[exp(-log ratio)] = 1 under the first dataset: what an exact ratio of two laws of equal support satisfies."""
+    mine = study()
+    pair = mine.pair()
+    outputs = mine.transcript.release(pair.first, rng=stream(3, Stage.EXPERIMENT), size=20_000)
+    inverse = np.exp(-mine.transcript.log_ratio(outputs, pair))
+    assert abs(inverse.mean() - 1) <= 5 * inverse.std() / np.sqrt(len(inverse))
+
+
+def test_a_plan_is_made_from_what_was_released_before_and_nothing_else():
+    asked = []
+
+    class Asked(Blind):
+        def plan(self, counts):
+            asked.append(SMALL.pack(counts)[0].copy())
+            return super().plan(counts)
+
+    mine = study(Asked(), users=23)  # 8, 8 and 7 of them
+    data = mine.pair().first
+    rows = mine.transcript.release(data, rng=stream(1, Stage.EXPERIMENT), size=1)
+    assert np.array_equal(asked[::2], asked[1::2])  # each plan is asked twice
+    assert rows.shape == (1, 2, SMALL.cells)  # nobody reads the last batch's
+    assert np.array_equal(np.stack(asked[::2]), np.cumsum([np.zeros(SMALL.cells), *rows[0]], axis=0))
+
+
+def test_regret_without_privacy_is_less_than_that_of_an_agent_that_never_looks():
+    mine = study(layout=RIVER, users=400, deployments=20)
+    environment = river_swim()
+    private, exact = (mine.regret(environment, runs=3, seed=1, exact=each) for each in (False, True))
+    blind = mine.with_agent(Blind()).regret(environment, runs=3, seed=1)
+    assert private.shape == exact.shape == (3,)
+    assert exact.mean() <= blind.mean()
+    assert np.array_equal(private, mine.regret(environment, runs=3, seed=1))
+    assert mine.losses(environment, [5, 6]).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"users": 1}, "users"),
+        ({"deployments": 25}, "deployments"),
+        ({"deployments": 1}, "deployments"),
+        ({"eps": 0.0}, "eps"),
+        ({"delta": 1.0}, "delta"),
+        ({"agent": 3}, "agent"),
+        ({"batches": ExactBatches()}, "batches"),
+        ({"batches": batches(RIVER)}, "layout"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, what):
+    with pytest.raises(ParameterError, match=what):
+        study(**change)
+
+
+def test_agents_and_environments_that_do_not_fit_are_refused():
+    coins = stream(1, Stage.EXPERIMENT, 7)
+
+    class Coins:
+        def plan(self, counts):
+            return coins.integers(2, size=counts.visits.shape[:-1])
+
+    class Wide:
+        def plan(self, counts):
+            return np.zeros((7, 7), dtype=int)
+
+    for agent in (Coins(), Wide()):
+        mine = study(agent)
+        with pytest.raises(ParameterError, match="plan"):
+            mine.transcript.release(mine.pair().first, rng=stream(1, Stage.EXPERIMENT), size=64)
+    with pytest.raises(ParameterError, match="environment"):
+        study().regret(river_swim(), runs=1, seed=1)
+    with pytest.raises(ParameterError, match="user"):
+        study().pair(24)
