@@ -68,6 +68,12 @@ class Agenda(Generic[S, P]):
             raise DiscoveryError("no scorecard: no subject names the `paper` it comes from")
         return replace(self, subjects=subjects, promises=tuple(each for each in self.promises if each.paper))
 
+    def of_promises(self) -> Self:
+        """The promises alone; DiscoveryError where there are none."""
+        if not self.promises:
+            raise DiscoveryError("--promises-only: no promise is among what was asked for")
+        return replace(self, subjects=())
+
 
 def chosen(subjects: Sequence[S], promises: Sequence[P], paths: Sequence[Path], expression: str) -> Agenda[S, P]:
     """Those whose name matches; DiscoveryError where there are none."""

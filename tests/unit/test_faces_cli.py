@@ -1,5 +1,6 @@
 """The command line as a user meets it: exit codes, one line for each mistake, a light start."""
 
+import json
 import os
 import subprocess
 import sys
@@ -50,6 +51,40 @@ def test_expected_run_is_zero_and_writes_every_file(folder, capsys):
     assert "cli_good/count" in out
     assert "\x1b" not in out  # plain where it is no terminal
     assert all(Path("out", f"{form}.txt").stat().st_size > 0 for form in ("json", "html", "markdown", "junit", "sarif"))
+
+
+PROMISES = """
+    import numpy as np
+    from dpverify.promises import Outcomes, Promise
+
+    def kept(*, rng, size):
+        return Outcomes(rng.random(size))
+
+    promises = [Promise(name="bound", draw=kept, bound=BOUND, failure_probability=0.05, trials=200)]
+"""
+
+
+def test_promises_alone_are_judged_where_only_they_are_asked_for(folder, capsys):
+    folder("cli_both", GOOD.replace("SCALE", "0.25") + PROMISES.replace("BOUND", "1.0"))
+    code, out, _ = _says(capsys, "audit", "checks", "--promises-only", "--json", "r.json")
+    written = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    (check,) = written["promises"]
+    assert (code, check["verdict"], check["active_share"], written["records"]) == (0, "KEPT", None, [])
+    assert 0.9 < check["tightness"] < 1
+    assert check["significance"] == 0.05  # nothing is shared with subjects that are not run
+    code, out, _ = _says(capsys, "audit", "checks", "--promises-only", "--list")
+    assert (code, out.count("\n")) == (0, 1)
+    assert _says(capsys, "audit", "checks")[0] == 1  # the subject is false
+    folder("cli_both", GOOD.replace("SCALE", "1.0") + PROMISES.replace("BOUND", "0.5"))
+    assert _says(capsys, "audit", "checks", "--promises-only")[0] == 1  # BROKEN, and nobody expected it
+
+
+def test_promises_alone_of_files_without_any_are_no_run(folder, capsys):
+    folder("cli_good", GOOD.replace("SCALE", "1.0"))
+    for more in ((), ("--list",)):
+        code, _, err = _says(capsys, "audit", "checks", "--promises-only", *more)
+        assert code == 2
+        assert "no promise" in err
 
 
 def test_report_shows_the_same_and_keeps_the_exit_code(folder, capsys):

@@ -13,6 +13,9 @@ Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="W
 Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
 Sarif = Annotated[str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.")]
 Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
+PromisesOnly = Annotated[
+    bool, typer.Option("--promises-only", help="Only promises about utility: error bounds, regret, pessimism.")
+]
 Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=HELP["timeout"])]
 Ladder = Annotated[bool, typer.Option("--ladder", help=HELP["ladder"])]
 Memory = Annotated[int | None, typer.Option(metavar="MB", help=HELP["memory"])]
