@@ -18,10 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.batches import Batches
 from algorithms.counting import Source
 from algorithms.environments import Environment
 from algorithms.online import run_online
+from algorithms.online_promises import staged_run
 from algorithms.pucb import PUCB
+from algorithms.sdp_pe import SDPPE
 from algorithms.tabular import all_policies, expected_return, Model
 from algorithms.users import TapeUsers
 from dpverify.evidence.promises import Outcomes, Promise
@@ -72,6 +75,16 @@ def online_play(environment: Environment, learner: PUCB, source: Source) -> Play
     def play(rng: np.random.Generator, size: int) -> Array:
         users = TapeUsers(environment, rng.random((size, learner.episodes, environment.tape_width)))
         return run_online(users, learner, source, runs=size, rng=rng).policies
+
+    return play
+
+
+def staged_play(environment: Environment, learner: SDPPE, batches: Batches) -> Play:
+    """Runs of SDP-PE from all deterministic policies, each with users of its own."""
+
+    def play(rng: np.random.Generator, size: int) -> Array:
+        policies: Array = staged_run(environment, learner, batches, size, rng=rng).policies
+        return np.moveaxis(policies, 0, 1)
 
     return play
 
