@@ -4,14 +4,11 @@
                        Gram noise: L_i = sigma_i (sqrt d + sqrt(2 ln(5/beta))), t = `gram_operator_bound(beta/5)`
     coverage_promise   Assumption 2.2: kappa = min_h lambda_min(E phi_h phi_h^T) > 0 under the behaviour policy, for
                        instances drawn at random as Appendix F draws them
-    tightness_promise  E is at most 4 times the (1 - beta)-quantile of the error: in more than a share beta of
-                       the trials the error exceeds E/4. A bound that is too large keeps every promise and says nothing
 
 No bound here has a cap at which it cannot fail.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,14 +62,3 @@ def kappa(seed: int, horizon: int, columns: slice = slice(None), scaled: bool = 
         found = min(found, float(np.linalg.eigvalsh(np.einsum("sa,sai,saj->ij", weights, features, features))[0]))
         here = np.einsum("sa,sat->t", weights, model.transitions[h])
     return found
-
-
-def tightness_promise(
-    errors: Callable[[np.random.Generator, int], Array], bound: float, beta: float, **options: Any
-) -> Promise:
-    """`errors(rng, size)` of the counts, `bound` = E at failure probability `beta`."""
-
-    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        return Outcomes(errors=np.where(errors(rng, size) > bound / 4, 0.0, 1.0))
-
-    return Promise(draw=draw, bound=0.5, failure_probability=1 - beta, **options)

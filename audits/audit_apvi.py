@@ -4,13 +4,17 @@ White box: all noisy counts, from which the policy is computed. Black box: the p
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from algorithms.apvi import DPAPVI, PolicyView
+from algorithms.apvi import APVI, DPAPVI, PolicyView
+from algorithms.environments import random_environment
+from algorithms.pessimism_promises import apvi_promise, batch_counts, dense_counts, fan
 from audits.papers import OFFLINE
 from audits.planted.apvi import OneNoiseForAllSteps
 from dpverify import Pair, planted, Subject
+from dpverify.evidence.promises import BROKEN, Promise
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
@@ -79,4 +83,40 @@ subjects = [
     planted(pure, "add-remove-scale", learner(OfflineTabularLaplace(layout=layout, eps=5.0)), accounted=False),
     planted(gaussian, "one-noise-for-all-steps", OneNoiseForAllSteps(learner(gauss)), trials=2_000, pairs=one_change),
     planted(policy, "exact-counts", PolicyView(learner(None)), trials=2_000, accounted=False),
+]
+
+# Dense counts: 10^8 visits of every cell and E = 10^5, so that 16 S H E iota/N~ is a sixth of H and the empirical
+# Bernstein term far below E/N~. Fan: n users a state; the values of the next step know who arrived (a test says why).
+DELTA = 0.1
+VISITS, ERROR, PER_STATE = 10**8, 1e5, 150
+known = random_environment(0, 2, 2, 2).model
+PESSIMISM = "Lemma C.10 and Theorem 3.4: V~ <= V^pi of a plan from 1e8 visits a cell, E = 1e5"
+INDEPENDENCE = "inequality (22), hence xi >= 0 of Lemma C.10 at E = 0"
+
+
+def pessimism(name: str, **constants: Any) -> Promise:
+    """The planner's own constants, or others."""
+    planner = APVI(layout=layout, rewards=known.rewards, error=ERROR, delta=DELTA, **constants)
+    counts = dense_counts(known, VISITS, ERROR)
+    options: dict[str, Any] = {"statement": PESSIMISM, "trials": 300, "paper": OFFLINE}
+    if constants:
+        options |= {"statement": PESSIMISM + "; 14/3 instead of 16 S E", "expected": BROKEN}
+    return apvi_promise(known, planner, counts, name=name, **options)
+
+
+def fanned(states: int, **options: Any) -> Promise:
+    """Exact counts, penalty with 7/3 for what noise would cost: inequality (22) as printed."""
+    model = fan(states)
+    planner = APVI(layout=CountLayout(H=2, S=states, A=1), rewards=model.rewards, delta=DELTA, c3=7 / 3)
+    counts = batch_counts(model, np.ones((2, states, 1)), PER_STATE * states)
+    settings: dict[str, Any] = {"paper": OFFLINE, "block": 20, **options}
+    settings |= {"name": f"lemma-c10, {states} states", "statement": f"{INDEPENDENCE}; {states} states"}
+    return apvi_promise(model, planner, counts, what="backups", **settings)
+
+
+promises = [
+    pessimism("pessimism-apvi"),
+    pessimism("pessimism-apvi, 14/3 instead of the E term", c2=0.0, c3=14 / 3),
+    fanned(10, trials=120),
+    fanned(300, trials=20, expected=BROKEN),  # as printed: V~ and P^ are not conditionally independent
 ]

@@ -5,14 +5,23 @@ the most nodes. Where the first state is fixed there is one joint action, so tha
 """
 
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from audits.papers import NASH_VI
 from audits.planted.central import add_remove_scale, half_noise, SharedNoise, SummedVisits
 from dpverify import Pair, planted, Relation, Subject
+from dpverify.base.seeding import Stage, stream
+from dpverify.evidence.promises import BROKEN, INCONCLUSIVE, Promise
+from dpverify.trials.target import Array
 from mechanisms.counters import LogBase
-from mechanisms.datasets.pairs import absence, constant, worst_replacement
+from mechanisms.datasets.pairs import absence, constant, uniform, worst_replacement
+from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central, Reading
+from mechanisms.privatizers.central_promises import central_promise
+from mechanisms.privatizers.error_bounds import tightness_promise
 
 STATEMENT = "Lemma 5.1: the released counters are eps-DP, hence the Central privatizer is eps-JDP"
 TRIALS = 60_000
@@ -94,4 +103,47 @@ subjects = [
     planted(fair, "add-remove-scale", add_remove_scale(right)),
     planted(fair, "summed-visits", SummedVisits(right), trials=10_000),
     planted(fair, "shared-noise", SharedNoise(right), trials=10_000),
+]
+
+# 64 users spread over a game with 16 cells a step. At eps = 1 E is 100 times what they could count, and nothing can be
+# underestimated; at eps = 1000 a fifth of the true counts lie above E/2 (a test asserts both).
+BETA = 0.05
+wide = CountLayout(H=4, S=4, A=2, B=2)
+ASSUMPTION = "Lemma 5.1: Assumption 3.1 after every episode, with E four times the exact quantile of the noise"
+
+
+def crowd_of(users: int) -> Trajectories:
+    return uniform(wide, users, rng=stream(0, Stage.EXPERIMENT))
+
+
+crowd = crowd_of(64)
+
+
+def assumption(name: str, eps: float = 1000.0, trials: int = 50, **options: Any) -> Promise:
+    """63 releases, for none is used after the last episode."""
+    private = Central.corrected(eps, wide, 64, releases=63)
+    settings: dict[str, Any] = {"statement": ASSUMPTION, "paper": NASH_VI, "trials": trials, **options}
+    return central_promise(private, crowd, BETA, name=name, **settings)
+
+
+def tight(name: str, *, times: float = 1.0, **options: Any) -> Promise:
+    """The closed form, which the learners are told; 16 users, any eps: all scales with 1/eps."""
+    private, users = Central.corrected(1.0, wide, 16), crowd_of(16)
+    exact = np.cumsum(wide.pack(users.per_user()), axis=0)
+
+    def errors(rng: np.random.Generator, size: int) -> Array:
+        return np.asarray(np.abs(private.release(users, rng=rng, size=size) - exact).max(axis=(1, 2)))
+
+    statement = "E/4 is at most 4 times the exact quantile of the noise"
+    bound = times * private.noise_bound(BETA)
+    return tightness_promise(errors, bound, BETA, name=name, trials=250, statement=statement, **options)
+
+
+promises = [
+    assumption("assumption-3.1-central", trials=220),
+    assumption("assumption-3.1-central, eps = 1", eps=1.0, expected=INCONCLUSIVE, statement=ASSUMPTION + "; eps = 1"),
+    assumption("assumption-3.1-central, E/4", error_scale=0.25, expected=BROKEN, statement=ASSUMPTION + "; E/4"),
+    assumption("assumption-3.1-central, no shift", shift=False, expected=BROKEN, statement=ASSUMPTION + "; no shift"),
+    tight("tightness-E"),
+    tight("tightness-E, 100 E", times=100, expected=BROKEN),
 ]

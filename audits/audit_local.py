@@ -8,7 +8,7 @@ from dpverify import Pair, planted, PureDP, Relation, Subject, Unit, View
 from dpverify.evidence.promises import BROKEN
 from mechanisms.datasets.pairs import absence, constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
+from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise, tight_noise_bound
 from mechanisms.privatizers.local import Local
 
 EPS = 1.0
@@ -81,6 +81,7 @@ subjects = [
 BETA, USERS = 0.05, 200
 crowd = constant(two_steps, USERS)
 summed = Local.corrected(EPS, two_steps).with_users(USERS)
+TIGHT = "E/4 is at most 4 times the exact quantile of the noise"
 promises = [
     raw_promise(summed, crowd, BETA, name="raw counts", trials=20_000),
     assumption_promise(
@@ -97,5 +98,9 @@ promises = [
         bound=summed.paper_error_bound(BETA) / 4,
         paper=NASH_VI,
         statement="Lemma 5.4: E = O((H/eps) sqrt(K log)), with 1 for what O hides" + GARBLED,
+    ),
+    tight_noise_bound(summed, crowd, BETA, name="tightness-E", trials=250, statement=TIGHT),
+    tight_noise_bound(
+        summed, crowd, BETA, times=100, name="tightness-E, 100 E", trials=250, expected=BROKEN, statement=TIGHT
     ),
 ]

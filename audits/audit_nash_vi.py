@@ -5,12 +5,14 @@ follows. The paper's theorem is about what other users see; its proof releases t
 that is refuted for Central. For Local the counts show every message, and the claim is about messages.
 """
 
+import math
 from dataclasses import replace
 from typing import Any
 
 from algorithms.game_promises import plan_promise, value_promise
 from algorithms.game_transcripts import GameTranscript
 from algorithms.instances import black_box
+from algorithms.kernel_promises import fork, lemma_b3_promise
 from algorithms.markov_games import random_game
 from algorithms.nash_vi import error_of, NashVI
 from algorithms.transcripts import replaced
@@ -162,6 +164,14 @@ def plan(name: str, visits: int, *, error: float = 40.0, bonus: float = 1.0, **o
     return plan_promise(two_steps, planner, visits, trials=400, name=name, **options)
 
 
+KERNEL = "Lemma B.3, inequality (16), without noise"
+MANY, RARE = 200, math.log(16) / 200  # one outcome only with probability 1/16, as in 5 fair throws
+
+
+def lemma_b3(name: str, *, visits: int = MANY, chance: float = RARE, **options: Any) -> Promise:
+    return lemma_b3_promise(fork(chance), visits, trials=2_000, name=name, paper=NASH_VI, **options)
+
+
 promises = [
     # 25 episodes: the bonus of the theory keeps every bound at its cap, so nothing is said
     values(plain, "values bracket best responses, no privacy", expected=INCONCLUSIVE),
@@ -172,4 +182,8 @@ promises = [
     plan("value-nash, no noise", 10**6, error=0.0),
     plan("value-nash, bonus scaled by 1e-3", 10**6, bonus=1e-3, expected=BROKEN),
     plan("value-nash, bonus scaled by 1e-3, no noise", 10**6, error=0.0, bonus=1e-3, expected=BROKEN),
+    # as printed: 1/16 of the trials fail, .0067 is allowed
+    lemma_b3("lemma-b3, 5 visits", visits=5, chance=0.5, expected=BROKEN, statement=KERNEL + ", E = 0"),
+    lemma_b3("lemma-b3, 200 visits", expected=BROKEN, statement=KERNEL + ", E = 0"),
+    lemma_b3("lemma-b3, max(E, 1)", least_error=1.0, statement=KERNEL + ", max(E, 1) for E"),
 ]

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.offline_promises import tightness_promise
 from audits.papers import GARBLED, OFFLINE
 from audits.planted.offline_tabular import AddRemoveScale, SummedTransitions, VisitsOnlyBudget
 from dpverify import planted, Subject
@@ -13,7 +12,7 @@ from dpverify.evidence.promises import BROKEN, Promise
 from dpverify.trials.target import Array
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
+from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise, tightness_promise
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
 TRIALS = 200_000

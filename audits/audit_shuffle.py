@@ -9,10 +9,10 @@ from audits.papers import GARBLED, SDP_PE, SDP_PE_JOURNAL
 from audits.planted.shuffle import BundledBits, OneNoiseForAll, RewardsBothWays
 from audits.shuffle_pairs import BETA, EPS, worst
 from dpverify import ApproxDP, Pair, planted, Subject, View
-from dpverify.evidence.promises import BROKEN
+from dpverify.evidence.promises import BROKEN, KEPT
 from mechanisms.datasets.pairs import constant
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
+from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise, tight_noise_bound
 from mechanisms.privatizers.shuffle import Messages, Shuffle
 from mechanisms.shuffling.bits import Bits, noise_for, NoiseBits, ShuffledSum, threshold
 from mechanisms.shuffling.integers import ShuffledIntegers
@@ -170,5 +170,22 @@ promises = [
         bound=printed.target.paper_error_bound(FAILURE),
         paper=SDP_PE_JOURNAL,
         statement="Lemma 10: E = O~(H/eps), with 1 for what O~ hides" + GARBLED,
+    ),
+    *(
+        tight_noise_bound(
+            of.target,
+            crowd,
+            FAILURE,
+            times=times,
+            name=f"tightness-E, {name}",
+            trials=250,
+            expected=expected,
+            statement="E/4 is at most 4 times the exact quantile of the noise",
+        )
+        for of, name, times, expected in (
+            (printed, "as printed", 1, KEPT),
+            (calibrated, "calibrated", 1, KEPT),
+            (calibrated, "100 E", 100, BROKEN),
+        )
     ),
 ]

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from algorithms.apvi import PolicyView
+from algorithms.environments import random_environment
 from algorithms.offline_data import appendix_mdp, collect, leaning_policy
 from algorithms.offline_promises import coverage_promise, noise_promise
+from algorithms.pessimism_promises import extra_pessimism, vapvi_promise
+from algorithms.tabular import occupancy
 from algorithms.vapvi import VAPVI
 from algorithms.vapvi_transcripts import StatisticsView
 from audits.papers import GARBLED, OFFLINE
@@ -168,7 +171,12 @@ subjects = [
 ]
 
 wide = LinearNoise.as_printed(1.0, 20, 10)
+DELTA, USERS = 0.05, 10**10
+strong = LinearNoise.as_printed(1e-10, 2, 4)  # L and E are above the square root of USERS, and D/USERS is below H
+tabular = random_environment(0, 2, 2, 2).model
+everywhere = np.full((2, 2, 2), 0.5)
 LEMMA = "Lemma D.2: all norms of a step within their bounds"
+PESSIMISM = "Theorem 4.1: V~ <= V^pi, C = 1 and D with 1 for what O~ hides"
 COVERAGE = "Assumption 2.2: kappa > 0 for the behaviour policy of Appendix F"
 
 
@@ -182,7 +190,24 @@ def coverage(name: str, **options: Any) -> Promise:
     return coverage_promise(name=name, horizon=3, trials=300, paper=OFFLINE, statement=COVERAGE, **options)
 
 
+def pessimism(name: str, *, extra: bool = True, **options: Any) -> Promise:
+    """Unit features of a table: kappa is the least chance of a cell."""
+    kappa = float(occupancy(everywhere, tabular.transitions, tabular.initial).min())
+    learner = VAPVI(
+        features=np.eye(4).reshape(2, 2, 4),
+        horizon=2,
+        noise=strong,
+        penalty=2.0,  # C sqrt d
+        penalty_over_k=extra_pessimism(strong, kappa, DELTA) if extra else 0.0,
+        split=True,
+        delta=DELTA,
+    )
+    return vapvi_promise(tabular, learner, everywhere, USERS, name=name, trials=600, paper=OFFLINE, **options)
+
+
 promises = [
+    pessimism("pessimism-vapvi", statement=PESSIMISM),
+    pessimism("pessimism-vapvi, no D", extra=False, expected=BROKEN, statement=PESSIMISM + "; penalty without D/K"),
     noise("lemma-d2", statement=LEMMA),
     noise("lemma-d2, no sqrt d", dimension=False, expected=BROKEN, statement=LEMMA + ", L without sqrt d"),
     noise(

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from algorithms.counting import LocalCounts, TreeCounts
+from algorithms.pucb import PUCB
+from algorithms.tabular import Plan
 from audits.certainty import certainty
 from dpverify.accounting.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
 from mechanisms.counters.tree import BinaryCounter
-from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
 
 @dataclass(frozen=True)
@@ -204,3 +206,12 @@ class _Bare:
         counts: Array = self._inner.feed(increments).copy()
         counts[:, -self._tuples :] = self._rewards
         return counts
+
+
+class NeverCurious(PUCB):
+    """INCORRECT: Q+ = 0 instead of H where n~ < 2E, in the one step of a bandit: what pays once is played for ever."""
+
+    def private_q(self, counts: PrivateCounts) -> Plan:
+        plan = super().private_q(counts)
+        q = np.where((counts.visits >= 2 * self.error) & (counts.visits > 0), plan.q, 0.0)
+        return Plan(q.argmax(axis=-1), q, plan.values)

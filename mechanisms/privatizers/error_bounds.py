@@ -5,6 +5,9 @@ Assumption (DP-Nash-VI 3.1, SDP-PE 4): with probability >= 1 - beta, for all (h,
   2  N~(s,a) = sum over s' of N~(s,a,s')  and  N~(s,a) >= N(s,a)
   3  N~(s,a,s') > 0
 Of these 2 (the sum) and 3 hold on every path by construction: they are invariants. The rest is statistical.
+
+A bound that is too large keeps every promise and says nothing. `tightness_promise`: it is at most 4 times the
+(1 - beta)-quantile of the error, for in more than a share beta of the trials the error exceeds a quarter of it.
 """
 
 from collections.abc import Callable
@@ -34,6 +37,30 @@ def raw_promise(privatizer: BatchPrivatizer, data: Trajectories, beta: float, **
         return Outcomes(_largest_error(raw, exact))
 
     return _promise(privatizer, "raw counts", draw, privatizer.noise_bound(beta), beta, options)
+
+
+def tightness_promise(
+    errors: Callable[[np.random.Generator, int], Array], bound: float, beta: float, **options: Any
+) -> Promise:
+    """`errors(rng, size)` of the trials, `bound` at failure probability `beta`."""
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        return Outcomes(errors=np.where(errors(rng, size) > bound / 4, 0.0, 1.0))
+
+    given = {"block": 256, **options}
+    return Promise(draw=draw, bound=0.5, failure_probability=1 - beta, **given)
+
+
+def tight_noise_bound(
+    privatizer: BatchPrivatizer, data: Trajectories, beta: float, *, times: float = 1.0, **options: Any
+) -> Promise:
+    """`noise_bound(beta)`, of which E is a multiple, is at most 4 times the exact quantile. Break: `times` as large."""
+    exact = data.counts(rewards=privatizer.layout.rewards)
+
+    def errors(rng: np.random.Generator, size: int) -> Array:
+        return _largest_error(privatizer.private_counts(data, rng=rng, size=size), exact)
+
+    return tightness_promise(errors, times * privatizer.noise_bound(beta), beta, **options)
 
 
 def assumption_promise(

@@ -1,0 +1,69 @@
+"""The lemmas under SDP-PE's regret: kept where they should be, broken by what is planted, and what they compute."""
+
+import math
+
+import numpy as np
+import pytest
+
+from algorithms.batches import ExactBatches
+from algorithms.elimination_promises import coverage_promise, regret_bound
+from audits import audit_sdp_pe_lemmas as audit
+from audits.planted.elimination import UniformDesign
+from dpverify.base.seeding import Stage, stream
+from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
+
+CHEAP = [each for each in audit.promises if each.expected == BROKEN or each.name in ("lemma-17", "lemma-14")]
+
+
+@pytest.mark.parametrize("promise", CHEAP, ids=lambda each: each.name)
+def test_at_another_seed_than_the_suites(promise):
+    trials = min(promise.trials, 12)
+    found = check_promise(promise, seed=41, trials=trials, significance=0.01)
+    assert found.verdict == promise.expected
+    assert found.active_share > 0.05
+
+
+def test_few_users_say_nothing():
+    """No tuple was seen often enough, the constant of the regret bound is above what the worse arm costs."""
+    few = audit.kernel("few", audit.ToldOne(), users=450, trials=4)
+    short = audit.regret("short", users=12_001, trials=4)
+    for promise in (few, short):
+        found = check_promise(promise, seed=42)
+        assert (found.verdict, found.active_share) == (INCONCLUSIVE, 0.0)
+
+
+def test_coverage_of_all_policies_alike_is_that_of_a_binary_tree():
+    """Step h of the lock is reached, and an action taken there, by a share 2^-(h+1): sum 2^(h+1) = 2 (2^8 - 1)."""
+    playing = audit.learner(audit.locked, 762, 0.1, UniformDesign)
+    promise = coverage_promise(audit.locked, playing, ExactBatches(), policies=audit.ways, name="alike")
+    found = promise.draw(rng=stream(2, Stage.EXPERIMENT), size=6).errors * 12 * playing.layout.tuples
+    assert found.max() == pytest.approx(2 * (2**audit.STEPS - 1))
+
+
+def test_the_regret_bound_by_hand():
+    """186 users: stages of 2, 4, 8, 16, 32; without noise only the first term is left."""
+    playing = audit.learner(audit.arms, 186, 0.02)
+    iota = math.log(2 * 2 * 186 / 0.02)
+    by_hand = 6 + sum(12 * 2**b * math.sqrt(2 * iota / 2 ** (b - 1)) for b in range(2, 6))
+    assert regret_bound(playing, ExactBatches()) == pytest.approx(by_hand)
+    noisy = 12 * sum(2**b * 2 * iota / 2 ** (b - 1) for b in range(2, 6))
+    assert regret_bound(playing, audit.ToldOne()) == pytest.approx(by_hand + noisy)
+
+
+def test_watching_changes_nothing():
+    """The lemma's runs are those of the learner: the same draws, the same generator after them."""
+    playing = audit.learner(audit.small, 90, 0.1)
+    promise = audit.kernel("watched", ExactBatches(), users=90)
+    watched, bare = (stream(3, Stage.EXPERIMENT) for _ in range(2))
+    promise.draw(rng=watched, size=2)
+    audit.staged_play(audit.small, playing, ExactBatches())(bare, 2)
+    np.testing.assert_array_equal(watched.random(4), bare.random(4))
+
+
+def test_kept_at_the_sizes_of_the_suite():
+    for promise in audit.promises:
+        if promise.name in ("regret-sdp-pe", "lemma-8, both cases"):
+            found = check_promise(promise, seed=43, trials=10, significance=0.05)
+            assert found.failures == 0
+            assert found.active_share > 0.05
+            assert found.verdict in (KEPT, "OPEN")  # ten trials certify a rate of .26
