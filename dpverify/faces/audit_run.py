@@ -183,7 +183,7 @@ def _kept(request: Request, agenda: manifest.Manifest, watch: Supervision) -> Ke
 def _journal(request: Request, agenda: manifest.Manifest, watch: Supervision) -> dict[tuple[str, str], float]:
     """Opens the run's journal, and says how long everything took the last time."""
     paths = sorted(str(path.resolve()) for path in request.paths)
-    place = place_of(FOLDER, paths, request.expression, request.scorecard)
+    place = place_of(FOLDER, paths, request.expression, request.scorecard, request.promises_only)
     header = _header(request, agenda)
     before = seconds_of(Journal.of(place)) if place.exists() else {}
     resume = request.resume and place.exists() and place.stat().st_size > 0
