@@ -18,6 +18,7 @@ The claim is that of the noisy counts: post-processing (Dwork, Roth 2014, Propos
 compiled once and solved by Clarabel; `coupling` chooses a closed form of less.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,7 @@ Array = npt.NDArray[np.float64]
 Transitions = Sequence[Sequence[Sequence[Any]]]  # x[h][s][a]: an affine expression of shape (S',)
 
 ACCURACY = 1e-6  # of the largest count: what a solution may miss a constraint by
+PRECISE = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-11}  # a quadratic loss is flat near its least
 SLACK = 1e-7  # of t, and of the largest count, that the second step of "chebyshev" may use
 
 
@@ -72,6 +74,10 @@ class FlowConsistent:
                 "coupling", self.coupling, "'flow' for another loss than l2 or constraints of one's own"
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the compiled programme: a copy compiles its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_programme"}
+
     def solve(self, counts: PrivateCounts) -> PrivateCounts:
         """Counts (...) made consistent: transitions >= 0, visits their exact floating-point sums, rewards as they are.
 
@@ -83,7 +89,7 @@ class FlowConsistent:
             found = nearest_counts(noisy, visits, float(self.users) if self.coupling == "step totals" else None)
         else:
             runs = zip(noisy.reshape(-1, *noisy.shape[-3:]), visits.reshape(-1, *visits.shape[-2:]), strict=True)
-            found = np.stack([self._solved(*each) for each in runs])
+            found = np.array([self._solved(*each) for each in runs])
         shape = (*lead, *self.layout.transitions_shape)
         transitions = found.reshape(shape)
         return PrivateCounts(transitions.sum(axis=-1), transitions, counts.rewards)
@@ -135,11 +141,8 @@ class FlowConsistent:
             z = [cp.Variable((cells, size.S)) for _ in x]
             flow += [z[h] == cp.multiply(scale, x[h]) for h in range(size.H)]
             rows = range(size.choices)
-            flow += [
-                *self.extra(
-                    [[[z[h][s * size.choices + a] for a in rows] for s in range(size.S)] for h in range(size.H)]
-                )
-            ]
+            own = [[[z[h][s * size.choices + a] for a in rows] for s in range(size.S)] for h in range(size.H)]
+            flow += _checked(self.extra(own))
         loss = sum(cp.sum_squares(x[h] - noisy[h]) + cp.sum_squares(sums[h] - visits[h]) for h in range(size.H))
 
         def within(bound: Any) -> list[Any]:
@@ -180,7 +183,28 @@ class FlowConsistent:
         return float(max(gaps, abs(sums[0].sum() - self.users)))
 
 
+def _checked(constraints: Any) -> list[Any]:
+    """ParameterError for what is no list of convex constraints."""
+    found = list(constraints) if isinstance(constraints, list | tuple) else None
+    if found is None:
+        raise ParameterError("extra", type(constraints).__name__, "a function that returns a list of constraints")
+    for each in found:
+        if not isinstance(each, bool) and not (hasattr(each, "is_dcp") and each.is_dcp()):
+            raise ParameterError("extra", each, "convex constraints (cvxpy: disciplined convex programming)")
+    return found
+
+
 def _optimal(problem: Any) -> None:
-    problem.solve(solver="CLARABEL", warm_start=True)
-    if problem.status != "optimal":
-        raise RunError(f"flow-consistent counts: the programme is {problem.status}")
+    """Solved to PRECISE, or where that is too much to what is the solver's default."""
+    error: Any = import_module("cvxpy.error").SolverError
+    for settings in (PRECISE, dict.fromkeys(PRECISE, 1e-8)):
+        try:
+            with warnings.catch_warnings(
+                action="ignore", category=UserWarning
+            ):  # that it may be inaccurate: see status
+                problem.solve(solver="CLARABEL", **settings)
+        except error as failed:
+            raise RunError(f"flow-consistent counts: {failed}") from failed
+        if problem.status == "optimal":
+            return
+    raise RunError(f"flow-consistent counts: the programme is {problem.status}")

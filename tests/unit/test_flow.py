@@ -1,6 +1,7 @@
 """Counts that n trajectories could have: against a general solver, by their guarantees, with a user's constraints."""
 
 import itertools
+import pickle
 
 import cvxpy as cp
 import numpy as np
@@ -172,7 +173,29 @@ def test_what_cannot_be_solved_is_said():
         FlowConsistent(CountLayout(H=2, S=2, A=2), USERS).solve(raw)
     with pytest.raises(RunError, match="infeasible"):
         FlowConsistent(LAYOUT, USERS, extra=lambda x: [x[0][0][0][0] == 2 * USERS]).solve(raw)
+    for wrong in (lambda x: None, lambda x: x[0][0][0][0] == 1, lambda x: [cp.square(x[0][0][0][0]) >= 4]):
+        with pytest.raises(ParameterError, match="extra"):
+            FlowConsistent(LAYOUT, USERS, extra=wrong).solve(raw)
     with pytest.raises(ParameterError, match="chebyshev"):
         FlowConsistent(LAYOUT, USERS).never_underestimating(raw, 20.0)
     with pytest.raises(ParameterError, match="error_bound"):
         FlowConsistent(LAYOUT, USERS, "chebyshev").never_underestimating(raw, float("nan"))
+
+
+def test_exact_counts_stay_and_extreme_ones_are_solved():
+    truth = exact()
+    for loss in ("l2", "chebyshev"):
+        done = FlowConsistent(LAYOUT, USERS, loss).solve(truth)
+        assert done.transitions == pytest.approx(truth.transitions, abs=1e-4)
+        wild = FlowConsistent(LAYOUT, 1, loss).solve(noisy(exact(users=1), 0, width=1e8))
+        assert flows(wild, users=1) <= 1e2  # of 1e8
+    none = FlowConsistent(LAYOUT, USERS).solve(PrivateCounts(np.zeros((0, 3, 2, 2)), np.zeros((0, 3, 2, 2, 2))))
+    assert none.transitions.shape == (0, 3, 2, 2, 2)
+
+
+def test_a_solver_can_be_sent_to_a_worker_and_keeps_no_memory():
+    solver = FlowConsistent(LAYOUT, USERS)
+    first = solver.solve(noisy(exact(), 1)).transitions
+    solver.solve(noisy(exact(seed=5), 2))
+    assert np.array_equal(solver.solve(noisy(exact(), 1)).transitions, first)
+    assert np.array_equal(pickle.loads(pickle.dumps(solver)).solve(noisy(exact(), 1)).transitions, first)
