@@ -39,7 +39,7 @@ def silence(rungs: Sequence[Rung]) -> tuple[str, ...]:
     """The note of a record whose ladder was asked for and has no rung of less noise; nothing where it has one."""
     if any(each.kind == NOISE for each in rungs):
         return ()
-    why = "the target has no `with_noise(factor)` and draws no normal or Laplace noise from its rng"
+    why = "the target has no `with_noise(factor)` and draws no continuous noise from its rng, or other noise too"
     return (f"the power was asked for and is not measured: {why}; planted twins count",)
 
 

@@ -1,9 +1,10 @@
 """The same target with less noise: its own `with_noise(factor)`, or its code with every noise scaled on the way.
 
 A target without that method draws from a generator of the tape (`tape.streaming`), which multiplies what normal,
-Laplace and other symmetric continuous laws give about their centre, and leaves all else as it is: coins, choices,
-discrete noise. So the code is unchanged, and so are claim and ledger. It has no `log_ratio` of its own: scores are
-learned. Where a call of the code draws nothing that can be scaled, or draws past the tape, there is no such target.
+Laplace, exponential, Gumbel and other continuous laws with a scale give, and leaves uniform draws and whole numbers
+as they are: coins, choices, seeds. So the code is unchanged, and so are claim and ledger. It has no `log_ratio` of its
+own: scores are learned. There is no such target where a call of the code draws nothing that can be scaled, draws from
+other laws (discrete noise, which has no scale), or past the tape: noise that is scaled in part would mislead.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from dpverify.trials.target import as_target, declaration, LoopedTarget, name_of
 Array = npt.NDArray[Any]
 
 SCALED = frozenset(name for name, family in FAMILIES.items() if family.symmetric and not family.lattice)
+SCALED |= {"exponential", "gumbel"}
+LEFT = frozenset({"uniform", "integers"})  # what environments, samplers and seeds are made of
 
 
 @runtime_checkable
@@ -86,7 +89,7 @@ def rescalable(target: Any, pair: Pair, *, seed: int) -> bool:
         except Exception:  # foreign code; the audit itself says what fails
             return False
         sources.append(source)
-    return bool(seen & SCALED) and not any(source.notes for source in sources)
+    return bool(seen & SCALED) and seen <= SCALED | LEFT and not any(source.notes for source in sources)
 
 
 def score_of_less(target: Any, score: str) -> str:

@@ -64,12 +64,13 @@ def measured_ladder(
     """Which share of the target's noise an audit of `claim` on `pair` refutes with at most `trials` trials a rung.
 
     Less noise is the target's own `with_noise(factor)`, or its code with its noise scaled on the way (`less_noise`).
+    Noise that is made from uniform draws by hand, or by a generator that the code seeds itself, is not scaled then.
     One audit a rung, each at `significance`: what is caught are twins, so nothing is taken from the claim's own. Equal
     seeds give equal ladders. ParameterError for a target without a scale and for factors that are no numbers >= 0.
     """
     target = as_target(target)
     if not rescalable(target, claim.check(pair), seed=seed):
-        what = "a target with with_noise(factor), or whose code draws normal or Laplace noise from its rng"
+        what = "a target with with_noise(factor), or whose code draws continuous noise, and no other, from its rng"
         raise ParameterError("target", name_of(target), what)
     factors = sorted({float(factor) for factor in rungs}, reverse=True)
     if not factors:

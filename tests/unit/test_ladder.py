@@ -107,6 +107,15 @@ def once(data, *, rng):
     return float(data[0]) + float(rng.laplace()) + 0 * int(rng.integers(5))
 
 
+class Mixed:
+    """Discrete noise, which is not scaled, beside noise that is."""
+
+    def release(self, data, *, rng, size):
+        return (
+            data + rng.geometric(0.5, size=(size, 1)) - rng.geometric(0.5, size=(size, 1)) + rng.laplace(size=(size, 1))
+        )
+
+
 def test_noise_is_scaled_on_the_tape_where_a_target_has_no_scale_of_its_own():
     for target in (Bare(), Bare().release, loop_trials(once)):
         record = audit(target, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, ladder=True)
@@ -150,7 +159,7 @@ def test_a_rung_above_a_missed_one_does_not_count():
 
 
 def test_targets_without_a_scale_have_no_rungs_and_wrong_ones_are_named():
-    for target in (Coin(), OwnGenerator()):
+    for target in (Coin(), OwnGenerator(), Mixed()):
         record = audit(target, claim=PureDP(9.0), pair=PAIR, trials=500, seed=1, ladder=True)
         assert record.ladder == ()
         assert WHY in record.notes
