@@ -38,6 +38,7 @@ class Request:
     outputs: Outputs
     family: str
     scorecard: bool = False
+    promises_only: bool = False
     resume: bool = False
     changed_only: bool = False
     keep: bool = False
@@ -85,7 +86,8 @@ def _discovered(request: Request, watch: Supervision) -> manifest.Manifest:
         )
         if request.last_failed:
             agenda = _of_last_time(request, agenda)
-        return agenda.of_papers() if request.scorecard else agenda
+        agenda = agenda.of_papers() if request.scorecard else agenda
+        return agenda.of_promises() if request.promises_only else agenda
     except DpverifyError as error:
         files.write(_not_started(request, str(error)), request.outputs)  # no old report may look like this run's
         raise
@@ -181,7 +183,7 @@ def _kept(request: Request, agenda: manifest.Manifest, watch: Supervision) -> Ke
 def _journal(request: Request, agenda: manifest.Manifest, watch: Supervision) -> dict[tuple[str, str], float]:
     """Opens the run's journal, and says how long everything took the last time."""
     paths = sorted(str(path.resolve()) for path in request.paths)
-    place = place_of(FOLDER, paths, request.expression, request.scorecard)
+    place = place_of(FOLDER, paths, request.expression, request.scorecard, request.promises_only)
     header = _header(request, agenda)
     before = seconds_of(Journal.of(place)) if place.exists() else {}
     resume = request.resume and place.exists() and place.stat().st_size > 0

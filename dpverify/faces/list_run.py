@@ -19,7 +19,9 @@ from dpverify.verdicts.preload import LISTED
 MOST = 8  # files read at a time where nobody says how many: counting usable processors takes longer than a list
 
 
-def run(paths: list[Path], expression: str, limits: Limits, *, jobs: int | None, scorecard: bool) -> int:
+def run(
+    paths: list[Path], expression: str, limits: Limits, *, jobs: int | None, scorecard: bool, promises_only: bool
+) -> int:
     """Prints the list and returns the exit code; ParameterError for no jobs."""
     slots = min(os.cpu_count() or 1, MOST) if jobs is None else jobs
     require.integer(at_least=1, jobs=slots)
@@ -27,7 +29,8 @@ def run(paths: list[Path], expression: str, limits: Limits, *, jobs: int | None,
     with heeded(halt) as heard:
         try:
             found = read(paths, expression, supervisor, limits, slots=slots, halt=halt, provenance=False)
-            show(found.of_papers() if scorecard else found)
+            found = found.of_papers() if scorecard else found
+            show(found.of_promises() if promises_only else found)
             return 0
         except DpverifyError as error:
             if heard.number:

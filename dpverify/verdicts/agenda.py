@@ -68,6 +68,12 @@ class Agenda(Generic[S, P]):
             raise DiscoveryError("no scorecard: no subject names the `paper` it comes from")
         return replace(self, subjects=subjects, promises=tuple(each for each in self.promises if each.paper))
 
+    def of_promises(self) -> Self:
+        """The promises alone; the significance is shared among them."""
+        if not self.promises:
+            raise DiscoveryError("--promises-only: there are no promises in what was chosen")
+        return replace(self, subjects=())
+
 
 def chosen(subjects: Sequence[S], promises: Sequence[P], paths: Sequence[Path], expression: str) -> Agenda[S, P]:
     """Those whose name matches; DiscoveryError where there are none."""

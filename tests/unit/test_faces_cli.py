@@ -1,5 +1,6 @@
 """The command line as a user meets it: exit codes, one line for each mistake, a light start."""
 
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,14 @@ GOOD = """
         return data + rng.laplace(scale=SCALE, size=size)
 
     subjects = [Subject(name="count", target=noisy, claim=PureDP(1.0), pairs=(Pair(0.0, 1.0),), trials=4000)]
+"""
+PROMISE = """
+    from dpverify.evidence.promises import Outcomes, Promise
+
+    def error(*, rng, size):
+        return Outcomes(rng.random(size))
+
+    promises = [Promise(name="error", draw=error, bound=0.99, failure_probability=0.1, trials=200)]
 """
 
 
@@ -94,6 +103,21 @@ def test_planted_bug_that_is_not_caught_is_one(folder, capsys):
 def test_quiet_says_nothing_when_all_is_as_expected(folder, capsys):
     folder("cli_quiet", GOOD.replace("SCALE", "1.0"))
     assert _says(capsys, "audit", "checks", "--quiet") == (0, "", "")
+
+
+def test_promises_alone(folder, capsys):
+    """Neither listed nor run: a subject that would be refuted. Where there are no promises, usage."""
+    refuted = GOOD.replace("SCALE", "0.01")
+    assert folder("cli_promises", refuted + PROMISE)
+    code, out, _ = _says(capsys, "audit", "checks", "--promises-only", "--json", "r.json")
+    assert code == 0
+    assert "promise cli_promises/error: KEPT" in out
+    written = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert ([each["name"] for each in written["promises"]], written["records"]) == (["cli_promises/error"], [])
+    code, out, _ = _says(capsys, "audit", "checks", "--promises-only", "--list")
+    assert (code, out.count("\n"), out.split("\t")[0]) == (0, 1, "cli_promises/error")
+    code, _, error = _says(capsys, "audit", "checks", "--promises-only", "-k", "count")
+    assert (code, "--promises-only: there are no promises" in error) == (2, True)
 
 
 def test_list_runs_nothing(folder, capsys):

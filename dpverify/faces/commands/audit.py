@@ -54,6 +54,7 @@ Paths = Annotated[list[Path], typer.Argument(help="Folders with audit_*.py files
 Expression = Annotated[
     str, typer.Option("-k", metavar="EXPR", help="Only subjects whose name matches, e.g. 'local and not printed'.")
 ]
+PromisesOnly = Annotated[bool, typer.Option("--promises-only", help="Only promises about error bounds; no subject.")]
 OnlyList = Annotated[bool, typer.Option("--list", help="List the subjects and stop.")]
 
 
@@ -79,6 +80,7 @@ def audit(
     changed_only: Annotated[bool, typer.Option("--changed-only", help=HELP["changed_only"])] = False,
     keep: Annotated[bool, typer.Option("--keep", help=HELP["keep"])] = False,
     scorecard: Scorecard = False,
+    promises_only: PromisesOnly = False,
     timeout: Timeout = DEFAULT_TIMEOUT,
     memory: Memory = None,
     resume: Annotated[bool, typer.Option("--resume", help=HELP["resume"])] = False,
@@ -117,7 +119,9 @@ def audit(
         asked |= {"--resume": resume, "--keep": keep, "--changed-only": changed_only, "--last-failed": last_failed}
         list_run.alone(asked)
         fork_server(LISTED)  # it loads while this process does
-        raise typer.Exit(list_run.run(paths, expression, limits, jobs=jobs, scorecard=scorecard))
+        raise typer.Exit(
+            list_run.run(paths, expression, limits, jobs=jobs, scorecard=scorecard, promises_only=promises_only)
+        )
     # counting loads joblib, which sets variables: before anything is started, so that all see the same ones
     processors = usable_processors()
     fork_server(PRELOAD)
@@ -146,6 +150,7 @@ def audit(
         outputs=Outputs(json, html, markdown, junit, sarif),
         family=family.value,
         scorecard=scorecard,
+        promises_only=promises_only,
         resume=resume,
         changed_only=changed_only,
         keep=keep,
