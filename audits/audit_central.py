@@ -106,7 +106,7 @@ subjects = [
 ]
 
 # 64 users spread over a game with 16 cells a step. At eps = 1 E is 100 times what they could count, and nothing can be
-# underestimated; at eps = 1000 a fifth of the true counts lie above E/2 (a test asserts both).
+# underestimated; at eps = 1000 a sixth of the true counts lie above E/2 (a test asserts both).
 BETA = 0.05
 wide = CountLayout(H=4, S=4, A=2, B=2)
 ASSUMPTION = "Lemma 5.1: Assumption 3.1 after every episode, with E four times the exact quantile of the noise"

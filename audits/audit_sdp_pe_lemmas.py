@@ -101,7 +101,7 @@ promises = [
     kernel("lemma-14, W empty", ToldOne(), users=450, scale=0.0, trials=24, expected=BROKEN, statement=KERNEL),
     kernel("lemma-14, E = 0", ExactBatches(), users=450, trials=24, expected=BROKEN, statement=KERNEL + "; E = 0"),
     coverage("lemma-17", trials=20),
-    coverage("lemma-17, uniform design", UniformDesign, users=762, trials=12, expected=BROKEN),
+    coverage("lemma-17, uniform design", UniformDesign, users=1_530, trials=12, expected=BROKEN),
     bias("lemma-8, both cases", 98_298, both=True, trials=16, statement=BIAS + " 48 X^2 A H^3 iota/L, (14)"),
     bias("lemma-8, as printed", 450, both=False, trials=16, expected=BROKEN, statement=BIAS + " 672 E ... = 0"),
 ]
