@@ -94,9 +94,7 @@ def words(rows: Sequence[dict[str, Any]]) -> None:
               f"cpu {sum(each['cpu'] for each in pure):.0f} s; words by rounding:",
               dict(Counter(f"{each['rounding']} {each['status']}" for each in some)))  # fmt: skip
         seen = sum(each["shown"] for each in some)
-        print(
-            f"  {seen} of {len(some)} ({seen / max(len(some), 1):.1%}) derived, conform, exact or proved false by the tape"
-        )
+        print(f"  {seen} of {len(some)} ({seen / max(len(some), 1):.1%}) derived, conform, exact or proved false")
     left = [each for each in rows if not each["shown"]]
     seen = len(rows) - len(left)
     print(f"all: {seen} of {len(rows)} ({seen / max(len(rows), 1):.1%}); the others by word and code of reason:",
