@@ -52,9 +52,9 @@ from dpverify.base.errors import ParameterError, RunError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Unit, View
+from dpverify.tape.rounding import towards_zero
 from dpverify.tape.sources import Change
 from dpverify.tape.streaming import streaming
-from dpverify.tape.witness import towards_zero
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local

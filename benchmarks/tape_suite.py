@@ -1,11 +1,14 @@
-"""What the tape says of every subject of the suite: words, false alarms, falls, and how long it takes.
+"""What the tape says of every subject of the suite: words, false alarms, falls, accounts, and how long it takes.
 
     python -m benchmarks.tape_suite [--transcripts 10] [-k EXPR] [--json F]
 
-Counts, for true and false claims: the four words; claims that fall by one transcript, of all and of pure ones; subjects
-called fine (DERIVED or CONFORMS, and the account of the derived ledger or the largest loss is at most what the claim
-allows on this pair); how outputs agree (in bits, in bits on a dyadic tape, or only as real numbers).
-Exit code 1 where a true claim falls.
+Each subject on its first pair: traced, and enumerated (`exact`) where an audit would do so. Counts, for true and false
+claims: the words; claims that fall, of all and of pure ones; subjects called fine (DERIVED, CONFORMS or EXACT, and the
+derived ledger's account, the exact eps or the largest loss is at most what the claim allows on this pair); how outputs
+agree (in bits, in bits on a dyadic tape, or only as real numbers). Of all: how many are DERIVED, CONFORMS, EXACT or
+proved false, why the others are not (by code of reason), and whether the derived ledger's account is the declared
+one's to 1e-9. Where it is not, the report's words about that are printed.
+Exit code 1 where a true claim falls, or an account differs and the report does not say why.
 """
 
 import argparse
@@ -13,46 +16,109 @@ import json
 import math
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpverify.tape.trace import Trace, trace
-from dpverify.verdicts import discovery
+from dpverify.accounting.claim_account import account_of
+from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.faces.report import tape_words
+from dpverify.faces.report.words import SYMBOLS
+from dpverify.tape.exact import exact
+from dpverify.tape.trace import trace
+from dpverify.trials.target import as_target, declaration
+from dpverify.verdicts import discovery, tracing
 from dpverify.verdicts.subject import Subject
+from dpverify.verdicts.taped import Taped
+
+SEEN = ("DERIVED", "CONFORMS", "EXACT")
+SEED = 7
 
 
-def stated(found: Trace, subject: Subject) -> float | None:
-    """The eps of the trace at the claim's delta: of the derived ledger, or the largest loss (F5)."""
-    if found.status not in ("DERIVED", "CONFORMS"):
-        return None
-    value = found.eps(subject.claim.delta)
-    certified = found.certified(subject.claim.delta)
-    return value if value is not None else certified.eps if certified is not None else None
+def taped(subject: Subject, transcripts: int) -> Taped:
+    """What an audit's record would have, made in this process."""
+    claim, pair = subject.claim, subject.claim.check(subject.pairs[0])
+    found = trace(
+        subject.target, pair=pair, claim=claim, ledger=subject.ledger, transcripts=transcripts, seed=SEED, timeout=600.0
+    )
+    block = tracing.of_trace(found, claim)
+    if isinstance(claim, PureDP | ApproxDP) and tracing.may_be_finite(block):
+        law = tracing.of_law(
+            exact(subject.target, pair=pair, delta=claim.delta, paths=tracing.PATHS, seed=SEED, timeout=60.0),
+            claim, SEED,
+        )  # fmt: skip
+        if law.refutes or (law.number is not None and law.number < math.inf):
+            return law
+    return block
 
 
 def row(subject: Subject, transcripts: int) -> dict[str, Any]:
     """One subject on its first pair."""
     start = time.process_time()
-    found = trace(
-        subject.target, pair=subject.pairs[0], claim=subject.claim, ledger=subject.ledger, transcripts=transcripts,
-        timeout=600.0,
-    )  # fmt: skip
-    eps = stated(found, subject)
+    block = taped(subject, transcripts)
+    spent = time.process_time() - start
+    ledger = subject.ledger or declaration(as_target(subject.target), "ledger")
+    declared = account_of(subject.claim, ledger).number_upper
+    kind, why = tape_words.compared(block, declared)
+    eps = None if block.status not in SEEN else block.loss if block.eps is None else block.eps
     return {
         "subject": subject.name,
         "true": subject.expected == "NOT_REFUTED",
-        "claim": str(subject.claim.notion),
+        "claim": subject.claim.notion,
         "claimed": subject.claim.eps,
-        "status": found.status,
-        "refuted": any(reason.code == "WITNESS" for reason in found.reasons),
+        "status": block.status,
+        "refuted": block.refutes,
+        "shown": block.status in SEEN or block.paths is not None or block.refutes,  # not NOT_TRACED, nor the ledger's
         "eps": eps,
-        "fact": getattr(found.certified(), "fact", None),
-        "rounding": found.rounding,
+        "rounding": block.rounding,
         "fine": eps is not None and eps <= subject.claim.eps * (1 + 1e-9),
-        "ledger_conforms": None if found.conformity is None else found.conformity.status,
-        "reason": str(found.reasons[0]) if found.reasons else "",
-        "cpu": time.process_time() - start,
+        "ledger": block.ledger,
+        "derived": block.number,
+        "declared": declared,
+        "compared": kind,
+        "told": f"{tape_words.sentence(block, SYMBOLS[subject.claim.notion])} {why}".rstrip(),
+        "code": block.reasons[0].code if block.reasons else "",
+        "site": block.reasons[0].site if block.reasons else "",
+        "cpu": spent,
     }
+
+
+def words(rows: Sequence[dict[str, Any]]) -> None:
+    """Counts of true and of false claims, and of all."""
+    for truth in (True, False):
+        some = [each for each in rows if each["true"] is truth]
+        print("true" if truth else "false", len(some), dict(Counter(each["status"] for each in some)), "refuted",
+              sum(each["refuted"] for each in some), "called fine", sum(each["fine"] for each in some))  # fmt: skip
+        pure = [each for each in some if each["claim"] == "pure"]
+        print(f"  pure: {sum(each['refuted'] for each in pure)} of {len(pure)} refuted,",
+              f"cpu {sum(each['cpu'] for each in pure):.0f} s; words by rounding:",
+              dict(Counter(f"{each['rounding']} {each['status']}" for each in some)))  # fmt: skip
+        seen = sum(each["shown"] for each in some)
+        print(f"  {seen} of {len(some)} ({seen / max(len(some), 1):.1%}) derived, conform, exact or proved false")
+    left = [each for each in rows if not each["shown"]]
+    seen = len(rows) - len(left)
+    print(f"all: {seen} of {len(rows)} ({seen / max(len(rows), 1):.1%}); the others by word and code of reason:",
+          dict(Counter(f"{each['status']} {each['code']}" for each in left)))  # fmt: skip
+
+
+def accounts(rows: Sequence[dict[str, Any]]) -> int:
+    """Derived against declared accounts; how many differ without a word in the report."""
+    print("derived against declared:", dict(Counter(each["compared"] or "nothing to compare" for each in rows)))
+    equal = [each for each in rows if each["compared"] == "equal"]
+    print(f"equal to {tape_words.EQUAL:g}: {len(equal)}, by rounding",
+          dict(Counter(each["rounding"] for each in equal)))  # fmt: skip
+    rounded = [each for each in rows if each["rounding"] != "bits"]
+    print(f"outputs that agree but for the last digits: {len(rounded)}; in bits on a dyadic tape:",
+          sum(each["rounding"] == "dyadic" for each in rounded), "only as real numbers, by word:",
+          dict(Counter(each["status"] for each in rounded if each["rounding"] == "reals")))  # fmt: skip
+    silent = 0
+    for each in rows:
+        if each["compared"] in ("", "equal"):
+            continue
+        silent += not each["told"]
+        print(f"  {each['subject']}: derived {each['derived']}, declared {each['declared']}, {each['compared']}:",
+              each["told"] or "NOT EXPLAINED")  # fmt: skip
+    return silent
 
 
 def main() -> int:
@@ -66,20 +132,13 @@ def main() -> int:
     for subject in discovery.discover([Path("audits")], given.expression).subjects:
         rows.append(row(subject, given.transcripts))
         print(json.dumps({key: str(v) if isinstance(v, float) and not math.isfinite(v) else v
-                          for key, v in rows[-1].items()}), flush=True)  # fmt: skip
-    for truth in (True, False):
-        some = [each for each in rows if each["true"] is truth]
-        words = Counter(each["status"] for each in some)
-        print("true" if truth else "false", len(some), dict(words), "refuted", sum(each["refuted"] for each in some),
-              "called fine", sum(each["fine"] for each in some))  # fmt: skip
-        pure = [each for each in some if each["claim"].rsplit(".", 1)[-1].lower() == "pure"]
-        print(f"  pure: {sum(each['refuted'] for each in pure)} of {len(pure)} refuted,",
-              f"cpu {sum(each['cpu'] for each in pure):.0f} s; words by rounding:",
-              dict(Counter(f"{each['rounding']} {each['status']}" for each in some)))  # fmt: skip
+                          for key, v in rows[-1].items() if key != "told"}), flush=True)  # fmt: skip
+    words(rows)
+    silent = accounts(rows)
     print(f"cpu {sum(each['cpu'] for each in rows):.0f} s")
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1, default=str))
-    return int(any(each["true"] and each["refuted"] for each in rows))
+    return int(silent > 0 or any(each["true"] and each["refuted"] for each in rows))
 
 
 if __name__ == "__main__":

@@ -33,8 +33,9 @@ Pilots = tuple[list[Forced], list[Forced]]
 def choose(pairings: tuple[Pairing, Pairing], *, found_is_enough: bool = False) -> tuple[str, Pilots]:
     """The name of the first rule whose pilots are all good, or "value", and its pilots in both orders.
 
-    Good in bits is better than good on a dyadic tape only: such a rule is taken where no other one is good. Where a
-    finding about a library's call is enough, the first one ends it.
+    Good in bits is better than good on a dyadic tape only: such a rule is taken where no other one is good. Where none
+    is good, the first one under which outputs that differ may prove something (F4). Where a finding about a library's
+    call is enough, the first one ends it.
     """
     first = _pilots(pairings, (Alignment(), Alignment()), found_is_enough=found_is_enough)
     if found_is_enough and any(run.findings for order in first for run in order):
@@ -47,6 +48,8 @@ def choose(pairings: tuple[Pairing, Pairing], *, found_is_enough: bool = False) 
                 break
     rules, found = next((each for each in reversed(tried) if _in_bits(each[1])),
                         next((each for each in tried if _good(each[1])), tried[0]))  # fmt: skip
+    if not _good(found) and (telling := next((each for each in tried if _telling(each[1])), tried[0])) is not tried[0]:
+        rules, found = telling[0], _pilots(pairings, telling[0], whole=True)
     for pairing, rule in zip(pairings, rules, strict=True):
         pairing.align = rule
     return rules[0].name, found
@@ -85,15 +88,21 @@ def _rules(pairings: tuple[Pairing, Pairing], seen: Pilots) -> Iterator[tuple[Al
 
 
 def _pilots(
-    pairings: tuple[Pairing, Pairing], rules: tuple[Alignment, Alignment], *, found_is_enough: bool = False
+    pairings: tuple[Pairing, Pairing],
+    rules: tuple[Alignment, Alignment],
+    *,
+    found_is_enough: bool = False,
+    whole: bool = False,
 ) -> Pilots:
+    """PILOTS in each order; under other rules than the first use they end with a bad one, unless they are `whole`."""
     found: Pilots = ([], [])
     for pairing, rule in zip(pairings, rules, strict=True):
         pairing.align = rule
     for index in range(PILOTS):
         for pairing, runs in zip(pairings, found, strict=True):
             runs.append(pairing.transcript(index, pilot=True))
-            if (rules[0].name != "value" and runs[-1].bad is not None) or (found_is_enough and runs[-1].findings):
+            hopeless = rules[0].name != "value" and not whole and runs[-1].bad is not None
+            if hopeless or (found_is_enough and runs[-1].findings):
                 return found
     return found
 
@@ -104,6 +113,20 @@ def _good(runs: Pilots) -> bool:
 
 def _in_bits(runs: Pilots) -> bool:
     return _good(runs) and not any(run.dyadic for order in runs for run in order)
+
+
+def _telling(runs: Pilots) -> bool:
+    """Whether outputs differ and show all values, in the last run of each order: `witness.visible` looks at all."""
+    last = [order[-1] for order in runs if order]
+    return any(run.bad is not None and run.differ for run in last) and all(_shows(run) for run in last)
+
+
+def _shows(run: Forced) -> bool:
+    entries = run.first.transcript.entries
+    if not run.trusted or run.second.bad is not None or any(entry.kind != "value" for entry in entries):
+        return False
+    shown = witness.flat(run.output)
+    return all(np.isin(np.asarray(entry.forced, dtype=np.float64), shown).all() for entry in entries)
 
 
 def _foreign(runs: Pilots) -> bool:

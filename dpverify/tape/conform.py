@@ -14,8 +14,12 @@ normal events together, since each step reads the increment of one Brownian moti
 time. Best fit is online and finds a matching wherever there is one: if one exists, exchanging coordinates gives one
 where the element in hand has the smallest that suffices.
 
-A value that moves by less than 1e-12 of its continuous noise's scale has moved by the rounding of a sum: it needs no
-event. Each costs at most 1e-12 in eps, so a statement is exact but for 1e-12 times the number of such values.
+A value that moves by less than 1e-12 of its continuous noise's scale (ROUNDED) has moved by the rounding of a sum: it
+needs no event. What that guarantees: of Laplace noise each such value costs at most 1e-12 in eps, of normal noise at
+most 1e-24 in mu^2; a statement by F7 is exact but for that times their number, and but for a relative 1e-9 of each
+movement (STRICT). Neither is added to the account. Nothing is said of movements that floating point has lost: with
+counts of 1e9, off - off' itself is a multiple of 1e-7. F5 (`rounding`) adds all of that; compare the two where noise is
+small beside what it is added to.
 
 A call of a library of which a bound eps on this pair is known (`instruments`) is dominated by a step of the ledger with
 at least that eps: randomised response dominates every eps-DP pair of laws.

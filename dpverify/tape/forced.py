@@ -91,6 +91,7 @@ class Forced:
     changed: bool = False
     findings: tuple[Reason, ...] = ()  # what calls of a library do against its own declaration
     row: bool = False  # one of many releases of a call: its arenas are those of all of them
+    lost: float | None = None  # of a row: how far its log ratio may be off by rounding
 
 
 class Pairing:
@@ -303,17 +304,7 @@ def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Ar
         return [Moved(index, site, here.families[0], here.kind, shift, nothing, nothing, (chances[0],),
                       (chances[1],), terms[rows], nothing, place, loss)]  # fmt: skip
     found = []
-    for name, site, rows in _groups(here, first):
-        ours = _parameters(first, here.place[rows])
-        theirs = _parameters(second, there.place[rows])
-        differs = (here.z[rows] != there.z[rows]) | (here.coef[rows] != there.coef[rows])
-        for one, two in zip(ours, theirs, strict=True):
-            differs |= one != two
-        if not differs.any():
-            continue
-        rows = rows[differs]
-        ours = tuple(each[differs] for each in ours)
-        theirs = tuple(each[differs] for each in theirs)
+    for name, site, rows, ours, theirs in elements(here, there, first, second):
         family = FAMILIES[name]
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = _difference_of(family.log_mass(here.z[rows], *ours), family.log_mass(there.z[rows], *theirs))
@@ -341,6 +332,26 @@ def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Ar
             )
         )
     return found
+
+
+def elements(
+    here: Entry, there: Entry, first: Arena, second: Arena, *, shifted: bool = False
+) -> "Iterator[tuple[str, str, Array, tuple[Array, ...], tuple[Array, ...]]]":
+    """(family, line of the draw, rows, parameters on D, on D') of the values of an entry whose log masses differ.
+
+    With `shifted`, also of those with another offset and the same z: they move by less than a last digit.
+    """
+    for name, site, rows in _groups(here, first):
+        ours = _parameters(first, here.place[rows])
+        theirs = _parameters(second, there.place[rows])
+        differs = (here.z[rows] != there.z[rows]) | (here.coef[rows] != there.coef[rows])
+        if shifted:
+            differs |= here.off[rows] != there.off[rows]
+        for one, two in zip(ours, theirs, strict=True):
+            differs |= one != two
+        if differs.any():
+            sides = [tuple(each[differs] for each in side) for side in (ours, theirs)]
+            yield name, site, rows[differs], sides[0], sides[1]
 
 
 def _bounded(index: int, site: str, entry: Entry, loss: Loss) -> Moved:

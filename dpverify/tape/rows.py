@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dpverify.tape import outputs
 from dpverify.tape.arena import Arena
 from dpverify.tape.forced import Forced, log_ratio, Moved, Pairing
+from dpverify.tape.rounding import errors
 from dpverify.tape.sources import Change
 
 Array = npt.NDArray[Any]
@@ -34,13 +35,14 @@ def batch(pairing: Pairing, index: int, rows: int) -> list[Forced] | None:
     if not whole.trusted or whole.second.bad is not None or whole.raised or not _rowwise(whole, rows):
         return None
     total, moved = _losses(whole, rows)
+    lost = _lost(whole, rows)
     different = _different(whole, rows)
     if different is None or len(different) > AGAIN:
         return None
     width = [draw.count // rows for draw in whole.first.transcript.draws]
     found = [
         Forced(float(total[row]), None, whole.first, whole.second, None, None, order=pairing.order, trusted=True,
-               moved=moved[row], changed=whole.changed, row=True)
+               moved=moved[row], changed=whole.changed, row=True, lost=float(lost[row]))
         for row in range(rows)
     ]  # fmt: skip
     for row in {
@@ -93,6 +95,14 @@ def _losses(whole: Forced, rows: int) -> tuple[Array, list[tuple[Moved, ...]]]:
             moved[row].append(each.part(part))
     total = np.array([math.fsum(each) if all(map(math.isfinite, each)) else math.inf for each in terms])
     return total, [tuple(each) for each in moved]
+
+
+def _lost(whole: Forced, rows: int) -> Array:
+    """How far the log ratio of every row may be off by rounding."""
+    found = np.zeros(rows)
+    for place, lost in errors(whole.first, whole.second):
+        found += np.bincount(_row_of(whole.first, place, rows), lost, rows)
+    return found
 
 
 def _different(whole: Forced, rows: int) -> list[int] | None:

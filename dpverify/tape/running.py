@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import random
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -28,6 +29,27 @@ class Run:
     bad: Reason | None
     notes: list[Reason] = field(default_factory=list)
     changed: bool = False
+
+
+GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+
+
+def keeps_state(target: Any, data: Any, rng: np.random.Generator) -> bool:
+    """Whether a target has a generator of its own, or is another one after a release (but for what the first caches).
+
+    Every run of a transcript has a copy of the target, so noise of its own is the same on both datasets; releases of
+    one object have fresh noise. Outputs that differ prove nothing then.
+    """
+    memo: dict[int, Any] = {}
+    target, data = copy.deepcopy(target, memo), copy.deepcopy(data, memo)
+    if any(isinstance(each, GENERATORS) for each in memo.values()):
+        return True
+    before: dict[Place, Any] = {}
+    for _ in range(2):
+        before = fingerprint(target)
+        with contextlib.suppress(Exception, SystemExit):  # which are what the program gives
+            target.release(copy.deepcopy(data), rng=rng, size=1)
+    return changed(before, target)
 
 
 def run(

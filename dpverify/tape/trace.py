@@ -15,25 +15,26 @@ the tape and behaves otherwise deceives it.
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from scipy import special
-
-from dpverify.accounting import accountant
 from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair, Relation
-from dpverify.tape import alignments, derive, rows, witness
+from dpverify.tape import alignments, conclusions, derive, rows, witness
 from dpverify.tape.arena import Diverged
-from dpverify.tape.conform import Conformity, conforms
-from dpverify.tape.forced import Forced, Moved, Pairing
-from dpverify.tape.summary import DrawSummary, summaries
+from dpverify.tape.conclusions import SURE as SURE
+from dpverify.tape.conform import conforms
+from dpverify.tape.forced import Forced, Pairing
+from dpverify.tape.rounding import at_most
+from dpverify.tape.running import keeps_state
+from dpverify.tape.summary import summaries
+from dpverify.tape.traced import Certified as Certified
+from dpverify.tape.traced import Trace as Trace
 from dpverify.tape.transcript import Reason
-from dpverify.tape.witness import Witness
 from dpverify.trials.target import as_target, declaration, name_of
 
 STATUSES = ("NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED")
@@ -47,118 +48,6 @@ ROUGH = (
     "rounding: as plain numbers the outputs on both datasets agree, but not to the last digits: sums in other orders, "
     "or low bits that tell the datasets apart"
 )
-SURE = 1e-9  # error of a refutation that rests on a frequency (F4 against a claim with delta)
-
-
-@dataclass(frozen=True)
-class Certified:
-    """V is (eps, delta_total)-indistinguishable on this pair, both orders, at this confidence; by which fact."""
-
-    eps: float
-    delta_total: float
-    confidence: float
-    fact: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trace:
-    """What the tape has seen; see the module for the words of `status`."""
-
-    name: str
-    status: str
-    reasons: tuple[Reason, ...]
-    draws: tuple[DrawSummary, ...]
-    ledger: Ledger | None
-    fixed: bool
-    log_ratio: tuple[tuple[float, ...], tuple[float, ...]]
-    witness: Witness | None
-    conformity: Conformity | None
-    transcripts: int
-    bad: int
-    confidence: float
-    relation: Relation
-    alignment: str
-    rounding: str
-    seed: int
-    seconds: float
-    notes: tuple[str, ...]
-    _moved: tuple[tuple[Moved, ...], ...] = field(default=(), repr=False)
-
-    @property
-    def traced(self) -> bool:
-        """Whether there is anything but a reason."""
-        return self.status != "NOT_TRACED"
-
-    def eps(self, delta: float = 0.0) -> float | None:
-        """Account of the derived ledger on this pair at `delta`; inf where the witness proves it; None else."""
-        require.delta(delta=delta)
-        if self.witness is not None and math.isinf(self.witness.log_ratio) and delta == 0:
-            return math.inf
-        if not self.traced or self.bad or self.ledger is None:
-            return None
-        return accountant.eps_upper(self.ledger, delta=delta, relation=Relation.REPLACE_ONE)
-
-    def certified(self, delta: float = 0.0) -> Certified | None:
-        """F7/F8 where all transcripts are covered by the derived ledger, at `delta` plus delta_k; otherwise F5."""
-        require.delta(delta=delta)
-        if not self.traced or self.bad or not self.transcripts:
-            return None
-        if not self.fixed and any(math.isnan(each) for order in self.log_ratio for each in order):
-            return None  # an opaque call of a library that promises no pure bound
-        missed = derive.failure_mass(self.transcripts, (1 - self.confidence) / 2)
-        if self.fixed and (eps := self.eps(delta)) is not None:
-            return Certified(eps, delta + missed, self.confidence, "F7")
-        return Certified(max(derive.largest(each) for each in self.log_ratio), missed, self.confidence, "F5")
-
-    def delta(self, eps: float) -> float | None:
-        """F6: a delta for this eps, both orders, at the confidence of the trace."""
-        require.non_negative(eps=eps)
-        if not self.traced or not self.transcripts:
-            return None
-        if any(math.isnan(each) for order in self.log_ratio for each in order):
-            return None
-        return max(derive.profile(each, eps, (1 - self.confidence) / 2) for each in self.log_ratio)
-
-    def conforms(self, ledger: Ledger) -> Conformity:
-        """F7 against another ledger; UNDECIDED where the trace has a bad transcript."""
-        if not self.traced or self.bad:
-            return Conformity("UNDECIDED", 0, self.reasons, ())
-        return conforms(self._moved, ledger, self.relation)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; infinities and NaN as their names."""
-        certified = self.certified()
-        return {
-            "name": self.name,
-            "status": self.status,
-            "reasons": [vars(each) for each in self.reasons],
-            "draws": [{key: _plain(value) for key, value in vars(each).items()} for each in self.draws],
-            "ledger": None if self.ledger is None else [[repr(e), times] for e, times in self.ledger.counted],
-            "fixed": self.fixed,
-            "eps": _plain(self.eps()),
-            "certified": None if certified is None else {key: _plain(v) for key, v in vars(certified).items()},
-            "log_ratio": [[_plain(each) for each in order] for order in self.log_ratio],
-            "witness": None if self.witness is None else _told(self.witness),
-            "conformity": None if self.conformity is None else self.conformity.status,
-            "transcripts": self.transcripts,
-            "bad": self.bad,
-            "confidence": self.confidence,
-            "alignment": self.alignment,
-            "rounding": self.rounding,
-            "seed": self.seed,
-            "seconds": self.seconds,
-            "notes": list(self.notes),
-        }
-
-
-def _told(found: Witness) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in vars(found).items() if name != "terms"}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def trace(
@@ -204,6 +93,9 @@ def trace(
     return _Tracing(target, pair, claim, ledger, relation, transcripts, confidence, seed, stress, timeout).run()
 
 
+STATEFUL = "the target has a generator or a state of its own: every run here had a copy of it, so nothing is refuted"
+
+
 @dataclass
 class _Tracing:
     target: Any
@@ -234,19 +126,20 @@ class _Tracing:
         alignment, late = "value", None
         try:
             alignment, pilots = alignments.choose(pairings, found_is_enough=self._nothing_asked)
-            late = _strange(pilots)
-            enough = late is not None or (self._nothing_asked and _against(pilots))
-            if enough or _beyond(pilots):  # more transcripts would show nothing more
+            late = conclusions.strange(pilots)
+            known = late is not None or (self._nothing_asked and conclusions.against(pilots))
+            if known or conclusions.beyond(pilots):  # more transcripts would show nothing more
                 shown = [("pilot", run) for order in pilots for run in order]
                 return self._concluded(runs, pilots, shown, alignment, late, start)
             runs, chosen = self._transcripts(pairings, 0, start)
             seen = [*runs[0], *runs[1], *(run for _, run in chosen)]
-            if _rounding(seen) == "reals" and (again := alignments.unscaled(pairings)) is not None:
+            if conclusions.agreement(seen) == "reals" and (again := alignments.unscaled(pairings)) is not None:
                 alignment, pilots = "unscaled", again  # the runs so far were pilots; those that count are fresh
                 runs, chosen = self._transcripts(pairings, FRESH, start)
         except (Exception, Diverged) as error:  # foreign code, copied and run in ways that it was not made for
             late = Reason("ERROR", "", f"{type(error).__name__}: {error}")
-        if late is None and len(runs[0]) < self.transcripts and not _hopeless(runs) and not _against(runs):
+        enough = conclusions.hopeless(runs) or bool(conclusions.against(runs))
+        if late is None and len(runs[0]) < self.transcripts and not enough:
             late = Reason("TIMEOUT", "", f"{len(runs[0])} of {self.transcripts} transcripts in {self.timeout:g} s")
         if late is None and all(run.raised for each in runs for run in each):
             late = Reason("RAISES", "", f"every run raises {runs[0][0].output}")
@@ -268,12 +161,19 @@ class _Tracing:
             else:
                 for pairing, found in zip(pairings, runs, strict=True):
                     found.append(pairing.transcript(index))
-            if _hopeless(runs) or (self._nothing_asked and _against(runs)) or time.monotonic() - start > self.timeout:
+            if self._settled(runs) or time.monotonic() - start > self.timeout:
                 break
-        if _hopeless(runs) or (self._nothing_asked and _against(runs)):
+        if self._settled(runs):
             return runs, []
         chosen = self._chosen(pairings, base, runs)
         return runs, [*chosen, *self._confirming(pairings, base, runs, chosen)]
+
+    def _keeps_state(self) -> bool:
+        return keeps_state(self.target, self.pair.first, stream(self.seed, Stage.TAPE, CONFIRM, 0))
+
+    def _settled(self, runs: tuple[list[Forced], list[Forced]]) -> bool:
+        """Nothing can be concluded any more, or a finding about a library's call is enough."""
+        return conclusions.hopeless(runs) or (self._nothing_asked and bool(conclusions.against(runs)))
 
     def _confirming(
         self,
@@ -287,7 +187,7 @@ class _Tracing:
         """
         where = witness.visible(runs, [*runs[0], *runs[1], *(run for _, run in chosen)])
         found = None if where is None else witness.best(runs, chosen, where, self.seed)
-        if self._refuted(found, where, runs) is None:
+        if conclusions.refuted(self.claim, found, where, runs) is None:
             return []
         more: list[tuple[str, Forced]] = []
         for index in range(CONFIRMED):
@@ -326,6 +226,9 @@ class _Tracing:
         bad = [run for run in every if run.bad is not None]
         where = witness.visible(runs, [*pilots[0], *pilots[1], *every])
         found = None if where is None else witness.best(runs, chosen, where, self.seed)
+        stateful = found is not None and self._keeps_state()
+        if stateful:
+            found = None
         proved = found is not None and math.isinf(found.log_ratio)
         unproved = [run for run in bad if not (proved and run.trusted)]
         good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
@@ -337,9 +240,9 @@ class _Tracing:
             if not fixed:
                 ledger = None
             conformity = None if self.ledger is None else conforms(moved, self.ledger, self.relation)
-        against = _reasons(_against((every,)))
-        reasons = _reasons([run.bad for run in (unproved or bad) if run.bad is not None])
-        refuted = self._refuted(found, where, runs)
+        against = conclusions.reasons(conclusions.against((every,)))
+        reasons = conclusions.reasons([run.bad for run in (unproved or bad) if run.bad is not None])
+        refuted = conclusions.refuted(self.claim, found, where, runs)
         if late is not None:
             status, reasons = "NOT_TRACED", (late, *reasons)
         elif refuted is not None:
@@ -354,14 +257,14 @@ class _Tracing:
             status = "CONFORMS"
         else:
             status = "DERIVED"
-        notes = []
+        notes = [STATEFUL] if stateful else []
         if any(run.changed for run in every):
             notes.append("MUTATED: a run changes its data; every run here had a copy, trials do not")
         if any(run.rough for run in good):
             notes.append(ROUGH)
         if conformity is not None and conformity.unmatched_events:
             notes.append(f"not matched by draws: {', '.join(conformity.unmatched_events)}")
-        notes += _bounds(good)
+        notes += conclusions.bounds(good)
         if status == "CONFORMS":  # what a library declares is less than what the ledger does
             notes += [str(reason) for reason in against]
         shown = [run for run in good if not run.row] or every
@@ -371,79 +274,12 @@ class _Tracing:
             log_ratio=(tuple(_ratio(run) for run in runs[0]), tuple(_ratio(run) for run in runs[1])),
             witness=found, conformity=conformity, transcripts=min(len(runs[0]), len(runs[1])), bad=len(bad),
             confidence=self.confidence, relation=self.relation, alignment=alignment,
-            rounding=_rounding(every),
+            rounding=conclusions.agreement(every),
             seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
+            _at_most=(tuple(map(at_most, runs[0])), tuple(map(at_most, runs[1]))),
         )  # fmt: skip
-
-    def _refuted(
-        self, found: Witness | None, where: witness.Places | None, runs: tuple[list[Forced], list[Forced]]
-    ) -> Reason | None:
-        """Why the claim is false, or None."""
-        claim = self.claim
-        if found is None or claim is None or where is None:
-            return None
-        shown = f"a transcript of the code has log ratio {found.log_ratio:g} ({found.kind}); what is released shows it"
-        if isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0):
-            return Reason("WITNESS", "", f"{shown}; claimed {claim.eps:g}") if found.log_ratio > claim.eps else None
-        if not math.isinf(found.log_ratio):
-            return None
-        if isinstance(claim, ZCDP | GaussianDP):
-            return Reason("WITNESS", "", f"{shown}; the claim allows no infinite loss")
-        if isinstance(claim, ApproxDP):
-            for order in runs:
-                hits = sum(witness.proves(run, where) for run in order)
-                lower = float(special.betaincinv(hits, len(order) - hits + 1, SURE / 2)) if hits else 0.0
-                if lower > claim.delta:
-                    text = f"{shown}; that happens with probability {lower:.3g} at least, claimed delta {claim.delta:g}"
-                    return Reason("WITNESS", "", text)
-        return None
 
 
 def _ratio(run: Forced) -> float:
     """The log ratio, inf for a bad transcript, nan where a library promises no pure bound of a call."""
     return run.log_ratio if run.bad is None else math.inf
-
-
-def _against(runs: Sequence[Sequence[Forced]]) -> list[Reason]:
-    """What calls of libraries do against their own declarations."""
-    return [reason for order in runs for run in order if run.trusted for reason in run.findings]
-
-
-def _strange(pilots: Sequence[Sequence[Forced]]) -> Reason | None:
-    """Why a pilot is not to be trusted. Pilots are the first runs of all: state that only a first run leaves shows here
-    and nowhere else. Their losses and outputs never count, which is what the choice of a rule needs.
-    """
-    return next((run.bad for order in pilots for run in order if run.bad is not None and not run.trusted), None)
-
-
-def _beyond(runs: Sequence[Sequence[Forced]]) -> bool:
-    """Whether the outputs of all runs differ, and what is released cannot show the transcript: it has whole values."""
-    return all(
-        run.bad is not None
-        and run.bad.code == "UNPROTECTED"
-        and any(entry.kind == "atom" for entry in run.first.transcript.entries)
-        for order in runs
-        for run in order
-    )
-
-
-def _bounds(runs: Sequence[Forced]) -> list[str]:
-    """What opaque calls cost that no event of the ledger says."""
-    texts = (moved.loss.text for run in runs for moved in run.moved if moved.loss is not None and moved.loss.text)
-    return list(dict.fromkeys(texts))[:5]
-
-
-def _hopeless(runs: tuple[list[Forced], list[Forced]]) -> bool:
-    """Nothing can be concluded any more: a run is not to be trusted, or diverged."""
-    return any(run.bad is not None and (not run.trusted or run.second.bad is not None) for each in runs for run in each)
-
-
-def _rounding(runs: Sequence[Forced]) -> str:
-    """How outputs agree: in all bits; in all bits on a dyadic tape; or only but for the last digits."""
-    if any(run.bad is not None and run.bad.code == "ROUNDING" for run in runs):
-        return "reals"
-    return "dyadic" if any(run.dyadic for run in runs) else "bits"
-
-
-def _reasons(found: Sequence[Reason]) -> tuple[Reason, ...]:
-    return tuple({(each.code, each.site): each for each in found}.values())[:5]

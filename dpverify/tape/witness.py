@@ -5,7 +5,7 @@ that is absolutely continuous with respect to P. So a T drawn from such an R wit
 claim: significance 0. Proof: A = g({L > eps}) has P(A) = P(L > eps) since V fixes T, and Q(A) = Q(L > eps) likewise; if
 P(A) > 0, then P(A) > e^eps Q(A). R may choose values, with fresh continuous magnitudes: `signs` and `stress` do.
 (Ideal reals; a generator's finite precision is another claim.) L is a difference of log masses at z = (o - off)/coef,
-which has few digits where o and off are large beside coef: all rounding errors are taken off it (`at_least`).
+which has few digits where o and off are large beside coef: all rounding errors are taken off it (`rounding.at_least`).
 
 F3, the density witness. Put every moved value on D's side of both centres: sign(z_i) = sign(coef_i (off_i - off'_i)).
 For Laplace noise L is then sum |shift_i|/b_i, the ledger itself.
@@ -34,6 +34,7 @@ import numpy.typing as npt
 from dpverify.base.seeding import Stage, stream
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import Forced
+from dpverify.tape.rounding import at_least, towards_zero
 from dpverify.tape.sources import Change
 
 Array = npt.NDArray[Any]
@@ -46,7 +47,6 @@ WIDENED = ("normal", "laplace", "exponential", "gumbel", "logistic", "student", 
 
 
 MOST_TERMS = 256
-ULPS, UNIT = 32, 2.0**-53  # of roundings between a draw and what is released
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,13 @@ def flat(output: Any) -> Array:
 
 
 def places(runs: Sequence[Forced]) -> Places | None:
-    """Entry -> places of its values in V; None where there are none, in all of `runs`, on D and on D'."""
-    first = runs[0].first.transcript.entries if len(runs) >= TRIES else []
-    if not first:
+    """Entry -> places of its values in V; None where a value has none, in all of `runs`, on D and on D'.
+
+    Where no run has a value, V is a function of the data alone, and determines the empty transcript.
+    """
+    if len(runs) < TRIES:
         return None
+    first = runs[0].first.transcript.entries
     for run in runs:
         for entries in (run.first.transcript.entries, run.second.transcript.entries):
             if len(entries) != len(first) or any(
@@ -241,42 +244,3 @@ def signs(run: Forced) -> Change:
         return np.where(given != 0, np.abs(z) * given, z)
 
     return change
-
-
-def at_least(run: Forced) -> float:
-    """L(T) of values in real numbers, rounded down; -inf where rounding alone decides what is possible.
-
-    o = off + coef z was made by sums whose last digits are lost: z and z' are known to ULPS units in the last place of
-    the largest |o|, |off|, |off'| of its entry, over |coef|; log masses to some units of their own terms.
-    """
-    total: list[float] = []
-    for moved in run.moved:
-        if moved.kind != "value" or len(moved.z) != len(moved.terms):
-            return -math.inf
-        here, there = (arena.transcript.entries[moved.entry] for arena in (run.first, run.second))
-        largest = max(float(np.abs(np.asarray(each, dtype=np.float64)).max(initial=0.0))
-                      for each in (here.forced, here.off, there.off))  # fmt: skip
-        lost = _lost(moved.family, moved.z, moved.scale, moved.parameters, largest)
-        lost += _lost(moved.family, moved.other_z, moved.other_scale, moved.other_parameters, largest)
-        total += np.where(np.isnan(lost), -np.inf, moved.terms - np.nan_to_num(lost, nan=0.0, posinf=0.0)).tolist()
-    return math.fsum(total) if all(each > -math.inf for each in total) else -math.inf
-
-
-def _lost(name: str, z: Array, scale: Array, parameters: tuple[Array, ...], largest: float) -> Array:
-    """How far a log mass may be off by rounding; 0 where it is infinite and stays so, nan where it may be finite."""
-    law = FAMILIES[name]
-    size = np.abs(z) + sum(np.abs(each) for each in parameters) + 2.0
-    with np.errstate(all="ignore"):
-        log = law.log_mass(z, *parameters)
-        gap = 0.0 if law.lattice else ULPS * UNIT * (largest / scale + np.abs(z))
-        near = [law.log_mass(z + sign * gap, *parameters) for sign in (-1.0, 1.0)]
-        lost = np.max([np.abs(each - log) for each in near], axis=0) + 8 * UNIT * (np.abs(log) + size * np.log(size))
-    impossible = np.isneginf(log)
-    for each in near:
-        impossible &= np.isneginf(each)
-    return np.where(impossible, 0.0, np.where(np.isfinite(lost), lost, np.nan))
-
-
-def towards_zero(log_ratio: float) -> float:
-    """A log ratio with its rounding errors taken off, 1e-9 of it."""
-    return log_ratio * (1 - 1e-9)

@@ -62,14 +62,14 @@ def taped_pair(
         return _work(target, claim, pair, ledger, seed, trials, transcripts)
 
     block = _answered(work, seed)
-    if isinstance(claim, PureDP | ApproxDP) and _may_be_finite(block):
+    if isinstance(claim, PureDP | ApproxDP) and may_be_finite(block):
         law = _answered(lambda: _enumerated(target, claim, pair, seed), seed)
         if law.refutes or (law.number is not None and law.number < math.inf):
             return law
     return block
 
 
-def _may_be_finite(block: Taped) -> bool:
+def may_be_finite(block: Taped) -> bool:
     """Whether an enumeration may say more than the transcripts: they failed, or a rare outcome may have been missed."""
     if sum(row.count for row in block.draws) > FEW or any(row.family in CONTINUOUS for row in block.draws):
         return False
@@ -176,7 +176,7 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
     if found.bad or not found.transcripts:
         return block
     missed = derive.failure_mass(found.transcripts, (1 - found.confidence) / 2)
-    block = replace(block, delta_k=missed, loss=max(map(derive.largest, found.log_ratio)))
+    block = replace(block, delta_k=missed, loss=found.loss)
     if found.ledger is None or not found.fixed:
         return block
     events = taped.written(found.ledger)

@@ -139,7 +139,7 @@ FALL = frozenset(  # proved infinite or above the claim by one transcript; all o
     bare_in_memoryview bare_through_view exact_beside_noisy noise_released sign_of_zero
     type_of_number narrow_noise one_sided bounded first_cell_only
     scaled_by_data lattice_off_grid noise_sum_reused scipy_noise sum_and_parts
-    mean_and_first broadcast_view repeated
+    mean_and_first broadcast_view repeated fixed_legacy_seed uniform_after_decision
     """.split()
 )  # fmt: skip
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.claims.claim import ApproxDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Pair
-from dpverify.tape.trace import trace
+from dpverify.tape.trace import STATEFUL, trace
 
 PAIR = Pair(1.0, 0.0)
 WIDTH = 5.0
@@ -100,3 +100,80 @@ def test_an_edge_that_rounding_alone_crosses_proves_nothing() -> None:
 
     found = trace(upwards, pair=PAIR, claim=PureDP(100.0), transcripts=10)
     assert found.witness is None or found.witness.log_ratio < math.inf
+
+
+@pytest.mark.parametrize("claim", [PureDP(5.0), ZCDP(5.0), ApproxDP(5.0, 1e-3)], ids=lambda claim: claim.notion)
+def test_a_release_without_any_value_shows_all_of_them(claim) -> None:
+    """F4 with the empty transcript: what is released is a function of the data, and differs."""
+
+    def bare(data, *, rng, size):
+        rng.laplace(0.0, 1.0, size)  # drawn, and used nowhere
+        return np.full(size, data)
+
+    found = trace(bare, pair=PAIR, claim=claim, transcripts=10)
+    assert found.status == "CONTRADICTED"
+    assert found.witness.log_ratio == math.inf
+
+
+def test_without_any_value_and_equal_nothing_falls() -> None:
+    found = trace(lambda data, *, rng, size: np.ones(size), pair=PAIR, claim=PureDP(0.1), transcripts=10)
+    assert found.status == "DERIVED"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_noise_that_cells_share_falls_where_the_cells_show_it(shared: bool) -> None:
+    """Under the first rule the shared noise is a public coin, which nothing shows; in a tracked array cells show it."""
+
+    def cells(data, *, rng, size):
+        found = np.zeros((size, 2))
+        noise = rng.laplace(0.0, 1.0, size)
+        found[:, 0] += noise
+        found[:, 1] += noise if shared else rng.laplace(0.0, 1.0, size)
+        found += np.array([1.0, 2.0]) * data
+        return found
+
+    found = trace(cells, pair=PAIR, claim=PureDP(3.0), transcripts=10)
+    assert found.alignment == "tracked"
+    assert found.status == ("CONTRADICTED" if shared else "DERIVED"), found.reasons
+
+
+class Own:
+    """Private: the noise of the first cell is fresh, from a generator of the target's own. Copies of it repeat it."""
+
+    def __init__(self, make, *, beside: bool) -> None:
+        self.own, self.beside = make(), beside
+
+    def release(self, data, *, rng, size):
+        first = np.array([data + self.own.normal() for _ in range(size)])
+        return np.stack([first, data + rng.laplace(0.0, 1.0, size)], axis=1) if self.beside else first
+
+
+class Counting:
+    """Noise from a state that is no generator's: a congruence, written by hand."""
+
+    def __init__(self) -> None:
+        self.state = 12345
+
+    def normal(self) -> float:
+        self.state = (1103515245 * self.state + 12345) % 2**31
+        return math.log(self.state / 2**31)
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize(
+    "make", [np.random.default_rng, np.random.RandomState, Counting], ids=lambda make: make.__name__
+)
+def test_noise_of_the_targets_own_refutes_nothing(make, beside: bool) -> None:
+    found = trace(Own(make, beside=beside), pair=PAIR, claim=PureDP(3.0), transcripts=10)
+    assert found.status == "NOT_TRACED", found.reasons
+    assert found.witness is None
+    assert STATEFUL in found.notes
+
+
+def test_a_target_that_caches_is_refuted_all_the_same() -> None:
+    class Caching:
+        def release(self, data, *, rng, size):
+            self.cached = 3.0
+            return np.stack([np.full(size, data), rng.laplace(0.0, 1.0, size)], axis=1)
+
+    assert trace(Caching(), pair=PAIR, claim=PureDP(3.0), transcripts=10).status == "CONTRADICTED"

@@ -5,6 +5,11 @@ from dpverify.verdicts.record import AuditRecord
 from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, EXACT, Taped, TapeDraw
 
 UNMATCHED = "not matched by draws"  # how the tape's note begins
+EQUAL = 1e-9  # relative: accounts that are closer are the same
+NOT_DERIVED = (
+    "No ledger is derived, whose number could be compared: what moves has no event of a ledger, or is another thing in "
+    "every transcript."
+)
 MEANINGS = {
     CONFORMS: "conforms",
     DERIVED: "derived",
@@ -104,3 +109,38 @@ def draw(row: TapeDraw) -> str:
 def derived(tape: Taped) -> list[str]:
     """The derived ledger as it would be written; nothing where there is none."""
     return [str(each) for each in tape.events or ()]
+
+
+def compared(tape: Taped | None, upper: float | None) -> tuple[str, str]:
+    """(kind, sentence): why the code's number is not that of the declared ledger, `upper`, on the pairs traced.
+
+    Kinds: `` (nothing to compare), equal (to 1e-9), refuted, contradiction, no ledger derived, pair, theorem, selection
+    and envelope. Sentences are empty where `sentence` says it already, or there is nothing to say.
+    """
+    if tape is None or upper is None or not tape.traced:
+        return "", ""
+    if tape.number is not None and (tape.number == upper or abs(tape.number - upper) <= EQUAL * abs(upper)):
+        return "equal", ""
+    if tape.refutes:
+        return "refuted", ""
+    if tape.ledger == CONTRADICTED:
+        return "contradiction", ""
+    if tape.number is None:
+        return "no ledger derived", NOT_DERIVED
+    if tape.number < upper:
+        least = f"That is less than the ledger's {number(upper)}:"
+        if tape.ledger == CONFORMS:
+            return "pair", f"{least} the ledger is about the worst pair, and here less moves than it allows for."
+        return "theorem", f"{least} the ledger is about the worst pair, and its theorem need not be tight."
+    more = f"That is more than the ledger's {number(upper)}:"
+    if tape.paths is not None:
+        return "contradiction", f"{more} what is released is not what the ledger says."
+    if tape.ledger == CONFORMS:
+        return (
+            "envelope",
+            f"{more} what is derived covers all transcripts at once, and each of them is within the ledger.",
+        )
+    return "selection", (
+        f"{more} what the ledger says by a theorem is about what is released, which hides values that the code draws; "
+        "a single transcript, which has them all, may lose more and contradicts nothing."
+    )

@@ -177,8 +177,9 @@ def ledger_sentence(record: AuditRecord) -> str:
 
 
 def code_sentence(record: AuditRecord) -> str:
-    """What the tape says of the code, in sentences that can stand alone."""
-    return tape_words.sentence(record.tape, SYMBOLS[record.notion])
+    """What the tape says of the code, and why its number is not the ledger's, in sentences that can stand alone."""
+    _, why = tape_words.compared(record.tape, record.number_upper)
+    return f"{tape_words.sentence(record.tape, SYMBOLS[record.notion])} {why}".rstrip()
 
 
 def of_code(record: AuditRecord) -> str:
