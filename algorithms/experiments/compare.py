@@ -10,6 +10,7 @@
 Where a check fails nobody's regret is drawn: all agents rest on the same privatizer. `Comparison.drawn` says so.
 """
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -187,7 +188,24 @@ def _maker(agent: Any) -> MakeAgent:
         raise ParameterError(
             "agent", agent, "an object with plan(counts), or a callable (privatizer, users) that makes one"
         )
+    point = dict.fromkeys(getattr(agent, "space", ()))
+    if not _takes(agent, None, 1, **point):
+        if isinstance(agent, type) and not point and _takes(agent):  # a class that needs nothing to be made
+            return lambda privatizer, users, **point: agent()
+        named = "".join(f", {name}" for name in point)
+        raise ParameterError("agent", agent, f"called with (privatizer, users{named})")
     return agent  # type: ignore[no-any-return]
+
+
+def _takes(function: Any, *given: Any, **named: Any) -> bool:
+    """Whether it can be called so, as far as it says."""
+    try:
+        inspect.signature(function).bind(*given, **named)
+    except TypeError:
+        return False
+    except ValueError:  # it does not say
+        return True
+    return True
 
 
 def _dp_ucbvi(layout: CountLayout) -> MakeAgent:

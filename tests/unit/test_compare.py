@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from algorithms.counting import TreeCounts
@@ -52,6 +53,28 @@ def test_all_agents_have_the_same_privacy_and_the_same_search(privatizer, delta,
     assert {each.privacy for each in references} == {"none spent", "no privacy"}
     json.dumps(found.to_dict())
     assert against(privatizer=privatizer, delta=delta) == found
+
+
+def test_a_class_that_needs_nothing_is_made_and_others_are_told_what_they_are_called_with():
+    class Blind:
+        def plan(self, counts):
+            return np.zeros(counts.visits.shape[:-1], dtype=int)
+
+    class Three(Blind):
+        def __init__(self, first, second, third):
+            pass
+
+    class Unready(Blind):
+        space: ClassVar = {"often": (0.01, 1.0)}
+
+        def __init__(self, privatizer, users):
+            pass
+
+    assert against(Blind).rows == against(Blind()).rows
+    with pytest.raises(ParameterError, match=r"called with \(privatizer, users\)"):
+        against(Three)
+    with pytest.raises(ParameterError, match=r"called with \(privatizer, users, often\)"):
+        against(Unready)
 
 
 def test_nothing_is_tuned_on_the_seed_of_the_table():
