@@ -114,7 +114,8 @@ def test_verdicts_do_not_depend_on_the_runner(project):
     assert {each["subject"] for each in results[0]["records"]} == {
         f"{file}/{name}" for file in files for name in ("right", "right!half")
     }
-    assert [each["runs"] for record in results[0]["records"] for each in record["ladder"]] == [8] * 8  # twins, and less noise on the tape
+    rungs = [each["runs"] for record in results[0]["records"] for each in record["ladder"]]
+    assert rungs == [8] * 8  # twins, and less noise on the tape
     assert len(results[0]["promises"]) == 2
 
 
