@@ -117,7 +117,8 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         "class Left:\n    def plan(self, counts):\n        import numpy as np\n"
         "        return np.zeros(counts.visits.shape[:-1], dtype=int)\n\n\nleft = Left()\n"
         "from algorithms.dp_ucbvi import central\n\n\ndef twice(layout, users, eps):\n"
-        "    return central(layout, users, 2 * eps)\n"
+        "    return central(layout, users, 2 * eps)\n\n\n"
+        "def unwilling(privatizer, users):\n    raise ValueError('no such table')\n"
     )
     small = ["--users", "20", "--runs", "2", "--points", "1", "--json", "found.json"]
     assert compare_command.run(["--agent", "mine_rl.py:left", *small]) == 0
@@ -137,7 +138,8 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         ),
         (["--agent", "mine_rl.py:left", "--eps", "nan", *small], 2, "eps"),
         (["--agent", "mine_rl.py:left", "--users", "two"], 2, "--users"),
-        (["--agent", "mine_rl.py:twice", *small], 3, "TypeError"),
+        (["--agent", "mine_rl.py:twice", *small], 2, "called with (privatizer, users)"),
+        (["--agent", "mine_rl.py:unwilling", *small], 3, "ValueError: no such table"),
     ):
         assert compare_command.run(wrong) == code
         said = capsys.readouterr().err
