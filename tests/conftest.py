@@ -1,5 +1,7 @@
 """Settings of all tests, and the rules that nothing is skipped and nothing stays loaded."""
 
+import gc
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -52,6 +54,17 @@ class NothingIsSkipped:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         for line in self.found:
             terminalreporter.write_line(f"SKIPPED, which counts as failed: {line}", red=True)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are processors: a quarter of all time is spent waiting for limits and for processes."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Ten thousand tests stay: no garbage collection, and no forked process, needs to go through them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

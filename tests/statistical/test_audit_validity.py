@@ -89,7 +89,7 @@ CASES = [  # name, target, claim, true eps at the claim's delta, trials a run, s
     ("laplace-1", LaplaceOne(1.0), PureDP(1.0), 1.0, 2000, "auto"),
     ("response-0.1", Response(0.1), PureDP(0.1), 0.1, 1000, "auto"),
     ("response-4", Response(4.0), PureDP(4.0), 4.0, 500, "auto"),
-    ("gauss", Gauss(), ApproxDP(3.2, 1e-3), gaussian_eps(1e-3), 5000, "auto"),
+    ("gauss", Gauss(), ApproxDP(3.2, 1e-3), gaussian_eps(1e-3), 2000, "auto"),
     ("leak-1e-2", LeakOrResponse(1.0, 0.01), ApproxDP(1.0, 0.01), 1.0, 2000, "auto"),
     ("response-learned", Response(1.0), PureDP(1.0), 1.0, 1000, "histogram"),
 ]

@@ -59,7 +59,7 @@ ROW = """
     claim = "pure:1"
     schema = "list.toml"
     relation = "add-remove"
-    minutes = 0.3
+    minutes = 0.12
     equals = "NOT_REFUTED"
 
     [[evidence]]
@@ -76,7 +76,7 @@ ROW = """
     schema = "list.toml"
     relation = "add-remove"
     arguments = { epsilon = 8.0 }
-    minutes = 0.3
+    minutes = 0.12
     planted = true
     equals = "REFUTED"
 """
@@ -251,7 +251,7 @@ MISTAKES = [
     ('planted = true\n', 'planted = true\nreading = "one record added"\n', "must decide no reading"),
     ('target = "tiny_counts:count"', 'target = "../x.py:count"', "FILE.py:OBJECT in the folder"),
     ('schema = "schemas/list.toml"', 'schema = "/x.toml"', "FILE.toml, in the folder"),
-    ("minutes = 0.3\n", "pairs = 3\n", "no such key"),
+    ("minutes = 0.12\n", "pairs = 3\n", "no such key"),
     ('kind = "library"', 'kind = "code"', "must be a repository for kind = 'code'"),
     ('environment = "tiny"', 'environment = "a b"', "letters, digits, dots and dashes"),
     ('status = "nothing found"', 'status = "argument false, claim undecided"', "a reading that is false"),

@@ -45,7 +45,7 @@ def test_hardly_any_noise_is_not_asked_where_the_start_does_not_lead():
     assert excess.least > found.variance(171) / 4
 
 
-@pytest.mark.parametrize("guess", [math.nan, -1.0, 0.0, math.inf, 17.0, 1e3, 1e9])
+@pytest.mark.parametrize("guess", [math.nan, -1.0, 0.0, math.inf, 17.0, 1e3, 1e5])
 def test_a_wrong_start_costs_time_only(guess):
     excess = Counted(100)
     found = smallest_noise(100, excess, near=lambda above: guess)

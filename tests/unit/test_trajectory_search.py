@@ -8,6 +8,7 @@ eps. Of seeds 0 to 19 it arrived with 18 for local, laplace and shuffle, 17 for 
 
 import math
 from functools import cache
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -86,8 +87,9 @@ def test_the_search_arrives_at_the_worst_replacement(name):
     assert found.verified
     assert found.first.differences(found.second) == Difference(replaced=1)
     assert changed_cells(found, SMALL) == changed_cells(worst, SMALL) == number_of_changed_counters(SMALL)
-    arrived = [changed_cells(found_by_search(name, seed), SMALL) == 8 for seed in range(6)]
-    assert sum(arrived) >= 4  # a search that arrives with every second seed gets here in 34 % of all cases
+    # at least four of six seeds: a search that arrives with every second one gets here in 34 % of all cases
+    arrived = (seed for seed in range(6) if changed_cells(found_by_search(name, seed), SMALL) == 8)
+    assert len(list(islice(arrived, 4))) == 4
 
 
 @pytest.mark.parametrize("name", ["local", "laplace"])

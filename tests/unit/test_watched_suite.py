@@ -103,7 +103,7 @@ def test_35_of_40_are_judged_and_5_failures_are_named_in_every_face(project, cap
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     written = [f"--{form}=out.{form}" for form in FORMATS]
     # a time limit that is long beside a subject of milliseconds: only the one that hangs may meet it
-    assert audit("--jobs", jobs, "--timeout", 15, "--memory", 400, *written) == 3
+    assert audit("--jobs", jobs, "--timeout", 10, "--memory", 400, *written) == 3
     shown = capsys.readouterr().out
     result = json.loads(Path("out.json").read_text())
     failures = {each["subject"]: each for each in result["failures"]}
