@@ -6,8 +6,8 @@ Each subject on its first pair: traced, and enumerated (`exact`) where an audit 
 claims: the words; claims that fall, of all and of pure ones; subjects called fine (DERIVED, CONFORMS or EXACT, and the
 derived ledger's account, the exact eps or the largest loss is at most what the claim allows on this pair); how outputs
 agree (in bits, in bits on a dyadic tape, or only as real numbers). Of all: how many are DERIVED, CONFORMS, EXACT or
-proved false, why the others are not (by code of reason), and whether the derived ledger's account is the declared
-one's to 1e-9. Where it is not, the report's words about that are printed.
+CONTRADICTED, why the others are not (by code of reason), of how many with finite draws the law is known, and whether
+the derived ledger's account is the declared one's to 1e-9. Where it is not, the report's words about that are printed.
 Exit code 1 where a true claim falls, or an account differs and the report does not say why.
 """
 
@@ -32,6 +32,7 @@ from dpverify.verdicts.subject import Subject
 from dpverify.verdicts.taped import Taped
 
 SEEN = ("DERIVED", "CONFORMS", "EXACT")
+FINITE = ("BinomialNoise", "FiniteLaws")
 SEED = 7
 
 
@@ -68,7 +69,8 @@ def row(subject: Subject, transcripts: int) -> dict[str, Any]:
         "claimed": subject.claim.eps,
         "status": block.status,
         "refuted": block.refutes,
-        "shown": block.status in SEEN or block.paths is not None or block.refutes,  # not NOT_TRACED, nor the ledger's
+        "shown": block.traced or block.paths is not None,
+        "finite": block.paths is not None or _finite(block),
         "eps": eps,
         "rounding": block.rounding,
         "fine": eps is not None and eps <= subject.claim.eps * (1 + 1e-9),
@@ -83,6 +85,11 @@ def row(subject: Subject, transcripts: int) -> dict[str, Any]:
     }
 
 
+def _finite(block: Taped) -> bool:
+    """Whether an account was derived and all that moves are flips and coins."""
+    return block.number is not None and bool(block.events) and all(e.event in FINITE for e in block.events or ())
+
+
 def words(rows: Sequence[dict[str, Any]]) -> None:
     """Counts of true and of false claims, and of all."""
     for truth in (True, False):
@@ -94,11 +101,12 @@ def words(rows: Sequence[dict[str, Any]]) -> None:
               f"cpu {sum(each['cpu'] for each in pure):.0f} s; words by rounding:",
               dict(Counter(f"{each['rounding']} {each['status']}" for each in some)))  # fmt: skip
         seen = sum(each["shown"] for each in some)
-        print(f"  {seen} of {len(some)} ({seen / max(len(some), 1):.1%}) derived, conform, exact or proved false")
+        print(f"  {seen} of {len(some)} ({seen / max(len(some), 1):.1%}) derived, conform, exact or contradicted")
     left = [each for each in rows if not each["shown"]]
     seen = len(rows) - len(left)
     print(f"all: {seen} of {len(rows)} ({seen / max(len(rows), 1):.1%}); the others by word and code of reason:",
           dict(Counter(f"{each['status']} {each['code']}" for each in left)))  # fmt: skip
+    print("finite draws, enumerated or a product:", sum(each["finite"] for each in rows))
 
 
 def accounts(rows: Sequence[dict[str, Any]]) -> int:

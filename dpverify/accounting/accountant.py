@@ -88,7 +88,7 @@ def ledger_of(subject: Any) -> Ledger:
 
 
 def pure_eps(ledger: Ledger, *, relation: Relation) -> Exact:
-    """Sum of the largest log ratios, an exact fraction; math.inf where there is none."""
+    """Sum of the largest log ratios in the worse order, an exact fraction; math.inf where there is none."""
     return max(_pure(losses) for losses in _listed(ledger, relation))
 
 
@@ -298,4 +298,5 @@ def _by_composition(losses: Losses, eps: float) -> tuple[float, float]:
 
 
 def _pure(losses: Losses) -> Exact:
-    return _total([(loss.pure, count) for loss, count in losses])
+    """Of the order of the datasets that is worse for all losses together."""
+    return max(_total([(loss.pure_ways[way], count) for loss, count in losses]) for way in (0, 1))

@@ -225,15 +225,22 @@ class LawsLoss(DirectedLoss):
 
     @property
     def pure(self) -> Exact:
-        return self._pure
+        return max(self._ways)
+
+    @property
+    def pure_ways(self) -> tuple[Exact, Exact]:
+        up, down = self._ways
+        if self.direction is None:
+            return self.pure, self.pure
+        return (up, down) if self.direction is Direction.UP else (down, up)
 
     @cached_property
-    def _pure(self) -> Exact:
-        worst = 0.0
-        for first, second in self.pairs:
-            p, q = laws(first, second)
-            worst = max(worst, max_log_ratio(p, q), max_log_ratio(q, p))
-        return math.inf if worst == math.inf else Fraction(worst)
+    def _ways(self) -> tuple[Exact, Exact]:
+        listed = [laws(first, second) for first, second in self.pairs]
+        up = max((max_log_ratio(p, q) for p, q in listed), default=0.0)
+        down = max((max_log_ratio(q, p) for p, q in listed), default=0.0)
+        exact = [math.inf if each == math.inf else Fraction(max(each, 0.0)) for each in (up, down)]
+        return exact[0], exact[1]
 
     def orders(self) -> Orders:
         up, down = [], []

@@ -55,6 +55,11 @@ class Loss(ABC):
         return math.inf
 
     @property
+    def pure_ways(self) -> "tuple[Exact, Exact]":
+        """Largest log ratio in either order of the datasets, which for losses with a direction differ."""
+        return self.pure, self.pure
+
+    @property
     def rho(self) -> Exact:
         """D_alpha <= rho alpha for all alpha > 1, where that is known in closed form."""
         return math.inf

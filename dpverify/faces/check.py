@@ -443,7 +443,9 @@ def tape(record, found, left):
     need(not found["paths"] or 0 <= lower <= found["number"], "the ends of an enumerated law")
     if found["paths"]:
         left.append("the enumeration of a law (run it again: dpverify exact)")
-    if found["events"] and found["eps"] is not None and all(e["event"] != "FiniteLaws" for e in found["events"]):
+    if found["events"] and any(e["event"] in ("FiniteLaws", "BinomialNoise") for e in found["events"]):
+        left.append("the account of coins and flips that the tape has seen, a numerical composition")
+    elif found["events"] and found["eps"] is not None:
         events = [
             {**e, "size": str(Fraction(e["values"][0])), "shifts": [[Fraction(e["moves_by"]), 1]]}
             for e in found["events"]

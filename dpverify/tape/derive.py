@@ -20,7 +20,8 @@ a mean in [0, 1] is therefore a certified delta (Hoeffding 1963, Theorem 1: k KL
 
 F8, ledger. Where every transcript's moved coordinates are dominated by those of one ledger, in the sense of F7
 (`conform`), V is (eps, delta_ledger(eps) + delta_k). The envelope of pilot transcripts is such a ledger, tested on the
-transcripts that count.
+transcripts that count. So many finite draws, of which no enumeration sees the end, are a product: of binomials with
+their directions, and of coins (decisions) with their two chances on D and on D', all to 12 digits.
 
 Two orders: beta/2 each. k transcripts never prove anything about other pairs.
 """
@@ -34,10 +35,12 @@ import scipy
 
 from dpverify.accounting.ledger import Event, FiniteLaws, Ledger, PureStep, Sensitivity, Shift
 from dpverify.claims.neighbours import Relation
-from dpverify.tape.conform import negligible
+from dpverify.tape.conform import negligible, told
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import Moved
+from dpverify.tape.stock import direction
 
+MOST_KINDS = 256  # different events of a ledger that may be the same in all transcripts; more are those of chance
 DIGITS = 12  # scales and shifts that agree to so many digits are one event
 
 
@@ -72,7 +75,10 @@ def _divergence(p: float, q: float) -> float:
 
 
 def coordinates(moved: Iterable[Moved]) -> "list[tuple[Event, int]] | None":
-    """The ledger events of moved elements, each coordinate by itself; None where the ledger has no such event."""
+    """The ledger events of moved elements, each coordinate by itself; None where the ledger has no such event.
+
+    Elements as the pair's order sees them (`Forced.oriented`): events of skew noise, and coins, say where they go.
+    """
     counted: Counter[Event] = Counter()
     for each in moved:
         if each.loss is not None:
@@ -84,27 +90,37 @@ def coordinates(moved: Iterable[Moved]) -> "list[tuple[Event, int]] | None":
             if each.kind == "atom":
                 return None
             for p, q in zip(each.parameters[0], each.other_parameters[0], strict=True):
-                if not 0 < q < 1:
+                if not told(float(p), float(q)):
                     return None
-                counted[FiniteLaws(what="code", pairs=(((float(p), 1 - float(p)), (float(q), 1 - float(q))),),
-                                   relation=Relation.REPLACE_ONE)] += 1  # fmt: skip
+                counted[_coin(float(p), float(q))] += 1
             continue
         same = (each.scale == each.other_scale).all() and all(
             (one == other).all() for one, other in zip(each.parameters, each.other_parameters, strict=True)
         )
         if not same:
             return None
+        family = FAMILIES[each.family]
         for index, (shift, scale) in enumerate(zip(np.abs(each.shift), each.scale, strict=True)):
             if negligible(each.family, float(shift), float(scale)):
                 continue
             size, width = _rounded(float(shift)), _rounded(float(scale))
+            if not math.isfinite(size) or (family.lattice and not size.is_integer()):
+                return None
             given = tuple(float(column[index]) for column in each.parameters)
-            moves = Sensitivity(replace=Shift(size), add_remove=Shift(size))
-            event = FAMILIES[each.family].event(width, given, moves) if width > 0 else None
+            way = direction(float(each.direction[index])) if family.skew(given) else None
+            moves = Sensitivity(replace=Shift(size, 1, way), add_remove=Shift(size, 1, way))
+            event = family.event(width, given, moves) if width > 0 else None
             if event is None:
                 return None
             counted[event] += 1
     return list(counted.items())
+
+
+def _coin(p: float, q: float) -> FiniteLaws:
+    """Two outcomes, of probability p and 1 - p on D, q and 1 - q on D'; one event whichever of them happened."""
+    (p, q), (other_p, other_q) = sorted([(_rounded(p), _rounded(q)), (_rounded(1 - p), _rounded(1 - q))])
+    pair = ((p, other_p), (q, other_q))
+    return FiniteLaws(what="code", pairs=(pair,), relation=Relation.REPLACE_ONE, directed=True)
 
 
 def _rounded(value: float) -> float:
@@ -120,7 +136,7 @@ def envelope(transcripts: Iterable[tuple[Moved, ...]]) -> Ledger | None:
     steps: list[PureStep] = []
     for moved in transcripts:
         events = coordinates(moved)
-        if events is None:
+        if events is None or len(most) > MOST_KINDS:
             return None
         for event, times in events:
             if not isinstance(event, PureStep):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.accounting.ledger import (
+    BinomialNoise,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,
@@ -31,6 +32,7 @@ class Family:
     """`log_mass(z, *parameters)` elementwise; `lattice` laws live on the integers.
 
     `event(scale, parameters, shifts)` is the ledger event of coordinates that move, None where the ledger has none.
+    `skew(parameters)`: moving up costs another amount than moving down, and events say which.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Family:
     lattice: bool = False
     symmetric: bool = False
     event: Callable[[float, tuple[float, ...], Sensitivity], Event | None] = lambda scale, parameters, moves: None
+    skew: Callable[[tuple[float, ...]], bool] = lambda parameters: False
 
 
 def _inside(value: Array, inside: Array) -> Array:
@@ -149,6 +152,13 @@ def _discrete_laplace_event(scale: float, parameters: tuple[float, ...], moves: 
     return DiscreteLaplaceNoise(what="code", scale=parameters[0], sensitivity=moves) if scale == 1 else None
 
 
+def _binomial_event(scale: float, parameters: tuple[float, ...], moves: Sensitivity) -> Event | None:
+    trials, chance = parameters
+    if scale != 1 or trials < 1 or not 0 < chance < 1:
+        return None
+    return BinomialNoise(what="code", trials=int(trials), probability=chance, sensitivity=moves)
+
+
 def _discrete_gaussian_event(scale: float, parameters: tuple[float, ...], moves: Sensitivity) -> Event | None:
     return DiscreteGaussianNoise(what="code", sigma=parameters[0], sensitivity=moves) if scale == 1 else None
 
@@ -167,7 +177,7 @@ FAMILIES = {
         Family("student", _student, symmetric=True),
         Family("laplace_sum", _laplace_sum, symmetric=True, event=_laplace_event),
         Family("integers", _integers, lattice=True),
-        Family("binomial", _binomial, lattice=True),
+        Family("binomial", _binomial, lattice=True, event=_binomial_event, skew=lambda given: given[1] != 0.5),
         Family("poisson", _poisson, lattice=True),
         Family("geometric", _geometric, lattice=True),
         Family("negative_binomial", _negative_binomial, lattice=True),

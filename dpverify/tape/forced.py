@@ -14,7 +14,7 @@ An exception is an output: its class and its text.
 import copy
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -61,6 +61,15 @@ class Moved:
         """What dominates an instrumented call; None for other entries, and where nothing does."""
         return None if self.loss is None else self.loss.event
 
+    @property
+    def mirrored(self) -> "Moved":
+        """The same elements as the other order sees them: D and D' change places."""
+        return replace(
+            self, shift=-self.shift, direction=-self.direction, terms=-self.terms, scale=self.other_scale,
+            other_scale=self.scale, parameters=self.other_parameters, other_parameters=self.parameters,
+            z=self.other_z, other_z=self.z,
+        )  # fmt: skip
+
     def part(self, rows: Array) -> "Moved":
         """Some of the elements."""
         ours, theirs = (tuple(each[rows] for each in given) for given in (self.parameters, self.other_parameters))
@@ -92,6 +101,11 @@ class Forced:
     findings: tuple[Reason, ...] = ()  # what calls of a library do against its own declaration
     row: bool = False  # one of many releases of a call: its arenas are those of all of them
     lost: float | None = None  # of a row: how far its log ratio may be off by rounding
+
+    @property
+    def oriented(self) -> tuple[Moved, ...]:
+        """What moved, from the pair's first dataset to its second, in either order of the run."""
+        return self.moved if self.order == 0 else tuple(each.mirrored for each in self.moved)
 
 
 class Pairing:

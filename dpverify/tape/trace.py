@@ -232,10 +232,10 @@ class _Tracing:
         proved = found is not None and math.isinf(found.log_ratio)
         unproved = [run for run in bad if not (proved and run.trusted)]
         good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
-        moved = tuple(run.moved for run in good)
+        moved = tuple(run.oriented for run in good)
         ledger, fixed, conformity = None, False, None
         if not bad and late is None and good:
-            ledger = derive.envelope(run.moved for order in pilots for run in order)
+            ledger = derive.envelope(run.oriented for order in pilots for run in order)
             fixed = ledger is not None and conforms(moved, ledger, Relation.REPLACE_ONE).status == "CONFORMS"
             if not fixed:
                 ledger = None

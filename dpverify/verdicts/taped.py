@@ -17,6 +17,8 @@ from typing import Any
 
 from dpverify.accounting.claim_account import account_of
 from dpverify.accounting.ledger import (
+    BinomialNoise,
+    Direction,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,
@@ -74,7 +76,9 @@ class TapeDraw:
 class TapeEvent:
     """`times` coordinates of the derived ledger: noise of size `values[0]` on a value that moves by `moves_by`.
 
-    FiniteLaws: `values` are the probabilities of a yes on either dataset.
+    BinomialNoise: `values` are trials and probability; with another probability than 1/2 `moves_by` is negative where
+    the value falls from the pair's first dataset to its second. FiniteLaws: a coin, `values` are the probabilities of
+    one of its outcomes on the first dataset and on the second.
     """
 
     event: str
@@ -84,6 +88,12 @@ class TapeEvent:
 
     def __str__(self) -> str:
         """As it would be written in a ledger."""
+        if self.event == "BinomialNoise":
+            moves = [repr(abs(self.moves_by)), repr(self.times), *([str(way)] if (way := self.way) else [])]
+            return (
+                f"BinomialNoise(trials={self.values[0]:.0f}, probability={self.values[1]!r}, "
+                f"sensitivity=Sensitivity(replace=Shift({', '.join(moves)})))"
+            )
         if self.event not in _NOISE:
             return f"{self.event}{self.values} x {self.times}"
         name = _NOISE[self.event][1]
@@ -91,6 +101,13 @@ class TapeEvent:
             f"{self.event}({name}={self.values[0]!r}, "
             f"sensitivity=Sensitivity(replace=Shift({self.moves_by!r}, {self.times})))"
         )
+
+    @property
+    def way(self) -> Direction | None:
+        """Where a binomial's value goes, None where that makes no difference."""
+        if self.event != "BinomialNoise" or self.values[1] == 0.5:
+            return None
+        return Direction.UP if self.moves_by > 0 else Direction.DOWN
 
 
 @dataclass(frozen=True)
@@ -181,6 +198,10 @@ def written(ledger: Ledger) -> tuple[TapeEvent, ...] | None:
                 return None
             (p, q) = event.pairs[0]
             found.append(TapeEvent(name, (float(p[0]), float(q[0])), 0.0, times))
+        elif isinstance(event, BinomialNoise):
+            (shift,) = _shifts(event)
+            size = -shift.size if shift.direction is Direction.DOWN else shift.size
+            found.append(TapeEvent(name, (float(event.trials), event.probability), float(size), times))
         elif name in _NOISE:
             (shift,) = _shifts(event)
             found.append(TapeEvent(name, (float(getattr(event, _NOISE[name][1])),), float(shift.size), times))
@@ -200,7 +221,13 @@ def read(events: Sequence[TapeEvent]) -> Ledger:
         if each.event == "FiniteLaws":
             p, q = each.values
             laws = ((p, 1 - p), (q, 1 - q))
-            counted.append((FiniteLaws(what="code", pairs=(laws,), relation=Relation.REPLACE_ONE), each.times))
+            coin = FiniteLaws(what="code", pairs=(laws,), relation=Relation.REPLACE_ONE, directed=True)
+            counted.append((coin, each.times))
+        elif each.event == "BinomialNoise":
+            trials, chance = each.values
+            moves = Sensitivity(replace=(step := Shift(abs(each.moves_by), 1, each.way)), add_remove=step)
+            noise = BinomialNoise(what="code", trials=int(trials), probability=chance, sensitivity=moves)
+            counted.append((noise, each.times))
         elif each.event in _NOISE:
             kind, name = _NOISE[each.event]
             moves = Sensitivity(replace=Shift(each.moves_by), add_remove=Shift(each.moves_by))

@@ -193,7 +193,7 @@ DISCRETE = Ledger(DiscreteLaplaceNoise(scale=2.0, sensitivity=sense(Shift(1, 1),
     (LAPLACE, moved(scale=3.0), "CONFORMS"),
     (LAPLACE, moved(other=2.1), "CONTRADICTED"),  # a scale that depends on the data
     (LAPLACE, moved(family="normal"), "CONTRADICTED"),
-    (LAPLACE, moved(kind="decision"), "CONTRADICTED"),
+    (LAPLACE, moved(kind="decision", parameters=(0.6,)), "CONTRADICTED"),
     (LAPLACE, (*moved(shifts=(1, 1)), *moved(shifts=(1, 1))), "CONTRADICTED"),  # used once each
     (LAPLACE, moved(shifts=(1, 1, 1, 1e-13)), "CONFORMS"),  # the rounding of a sum
     (LAPLACE, moved(shifts=(1, 1, 1, 1e-11)), "CONTRADICTED"),
