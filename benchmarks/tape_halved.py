@@ -3,8 +3,9 @@
     python -m benchmarks.tape_halved [--transcripts 10] [-k EXPR]
 
 For every subject of the suite whose trace conforms to its ledger, every line that draws noise which moves is halved in
-the source (the sampler's call is replaced by 0.5 * call, or its width is halved where the law is one of whole numbers),
-and the subject is traced again with its ledger as it is. A line is done when one subject has been tried with it.
+the source (the sampler's call is replaced by 0.5 * call, or its width or number of flips is halved where the law is one
+of whole numbers), and the subject is traced again with its ledger as it is. A line is done when one subject has been
+tried with it.
 Exit code 1 where a line is not contradicted at its own place.
 """
 
@@ -41,7 +42,10 @@ class _Halve(ast.NodeTransformer):
         if name in REAL:
             self.done = True
             return ast.copy_location(ast.BinOp(half, ast.Mult(), node), node)
-        if name in WHOLE and len(node.args) > WHOLE[name]:
+        if name == "binomial" and node.args:
+            self.done = True
+            node.args[0] = ast.copy_location(ast.BinOp(node.args[0], ast.FloorDiv(), ast.Constant(2)), node)
+        elif name in WHOLE and len(node.args) > WHOLE[name]:
             self.done = True
             at = WHOLE[name]
             node.args[at] = ast.copy_location(ast.BinOp(half, ast.Mult(), node.args[at]), node.args[at])
