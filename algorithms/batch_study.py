@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from algorithms.batches import ExactBatches, ShuffledBatches
 from algorithms.environments import Environment
-from algorithms.online import Learner, regret_per_episode
-from algorithms.pooled import PooledTranscript, RatedPooledBatches, run_pooled
+from algorithms.online import Learner, Planned, regret_per_episode
+from algorithms.protocol import played
 from algorithms.study import CheckedAgent, fits, steady_pair
+from algorithms.transcripts import Transcript
 from algorithms.users import TapeUsers
 from dpverify.accounting.accountant import account
 from dpverify.accounting.ledger import Ledger
@@ -32,21 +33,6 @@ from mechanisms.datasets.visit_counts import CountLayout
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
-class _Pooled:
-    """The agent as a learner from pooled counts."""
-
-    agent: CheckedAgent
-    layout: CountLayout
-    episodes: int
-    deployments: int
-
-    def plan(self, counts: Array, batches: Any, pooled: int) -> Array:
-        lead = counts.shape[:-1]
-        found = self.agent.plan(self.layout.unpack(counts.reshape(-1, self.layout.cells)))
-        return np.asarray(found).reshape(*lead, *found.shape[1:]).astype(np.int64)
-
-
 @dataclass(frozen=True, kw_only=True)
 class BatchStudy:
     """`agent` with `users` users in `deployments` batches; the last batch's counts are not released.
@@ -56,7 +42,7 @@ class BatchStudy:
     """
 
     agent: Learner
-    batches: RatedPooledBatches
+    batches: Any
     layout: CountLayout
     users: int
     deployments: int
@@ -83,14 +69,16 @@ class BatchStudy:
         return ApproxDP(self.eps, self.delta, unit=Unit.TRAJECTORY, view=View.SHUFFLE)
 
     @property
-    def transcript(self) -> PooledTranscript:
+    def transcript(self) -> Transcript:
         """Target: the released counts of every batch, with the exact log ratio."""
-        return PooledTranscript(learner=self._learner, batches=self.batches)
+        return Transcript(agent=self._agent, privatizer=self.batches)
 
     @property
     def ledger(self) -> Ledger:
         """Parallel composition over the batches: whatever the agent does with released counts is post-processing."""
-        return self.transcript.ledger
+        stated = self.transcript.ledger
+        assert stated is not None
+        return stated
 
     @property
     def upper(self) -> float:
@@ -125,16 +113,14 @@ class BatchStudy:
 
     def _regret(self, environment: Environment, tapes: Array, seed: int, exact: bool) -> Array:
         fits(environment, self.layout)
-        done = run_pooled(
-            self._learner,
-            TapeUsers(environment, tapes),
-            ExactBatches() if exact else self.batches,
-            rng=stream(derive(seed, "study/regret"), Stage.EXPERIMENT),
-            lead=(len(tapes),),
-        )
-        return np.asarray(regret_per_episode(done.policies, environment.model).sum(axis=1))
+        rng = stream(derive(seed, "study/regret"), Stage.EXPERIMENT)
+        batches = ExactBatches() if exact else self.batches
+        policies, sizes = played(self._agent, TapeUsers(environment, tapes), batches, runs=len(tapes), rng=rng)
+        regret = np.repeat(regret_per_episode(policies, environment.model), sizes, axis=0)
+        return np.asarray(np.ascontiguousarray(regret.T).sum(axis=1))
 
     @property
-    def _learner(self) -> _Pooled:
+    def _agent(self) -> Planned:
         layout = self.layout
-        return _Pooled(CheckedAgent(self.agent, (layout.H, layout.S, layout.A)), layout, self.users, self.deployments)
+        checked = CheckedAgent(self.agent, (layout.H, layout.S, layout.A))
+        return Planned(learner=checked, layout=layout, users=self.users, deployments=self.deployments)

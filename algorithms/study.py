@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.counting import Exact, LocalCounts, own_counts, TreeCounts
+from algorithms.counting import Exact, LocalCounts, TreeCounts
 from algorithms.environments import Environment
 from algorithms.gaussian_counts import GaussianMessages
 from algorithms.instances import FullSizeOnline
 from algorithms.one_run import Witness
-from algorithms.online import Learner, regret_per_episode, run_online
+from algorithms.online import Learner, Planned, regret_per_episode, run_online
+from algorithms.protocol import Served
 from algorithms.transcripts import Actions, replaced, Transcript
-from algorithms.users import Episodes, TapeUsers, Tree
+from algorithms.users import TapeUsers, Tree
 from dpverify.accounting.accountant import account
 from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
@@ -128,7 +129,7 @@ class Study:
     @property
     def transcript(self) -> Transcript:
         """Target: all released counts of a run, with the exact log ratio."""
-        return Transcript(learner=self._checked, source=self.privatizer)
+        return Transcript(agent=self._agent, privatizer=self.privatizer)
 
     def actions(self, hidden: int, *, exact: bool = False) -> Actions:
         """Target: what all users but `hidden` (from 0) are told, and the final policy.
@@ -139,7 +140,7 @@ class Study:
         if not 0 <= hidden < self.users:
             raise ParameterError("hidden", hidden, f"a user, 0 to {self.users - 1}")
         source = Exact(self.privatizer.layout) if exact else self.privatizer
-        return Actions(learner=self._checked, source=source, hidden=hidden)
+        return Actions(agent=self._agent, privatizer=source, hidden=hidden)
 
     def with_noise(self, factor: float) -> "Study":
         """The same claim with `factor` times the noise, and the ledger that this has: 1/2 is a planted bug."""
@@ -192,10 +193,10 @@ class Study:
         def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
             true, worst = np.zeros((size, layout.cells)), np.zeros(size)
 
-            def compare(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
-                if t + 1 < self.users:  # the last user is not fed
-                    true[...] += own_counts(episodes, layout)
-                    np.maximum(worst, np.abs(counts - true).max(axis=1), out=worst)
+            def compare(served: Served) -> None:
+                if served.counts is not None:  # the last user is not fed
+                    true[...] += served.step.exact(served.episodes)
+                    np.maximum(worst, np.abs(served.counts - true).max(axis=1), out=worst)
 
             users = TapeUsers(environment, rng.random((size, self.users, environment.tape_width)))
             run_online(users, self._checked, self.privatizer, runs=size, rng=rng, observe=compare)
@@ -225,6 +226,10 @@ class Study:
     def with_agent(self, agent: Learner) -> "Study":
         """The same privatizer, users and claim: a baseline at equal privacy."""
         return replace(self, agent=agent)
+
+    @property
+    def _agent(self) -> Planned:
+        return Planned(learner=self._checked, layout=self.privatizer.layout)
 
     @property
     def _checked(self) -> CheckedAgent:
