@@ -102,11 +102,11 @@ class FullSizeOnline:
     def witness(self, seed: int) -> Witness:
         """One run with the first user's noise on the far side, everything else as drawn."""
         begin = time.process_time()
-        layout, game = self.source.layout, isinstance(self.learner, NashVI)
+        layout, game = self.source.layout, self._agent.shown == "coins"
         trees = tuple(_steady(layout, state) for state in (0, 1))
-        environment = self.environment or river_swim()
-        if game:
-            environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment
+        environment = self.environment
+        if environment is None:
+            environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment if game else river_swim()
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)), 0, trees[0])
         tree = not self.local
         noise: Noise = self.source.counter.noise if tree else Laplace(self.source.scale)

@@ -49,7 +49,11 @@ class Planned:
     deployments: int | None = None
     feed_last: bool = False
     last_transition: bool = True
-    shown: Shown = "nothing"
+
+    @property
+    def shown(self) -> Shown:
+        """In games a plan is a law of joint actions, (*lead, H, S, A B)."""
+        return "nothing" if self.layout.B is None else "coins"
 
     def steps(self, users: int | None = None) -> Sequence[Step]:
         """All alike but the last one, which is silent unless it is fed."""

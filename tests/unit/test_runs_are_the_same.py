@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.batch_study import BatchStudy
 from algorithms.batches import ShuffledBatches
 from algorithms.black_box_instances import black_box
 from algorithms.dp_ucbvi import central, DPUCBVI, local
@@ -100,7 +99,7 @@ def test_studies():
             found[f"{name}/witness"] = digest([witness.lower, witness.moved, witness.nodes, witness.draws])
             found[f"{name}/tap"] = digest(list(witness.tap.p_values.values()))
     batches = ShuffledBatches(layout=RIVER, eps=1.0, beta=1e-2, budget="calibrated")
-    mine = BatchStudy(agent=Paid(), batches=batches, layout=RIVER, users=200, deployments=8, eps=1.0, delta=1e-2)
+    mine = Study(agent=Paid(), privatizer=batches, users=200, deployments=8, eps=1.0, delta=1e-2)
     found["batches"] = digest(
         mine.regret(river, runs=3, seed=5), mine.regret(river, runs=3, seed=5, exact=True), mine.losses(river, [3, 4])
     )
