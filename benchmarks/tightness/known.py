@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.apvi import DPAPVI, PolicyView
+from algorithms.apvi import DPAPVI
 from algorithms.batches import ShuffledBatches
 from algorithms.counting import Plugged
 from algorithms.gaussian_counts import GaussianMessages
 from algorithms.lean_transcripts import LeanView
+from algorithms.offline import PolicyView
 from algorithms.transcripts import Actions, Transcript
 from algorithms.vapvi_transcripts import StatisticsView
 from audits.planted.online import UnfedRewards

@@ -55,6 +55,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/offline_promises.py": "bounds as promises",
     "algorithms/one_run.py": "what a witness is",
     "algorithms/gym_users.py": "simulated users",
+    "algorithms/offline.py": "learners of one release, audited in apvi",
     "algorithms/online.py": "learners that plan from counts, as agents",
     "algorithms/study.py": "puts an agent and a privatizer together",
     "algorithms/policy_sets.py": "post-processing inside sdp_pe",
