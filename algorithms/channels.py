@@ -10,7 +10,7 @@ A channel opens for some runs side by side; it knows the ledger and the exact lo
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,14 +70,6 @@ class Step:
 Release = Callable[[Step, Episodes], Array]
 
 
-class Channel(Protocol):
-    """See the module."""
-
-    def open(self, lead: tuple[int, ...], rng: np.random.Generator) -> Release:
-        """Fresh, for runs side by side; called for every step that releases something, in order."""
-        ...
-
-
 @dataclass(frozen=True)
 class Continual:
     """One user a step."""
@@ -92,10 +84,10 @@ class Continual:
         """That of the source, which knows how many releases it was made for."""
         return getattr(self.source, "ledger", None)
 
-    def log_ratio(self, steps: Sequence[Step], released: Sequence[Array], worlds: Sequence[Sequence[Array]]) -> Array:
-        """Exact, from the released counts of every step and the exact ones in both worlds, each (runs, cells)."""
+    def log_ratio(self, steps: Sequence[Step], released: Array, worlds: Sequence[Sequence[Array]]) -> Array:
+        """Exact, from all released counts, (runs, cells of all steps), and every step's exact ones in both worlds."""
         first, second = (np.stack(each, axis=1) for each in worlds)
-        return np.asarray(self.source.transcript_log_ratio(np.stack(released, axis=1), first, second))
+        return np.asarray(self.source.transcript_log_ratio(released.reshape(first.shape), first, second))
 
 
 @dataclass(frozen=True)
@@ -112,10 +104,10 @@ class Batchwise:
         stated = getattr(self.batches, "ledger", None)
         return stated([(step.layout, step.users) for step in steps() if step.releases]) if stated else None
 
-    def log_ratio(self, steps: Sequence[Step], released: Sequence[Array], worlds: Sequence[Sequence[Array]]) -> Array:
+    def log_ratio(self, steps: Sequence[Step], released: Array, worlds: Sequence[Sequence[Array]]) -> Array:
         """Exact: only the steps whose counts differ tell the worlds apart."""
-        total = np.zeros(len(released[0]))
-        for step, counts, first, second in zip(steps, released, *worlds, strict=True):
+        total = np.zeros(len(released))
+        for step, counts, first, second in zip(steps, split(steps, released), *worlds, strict=True):
             if (first != second).any():
                 total += self.batches.log_ratio(counts, first, second, step.layout, step.users)
         return total
@@ -126,11 +118,17 @@ def channel_of(privatizer: Any) -> Continual | Batchwise:
     return Continual(privatizer) if hasattr(privatizer, "stream") else Batchwise(privatizer)
 
 
+def split(steps: Sequence[Step], released: Array) -> list[Array]:
+    """Of the counts of all steps, (runs, cells of all steps), those of each."""
+    return np.split(released, np.cumsum([step.layout.cells for step in steps])[:-1], axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """What was released, step by step."""
+    """What was released, step by step, and the coins of the run, (steps, *lead, H), where there are any."""
 
     released: Sequence[Array]
+    coins: Array | None = None
 
     def open(self, lead: tuple[int, ...], rng: np.random.Generator) -> Release:
         again = iter(self.released)

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.channels import Channel, channel_of, Step
+from algorithms.channels import channel_of, Replayed, Step
 from algorithms.users import Episodes, play, Users, Which
 from dpverify.base.errors import RunError
 
@@ -115,19 +115,20 @@ def drive(
     lead: tuple[int, ...],
     rng: np.random.Generator,
     observe: Look | None = None,
-    channel: Channel | None = None,
-    coins: Array | None = None,
+    replay: Replayed | None = None,
 ) -> Final:
     """All users in order, in as many runs side by side as `lead` says.
 
-    `channel` stands for that of the privatizer, and `coins` (steps, *lead, H) for drawn ones: a replay. Coins are drawn
-    before any noise: equal generators give equal coins whatever the privatizer.
+    Coins are drawn before any noise: equal generators give equal coins whatever the privatizer. A `replay` draws
+    nothing; it ends with the last release and has no end to tell of.
     """
     steps = agent.steps(len(users))
-    if coins is None:
+    if replay is None:
         coins = coins_of(agent, len(steps), lead, users.horizon, rng)
-    told = channel_of(privatizer) if channel is None else channel
-    release = told.open(lead, rng)
+        release = channel_of(privatizer).open(lead, rng)
+    else:
+        steps = steps[: max(number for number, step in enumerate(steps) if step.releases) + 1]
+        coins, release = replay.coins, replay.open(lead, rng)
     acting = agent.act(Setting(steps, privatizer, lead, rng))
     counts, first = None, 0
     for number, step in enumerate(steps):
@@ -140,6 +141,8 @@ def drive(
         counts = served.counts = None if step.silent else release(step, served.episodes)
         if observe is not None:
             observe(served)
+    if replay is not None:
+        return Final()
     try:
         acting.send(counts)
     except StopIteration as end:

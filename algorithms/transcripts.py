@@ -13,13 +13,12 @@ Black box (`Actions`): what the others really see, what they were told and the f
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.channels import channel_of, Replayed
+from algorithms.channels import channel_of, Replayed, split
 from algorithms.protocol import Agent, drive, Handed, Served
 from algorithms.users import Tree, TreeUsers
 from dpverify.accounting.ledger import Ledger
@@ -62,9 +61,9 @@ class Transcript:
         runs, worlds = len(outputs), [users_of(data) for data in pair]
         every = self.agent.steps(len(worlds[0]))
         steps = [step for step in every if step.releases]
-        flat, ends = outputs.reshape(runs, -1), np.cumsum([0, *(step.layout.cells for step in steps)])
-        released = [flat[:, a:b] for a, b in pairwise(ends)]
-        agent, coins, shown = self.agent, None, flat[:, ends[-1] :]
+        cells = sum(step.layout.cells for step in steps)
+        released, shown = np.split(outputs.reshape(runs, -1), [cells], axis=1)
+        agent, coins = self.agent, None
         if agent.shown == "coins":
             coins = np.moveaxis(shown.reshape(runs, len(every), -1), 0, 1)
         elif agent.shown == "policies":
@@ -78,8 +77,8 @@ class Transcript:
                 exact[1].append(served.step.exact(served.play(worlds[1], served.which)))
 
         again: Any = None  # nothing is drawn in a replay
-        drive(agent, self.privatizer, worlds[0], lead=(runs,), rng=again, observe=compare,
-              channel=Replayed(released), coins=coins)  # fmt: skip
+        replay = Replayed(split(steps, released), coins)
+        drive(agent, self.privatizer, worlds[0], lead=(runs,), rng=again, observe=compare, replay=replay)
         return channel_of(self.privatizer).log_ratio(steps, released, exact)
 
 
