@@ -16,7 +16,7 @@ Pessimism   at E = 0 the printed Bernstein penalty has no lower-order term: afte
             often 0, and V exceeds V^pi. `c3` adds c3 H iota/N~; 14/3 covers the empirical Bernstein
             inequality (Maurer, Pontil 2009), 0 is as printed.
 Views       `release` is what the learner computes from: raw noisy counts, exact ratio (white box).
-            `PolicyView` is the output policy alone (black box).
+            `offline.PolicyView` is the output policy alone (black box).
 """
 
 import math
@@ -26,13 +26,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.offline import OneRelease
 from algorithms.tabular import backward_induction, Plan
 from algorithms.ucbvi import next_value_variance
-from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from dpverify.claims.neighbours import Pair
-from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import consistent
 from mechanisms.privatizers.no_privacy import NoPrivacy
@@ -100,7 +98,7 @@ class APVI:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DPAPVI:
+class DPAPVI(OneRelease):
     """A privatizer and the planner that is told its E; `privatizer=None` is APVI on exact counts.
 
     `options` go to APVI (delta, penalty, constants). `error` overrides E (tuning, no guarantee).
@@ -125,37 +123,6 @@ class DPAPVI:
         error = self.source.error_bound(self.delta) if self.error is None else self.error
         return APVI(layout=self.layout, rewards=self.rewards, error=error, delta=self.delta, penalty=self.penalty)
 
-    @property
-    def ledger(self) -> Ledger:
-        """That of the counts."""
-        return self.source.ledger  # type: ignore[no-any-return]
-
-    def policies(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> IntArray:
-        """`size` independent output policies, (size, H, S)."""
-        return self.planner.plan(self.source.private_counts(data, rng=rng, size=size)).policy
-
-    def release(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> Array:
-        """Raw noisy counts, (size, cells): the policy is a function of them."""
-        return np.asarray(self.source.release(data, rng=rng, size=size))
-
-    def log_ratio(self, outputs: Array, pair: Pair) -> Array:
-        """Exact, of the counts."""
-        return np.asarray(self.source.log_ratio(outputs, pair))
-
-
-@dataclass(frozen=True, eq=False)
-class PolicyView:
-    """Black box: the output policy of a learner with `policies`, flat action numbers (size, H S)."""
-
-    learner: Any
-    name: str = "policy"
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """That of the learner: the policy is post-processing."""
-        return getattr(self.learner, "ledger", None)
-
-    def release(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> IntArray:
-        """`size` policies as rows of action numbers."""
-        policies = self.learner.policies(data, rng=rng, size=size)
-        return np.asarray(policies.reshape(size, -1), dtype=np.int64)
+    def plan(self, counts: PrivateCounts) -> IntArray:
+        """The policy."""
+        return self.planner.plan(counts).policy

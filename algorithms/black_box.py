@@ -1,6 +1,6 @@
 """An attack from what the other users see: trees of the hidden user and of the colluders, found on trials of its own.
 
-    target   actions of all users but one, and the final policy (`Actions`, `GameActions`, `StagedActions`)
+    target   actions of all users but one, and the final policy (`Actions`)
     pair     the same users, the hidden one replaced; the colluders are the others, the same in both worlds
     move     one user's tree is drawn again in one place: her start, a next state or a reward. The hidden user has two
              trees, one for each world

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.counting import TreeCounts
+from algorithms.counting import Plugged, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI
-from algorithms.game_transcripts import GameActions
-from algorithms.nash_vi import NashVI
+from algorithms.nash_vi import NashVI, SelfPlay
+from algorithms.online import Planned
 from algorithms.pucb import corrected_counters, PUCB, touched_cells
 from algorithms.transcripts import Actions, replaced
 from algorithms.users import Tree
@@ -112,7 +112,7 @@ def black_box(name: str, *, noise: float = 1.0) -> BlackBox:
             honest = VisitCounts(_ONE, visits, error)
     drawn = replace(honest, counter=replace(honest.counter, noise=_scaled(honest.counter.noise, noise)))
     return BlackBox(
-        target=Actions(learner=learner, source=drawn, hidden=0, **options),
+        target=Actions(agent=Planned(learner=learner, layout=_ONE, **options), privatizer=drawn, hidden=0),
         claim=_claim(EPS),
         pair=_start(1, 2),
         upper=account(honest.ledger),
@@ -130,7 +130,7 @@ def _game(noise: float) -> BlackBox:
         gap_scale=0.01,
     )
     drawn: Any = honest.with_noise(noise) if noise else NoPrivacy(layout=_GAME)
-    target = GameActions(learner=learner, privatizer=drawn, hidden=0)
+    target = Actions(agent=SelfPlay(planner=learner), privatizer=Plugged(drawn), hidden=0)
     return BlackBox(target=target, claim=_claim(EPS_GAME), pair=_start(2, 2, (1, 0, 0)), upper=account(honest.ledger))
 
 

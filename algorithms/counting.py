@@ -5,7 +5,7 @@ A source turns one user's own counts, episode after episode, into the counts tha
     Exact(layout)                     no privacy
     TreeCounts(layout, counter)       the binary mechanism on every cell (central, JDP)
     LocalCounts(layout, scale, ...)   sums of noisy messages (local, LDP)
-    Plugged(privatizer)               any OnlinePrivatizer of `mechanisms`
+    Plugged(privatizer, beta)         any OnlinePrivatizer of `mechanisms`
 
 `error` is the E that the learner is told; with `Exact` it is 0. Flat vectors are (runs, layout.cells).
 """
@@ -42,7 +42,7 @@ def families(layout: CountLayout) -> int:
 def cells_of(episodes: Episodes, layout: CountLayout) -> tuple[Any, Any]:
     """Visit cell (..., H) and transition cell (..., H) of every step in the flat vector."""
     steps = np.arange(layout.H)
-    visit = (steps * layout.S + episodes.states[..., :-1]) * layout.A + episodes.actions
+    visit = (steps * layout.S + episodes.states[..., :-1]) * layout.choices + episodes.actions
     return visit, layout.tuples + visit * layout.S + episodes.states[..., 1:]
 
 
@@ -192,14 +192,14 @@ class TreeCounts:
 
 @dataclass(frozen=True)
 class Plugged:
-    """Any online privatizer of `mechanisms` whose layout has rewards; E is its `error_bound(beta)`."""
+    """Any online privatizer of `mechanisms`; E is its `error_bound(beta)`. One player: its layout has rewards."""
 
     privatizer: OnlinePrivatizer
-    beta: float
+    beta: float = 0.05
 
     def __post_init__(self) -> None:
         require.open_unit(beta=self.beta)
-        if not self.privatizer.layout.rewards:
+        if self.layout.B is None and not self.layout.rewards:
             raise ParameterError("privatizer.layout.rewards", False, "True: these learners learn the rewards too")
 
     @property
@@ -212,8 +212,18 @@ class Plugged:
         """The privatizer's error bound."""
         return self.privatizer.error_bound(self.beta)
 
+    @property
+    def ledger(self) -> Ledger | None:
+        """The privatizer's, where it has one."""
+        return getattr(self.privatizer, "ledger", None)
+
     def stream(self, runs: int, *, rng: np.random.Generator) -> Feed:
         return _PluggedFeed(self.layout, self.privatizer.stream(runs, rng=rng))
+
+    def transcript_log_ratio(self, released: Array, first: Array, second: Array) -> Array:
+        """The privatizer's."""
+        rated: Any = self.privatizer
+        return np.asarray(rated.transcript_log_ratio(released, first, second))
 
 
 class _PluggedFeed:

@@ -19,7 +19,7 @@ P is the true law, W the tuples (h, x, a, x') that the crude exploration saw too
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -27,15 +27,14 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.batches import Batches
-from algorithms.deployment import Mixture
 from algorithms.environments import Environment
+from algorithms.mixtures import Mixture
 from algorithms.policy_sets import ExplicitSet
 from algorithms.schedule import StagePlan
 from algorithms.sdp_pe import SDPPE
 from algorithms.tabular import all_policies, expected_return, Model, occupancy
 from algorithms.users import TapeUsers
 from dpverify.evidence.promises import Outcomes, Promise
-from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]
 ROUNDING = 1e-9
@@ -144,30 +143,13 @@ def _promise(environment: Environment, learner: SDPPE, batches: Batches, judge: 
 
 def _watched(learner: SDPPE, batches: Batches, tell: Callable[[SeenStage], None]) -> SDPPE:
     """The same learner, which tells of every stage what its fine exploration was given and what it played."""
-    fine, other = learner._fine, copy.copy(learner)
-    layer = CountLayout(H=1, S=learner.layout.S, A=learner.layout.A)
+    explore, other = learner._explore, copy.copy(learner)
 
-    def told(stage: StagePlan, phi: Any, crude: Any, deployment: Any, initial: Array) -> Any:
-        listening = _Listening(deployment)
-        done = fine(stage, phi, crude, listening, initial)  # type: ignore[arg-type]
-        error = max(learner._error(batches, layer, number) for number in stage.layers)
-        tell(SeenStage(stage, phi, crude.frequent, crude.law, listening.mixtures, error))
-        return done
+    def told(stage: StagePlan, phi: Any, crude: Any, *rest: Any) -> Any:
+        found = explore(stage, phi, crude, *rest)
+        error = max(learner._error(batches, learner.layer, number) for number in stage.layers)
+        tell(SeenStage(stage, phi, crude.frequent, crude.law, found[0], error))
+        return found
 
-    object.__setattr__(other, "_fine", told)
+    object.__setattr__(other, "_explore", told)
     return other
-
-
-@dataclass(eq=False)
-class _Listening:
-    """A deployment whose mixtures are kept."""
-
-    inner: Any
-    mixtures: list[Mixture] = field(default_factory=list)
-
-    def deploy(self, mixture: Mixture, number: int) -> None:
-        self.mixtures.append(mixture)
-        self.inner.deploy(mixture, number)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)

@@ -19,16 +19,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from algorithms.batch_transcripts import BatchTranscript
 from algorithms.batches import ShuffledBatches
-from algorithms.counting import total_counts
-from algorithms.deployment import one_step
+from algorithms.channels import Step
 from algorithms.environments import river_swim
 from algorithms.noise_tap import NoiseTap, NORMAL, TapReport, together
 from algorithms.one_run import Witness
 from algorithms.policy_sets import FactoredSet
-from algorithms.sdp_pe import SDPPE
+from algorithms.protocol import drive, Served
+from algorithms.sdp_pe import SDPPE, Staged
 from algorithms.shift_certificates import binomial_eps
+from algorithms.transcripts import Transcript
 from algorithms.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers
 from dpverify.accounting.accountant import account
 from dpverify.base.errors import RunError
@@ -65,13 +65,17 @@ class FullSizeBatches:
         begin, size = time.process_time(), self.learner.layout
         environment = river_swim()
         model = environment.model
-        sections = self._sections(model.initial)
-        bounds = [(self._lower(layout, len(who)), who) for who, layout, step in sections if step is None]
-        lower, worst = max(bounds, key=lambda each: each[0])
+        everything = FactoredSet(model.horizon, model.actions, model.initial)
+        agent = Staged(learner=self.learner, initial=tuple(model.initial), policies=everything)
+        steps = [step for step in agent.steps() if step.releases]
+        firsts = np.cumsum([0, *(step.users for step in steps)])
+        whole = [
+            (self._lower(step), int(first)) for step, first in zip(steps, firsts, strict=False) if step.part is None
+        ]
+        lower, worst = max(whole, key=lambda each: each[0])
         trees = [Tree.steady((state,) * (size.H + 1), (1.0,) * size.H, size.A) for state in (0, 1)]
-        users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)).run(0), worst.start, trees[0])
+        users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)).run(0), worst, trees[0])
         digest, taps = hashlib.sha256(), dict[int, NoiseTap]()
-        steps = iter(sections)
         drawn = [0]
         again = streaming(self._noise(seed, 1), self.change)[0]
         moved = 0
@@ -80,32 +84,28 @@ class FullSizeBatches:
             drawn[0] += z.size if family == "binomial" else 0
             return z if self.change is None else self.change(family, z, start)
 
-        def look(who: range, policies: IntArray, counts: Array) -> None:
+        def look(served: Served) -> None:
             nonlocal moved
-            section, layout, step = next(steps)
-            if section != who:
-                raise RunError(f"the batch of users {who} is not the planned one, {section}")
-            digest.update(np.ascontiguousarray(counts).data)
-            seen = play(users, np.asarray(who), policies, actions=size.A)
-            if who == worst:
-                moved = self._check_shift(policies[0], trees, layout, step)
-            part = seen if step is None else one_step(seen, step)
+            if served.counts is None:
+                return
+            step, layout = served.step, served.step.layout
+            digest.update(np.ascontiguousarray(served.counts).data)
+            if served.first == worst:
+                moved = self._check_shift(served, trees)
+            part, exact = step.seen(served.episodes), step.exact(served.episodes)
             tap = taps.setdefault(layout.cells, NoiseTap(layout.cells, law=NORMAL))
-            exact = total_counts(part, layout)
             arrays: list[Any] = [np.broadcast_to(each, (AGAIN, *each.shape)) for each in part]
             wide = Episodes(*arrays)
-            scores = self._noise(seed, 2 + who.start)
-            for released in (counts[None], self.batches.release(wide, layout, rng=again)):
-                for row in self._scores(released - exact, layout, len(who), scores):
+            scores = self._noise(seed, 2 + served.first)
+            for released in (served.counts[None], self.batches.release(wide, layout, rng=again)):
+                for row in self._scores(released - exact, layout, step.users, scores):
                     tap.add(row)
 
         rng, tape = streaming(self._noise(seed, 0), count)
-        everything = FactoredSet(model.horizon, model.actions, model.initial)
-        self.learner.run(users, self.batches, everything, model.initial, rng=rng, observe=look)
+        drive(agent, self.batches, users, lead=(), rng=rng, observe=look)
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
-        stated = sum(layout.cells for _, layout, _ in sections)
-        report = self._report(taps, drawn[0], stated)
+        report = self._report(taps, drawn[0], sum(step.layout.cells for step in steps))
         used = time.process_time() - begin
         unit = f"eps at delta {self.claim.delta:g}"
         return Witness(lower, unit, "shift certificate", moved, 1, drawn[0], used, digest.hexdigest(), report)
@@ -113,21 +113,18 @@ class FullSizeBatches:
     def _report(self, taps: dict[int, NoiseTap], drawn: int, stated: int) -> TapReport:
         return together([each.report(drawn=drawn, stated=stated) for each in taps.values()])
 
-    def _sections(self, initial: Array) -> list[tuple[range, CountLayout, int | None]]:
-        return BatchTranscript(learner=self.learner, batches=self.batches, initial=tuple(initial)).sections
-
-    def _lower(self, layout: CountLayout, users: int) -> float:
+    def _lower(self, step: Step) -> float:
         """Of a batch: a visit, a transition and, with all steps, a reward go up and down in each of its steps."""
-        noise = self.batches.noise(layout, users)
+        noise, layout = self.batches.noise(step.layout, step.users), step.layout
         assert noise is not None
         each_way = layout.H * (3 if layout.rewards else 2)
-        return binomial_eps(noise.total(users), noise.probability, (each_way, each_way), self.claim.delta)
+        return binomial_eps(noise.total(step.users), noise.probability, (each_way, each_way), self.claim.delta)
 
-    def _check_shift(self, policy: IntArray, trees: list[Tree], layout: CountLayout, step: int | None) -> int:
-        own = []
+    def _check_shift(self, served: Served, trees: list[Tree]) -> int:
+        layout, hers, own = served.step.layout, served.policies[0], []
         for tree in trees:
-            seen = play(TreeUsers((tree,)), np.arange(1), policy[None], actions=self.learner.layout.A)
-            own.append(total_counts(seen if step is None else one_step(seen, step), layout))
+            seen = play(TreeUsers((tree,)), np.arange(1), hers[None], actions=layout.A)
+            own.append(served.step.exact(seen))
         shift = own[0] - own[1]
         each_way = layout.H * (3 if layout.rewards else 2)
         if (shift == 1).sum() != each_way or (shift == -1).sum() != each_way or (np.abs(shift) > 1).any():
@@ -158,7 +155,8 @@ def sdp_pe(users: int, drawn: ShuffledBatches, honest: ShuffledBatches, change: 
         error_scale=0.03,
         tolerance=0.5,
     )
-    stated = BatchTranscript(learner=learner, batches=honest, initial=tuple(river_swim().model.initial))
+    agent = Staged(learner=learner, initial=tuple(river_swim().model.initial))
+    stated = Transcript(agent=agent, privatizer=honest)
     return FullSizeBatches(
         name="sdp-pe",
         users=users,

@@ -13,7 +13,9 @@ V^low_h above 0.
 that can be simulated the bonus of the theory keeps all bounds at their caps.
 """
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +23,7 @@ import numpy.typing as npt
 from algorithms.cce import TOLERANCE, violation
 from algorithms.markov_games import marginals, MarkovGame
 from algorithms.nash_vi import GamePlan, NashVI, self_play
-from algorithms.users import Episodes, TapeUsers
+from algorithms.users import TapeUsers
 from dpverify.evidence.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import PrivateCounts
 from mechanisms.privatizers.protocol import OnlinePrivatizer
@@ -41,26 +43,24 @@ def value_promise(
             what: np.ones(size, dtype=bool) for what in ("Q^up >= Q^low", "P~ a distribution", "CCE", "weak duality")
         }
         environment = game.environment
-        raw = [np.zeros((size, game.layout.cells))]
         active = np.zeros(size)
 
-        def check(k: int, plan: GamePlan, counts: Array, seen: Episodes, coins: Array) -> None:
+        def check(counts: PrivateCounts, plan: GamePlan) -> None:
             first, second = marginals(plan.joint)
             best, worst = game.max_response(second), game.min_response(first)
             gaps = np.maximum(best - plan.upper_values, plan.lower_values - worst)
             np.maximum(missed, gaps[:, :-1].max(axis=(1, 2)), out=missed)
             active[...] += _active(plan) / episodes
-            kernel = learner.kernel(game.layout.unpack(raw[0]))
+            kernel = learner.kernel(counts)
             axes = tuple(range(1, kernel.ndim))
             held["Q^up >= Q^low"] &= (plan.upper >= plan.lower).all(axis=axes[:-1])
             proper = (kernel >= 0) & (np.abs(kernel.sum(axis=-1, keepdims=True) - 1) <= ROUNDING)
             held["P~ a distribution"] &= proper.all(axis=axes)
             held["CCE"] &= (violation(plan.joint, plan.upper, plan.lower) <= TOLERANCE).all(axis=(1, 2))
             held["weak duality"] &= (best >= worst - ROUNDING).all(axis=(1, 2))
-            raw[0] = counts
 
         users = TapeUsers(environment, rng.random((size, episodes, environment.tape_width)))
-        self_play(users, learner, privatizer, start=game.start, runs=size, rng=rng, observe=check)
+        self_play(users, Watched.of(learner, check), privatizer, start=game.start, runs=size, rng=rng)
         return Outcomes(errors=np.maximum(missed, 0.0), invariants=held, active=np.minimum(active, 1.0))
 
     return Promise(
@@ -72,6 +72,23 @@ def value_promise(
         paper="DP-Nash-VI (Qiao, Wang 2024)",
         statement="V^up >= V^{+,nu} >= V^{mu,+} >= V^low in every episode",
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Watched(NashVI):
+    """A planner whose plans are looked at, with the counts that they are made from."""
+
+    look: Callable[[PrivateCounts, GamePlan], None]
+
+    @classmethod
+    def of(cls, planner: NashVI, look: Callable[[PrivateCounts, GamePlan], None]) -> Self:
+        """`planner`, watched."""
+        return cls(**{each.name: getattr(planner, each.name) for each in fields(planner)}, look=look)
+
+    def plan(self, counts: PrivateCounts) -> GamePlan:
+        made = super().plan(counts)
+        self.look(counts, made)
+        return made
 
 
 def plan_promise(

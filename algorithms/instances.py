@@ -21,7 +21,6 @@ chooses every user's life.
 
 import hashlib
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -31,20 +30,21 @@ import numpy.typing as npt
 from algorithms.batches import ShuffledBatches
 from algorithms.black_box_instances import black_box as black_box
 from algorithms.canaries import Canaries, canaries, CoinUsers
-from algorithms.counting import LocalCounts, own_counts, TreeCounts
+from algorithms.counting import LocalCounts, Plugged, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.environments import Environment, river_swim
 from algorithms.figure_instances import figure_regret as figure_regret
 from algorithms.full_size_batches import sdp_pe
 from algorithms.full_size_offline import dp_apvi, dp_vapvi
 from algorithms.markov_games import random_game
-from algorithms.nash_vi import error_of, GamePlan, NashVI, play_joint, self_play
+from algorithms.nash_vi import error_of, NashVI, SelfPlay
 from algorithms.node_evidence import FarSide, NodeEvidence
 from algorithms.noise_tap import NoiseTap
 from algorithms.one_run import FullSize, Witness
-from algorithms.online import Learner, run_online
+from algorithms.online import Learner, Planned
+from algorithms.protocol import Agent, drive, opening, Served
 from algorithms.pucb import corrected_counters, printed_error, PUCB
-from algorithms.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers, Users
+from algorithms.users import Replaced, TapeUsers, Tree, TreeUsers
 from dpverify.accounting.accountant import account
 from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
@@ -77,8 +77,6 @@ EPS, DELTA, BETA = 1.0, 1e-3, 0.05
 _START = 0  # of the game
 _LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)  # of RiverSwim
 
-Look = Callable[[int, Callable[[TreeUsers], Episodes], Episodes, Array], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FullSizeOnline:
@@ -104,33 +102,33 @@ class FullSizeOnline:
     def witness(self, seed: int) -> Witness:
         """One run with the first user's noise on the far side, everything else as drawn."""
         begin = time.process_time()
-        layout, game = self.source.layout, isinstance(self.learner, NashVI)
+        layout, game = self.source.layout, self._agent.shown == "coins"
         trees = tuple(_steady(layout, state) for state in (0, 1))
-        environment = self.environment or river_swim()
-        if game:
-            environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment
+        environment = self.environment
+        if environment is None:
+            environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment if game else river_swim()
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)), 0, trees[0])
         tree = not self.local
         noise: Noise = self.source.counter.noise if tree else Laplace(self.source.scale)
         tap = NoiseTap(layout.cells, self.scale)
         evidence = NodeEvidence(self.users - 1, tree, noise, tap)
-        flat = CountLayout(H=layout.H, S=layout.S, A=layout.choices, rewards=layout.rewards)
-        shift = self._first_shift(seed, flat, [TreeUsers((each,)) for each in trees])
-        other_user, digest = TreeUsers((trees[1],)), hashlib.sha256()
+        start = opening(self._agent, self._channel, self.users, lead=(1,), rng=self._noise(seed))
+        first, second = (start.step.exact(start.play(TreeUsers((each,)), 0))[0] for each in trees)
+        shift, other_user, digest = first - second, TreeUsers((trees[1],)), hashlib.sha256()
 
-        def look(t: int, again: Callable[[TreeUsers], Episodes], episodes: Episodes, counts: Array) -> None:
-            if t == self.users - 1:
+        def look(served: Served) -> None:
+            if served.counts is None:
                 return  # the last user's counts are not released
-            own = own_counts(episodes, flat)[0]
-            other = own_counts(again(other_user), flat)[0] if t == 0 else own
-            if t == 0 and ((own - other) != shift).any():
+            own = served.step.exact(served.episodes)[0]
+            other = served.step.exact(served.play(other_user, 0))[0] if served.number == 0 else own
+            if served.number == 0 and ((own - other) != shift).any():
                 raise RunError("the first user's moves are not those that her noise was chosen for")
-            digest.update(np.ascontiguousarray(counts[0]).data)
-            evidence.step(own, other, counts[0].copy())
+            digest.update(np.ascontiguousarray(served.counts[0]).data)
+            evidence.step(own, other, served.counts[0].copy())
 
         far = FarSide(shift, evidence.item_nodes)
         rng, tape = streaming(self._noise(seed), after(self.change, far))
-        self._run(users, rng, look)
+        drive(self._agent, self._channel, users, lead=(1,), rng=rng, observe=look)
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
         coins = self.users * layout.H if game else 0
@@ -146,54 +144,34 @@ class FullSizeOnline:
         if not self.local:
             raise ParameterError("name", self.name, "a local row: the others show no single message")
         layout = self.source.layout
-        flat = CountLayout(H=layout.H, S=layout.S, A=layout.choices, rewards=layout.rewards)
         rng = stream(derive(seed, f"{self.name}/canaries"), Stage.EXPERIMENT)
         coins = rng.integers(2, size=self.users)
         trees = [TreeUsers((_steady(layout, state),)) for state in (0, 1)]
         scores, before = np.zeros(self.users - 1), np.zeros(layout.cells)
 
-        def look(t: int, again: Callable[[TreeUsers], Episodes], episodes: Episodes, counts: Array) -> None:
+        def look(served: Served) -> None:
             nonlocal before
-            if t < self.users - 1:
-                message, before = counts[0] - before, counts[0].copy()
-                first, second = (own_counts(again(each), flat)[0] for each in trees)
-                scores[t] = (np.abs(message - second) - np.abs(message - first)).sum() / self.scale
+            if served.counts is not None:
+                message, before = served.counts[0] - before, served.counts[0].copy()
+                first, second = (served.step.exact(served.play(each, 0))[0] for each in trees)
+                scores[served.number] = (np.abs(message - second) - np.abs(message - first)).sum() / self.scale
 
         lives = CoinUsers(TreeUsers(tuple(_steady(layout, state) for state in (0, 1))), coins)
-        self._run(lives, streaming(rng, self.change)[0], look)
+        drive(self._agent, self._channel, lives, lead=(1,), rng=streaming(rng, self.change)[0], observe=look)
         return canaries(scores, coins[:-1] == 1)
 
-    def _run(self, users: Users, rng: np.random.Generator, look: Look) -> None:
-        """All users in order; `look(t, play again with another user, episodes, counts)`."""
+    @property
+    def _agent(self) -> Agent:
         if isinstance(self.learner, NashVI):
+            return SelfPlay(planner=self.learner, start=_START)
+        return Planned(learner=self.learner, layout=self.source.layout)
 
-            def see(k: int, plan: GamePlan, counts: Array, episodes: Episodes, coins: Array) -> None:
-                look(k, lambda user: play_joint(user, 0, plan.joint, coins), episodes, counts)
-
-            self_play(users, self.learner, self.source, start=_START, runs=1, rng=rng, observe=see)
-            return
-        actions = self.source.layout.A
-
-        def watch(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
-            look(t, lambda user: play(user, 0, policy, actions=actions), episodes, counts)
-
-        run_online(users, self.learner, self.source, runs=1, rng=rng, observe=watch)
+    @property
+    def _channel(self) -> Any:
+        return Plugged(self.source) if isinstance(self.source, Central | Local) else self.source
 
     def _noise(self, seed: int) -> np.random.Generator:
         return stream(derive(seed, self.name), Stage.EXPERIMENT)
-
-    def _first_shift(self, seed: int, flat: CountLayout, worlds: list[TreeUsers]) -> Array:
-        """What the first user moves: her policy is planned from no counts, and coins are drawn before any noise."""
-        layout = self.source.layout
-        if isinstance(self.learner, NashVI):
-            joint = self.learner.plan(layout.zeros(1)).joint
-            coins = self._noise(seed).random((self.users, 1, layout.H))[0]
-            seen = [play_joint(each, 0, joint, coins) for each in worlds]
-        else:
-            policy = self.learner.plan(layout.unpack(np.zeros((1, layout.cells))))
-            seen = [play(each, 0, policy, actions=layout.A) for each in worlds]
-        first, second = (own_counts(each, flat)[0] for each in seen)
-        return np.asarray(first - second)
 
 
 def full_size(

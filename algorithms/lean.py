@@ -38,6 +38,7 @@ from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import sqrt_up
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.privatizers.linear_costs import StepCost
+from mechanisms.privatizers.linear_noise import symmetric
 
 Array = npt.NDArray[Any]
 ROUNDED = Fraction(1, 1 << 40)  # of the budget, left for accounts that round up
@@ -125,12 +126,8 @@ class Lean:
         d = self.dimension
         vector = rng.normal(scale=target, size=(size, d))
         rows, columns = np.triu_indices(d)
-        full = np.zeros((size, d, d))
-        full[:, rows, columns] = rng.normal(size=(size, rows.size)) * np.where(
-            rows == columns, gram, gram / math.sqrt(2)
-        )
-        full[:, columns, rows] = full[:, rows, columns]
-        return vector, full
+        scales = np.where(rows == columns, gram, gram / math.sqrt(2))
+        return vector, symmetric(rng.normal(size=(size, rows.size)) * scales, d)
 
     def statistics(self, halves: Halves, h: int, following: Array) -> tuple[Array, Array]:
         """sum phi (r + V) and sum phi phi^T at step h (from 0), V = `following` (T, S)."""

@@ -20,6 +20,7 @@ from dpverify.base.rounding import sqrt_up
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.neighbours import Pair, Unit
 from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.privatizers.linear_noise import symmetric, upper_triangles
 
 Array = npt.NDArray[Any]
 
@@ -64,7 +65,7 @@ class LeanView:
             noise = learner.draw(h, size, rng=rng)
             target, gram = target + noise[0], gram + noise[1]
             following = learner.q_values(target, gram, h).max(axis=-1)
-            blocks += [target, self._flat(gram)]
+            blocks += [target, upper_triangles(gram)]
         return np.concatenate(blocks, axis=1)
 
     def log_ratio(self, outputs: Array, pair: Pair) -> Array:
@@ -87,22 +88,10 @@ class LeanView:
         found = np.empty(steps.shape)
         for row, h in enumerate(range(learner.horizon - 1, -1, -1)):
             target, gram = learner.statistics(halves, h, following)
-            found[:, row, :d], found[:, row, d:] = target, self._flat(gram)
-            following = learner.q_values(steps[:, row, :d], self._full(steps[:, row, d:]), h).max(axis=-1)
+            found[:, row, :d], found[:, row, d:] = target, upper_triangles(gram)
+            following = learner.q_values(steps[:, row, :d], symmetric(steps[:, row, d:], d), h).max(axis=-1)
         return found.reshape(len(outputs), -1)
 
     def _halves(self, data: Trajectories) -> Halves:
         counts = counts_of_runs([data])
         return Halves(counts, counts, max(len(data), 1))
-
-    def _flat(self, grams: Array) -> Array:
-        rows, columns = np.triu_indices(self.learner.dimension)
-        return np.asarray(grams[:, rows, columns])
-
-    def _full(self, triangle: Array) -> Array:
-        d = self.learner.dimension
-        rows, columns = np.triu_indices(d)
-        grams = np.zeros((len(triangle), d, d))
-        grams[:, rows, columns] = triangle
-        grams[:, columns, rows] = triangle
-        return grams

@@ -23,21 +23,23 @@ One player  B = 1: pi_h is greedy in Q^up, ties to the smallest action: the sing
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from algorithms.cce import cce
-from algorithms.counting import own_counts
+from algorithms.channels import Step
+from algorithms.counting import Plugged
 from algorithms.markov_games import marginals, MarkovGame
+from algorithms.protocol import Acting, drive, Final, Look, Served, Setting, Shown
 from algorithms.ucbvi import next_value_variance
-from algorithms.users import Episodes, play, Users
+from algorithms.users import Users
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 from mechanisms.privatizers.protocol import OnlinePrivatizer
 
@@ -56,10 +58,6 @@ class GamePlan(NamedTuple):
     def width(self, start: int) -> Array:
         """(V^up_1 - V^low_1)(s_1), shape (...)."""
         return self.upper_values[..., 0, start] - self.lower_values[..., 0, start]
-
-
-# (episode from 0, plan, raw counts after the episode's user, users' episodes, coins of the players)
-Observe = Callable[[int, GamePlan, Array, Episodes, Array], None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,6 +163,42 @@ def error_of(privatizer: OnlinePrivatizer, beta: float, *, scale: float = 1.0) -
     return scale * privatizer.error_bound(beta / 3)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SelfPlay:
+    """`planner` as an agent, from the first state `start`: it returns the plan that was narrowest there.
+
+    The last user's counts come after the last plan and change nothing: they are fed (line 19 of the paper reads so)
+    only with `feed_last`. So R = K - 1 prefixes are released, or R = K.
+    """
+
+    planner: NashVI
+    start: int = 0
+    feed_last: bool = False
+    shown: Shown = "coins"
+
+    def steps(self, users: int | None = None) -> Sequence[Step]:
+        """One user each, at most as many as the planner is made for."""
+        come = self.planner.episodes if users is None else users
+        if come > self.planner.episodes:
+            raise ParameterError("len(users)", come, f"at most {self.planner.episodes} users")
+        step = Step(1, self.planner.layout)
+        return [step] * (come - 1) + [replace(step, silent=not self.feed_last)]
+
+    def act(self, setting: Setting) -> Acting:
+        """Laws of joint actions; what is found is the width of the output."""
+        size, lead = self.planner.layout, setting.lead
+        counts: Array = np.zeros((*lead, size.cells))
+        best = np.full(lead, np.inf)
+        out: Array = np.zeros((*lead, *size.visits_shape))
+        for _ in setting.steps:
+            plan = self.planner.plan(size.unpack(counts))
+            better = plan.width(self.start) < best
+            best = np.where(better, plan.width(self.start), best)
+            out[better] = plan.joint[better]
+            counts = yield plan.joint.reshape(*lead, size.H, size.S, size.choices)
+        return Final(marginals(out), best)
+
+
 def self_play(
     users: Users,
     learner: NashVI,
@@ -174,48 +208,25 @@ def self_play(
     runs: int,
     rng: np.random.Generator,
     feed_last: bool = False,
-    observe: Observe | None = None,
+    observe: Look | None = None,
 ) -> SelfPlayRun:
-    """K = len(users) episodes. Users answer joint actions a B + b; counts of users 1..K-1 are used.
-
-    The last user's counts come after the last plan and change nothing: they are fed (line 19 of the paper reads
-    so) only with `feed_last`. So R = K - 1 prefixes are released, or R = K. All coins are drawn before the
-    noise: equal generators give equal coins whatever the privatizer.
-    """
+    """K = len(users) episodes. Users answer joint actions a B + b."""
     size = learner.layout
-    if privatizer.layout != size or len(users) > learner.episodes:
-        raise ParameterError("privatizer", privatizer, f"layout {size} and at most {learner.episodes} users")
-    flat = CountLayout(H=size.H, S=size.S, A=size.choices)
-    coins = rng.random((len(users), runs, size.H))
-    stream = privatizer.stream(runs, rng=rng)
-    counts = size.zeros(runs)
+    if privatizer.layout != size:
+        raise ParameterError("privatizer", privatizer, f"layout {size}")
     first: list[Array] = []
     second: list[Array] = []
-    best = np.full(runs, np.inf)
-    out: Array = np.zeros((runs, *size.visits_shape))
-    for k in range(len(users)):
-        plan = learner.plan(counts)
-        one, two = marginals(plan.joint)
+
+    def keep(served: Served) -> None:
+        one, two = marginals(served.policies.reshape(runs, *size.visits_shape))
         first.append(one)
         second.append(two)
-        episodes = play_joint(users, k, plan.joint, coins[k])
-        if feed_last or k + 1 < len(users):
-            own = size.unpack(own_counts(episodes, flat))
-            counts = stream.feed(ExactCounts(own.visits, own.transitions))
         if observe is not None:
-            observe(k, plan, size.pack(counts), episodes, coins[k])
-        better = plan.width(start) < best
-        best = np.where(better, plan.width(start), best)
-        out[better] = plan.joint[better]
-    out_first, out_second = marginals(out)
-    return SelfPlayRun(np.stack(first), np.stack(second), out_first, out_second, best)
+            observe(served)
 
-
-def play_joint(users: Users, k: int, joint: Array, coins: Array) -> Episodes:
-    """One episode of user k under joint policies (runs, H, S, A, B), one shared coin a step (runs, H)."""
-    runs, horizon, states, first, second = joint.shape
-    flat = joint.reshape(runs, horizon, states, first * second)
-    return play(users, k, flat, actions=first * second, coins=coins)
+    agent = SelfPlay(planner=learner, start=start, feed_last=feed_last)
+    done = drive(agent, Plugged(privatizer), users, lead=(runs,), rng=rng, observe=keep)
+    return SelfPlayRun(np.stack(first), np.stack(second), done.policies[0], done.policies[1], done.found)
 
 
 def _expect(kernel: Array, values: Array) -> Any:

@@ -1,27 +1,31 @@
-"""The protocol of PUCB, Algorithm 1: one user an episode, a policy planned from counts before each.
+"""Learners that plan from counts: the policy of every step is a function of all counts released before it.
 
-    for t = 1..T:  pi_t = plan(counts of users 1..t-1);  user t answers pi_t;  her own counts are fed
-    final policy:  pi_T, which uses T - 1 users; or, with `feed_last`, the plan after user T.
+    PUCB's protocol (Algorithm 1):
+        for t = 1..T:  pi_t = plan(counts of users 1..t-1);  user t answers pi_t;  her own counts are fed
+        final policy:  pi_T, which uses T - 1 users; or, with `feed_last`, the plan after user T
+    in B batches:  the same with ceil(T / B) users a plan; their counts are released together, and added up
 
-So R = T - 1 prefixes are released, or R = T with `feed_last`: the difference matters to the accountant.
+So R = T - 1 prefixes are released, or R = T with `feed_last`: the difference matters to the accountant. The last
+batch's counts are not released: nobody would read them.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.counting import own_counts, Source
+from algorithms.channels import Step
+from algorithms.counting import Source
+from algorithms.protocol import Acting, drive, Final, Look, Served, Setting, Shown
 from algorithms.tabular import backward_induction, expected_return, Model
-from algorithms.users import Episodes, play, Users
-from mechanisms.datasets.visit_counts import PrivateCounts
+from algorithms.users import Users
+from dpverify.base.errors import ParameterError
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-Observe = Callable[[int, IntArray, Episodes, Array], None]  # (t, policy, episodes, counts after user t)
 
 
 class Learner(Protocol):
@@ -30,6 +34,62 @@ class Learner(Protocol):
     def plan(self, counts: PrivateCounts) -> IntArray:
         """Deterministic policies (runs, H, S) from counts with leading axis runs."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """`learner` as an agent: asked before every user, or before each of at most `deployments` batches.
+
+    `users` is how many it is made for: any number where it is None, but then batches have no ledger.
+    """
+
+    learner: Learner
+    layout: CountLayout
+    users: int | None = None
+    deployments: int | None = None
+    feed_last: bool = False
+    last_transition: bool = True
+
+    @property
+    def shown(self) -> Shown:
+        """In games a plan is a law of joint actions, (*lead, H, S, A B)."""
+        return "nothing" if self.layout.B is None else "coins"
+
+    def steps(self, users: int | None = None) -> Sequence[Step]:
+        """All alike but the last one, which is silent unless it is fed."""
+        users = number_of_users(users, self.users)
+        if self.deployments is not None:
+            return batches_of(self.layout, users, self.deployments)
+        step = Step(1, self.layout, last_transition=self.last_transition)
+        last = Step(1, self.layout, last_transition=self.last_transition, silent=not self.feed_last)
+        return [step] * (users - 1) + [last]
+
+    def act(self, setting: Setting) -> Acting:
+        """Plans from all that was released; a continual release adds up by itself."""
+        counts: Any = np.zeros((*setting.lead, self.layout.cells))
+        for step in setting.steps:
+            policy = self.learner.plan(self.layout.unpack(counts))
+            released = yield policy
+            if not step.silent:
+                counts = counts + released if step.together else released
+        return Final((self.learner.plan(self.layout.unpack(counts)) if self.feed_last else policy,))
+
+
+def number_of_users(come: int | None, made_for: int | None) -> int:
+    """ParameterError where more or fewer come than an agent is made for."""
+    if come is None:
+        come = made_for
+    if come is None or (made_for is not None and come != made_for):
+        raise ParameterError("len(users)", come, "a number of users" if come is None else f"{made_for} users")
+    return come
+
+
+def batches_of(layout: CountLayout, users: int, deployments: int) -> list[Step]:
+    """Batches of ceil(users / deployments), perhaps less in the last one, which is silent."""
+    size = -(-users // deployments)
+    sizes = [min(size, users - first) for first in range(0, users, size)]
+    found = [Step(each, layout, together=True) for each in sizes[:-1]]
+    return [*found, Step(sizes[-1], layout, together=True, silent=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,24 +113,20 @@ def run_online(
     *,
     runs: int,
     rng: np.random.Generator,
-    feed_last: bool = False,
-    last_transition: bool = True,
-    observe: Observe | None = None,
+    observe: Look | None = None,
+    **options: Any,
 ) -> OnlineRun:
-    """All T users in order, for `runs` runs (or audit trials) side by side."""
+    """`drive` with `learner` planning before every user; `options` go to `Planned`."""
     layout = source.layout
-    feed = source.stream(runs, rng=rng)
-    counts: Array = np.zeros((runs, layout.cells))
     policies = np.empty((len(users), runs, layout.H, layout.S), dtype=np.int8)
-    for t in range(len(users)):
-        policy = learner.plan(layout.unpack(counts))
-        policies[t] = policy
-        episodes = play(users, t, policy, actions=layout.A)
-        if feed_last or t + 1 < len(users):
-            counts = feed.feed(own_counts(episodes, layout, last_transition=last_transition))
+
+    def keep(served: Served) -> None:
+        policies[served.number] = served.policies
         if observe is not None:
-            observe(t, policy, episodes, counts)
-    final = learner.plan(layout.unpack(counts)) if feed_last else policy
+            observe(served)
+
+    agent = Planned(learner=learner, layout=layout, **options)
+    (final,) = drive(agent, source, users, lead=(runs,), rng=rng, observe=keep).policies
     return OnlineRun(policies, final)
 
 

@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.batches import Batches
-from algorithms.counting import own_counts, Source, total_counts
+from algorithms.counting import Source, total_counts
 from algorithms.environments import Environment
 from algorithms.online import Learner, run_online
 from algorithms.policy_sets import ExplicitSet
+from algorithms.protocol import Served
 from algorithms.pucb import PUCB
 from algorithms.sdp_pe import SDPPE, StagedRun
 from algorithms.tabular import all_policies, backward_induction, expected_return, Model
@@ -76,10 +77,10 @@ def counters_promise(environment: Environment, learner: PUCB, source: Source, **
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         true, worst = np.zeros((size, source.layout.cells)), np.zeros(size)
 
-        def compare(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
-            if t + 1 < learner.episodes:  # the last user is not fed
-                true[...] += own_counts(episodes, source.layout)
-                np.maximum(worst, np.abs(counts - true).max(axis=1), out=worst)
+        def compare(served: Served) -> None:
+            if served.counts is not None:  # the last user is not fed
+                true[...] += served.step.exact(served.episodes)
+                np.maximum(worst, np.abs(served.counts - true).max(axis=1), out=worst)
 
         users = _users(environment, size, learner.episodes, rng)
         run_online(users, learner, source, runs=size, rng=rng, observe=compare)

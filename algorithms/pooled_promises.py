@@ -10,8 +10,8 @@ import numpy.typing as npt
 from algorithms.counting import total_counts
 from algorithms.environments import Environment
 from algorithms.online_promises import Assumption
-from algorithms.pooled import PooledBatches
-from algorithms.shuffled_optimism import ShuffledOptimism
+from algorithms.protocol import drive
+from algorithms.shuffled_optimism import PooledBatches, ShuffledOptimism
 from algorithms.users import Episodes, TapeUsers
 from dpverify.evidence.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout
@@ -37,7 +37,7 @@ def pooled_promise(
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         watched = _Pooled(batches, size, stated)
         users = TapeUsers(environment, rng.random((size, learner.episodes, environment.tape_width)))
-        learner.run(users, watched, rng=rng, lead=(size,))
+        drive(learner, watched, users, lead=(size,), rng=rng)
         invariants = {"counts > 0": watched.positive, "pair count is the sum of next-state counts": watched.sums}
         return Outcomes(errors=watched.worst, failed=watched.below, invariants=invariants)
 

@@ -21,6 +21,7 @@ defaults are tuning: choices for a learning curve, without the theorem.
 """
 
 import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -28,10 +29,14 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.batches import Batches
-from algorithms.deployment import Deployment, Mixture, Observe
+from algorithms.channels import Step
 from algorithms.design import coverage_design
-from algorithms.policy_sets import PolicySet
+from algorithms.mixtures import Mixture
+from algorithms.online import number_of_users
+from algorithms.policy_sets import ExplicitSet, PolicySet
+from algorithms.protocol import Acting, drive, Final, Look, Served, Setting, Shown
 from algorithms.schedule import StagePlan, stages
+from algorithms.tabular import all_policies
 from algorithms.users import Users
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
@@ -107,6 +112,11 @@ class SDPPE:
         return math.log(2 * self.layout.H * self.layout.A * self.episodes / self.delta)
 
     @property
+    def layer(self) -> CountLayout:
+        """Of a batch of the crude exploration."""
+        return CountLayout(H=1, S=self.layout.S, A=self.layout.A)
+
+    @property
     def plan(self) -> list[StagePlan]:
         """The stages."""
         return stages(self.episodes, self.layout.H, shares=3 if self.version == "journal" else 2)
@@ -128,35 +138,42 @@ class SDPPE:
         *,
         rng: np.random.Generator,
         lead: tuple[int, ...] = (),
-        observe: Observe | None = None,
+        observe: Look | None = None,
     ) -> StagedRun:
         """All users in order. `lead` = leading axes, those of `policies`; `initial` = law of the first state."""
-        if len(users) != self.episodes:
-            raise ParameterError("len(users)", len(users), f"{self.episodes} users")
-        field = Deployment(users, batches, self.layout, lead, rng, observe)
-        reports: list[StageReport] = []
-        phi, best = policies, policies.draw(rng)
-        for stage in self.plan:
-            crude = self._crude(stage, phi, field)
-            law, rewards, report = self._fine(stage, phi, crude, field, initial)
-            before, phi = phi, phi.keep(law, rewards, report.gap)
-            best = phi.best(law, rewards)
-            sizes = int(before.size.flat[0]), int(phi.size.flat[0])
-            reports.append(report._replace(policies_before=sizes[0], policies_after=sizes[1]))
-        # too few users for another stage: they play what is best by now
-        field.deploy(Mixture(best[..., None, :, :]), self.episodes - field.served)
-        return StagedRun(field.played, phi, field.mixtures, reports)
+        size = self.layout
+        played = np.zeros((*lead, self.episodes, size.H, size.S), dtype=np.int8)
 
-    def _crude(self, stage: StagePlan, phi: PolicySet, field: Deployment) -> _Crude:
-        size, layer = self.layout, CountLayout(H=1, S=self.layout.S, A=self.layout.A)
-        law = np.zeros((*field.lead, *size.transitions_shape))
+        def keep(served: Served) -> None:
+            played[..., served.first : served.first + served.step.users, :, :] = served.policies
+            if observe is not None:
+                observe(served)
+
+        agent = Staged(learner=self, initial=tuple(initial), policies=policies)
+        phi, reports = drive(agent, batches, users, lead=lead, rng=rng, observe=keep).found
+        return StagedRun(played, phi, sum(map(self.mixtures, agent.steps())), reports)
+
+    def mixtures(self, step: Step) -> int:
+        """That a step deploys: two are counted together in the journal's fine exploration."""
+        fine = self.version == "journal" and step.part is None and not step.silent
+        return 2 if fine else int(step.users > 0)
+
+    def stage(
+        self, stage: StagePlan, phi: PolicySet, initial: Array, setting: Setting
+    ) -> Generator[IntArray, Array, tuple[Array, Array, StageReport]]:
+        """One stage of a run: (P~ref, r~, report without the numbers of policies)."""
+        crude = yield from self._crude(stage, phi, setting)
+        return (yield from self._fine(stage, phi, crude, setting, initial))
+
+    def _crude(self, stage: StagePlan, phi: PolicySet, setting: Setting) -> Generator[IntArray, Array, _Crude]:
+        size, layer = self.layout, self.layer
+        law = np.zeros((*setting.lead, *size.transitions_shape))
         frequent = np.zeros(law.shape, dtype=bool)
         visitors = []
         for h, number in enumerate(stage.layers):
-            visitors.append(phi.visitors(law, h, rng=field.rng))
-            field.deploy(self._uniform(visitors[-1]), number)
-            counts = field.release(number, layer, step=h)
-            error = self._error(field.batches, layer, number)
+            visitors.append(phi.visitors(law, h, rng=setting.rng))
+            counts = yield self._uniform(visitors[-1]).assign(setting.lead, number, rng=setting.rng)
+            error = self._error(setting.privatizer, layer, number)
             visits, chances = self._estimate(counts, layer, error)
             often = visits[..., None] * chances > self.infrequent_scale * error * size.H**2 * self.log_term
             frequent[..., h, :, :, :] = often[..., 0, :, :, :]
@@ -164,30 +181,32 @@ class SDPPE:
         return _Crude(np.concatenate(visitors, axis=-3), frequent, law)
 
     def _fine(
-        self, stage: StagePlan, phi: PolicySet, crude: _Crude, field: Deployment, initial: Array
-    ) -> tuple[Array, Array, StageReport]:
-        """(P~ref, r~, report without the numbers of policies)."""
-        reachable, excess = 0, 0.0
-        if self.version == "journal":
-            design = coverage_design(phi.best, crude.visitors, crude.law, initial, tolerance=self.tolerance)
-            reachable, excess = int(design.reachable.flat[0]), float(design.excess.flat[0])
-            mixtures = [Mixture(design.policies, design.weights), self._uniform(crude.visitors)]
-        else:
-            found = [phi.visitors(crude.law, h, rng=field.rng) for h in range(self.layout.H)]
-            mixtures = [self._uniform(np.concatenate(found, axis=-3))]
-        for mixture, number in zip(mixtures, stage.fine, strict=True):
-            field.deploy(mixture, number)
-        users = sum(stage.fine)
-        counts = field.release(users, self.layout)
-        error = self._error(field.batches, self.layout, users)
+        self, stage: StagePlan, phi: PolicySet, crude: _Crude, setting: Setting, initial: Array
+    ) -> Generator[IntArray, Array, tuple[Array, Array, StageReport]]:
+        mixtures, reachable, excess = self._explore(stage, phi, crude, setting, initial)
+        deployed = zip(mixtures, stage.fine, strict=True)
+        drawn = [mixture.assign(setting.lead, number, rng=setting.rng) for mixture, number in deployed]
+        counts = yield np.concatenate(drawn, axis=-3)
+        error = self._error(setting.privatizer, self.layout, sum(stage.fine))
         visits, chances = self._estimate(counts, self.layout, error)
         sums = self.layout.unpack(counts).rewards
         assert sums is not None
         rewards = np.clip(sums / visits, 0.0, 1.0)
-        frequent = int(crude.frequent[(0,) * len(field.lead)].sum())
+        frequent = int(crude.frequent[(0,) * len(setting.lead)].sum())
         gap = self.gap(stage.length, error)
         report = StageReport(stage.number, stage.length, 0, 0, frequent, error, gap, reachable, excess)
         return np.where(crude.frequent, chances, 0.0), rewards, report
+
+    def _explore(
+        self, stage: StagePlan, phi: PolicySet, crude: _Crude, setting: Setting, initial: Array
+    ) -> tuple[list[Mixture], int, float]:
+        """What the fine exploration plays; J and suboptimality of the design."""
+        if self.version == "conference":
+            found = [phi.visitors(crude.law, h, rng=setting.rng) for h in range(self.layout.H)]
+            return [self._uniform(np.concatenate(found, axis=-3))], 0, 0.0
+        design = coverage_design(phi.best, crude.visitors, crude.law, initial, tolerance=self.tolerance)
+        mixtures = [Mixture(design.policies, design.weights), self._uniform(crude.visitors)]
+        return mixtures, int(design.reachable.flat[0]), float(design.excess.flat[0])
 
     def _uniform(self, policies: IntArray) -> Mixture:
         return Mixture(policies, in_turn=self.version == "conference")
@@ -203,3 +222,40 @@ class SDPPE:
             return visits, raw.transitions / visits[..., None]
         done = never_underestimating(raw.transitions, raw.visits, error)
         return done.pair_counts, done.next_counts / done.pair_counts[..., None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Staged:
+    """`learner` as an agent, from `policies`, or from all deterministic ones, listed: for small instances."""
+
+    learner: SDPPE
+    initial: tuple[float, ...]
+    policies: PolicySet | None = None
+    shown: Shown = "policies"
+
+    def steps(self, users: int | None = None) -> Sequence[Step]:
+        """Layers and fine batch of every stage; the users left over, too few for another stage, are not counted."""
+        learner = self.learner
+        number_of_users(users, learner.episodes)
+        found: list[Step] = []
+        for stage in learner.plan:
+            found += [Step(number, learner.layer, True, h) for h, number in enumerate(stage.layers)]
+            found.append(Step(sum(stage.fine), learner.layout, True))
+        return [*found, Step(learner.episodes - sum(each.users for each in found), learner.layout, True, silent=True)]
+
+    def act(self, setting: Setting) -> Acting:
+        """Stage by stage; what is found is (policies left, reports)."""
+        learner, initial, reports = self.learner, np.array(self.initial), list[StageReport]()
+        size, phi = learner.layout, self.policies
+        if phi is None:
+            phi = ExplicitSet.full(all_policies(size.H, size.S, size.A), initial, size.A, setting.lead)
+        best = phi.draw(setting.rng)
+        for stage in learner.plan:
+            law, rewards, report = yield from learner.stage(stage, phi, initial, setting)
+            before, phi = phi, phi.keep(law, rewards, report.gap)
+            best = phi.best(law, rewards)
+            sizes = int(before.size.flat[0]), int(phi.size.flat[0])
+            reports.append(report._replace(policies_before=sizes[0], policies_after=sizes[1]))
+        left = setting.steps[-1].users
+        yield Mixture(best[..., None, :, :]).assign(setting.lead, left, rng=setting.rng)
+        return Final(found=(phi, reports))

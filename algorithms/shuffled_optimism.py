@@ -17,21 +17,31 @@ Of no paper; batches and noise are SDP-PE's (journal, section V), the plan is DP
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.deployment import Observe
+from algorithms.batches import Batches
+from algorithms.channels import Step
 from algorithms.dp_ucbvi import DPUCBVI
-from algorithms.pooled import batch_size, PooledBatches, PooledRun, run_pooled, sections
-from algorithms.users import Users
+from algorithms.online import batches_of, number_of_users
+from algorithms.protocol import Acting, Final, Setting, Shown
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]
+
+
+class PooledBatches(Batches, Protocol):
+    """Batches whose noise adds up: `variance` of one counter's noise, a sum of centred bits, or 0."""
+
+    def variance(self, layout: CountLayout, users: int) -> float:
+        """Of one counter of a batch."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +54,7 @@ class ShuffledOptimism:
     beta: float = 0.05
     error_scale: float = 1.0
     bonus_scale: float = 1.0
+    shown: Shown = "nothing"
 
     def __post_init__(self) -> None:
         require.integer(at_least=1, episodes=self.episodes, deployments=self.deployments)
@@ -52,22 +63,17 @@ class ShuffledOptimism:
         if not self.layout.rewards:
             raise ParameterError("layout.rewards", False, "True")
 
-    @property
-    def batch(self) -> int:
-        """Users n of every batch but perhaps the last."""
-        return batch_size(self)
-
-    @property
-    def sections(self) -> list[range]:
-        """Users of every batch, in order; the last one's counts are not released."""
-        return sections(self)
+    def steps(self, users: int | None = None) -> Sequence[Step]:
+        """Batches in order; the last one's counts are not released."""
+        return batches_of(self.layout, number_of_users(users, self.episodes), self.deployments)
 
     def error(self, batches: PooledBatches, pooled: int) -> float:
         """E of the counts of `pooled` batches, E_m with m - 1 = `pooled`, without `error_scale`; 0 without noise."""
-        variance = batches.variance(self.layout, self.batch)
+        steps = self.steps()
+        variance = batches.variance(self.layout, steps[0].users)
         if variance == 0 or pooled == 0:
             return 0.0
-        log = math.log(2 * self.layout.cells * len(self.sections) / self.beta)
+        log = math.log(2 * self.layout.cells * len(steps) / self.beta)
         return 4 * (math.sqrt(2 * pooled * variance * log) + log / 3)
 
     def plan(self, counts: Array, batches: PooledBatches, pooled: int) -> npt.NDArray[np.int64]:
@@ -82,14 +88,12 @@ class ShuffledOptimism:
         )
         return planner.plan(self.layout.unpack(counts))
 
-    def run(
-        self,
-        users: Users,
-        batches: PooledBatches,
-        *,
-        rng: np.random.Generator,
-        lead: tuple[int, ...] = (),
-        observe: Observe | None = None,
-    ) -> PooledRun:
-        """All users in order, in as many runs side by side as `lead` says."""
-        return run_pooled(self, users, batches, rng=rng, lead=lead, observe=observe)
+    def act(self, setting: Setting) -> Acting:
+        """Plans from the pooled counts of all batches before."""
+        counts = np.zeros((*setting.lead, self.layout.cells))
+        for pooled, step in enumerate(setting.steps):
+            policy = self.plan(counts, setting.privatizer, pooled)
+            released = yield policy
+            if not step.silent:
+                counts = counts + released
+        return Final((policy,))

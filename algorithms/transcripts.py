@@ -1,13 +1,14 @@
-"""Whole online algorithms as audit targets, in the joint view: everything but what user t herself was told.
+"""Whole runs of any agent as audit targets.
 
 A dataset is `dpverify.Records` of `Tree`s, one a user. All randomness is the mechanism's.
 
-White box (`Transcript`): the released counts of a full adaptive run, (size, R, cells). By the billboard lemma
-the actions of all other users and the final policy are functions of it and of their own data. Its likelihood
-ratio is exact: given the released counts, every policy is the same in both worlds, so only the replaced user
-acts differently, and only through her own counts.
+White box (`Transcript`): everything but what a user herself was told: the released counts of a full adaptive run, and
+what the agent shows beside them. By the billboard lemma the actions of all other users and the final policy are
+functions of it and of their own data. Its likelihood ratio is exact: given what was released and shown, every policy is
+the same in both worlds, so only the replaced user acts differently, and only through her own counts. Coins have one law
+in both.
 
-Black box (`Actions`): what the others really see, their actions and the final policy: (size, (T-1) H + H S).
+Black box (`Actions`): what the others really see, what they were told and the final policy.
 """
 
 from collections.abc import Sequence
@@ -17,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.counting import own_counts, Source
-from algorithms.online import Learner, run_online
-from algorithms.users import Episodes, play, Tree, TreeUsers
+from algorithms.channels import channel_of, Replayed, split
+from algorithms.protocol import Agent, drive, Handed, Served
+from algorithms.users import Tree, TreeUsers
 from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
@@ -30,69 +31,67 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Transcript:
-    """The released counts of `learner` run on `source`; `feed_last` and `last_transition` as in `run_online`."""
+    """What `agent` run on `privatizer` releases and shows."""
 
-    learner: Learner
-    source: Any  # a Source with `ledger` and `transcript_log_ratio`
-    feed_last: bool = False
-    last_transition: bool = True
+    agent: Agent
+    privatizer: Any  # a Source with `ledger` and `transcript_log_ratio`, or Batches with `ledger` and `log_ratio`
     name: str = "transcript"
 
     @property
     def ledger(self) -> Ledger | None:
-        """That of the counts: what follows is post-processing."""
-        return getattr(self.source, "ledger", None)
+        """That of the released counts: what follows is post-processing."""
+        return channel_of(self.privatizer).ledger(self.agent.steps)
 
     def release(self, data: Records, *, rng: np.random.Generator, size: int) -> Array:
-        """`size` full runs, (size, R, cells)."""
+        """`size` full runs: (size, R, cells), or (size, all cells of all releases, then what is shown)."""
         seen: list[Array] = []
-        users = users_of(data)
-        released = len(users) if self.feed_last else len(users) - 1
+        shown: list[Array] = []
 
-        def keep(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
-            if t < released:
-                seen.append(counts.copy())
+        def keep(served: Served) -> None:
+            if served.counts is not None:
+                seen.append(served.counts.copy())
+            if self.agent.shown != "nothing":
+                shown.append(np.reshape(served.shown(self.agent), (size, -1)))
 
-        self._run(users, rng, size, keep)
-        return np.stack(seen, axis=1)
+        drive(self.agent, self.privatizer, users_of(data), lead=(size,), rng=rng, observe=keep)
+        return np.concatenate([*seen, *shown], axis=1) if shown else np.stack(seen, axis=1)
 
     def log_ratio(self, outputs: Array, pair: Pair) -> Array:
-        """Exact, by replaying the policies from the released counts."""
-        worlds = [users_of(data) for data in pair]
-        layout = self.source.layout
-        own: tuple[list[Array], list[Array]] = ([], [])
-        counts = np.zeros((len(outputs), layout.cells))
-        for t in range(outputs.shape[1]):
-            policy = self.learner.plan(layout.unpack(counts))
-            for users, increments in zip(worlds, own, strict=True):
-                episodes = play(users, t, policy, actions=layout.A)
-                increments.append(own_counts(episodes, layout, last_transition=self.last_transition))
-            counts = outputs[:, t]
-        first, second = (np.stack(each, axis=1) for each in own)
-        return np.asarray(self.source.transcript_log_ratio(outputs, first, second))
+        """Exact, by replaying the run from what was released and shown."""
+        runs, worlds = len(outputs), [users_of(data) for data in pair]
+        every = self.agent.steps(len(worlds[0]))
+        steps = [step for step in every if step.releases]
+        cells = sum(step.layout.cells for step in steps)
+        released, shown = np.split(outputs.reshape(runs, -1), [cells], axis=1)
+        agent, coins = self.agent, None
+        if agent.shown == "coins":
+            coins = np.moveaxis(shown.reshape(runs, len(every), -1), 0, 1)
+        elif agent.shown == "policies":
+            size = every[-1].layout
+            agent = Handed(agent, shown.reshape(runs, -1, worlds[0].horizon, size.S).astype(np.int64))
+        exact: tuple[list[Array], list[Array]] = ([], [])
 
-    def _run(self, users: TreeUsers, rng: np.random.Generator, size: int, observe: Any) -> Any:
-        return run_online(
-            users,
-            self.learner,
-            self.source,
-            runs=size,
-            rng=rng,
-            feed_last=self.feed_last,
-            last_transition=self.last_transition,
-            observe=observe,
-        )
+        def compare(served: Served) -> None:
+            if served.counts is not None:
+                exact[0].append(served.step.exact(served.episodes))
+                exact[1].append(served.step.exact(served.play(worlds[1], served.which)))
+
+        again: Any = None  # nothing is drawn in a replay
+        replay = Replayed(split(steps, released), coins)
+        drive(agent, self.privatizer, worlds[0], lead=(runs,), rng=again, observe=compare, replay=replay)
+        return channel_of(self.privatizer).log_ratio(steps, released, exact)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Actions:
-    """Actions of all users but `hidden` (numbered from 0), then the final policy."""
+    """What all users but `hidden` (numbered from 0) are told: their actions, then the final policies.
 
-    learner: Learner
-    source: Source
+    Where the agent's policies are drawn, everybody is told hers: these stand for the actions.
+    """
+
+    agent: Agent
+    privatizer: Any
     hidden: int
-    feed_last: bool = False
-    last_transition: bool = True
     name: str = "actions"
     twins: ClassVar[tuple[str, ...]] = ("exact-counts", "noise-")  # what a suite must plant, see `Subject.blind`
 
@@ -102,27 +101,23 @@ class Actions:
     @property
     def ledger(self) -> Ledger | None:
         """That of the counts, of which the actions are a function (billboard lemma)."""
-        return getattr(self.source, "ledger", None)
+        return channel_of(self.privatizer).ledger(self.agent.steps)
 
     def release(self, data: Records, *, rng: np.random.Generator, size: int) -> Array:
-        """`size` full runs, (size, (T - 1) H + H S) action numbers."""
-        users, told = users_of(data), []
+        """`size` full runs, a row of numbers each."""
+        told: list[Array] = []
 
-        def keep(t: int, policy: Array, episodes: Episodes, counts: Array) -> None:
-            if t != self.hidden:
-                told.append(episodes.actions)
+        def keep(served: Served) -> None:
+            each = served.policies if self.agent.shown == "policies" else served.episodes.actions
+            if not served.step.together:
+                each = each[:, None]
+            hidden = self.hidden - served.first
+            if 0 <= hidden < served.step.users:
+                each = np.delete(each, hidden, axis=1)
+            told.append(each.reshape(size, -1))
 
-        done = run_online(
-            users,
-            self.learner,
-            self.source,
-            runs=size,
-            rng=rng,
-            feed_last=self.feed_last,
-            last_transition=self.last_transition,
-            observe=keep,
-        )
-        return np.concatenate([*told, done.final.reshape(size, -1)], axis=1)
+        done = drive(self.agent, self.privatizer, users_of(data), lead=(size,), rng=rng, observe=keep)
+        return np.concatenate([*told, *(each.reshape(size, -1) for each in done.policies)], axis=1)
 
 
 def users_of(data: Records) -> TreeUsers:

@@ -18,7 +18,7 @@ from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.neighbours import Pair
 from mechanisms.datasets.trajectories import Trajectories
-from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise
+from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise, symmetric, upper_triangles
 from mechanisms.privatizers.offline_linear import OfflineLinear
 
 Array = npt.NDArray[Any]
@@ -93,7 +93,7 @@ class StatisticsView:
             after = (target + draws.phi3, weighted + draws.gram2)
             following = learner.q_values(*after, h, halves.users).max(axis=-1)
             blocks.append(
-                np.concatenate([*before[:2], self._flat(before.gram), after[0], self._flat(after[1])], axis=1)
+                np.concatenate([*before[:2], upper_triangles(before.gram), after[0], upper_triangles(after[1])], axis=1)
             )
         return np.concatenate(blocks, axis=1)
 
@@ -117,7 +117,7 @@ class StatisticsView:
             target, gram = learner.fitted_statistics(
                 halves.fitted, h, following, self.weights(halves, h, following, before)
             )
-            parts = [*exact[:2], self._flat(exact[2]), target, self._flat(gram)]
+            parts = [*exact[:2], upper_triangles(exact[2]), target, upper_triangles(gram)]
             found[:, row] = np.concatenate([np.broadcast_to(p, (len(outputs), p.shape[1])) for p in parts], axis=1)
             following = learner.q_values(*after, h, halves.users).max(axis=-1)
         return found
@@ -132,16 +132,4 @@ class StatisticsView:
         d = self.noise.d
         ends = np.cumsum([d, d, d * (d + 1) // 2, d])
         second, first, gram1, target, gram2 = np.split(step, ends, axis=1)
-        return Before(second, first, self._full(gram1)), (target, self._full(gram2))
-
-    def _flat(self, grams: Array) -> Array:
-        rows, columns = np.triu_indices(self.noise.d)
-        return np.asarray(grams[:, rows, columns])
-
-    def _full(self, triangle: Array) -> Array:
-        d = self.noise.d
-        rows, columns = np.triu_indices(d)
-        grams = np.zeros((len(triangle), d, d))
-        grams[:, rows, columns] = triangle
-        grams[:, columns, rows] = triangle
-        return grams
+        return Before(second, first, symmetric(gram1, d)), (target, symmetric(gram2, d))

@@ -11,6 +11,7 @@ from algorithms.counting import LocalCounts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI, local
 from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.instances import black_box
+from algorithms.online import Planned
 from algorithms.transcripts import replaced, Transcript
 from algorithms.users import Tree
 from audits.papers import DP_UCBVI, RELEASE
@@ -39,7 +40,8 @@ normal_messages = GaussianMessages.local(layout, EPISODES, EPS, DELTA)
 
 
 def run(source: TreeCounts | LocalCounts | GaussianMessages | SharedMessages | BareRewards) -> Transcript:
-    return Transcript(learner=DPUCBVI(layout=layout, episodes=EPISODES, error=source.error), source=source)
+    learner = DPUCBVI(layout=layout, episodes=EPISODES, error=source.error)
+    return Transcript(agent=Planned(learner=learner, layout=layout), privatizer=source)
 
 
 joint = Subject(

@@ -9,13 +9,13 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from algorithms.counting import Plugged
 from algorithms.game_promises import plan_promise, value_promise
-from algorithms.game_transcripts import GameTranscript
 from algorithms.instances import black_box
 from algorithms.kernel_promises import fork, lemma_b3_promise
 from algorithms.markov_games import random_game
-from algorithms.nash_vi import error_of, NashVI
-from algorithms.transcripts import replaced
+from algorithms.nash_vi import error_of, NashVI, SelfPlay
+from algorithms.transcripts import replaced, Transcript
 from algorithms.users import Tree
 from audits.papers import NASH_VI
 from audits.planted.nash_vi import OneNoiseForAllSteps
@@ -50,8 +50,9 @@ def learner(game: Any, episodes: int, error: float = 1.0) -> NashVI:
     )
 
 
-def run(privatizer: Any, *, game: Any = two_steps, episodes: int = 2, feed_last: bool = False) -> GameTranscript:
-    return GameTranscript(learner=learner(game, episodes), privatizer=privatizer, feed_last=feed_last)
+def run(privatizer: Any, *, game: Any = two_steps, episodes: int = 2, feed_last: bool = False) -> Transcript:
+    agent = SelfPlay(planner=learner(game, episodes), feed_last=feed_last)
+    return Transcript(agent=agent, privatizer=Plugged(privatizer))
 
 
 def node(releases: int) -> Central:

@@ -13,6 +13,7 @@ import numpy as np
 from algorithms.counting import layout_of, TreeCounts
 from algorithms.environments import random_environment
 from algorithms.instances import black_box
+from algorithms.online import Planned
 from algorithms.online_promises import counters_promise, optimism_of_plan, optimism_promise
 from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
 from algorithms.transcripts import replaced, Transcript
@@ -63,7 +64,13 @@ def run(
 ) -> Transcript:
     source = TreeCounts(layout, counter, printed_error(layout, episodes, EPS, 0.05))
     learner = pucb(layout, episodes)
-    return Transcript(learner=learner, source=source, feed_last=feed_last, last_transition=last_transition)
+    agent = Planned(learner=learner, layout=layout, feed_last=feed_last, last_transition=last_transition)
+    return Transcript(agent=agent, privatizer=source)
+
+
+def planted_in(source: Any) -> Transcript:
+    """The run of four users on a source with a mistake."""
+    return Transcript(agent=Planned(learner=pucb(choice, 4), layout=choice), privatizer=source)
 
 
 def printed(layout: CountLayout, episodes: int, *, log: LogBase = LogBase.TWO, feed_last: bool = False) -> Transcript:
@@ -100,7 +107,7 @@ no_last = printed_counters(forced, 2, EPS, log=LogBase.TWO, touches=touched_cell
 fair = corrected_counters(choice, 3, EPS)
 future_only = first_user(choice, 4)
 past_and_future = (replaced([user(choice, 0)] * 4, 1, user(choice, 1), "second user replaced"),)
-one_noise = Transcript(learner=pucb(choice, 4), source=OneNoise(choice, 6 / EPS, 0.0))
+one_noise = planted_in(OneNoise(choice, 6 / EPS, 0.0))
 
 
 def actions(name: str, called: str, less: int) -> list[Subject]:
@@ -134,9 +141,7 @@ subjects = [
     replace(
         as_printed,
         name="as-printed-unfed-rewards",  # true: infinite
-        target=Transcript(
-            learner=pucb(choice, 4), source=UnfedRewards(choice, printed_counters(choice, 4, EPS, log=LogBase.TWO), 0.0)
-        ),
+        target=planted_in(UnfedRewards(choice, printed_counters(choice, 4, EPS, log=LogBase.TWO), 0.0)),
         pairs=first_user(choice, 4),
         trials=2_000,
         statement="Algorithm 2 as its pseudo-code reads: only the visited reward counter is fed",
@@ -181,7 +186,7 @@ subjects = [
     planted(
         mended_choice,
         "noise-shared-by-cells",
-        Transcript(learner=pucb(choice, 4), source=SharedNoise(choice, fair, 0.0)),
+        planted_in(SharedNoise(choice, fair, 0.0)),
         trials=2_000,
     ),
 ]

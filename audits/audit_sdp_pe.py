@@ -10,13 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from algorithms.batch_transcripts import BatchTranscript, StagedActions
 from algorithms.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.counting import layout_of
 from algorithms.environments import Environment, random_environment
 from algorithms.online_promises import assumption_promise, survival_promise
-from algorithms.sdp_pe import SDPPE
-from algorithms.transcripts import replaced
+from algorithms.sdp_pe import SDPPE, Staged
+from algorithms.transcripts import Actions, replaced, Transcript
 from algorithms.users import Tree
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.batches import LostConstant, SharedBits
@@ -34,9 +33,9 @@ crude_user = replaced([stays] * USERS, 0, moves, "a user of the first crude batc
 fine_user = replaced([stays] * USERS, 3, moves, "a user of the first fine batch")
 
 
-def run(batches: ShuffledBatches, version: Literal["journal", "conference"] = "journal") -> BatchTranscript:
+def run(batches: ShuffledBatches, version: Literal["journal", "conference"] = "journal") -> Transcript:
     learner = SDPPE(layout=layout, episodes=USERS, version=version, threshold_scale=0.1, privacy_scale=0.0)
-    return BatchTranscript(learner=learner, batches=batches, initial=(0.5, 0.5))
+    return Transcript(agent=Staged(learner=learner, initial=(0.5, 0.5)), privatizer=batches)
 
 
 printed = Subject(
@@ -75,9 +74,9 @@ def life(code: str) -> Tree:
     return Tree(((state,), (0, 0)), ((float(first), float(second)),), 2)
 
 
-def told(batches: Batches) -> StagedActions:
+def told(batches: Batches) -> Actions:
     learner = SDPPE(layout=layout, episodes=USERS, threshold_scale=0.003, privacy_scale=0.0)
-    return StagedActions(learner=learner, batches=batches, initial=(0.5, 0.5), hidden=TOLD)
+    return Actions(agent=Staged(learner=learner, initial=(0.5, 0.5)), privatizer=batches, hidden=TOLD)
 
 
 actions = replace(

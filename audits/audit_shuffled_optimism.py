@@ -9,10 +9,9 @@ from dataclasses import replace
 from algorithms.batches import ShuffledBatches
 from algorithms.counting import layout_of
 from algorithms.environments import random_environment
-from algorithms.pooled import PooledTranscript
 from algorithms.pooled_promises import pooled_promise
 from algorithms.shuffled_optimism import ShuffledOptimism
-from algorithms.transcripts import replaced
+from algorithms.transcripts import replaced, Transcript
 from algorithms.users import Tree
 from audits.papers import RELEASE
 from audits.planted.batches import LostConstant, SharedBits
@@ -30,9 +29,9 @@ first_batch = replaced([stays] * USERS, 0, moves, "a user of the first batch")
 second_batch = replaced([stays] * USERS, 2, moves, "a user of the second batch")
 
 
-def run(batches: ShuffledBatches) -> PooledTranscript:
+def run(batches: ShuffledBatches) -> Transcript:
     learner = ShuffledOptimism(layout=layout, episodes=USERS, deployments=DEPLOYMENTS, error_scale=0.1)
-    return PooledTranscript(learner=learner, batches=batches)
+    return Transcript(agent=learner, privatizer=batches)
 
 
 calibrated = Subject(

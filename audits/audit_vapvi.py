@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.apvi import PolicyView
 from algorithms.environments import random_environment
+from algorithms.offline import PolicyView
 from algorithms.offline_data import appendix_mdp, collect, leaning_policy
 from algorithms.offline_promises import coverage_promise, noise_promise
 from algorithms.pessimism_promises import extra_pessimism, vapvi_promise

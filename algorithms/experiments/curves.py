@@ -28,6 +28,7 @@ from algorithms.experiments.side_by_side import Part, run_parts
 from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.online import regret_per_episode
 from algorithms.policy_sets import FactoredSet
+from algorithms.protocol import played
 from algorithms.sdp_pe import SDPPE
 from algorithms.shuffled_optimism import ShuffledOptimism
 from algorithms.users import TapeUsers
@@ -173,11 +174,10 @@ def _pooled(settings: Settings, constants: Optimistic, users: TapeUsers) -> Curv
         layout=layout, episodes=settings.episodes, error_scale=constants.error, bonus_scale=constants.bonus
     )
     noise = stream(derive(settings.seed, settings.key), Stage.EXPERIMENT)
-    done = learner.run(users, _batches(settings, layout), rng=noise, lead=(settings.runs,))
-    each = done.policies[:, [who.start for who in learner.sections]]  # one policy a batch
-    regret = np.repeat(regret_per_episode(each, model), [len(who) for who in learner.sections], axis=1)
-    switches = (each[:, 1:] != each[:, :-1]).any(axis=(-2, -1)).sum(axis=1)
-    return _curve(settings, regret, np.full(settings.runs, done.deployments), switches)
+    each, sizes = played(learner, users, _batches(settings, layout), runs=settings.runs, rng=noise)
+    regret = np.repeat(regret_per_episode(each, model), sizes, axis=0).T
+    switches = (each[1:] != each[:-1]).any(axis=(-2, -1)).sum(axis=0)
+    return _curve(settings, regret, np.full(settings.runs, len(each)), switches)
 
 
 def _staged(settings: Settings, constants: Elimination, users: TapeUsers) -> Curve:

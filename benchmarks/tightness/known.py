@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.apvi import DPAPVI, PolicyView
-from algorithms.batch_transcripts import BatchTranscript, StagedActions
-from algorithms.game_transcripts import GameActions, GameTranscript
+from algorithms.apvi import DPAPVI
+from algorithms.batches import ShuffledBatches
+from algorithms.counting import Plugged
 from algorithms.gaussian_counts import GaussianMessages
 from algorithms.lean_transcripts import LeanView
-from algorithms.pooled import PooledTranscript
+from algorithms.offline import PolicyView
 from algorithms.transcripts import Actions, Transcript
 from algorithms.vapvi_transcripts import StatisticsView
 from audits.planted.online import UnfedRewards
@@ -68,7 +68,7 @@ def why_not(subject: Subject) -> str:
         return PLANTED
     if isinstance(target, PROTOCOLS):
         return ENUMERATED
-    return FUNCTION if isinstance(target, Processed | PolicyView | Actions | GameActions | StagedActions) else ""
+    return FUNCTION if isinstance(target, Processed | PolicyView | Actions) else ""
 
 
 def laws_of(subject: Subject, relation: Relation | None = None) -> list[Law]:
@@ -84,9 +84,9 @@ def laws_of(subject: Subject, relation: Relation | None = None) -> list[Law]:
             return linear.worst_laws(target.statistics, relation)
         case LeanView():
             return [linear.worst_law_of_lean(target.learner, relation)]
-        case GameTranscript(privatizer=Local()):
+        case Transcript(privatizer=Plugged(privatizer=Local() as local)):
             # the claim is about one message and any two trajectories; in a run the players' coins fix the first action
-            message, one = replace(target.privatizer, users=1), constant(target.privatizer.layout, 1)
+            message, one = replace(local, users=1), constant(local.layout, 1)
             return [_additive(message, worst_replacement(one, 0) if relation is REPLACE else absence(one, 0))]
     special = _other_laws(subject)
     if special is not None:
@@ -112,15 +112,16 @@ def _other_laws(subject: Subject) -> list[Law] | None:
             return [shuffles.integers(target.noise)]
         case Shuffle():
             return [shuffles.batch(target, pair) for pair in pairs_of(subject, subject.claim.relation)]
-        case BatchTranscript() | PooledTranscript():
+        case Transcript(privatizer=ShuffledBatches()):
             return shuffles.run(target)
-        case NoPrivacy() | SingleNoiseCounter() | Transcript(source=UnfedRewards()):
+        case NoPrivacy() | SingleNoiseCounter() | Transcript(privatizer=UnfedRewards()):
             return [_share_of_certainty(subject)]
     return None
 
 
 def _with_inner(target: Any) -> list[Any]:
-    return [target, *(getattr(target, name, None) for name in ("source", "privatizer", "batches"))]
+    inner = [getattr(target, name, None) for name in ("source", "privatizer")]
+    return [target, *inner, *(getattr(each, "privatizer", None) for each in inner)]
 
 
 def _additive(target: Any, pair: Pair) -> Law:
@@ -146,12 +147,14 @@ def _additive(target: Any, pair: Pair) -> Law:
 def _noise(target: Any) -> tuple[str, float]:
     """Kind and scale (sigma) of the noise on every coordinate."""
     match target:
+        case Transcript(privatizer=Plugged()):
+            return _noise(target.privatizer.privatizer)
         case Transcript():
-            source = target.source
+            source = target.privatizer
             if isinstance(source, GaussianMessages):
                 return "gaussian", source.sigma
             return _noise(source.counter) if hasattr(source, "counter") else ("laplace", source.scale)
-        case GameTranscript() | DPAPVI():
+        case DPAPVI():
             return _noise(target.privatizer)
         case BinaryCounter() | HonakerCounter() | BufferedCounter() | ToeplitzCounter():
             return _counter_noise(target.noise)

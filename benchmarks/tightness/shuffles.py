@@ -1,19 +1,14 @@
 """Laws of shuffled counts: binomials, moved up and down by what the two datasets really count."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
 
-from algorithms.batch_transcripts import BatchTranscript
-from algorithms.counting import total_counts
-from algorithms.deployment import one_step
-from algorithms.pooled import PooledTranscript
+from algorithms.transcripts import Transcript
 from algorithms.users import play, Tree, TreeUsers
 from benchmarks.tightness.laws import Impossible, Law, listed
 from dpverify import Pair
-from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.shuffle import Messages, Shuffle
 from mechanisms.shuffling.bits import NoiseBits
 
@@ -43,25 +38,21 @@ def batch(target: Shuffle, pair: Pair) -> Law:
     return sums(target.noise, target.users, int((second > first).sum()), int((second < first).sum()))
 
 
-def run(target: BatchTranscript | PooledTranscript) -> list[Law]:
+def run(target: Transcript) -> list[Law]:
     """Every batch, with one of its users replaced: another state and action in every step, always paid."""
-    size = target.learner.layout
-    steps = (size.H + 1,)
-    trees = [Tree.steady(steps[0] * (state,), size.H * (1.0,), size.A) for state in (0, size.S - 1)]
+    every = target.agent.steps()
+    size = every[-1].layout
+    trees = [Tree.steady((size.H + 1) * (state,), size.H * (1.0,), size.A) for state in (0, size.S - 1)]
     found = []
-    sections: Sequence[tuple[range, CountLayout, int | None]]
-    if isinstance(target, BatchTranscript):
-        sections = target.sections
-    else:  # the last batch's counts are not released
-        sections = [(who, size, None) for who in target.learner.sections[:-1]]
-    for who, layout, step in sections:
-        noise = target.batches.noise(layout, len(who))  # type: ignore[attr-defined]
-        policies = np.zeros((1, len(who), size.H, size.S), dtype=np.int64)
+    for step in every:
+        if not step.releases:
+            continue
+        noise = target.privatizer.noise(step.layout, step.users)
+        policies = np.zeros((1, step.users, size.H, size.S), dtype=np.int64)
         counts = []
         for tree in trees:
-            users = TreeUsers((tree, *[trees[0]] * (len(who) - 1)))
-            episodes = play(users, np.arange(len(who)), policies, actions=size.A)
-            counts.append(total_counts(episodes if step is None else one_step(episodes, step), layout)[0])
+            users = TreeUsers((tree, *[trees[0]] * (step.users - 1)))
+            counts.append(step.exact(play(users, np.arange(step.users), policies, actions=size.A))[0])
         first, second = counts
-        found.append(sums(noise, len(who), int((second > first).sum()), int((second < first).sum())))
+        found.append(sums(noise, step.users, int((second > first).sum()), int((second < first).sum())))
     return found

@@ -94,7 +94,8 @@ class LinearNoise:
     def draw(self, size: int, *, rng: np.random.Generator) -> StepNoise:
         """Fresh noise of one step for `size` runs; the Gram noise through its upper triangle."""
         vectors = [rng.normal(scale=sigma, size=(size, self.d)) for sigma in self.vector_sigmas]
-        grams = [self._symmetric(size, rng) for _ in range(2)]
+        width = self.d * (self.d + 1) // 2
+        grams = [symmetric(rng.normal(size=(size, width)) * self.triangle_sigmas, self.d) for _ in range(2)]
         return StepNoise(*vectors, *grams)
 
     def gram_operator_bound(self, beta: float) -> float:
@@ -108,19 +109,26 @@ class LinearNoise:
         require.open_unit(beta=beta)
         return self.off_diagonal_sigma * (2 * math.sqrt(self.d) + 2 * math.sqrt(math.log(2 / beta)))
 
-    def _symmetric(self, size: int, rng: np.random.Generator) -> Array:
-        rows, columns = np.triu_indices(self.d)
-        entries = rng.normal(size=(size, rows.size)) * self.triangle_sigmas
-        full = np.zeros((size, self.d, self.d))
-        full[:, rows, columns] = entries
-        full[:, columns, rows] = entries
-        return full
-
     @property
     def triangle_sigmas(self) -> Array:
         """(d(d+1)/2,) deviations of the upper triangle in the order of numpy.triu_indices."""
         rows, columns = np.triu_indices(self.d)
         return np.where(rows == columns, self.gram_sigma, self.off_diagonal_sigma)
+
+
+def symmetric(triangles: Array, d: int) -> Array:
+    """(T, d, d) from upper triangles (T, d(d+1)/2) in the order of numpy.triu_indices."""
+    rows, columns = np.triu_indices(d)
+    full = np.zeros((len(triangles), d, d))
+    full[:, rows, columns] = triangles
+    full[:, columns, rows] = triangles
+    return full
+
+
+def upper_triangles(matrices: Array) -> Array:
+    """(T, d(d+1)/2) from (T, d, d)."""
+    rows, columns = np.triu_indices(matrices.shape[-1])
+    return np.asarray(matrices[:, rows, columns])
 
 
 @lru_cache(maxsize=256)  # exact arithmetic takes longer than the draws of a small run

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from algorithms.apvi import APVI, DPAPVI, PolicyView
+from algorithms.apvi import APVI, DPAPVI
 from algorithms.environments import random_environment
+from algorithms.offline import PolicyView
 from algorithms.offline_data import (
     appendix_mdp,
     collect,

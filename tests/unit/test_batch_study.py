@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.batch_study import BatchStudy
 from algorithms.batches import ExactBatches, ShuffledBatches
 from algorithms.environments import river_swim
+from algorithms.study import Study
 from dpverify import audit, certify, View
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
@@ -33,8 +33,8 @@ def batches(layout=SMALL, **changes):
 
 
 def study(agent=None, layout=SMALL, users=24, deployments=3, **changes):
-    made = {"agent": agent or Greedy(), "batches": batches(layout), "eps": EPS, "delta": DELTA}
-    return BatchStudy(layout=layout, users=users, deployments=deployments, **{**made, **changes})
+    made = {"agent": agent or Greedy(), "privatizer": batches(layout), "eps": EPS, "delta": DELTA}
+    return Study(users=users, deployments=deployments, **{**made, **changes})
 
 
 def test_the_account_is_that_of_one_batch_and_half_the_noise_is_refuted_by_it_and_by_trials():
@@ -109,13 +109,21 @@ def test_regret_without_privacy_is_less_than_that_of_an_agent_that_never_looks()
         ({"eps": 0.0}, "eps"),
         ({"delta": 1.0}, "delta"),
         ({"agent": 3}, "agent"),
-        ({"batches": ExactBatches()}, "batches"),
-        ({"batches": batches(RIVER)}, "layout"),
+        ({"deployments": None}, "deployments"),
+        ({"privatizer": ExactBatches()}, "privatizer"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, what):
     with pytest.raises(ParameterError, match=what):
         study(**change)
+
+
+def test_the_others_are_told_actions_of_whole_batches_and_the_final_policy():
+    mine = study()
+    told = mine.actions(3).release(mine.pair().first, rng=stream(1, Stage.EXPERIMENT), size=5)
+    assert told.shape == (5, 23 + 2)
+    with pytest.raises(ParameterError, match="bounds of their own"):
+        mine.promise(river_swim(), beta=0.1)
 
 
 def test_agents_and_environments_that_do_not_fit_are_refused():

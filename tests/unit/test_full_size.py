@@ -41,11 +41,13 @@ def streamed(source, noise, seed):
     evidence = NodeEvidence(39, hasattr(source, "counter"), noise)
     released, first, second = [], [], []
 
-    def watch(t, policy, episodes, counts):
-        if t == 39:
+    def watch(served):
+        counts = served.counts
+        if counts is None:
             return
-        own = own_counts(episodes, LAYOUT)
-        other = own_counts(play(TreeUsers((trees[1],)), 0, policy, actions=2), LAYOUT) if t == 0 else own
+        own = own_counts(served.episodes, LAYOUT)
+        again = play(TreeUsers((trees[1],)), 0, served.policies, actions=2)
+        other = own_counts(again, LAYOUT) if served.number == 0 else own
         evidence.step(own[0], other[0], counts[0].copy())
         released.append(counts.copy()), first.append(own), second.append(other)
 

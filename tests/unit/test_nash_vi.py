@@ -8,7 +8,7 @@ import pytest
 
 from algorithms.cce import cce, violation
 from algorithms.experiments import selfplay
-from algorithms.game_promises import plan_promise, value_promise
+from algorithms.game_promises import plan_promise, value_promise, Watched
 from algorithms.markov_games import marginals, MarkovGame, random_game
 from algorithms.nash_vi import error_of, NashVI, self_play
 from algorithms.users import TapeUsers
@@ -29,10 +29,11 @@ def learner(game=GAME, error=0.0, **options):
     return NashVI(layout=game.layout, rewards=game.rewards, episodes=K, error=error, **options)
 
 
-def run(game=GAME, *, error=0.0, privatizer=None, runs=3, seed=1, planner=None, **options):
+def run(game=GAME, *, error=0.0, privatizer=None, runs=3, seed=1, planner=None, look=None, **options):
     users = TapeUsers(game.environment, game.environment.tapes(seed, runs, K))
     privatizer = privatizer or NoPrivacy(layout=game.layout)
     planner = planner or learner(game, error)
+    planner = Watched.of(planner, look) if look else planner
     rng = stream(seed, Stage.EXPERIMENT, 7)
     return self_play(users, planner, privatizer, start=game.start, runs=runs, rng=rng, **options)
 
@@ -155,11 +156,11 @@ def test_infinite_eps_is_the_non_private_learner():
 def test_the_output_is_the_narrowest_episode():
     widths, plans = [], []
 
-    def keep(k, plan, counts, episodes, coins):
+    def keep(counts, plan):
         widths.append(plan.width(0))
         plans.append(plan.joint)
 
-    done = run(observe=keep)
+    done = run(look=keep)
     narrowest = np.argmin(widths, axis=0)
     assert np.array_equal(done.out_width, np.min(widths, axis=0))
     for each in range(3):
@@ -170,7 +171,7 @@ def test_the_output_is_the_narrowest_episode():
 
 def test_counts_are_those_of_the_users_who_came():
     seen = []
-    run(observe=lambda k, plan, counts, episodes, coins: seen.append((counts, episodes)), feed_last=True)
+    run(observe=lambda served: seen.append((served.counts, served.episodes)), feed_last=True)
     layout = GAME.layout
     visits = np.zeros((3, *layout.visits_shape))
     for counts, episodes in seen:
@@ -230,7 +231,7 @@ def test_the_gap_falls_at_the_size_of_the_experiment(eps):
     game, episodes = selfplay.game_of(5), 5_000
     worst = [0.0]
 
-    def check(k, plan, counts, seen, coins):
+    def check(counts, plan):
         worst[0] = max(worst[0], float(violation(plan.joint, plan.upper, plan.lower).max()))
 
     private = selfplay.privatizer_of(game, "DP-Nash-VI (JDP)", eps, episodes)
@@ -243,7 +244,8 @@ def test_the_gap_falls_at_the_size_of_the_experiment(eps):
         gap_scale=0.01,
     )
     users = TapeUsers(game.environment, game.environment.tapes(1, 2, episodes))
-    done = self_play(users, planner, private, start=0, runs=2, rng=stream(1, Stage.EXPERIMENT), observe=check)
+    watched = Watched.of(planner, check)
+    done = self_play(users, watched, private, start=0, runs=2, rng=stream(1, Stage.EXPERIMENT))
     gaps = np.diff(done.regret(game), axis=0, prepend=0)
     assert gaps[-500:].mean() < gaps[:500].mean() / 2
     assert worst[0] <= 1e-9

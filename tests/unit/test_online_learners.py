@@ -198,8 +198,9 @@ def test_ucbvi_is_optimistic_at_theory_scale():
         learner = UCBVI(layout=LAYOUT, episodes=episodes, bonus=bonus)
         bad = np.zeros(runs, dtype=bool)
 
-        def watch(t, policy, seen, counts, learner=learner, bad=bad):
-            bad |= (learner.optimistic(LAYOUT.unpack(counts)).q < q_star - 1e-9).any(axis=(1, 2, 3))
+        def watch(served, learner=learner, bad=bad):
+            if served.counts is not None:
+                bad |= (learner.optimistic(LAYOUT.unpack(served.counts)).q < q_star - 1e-9).any(axis=(1, 2, 3))
 
         run_online(users(runs=runs, episodes=episodes), learner, Exact(LAYOUT), runs=runs, rng=rng(), observe=watch)
         failures[bonus] = int(bad.sum())
@@ -222,11 +223,12 @@ def test_pucb_fail_events_and_optimism_with_a_provable_error_bound():
     missed, pessimist, tried = np.zeros(runs, bool), np.zeros(runs, bool), 0
     true = np.zeros((runs, layout.cells))
 
-    def watch(t, policy, seen, counts):
+    def watch(served):
         nonlocal tried
-        if t == episodes - 1:
+        counts = served.counts
+        if counts is None:
             return
-        true[:] += own_counts(seen, layout)
+        true[:] += own_counts(served.episodes, layout)
         missed[:] |= (np.abs(counts - true) > error).any(axis=1)
         parts = layout.unpack(counts)
         tried += int((parts.visits >= 2 * error).sum())
@@ -270,10 +272,11 @@ def test_private_sources_keep_their_error_bound(make):
     bad, true = np.zeros(runs, bool), np.zeros((runs, LAYOUT.cells))
     learner = DPUCBVI(layout=LAYOUT, episodes=episodes, error=source.error)
 
-    def watch(t, policy, seen, counts):
-        if t == episodes - 1:
+    def watch(served):
+        counts = served.counts
+        if counts is None:
             return
-        true[:] += own_counts(seen, LAYOUT)
+        true[:] += own_counts(served.episodes, LAYOUT)
         bad[:] |= (np.abs(counts - true) > source.error / 4).any(axis=1)
         visits, law = learner._processed(LAYOUT.unpack(counts))
         exact = LAYOUT.unpack(true)

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.batch_transcripts import BatchTranscript
 from algorithms.batches import ShuffledBatches
 from algorithms.counting import LocalCounts, own_counts, TreeCounts
 from algorithms.dp_ucbvi import central, DPUCBVI
+from algorithms.online import Planned
 from algorithms.pucb import corrected_counters, printed_counters, PUCB
-from algorithms.sdp_pe import SDPPE
+from algorithms.sdp_pe import SDPPE, Staged
 from algorithms.transcripts import Actions, replaced, Transcript, users_of
 from algorithms.users import play, Tree
 from audits.planted.online import OneNoise, UnfedRewards
@@ -40,7 +40,8 @@ def rng(*key):
 
 
 def transcript(source, **options):
-    return Transcript(learner=PUCB(layout=LAYOUT, episodes=4, error=0.1, bonus_scale=0.01), source=source, **options)
+    learner = PUCB(layout=LAYOUT, episodes=4, error=0.1, bonus_scale=0.01)
+    return Transcript(agent=Planned(learner=learner, layout=LAYOUT, **options), privatizer=source)
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -54,7 +55,7 @@ def test_the_ratio_is_the_density_ratio_of_the_noise(name):
         for data in PAIR:
             counts, increments = np.zeros((200, LAYOUT.cells)), []
             for t in range(3):
-                policy = target.learner.plan(LAYOUT.unpack(counts))
+                policy = target.agent.learner.plan(LAYOUT.unpack(counts))
                 increments.append(own_counts(play(users_of(data), t, policy, actions=2), LAYOUT))
                 counts = seen[:, t]
             exact.append(np.cumsum(increments, axis=0))
@@ -79,10 +80,12 @@ def test_the_ratio_is_the_density_ratio_of_the_noise(name):
         transcript(SOURCES["tree"], last_transition=False),
         transcript(TreeCounts(LAYOUT, corrected_counters(LAYOUT, 4, 3.0), 0.1), feed_last=True),
         transcript(SOURCES["local"]),
-        BatchTranscript(
-            learner=SDPPE(layout=LAYOUT, episodes=4, version="conference", threshold_scale=0.01),
-            batches=ShuffledBatches(layout=LAYOUT, eps=8.0, beta=0.1),
-            initial=(0.5, 0.5),
+        Transcript(
+            agent=Staged(
+                learner=SDPPE(layout=LAYOUT, episodes=4, version="conference", threshold_scale=0.01),
+                initial=(0.5, 0.5),
+            ),
+            privatizer=ShuffledBatches(layout=LAYOUT, eps=8.0, beta=0.1),
         ),
     ],
     ids=["tree", "without last transition", "all releases", "local", "batches"],
@@ -105,9 +108,8 @@ def test_the_full_run_certifies_what_the_counters_alone_give():
     trees = Tree.steady((0, 0), (1.0,), 1), Tree.steady((1, 1), (1.0,), 1)
     pair = replaced([trees[0]] * 2, 0, trees[1])
     counter = printed_counters(layout, 2, 2.5, log=LogBase.TWO, releases=2)
-    target = Transcript(
-        learner=PUCB(layout=layout, episodes=2, error=5.0), source=TreeCounts(layout, counter, 5.0), feed_last=True
-    )
+    agent = Planned(learner=PUCB(layout=layout, episodes=2, error=5.0), layout=layout, feed_last=True)
+    target = Transcript(agent=agent, privatizer=TreeCounts(layout, counter, 5.0))
     one, other = (
         np.stack([own_counts(play(users_of(data), t, np.zeros((1, 2), int), actions=1), layout) for t in range(2)])
         for data in pair
@@ -121,10 +123,10 @@ def test_the_full_run_certifies_what_the_counters_alone_give():
 
 
 def test_actions_leave_out_those_of_the_hidden_user():
-    learner = PUCB(layout=LAYOUT, episodes=4, error=0.1)
-    seen = Actions(learner=learner, source=SOURCES["tree"], hidden=0).release(PAIR.first, rng=rng(), size=7)
+    agent = Planned(learner=PUCB(layout=LAYOUT, episodes=4, error=0.1), layout=LAYOUT)
+    seen = Actions(agent=agent, privatizer=SOURCES["tree"], hidden=0).release(PAIR.first, rng=rng(), size=7)
     assert seen.shape == (7, 3 * 1 + 2)
-    everybody = Actions(learner=learner, source=SOURCES["tree"], hidden=9).release(PAIR.first, rng=rng(), size=7)
+    everybody = Actions(agent=agent, privatizer=SOURCES["tree"], hidden=9).release(PAIR.first, rng=rng(), size=7)
     np.testing.assert_array_equal(everybody[:, 1:], seen)
 
 
@@ -149,7 +151,8 @@ def test_unfed_reward_counters_are_trees_with_clocks_of_their_own():
 
 
 def test_one_noise_hides_from_later_users_and_not_from_all():
-    target = Transcript(learner=PUCB(layout=LAYOUT, episodes=4, error=0.0), source=OneNoise(LAYOUT, 2.0, 0.0))
+    agent = Planned(learner=PUCB(layout=LAYOUT, episodes=4, error=0.0), layout=LAYOUT)
+    target = Transcript(agent=agent, privatizer=OneNoise(LAYOUT, 2.0, 0.0))
     later = replaced([LOW] * 4, 0, HIGH)
     ratio = target.log_ratio(target.release(later.first, rng=rng(), size=100), later)
     assert np.abs(ratio).max() <= 6 / 2.0 + 1e-9
@@ -184,8 +187,9 @@ def test_what_is_no_dataset_of_trees_is_refused():
 
 def test_corrected_budgets_are_exact_in_the_ledger():
     layout, source = LAYOUT, central(LAYOUT, 8, 1.25)
+    agent = Planned(learner=DPUCBVI(layout=layout, episodes=8, error=source.error), layout=layout)
     record = audit(
-        Transcript(learner=DPUCBVI(layout=layout, episodes=8, error=source.error), source=source),
+        Transcript(agent=agent, privatizer=source),
         claim=PureDP(1.25),
         pair=replaced([LOW] * 8, 0, HIGH),
         trials=1000,
