@@ -131,6 +131,8 @@ class FullSizeOnline:
         drive(self._agent, self._channel, users, lead=(1,), rng=rng, observe=look)
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
+        if len(far.chosen) != len(evidence.used):
+            raise RunError(f"{type(self.source).__name__}: its noise is not drawn from the generator that it is handed")
         coins = self.users * layout.H if game else 0
         report = tap.report(drawn=tape.drawn - coins, stated=layout.cells * (self.users - 1))
         lower, nodes = towards_zero(evidence.loss), len(evidence.item_nodes)

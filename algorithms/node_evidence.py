@@ -84,8 +84,10 @@ class NodeEvidence:
         shift, rows = self._shift[self._shift != 0], []
         for entry, ((noise, rounding), z) in enumerate(zip(self.used, drawn.chosen, strict=True)):
             scale = (np.abs(noise) + rounding) / np.abs(z)
-            rows.append(Moved(entry, "released counts", "laplace", "value", shift, scale, scale, (), (),
-                              np.abs(shift) / scale, np.sign(shift)))  # fmt: skip
+            with np.errstate(divide="ignore"):  # a scale of 0 is no noise: nothing of a ledger covers it
+                terms = np.abs(shift) / scale
+            rows.append(Moved(entry, "released counts", "laplace", "value", shift, scale, scale, (), (), terms,
+                              np.sign(shift)))  # fmt: skip
         return conforms([tuple(rows)], ledger, Relation.REPLACE_ONE).status
 
     def _node(self, own: Array, released: Array) -> tuple[Array, Array]:

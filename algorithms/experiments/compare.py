@@ -22,9 +22,10 @@ import numpy.typing as npt
 from algorithms.counting import Exact, layout_of
 from algorithms.dp_ucbvi import DPUCBVI
 from algorithms.environments import Environment
+from algorithms.experiments import compare_evidence
+from algorithms.experiments.compare_evidence import FEW
 from algorithms.experiments.constants import KNOWN, SPACES
 from algorithms.experiments.search import Found, Point, search, Space
-from algorithms.one_run import Witness
 from algorithms.online import Learner, regret_per_episode, run_online
 from algorithms.study import Study
 from algorithms.tabular import backward_induction, expected_return, uniform_policy
@@ -32,20 +33,14 @@ from algorithms.ucbvi import UCBVI
 from algorithms.users import TapeUsers
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from dpverify.base.seeding import derive, Stage, stream
-from dpverify.evidence.promises import check_promise
-from dpverify.tape.trace import trace
+from dpverify.base.seeding import Stage, stream
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.toolbox.noise_laws import Laplace
 
 Array = npt.NDArray[np.float64]
 MakeAgent = Callable[..., Learner]  # (privatizer, users, **point)
 MakePrivatizer = Callable[..., Any]  # (layout, users, eps), and delta where it is not 0
 
-FEW = 4  # users of the run that the tape looks at
-BETA, PROMISED_USERS, PROMISE_TRIALS = 0.05, 50, 400
-TRANSCRIPTS = 8
-FINE = ("CONFORMS", "EXACT")
+PROMISED_USERS = 50
 
 
 @dataclass(frozen=True)
@@ -125,6 +120,12 @@ def compare(
         )
     layout = layout_of(environment.model)
 
+    require.positive(eps=eps)
+    require.delta(delta=delta)
+    if not callable(privatizer) or not _takes(privatizer, layout, users, eps, *([delta] if delta else [])):
+        wanted = "(layout, users, eps, delta): delta is not 0" if delta else "(layout, users, eps)"
+        raise ParameterError("privatizer", privatizer, f"called with {wanted}")
+
     def made(number: int) -> Any:
         return privatizer(layout, number, eps, delta) if delta else privatizer(layout, number, eps)
 
@@ -132,16 +133,20 @@ def compare(
     spaces: dict[str, Space] = {name: getattr(agent, "space", None) or {}, "DP-UCBVI": SPACES["UCBVI-JDP"]}
     if len(agents) < 2:
         raise ParameterError("name", name, "another name than DP-UCBVI")
-    source, few = made(users), made(FEW)
+    source = made(users)
 
     def study(which: str, point: Point) -> Study:
         return Study(agent=agents[which](source, users, **point), privatizer=source, users=users, eps=eps, delta=delta)
 
-    first = {each: _first(space) for each, space in spaces.items()}
-    mine = study(name, first[name])
-    small = Study(agent=agents[name](few, FEW, **first[name]), privatizer=few, users=FEW, eps=eps, delta=delta)
-    objections, evidence = _evidence(mine, small, environment, seed)
-    promised = _promise(mine, name, agents[name], first[name], made, environment, seed)
+    point = _first(spaces[name])
+    mine = study(name, point)
+
+    def smaller(number: int) -> Study:
+        few = made(number)
+        return Study(agent=agents[name](few, number, **point), privatizer=few, users=number, eps=eps, delta=delta)
+
+    objections, evidence = compare_evidence.evidence(mine, smaller, environment, seed)
+    promised = compare_evidence.promise(smaller(min(users, PROMISED_USERS)), name, environment, seed)
     found: dict[str, Found] = {}
     rows: list[Row] = []
     if not objections:
@@ -188,7 +193,10 @@ def _maker(agent: Any) -> MakeAgent:
         raise ParameterError(
             "agent", agent, "an object with plan(counts), or a callable (privatizer, users) that makes one"
         )
-    point = dict.fromkeys(getattr(agent, "space", ()))
+    space = getattr(agent, "space", None) or {}
+    if not isinstance(space, Mapping):
+        raise ParameterError("space", space, "{parameter: (low, high)}")
+    point = dict.fromkeys(space)
     if not _takes(agent, None, 1, **point):
         if isinstance(agent, type) and not point and _takes(agent):  # a class that needs nothing to be made
             return lambda privatizer, users, **point: agent()
@@ -218,59 +226,6 @@ def _dp_ucbvi(layout: CountLayout) -> MakeAgent:
 def _first(space: Space) -> Point:
     """The middle of a space, on the log scale: what the checks are made at."""
     return {name: math.sqrt(low * high) for name, (low, high) in space.items()}
-
-
-def _evidence(mine: Study, small: Study, environment: Environment, seed: int) -> tuple[list[str], dict[str, Any]]:
-    """What speaks against drawing: a ledger above the claim, code that is not as its ledger, a witness above it."""
-    objections = []
-    if not mine.upper <= mine.eps * (1 + 1e-9):
-        objections.append(f"REFUTED: the privatizer's own ledger has eps {mine.upper:.4g}, claimed {mine.eps:.4g}")
-    found = trace(small.transcript, pair=small.pair(), ledger=small.ledger, claim=small.claim, transcripts=TRANSCRIPTS,
-                  seed=derive(seed, "compare/tape") % 2**32)  # fmt: skip
-    said = "; ".join(dict.fromkeys(f"{each.site}: {each.text}" for each in found.reasons))
-    if found.status == "CONTRADICTED":
-        objections.append(
-            f"REFUTED: on the tape the code is not as its ledger says ({said or 'a transcript refutes it'})"
-        )
-    elif found.status not in FINE:
-        objections.append(f"not checked: on the tape, {found.status} ({said})")
-    witness: dict[str, Any] | None = None
-    noise = getattr(getattr(mine.privatizer, "counter", None), "noise", None)
-    if isinstance(noise, Laplace) or not (noise is not None or mine.delta):
-        one: Witness = mine.witness(environment, seed=seed)
-        witness = {
-            "lower": one.lower,
-            "moved": one.moved,
-            "nodes": one.nodes,
-            "draws": one.draws,
-            "tap": one.tap.ok,
-            "code": one.code,
-        }
-        if not one.lower <= mine.eps * (1 + 1e-6):
-            objections.append(f"REFUTED: one run has log ratio {one.lower:.4g}, claimed {mine.eps:.4g}")
-        if one.code != "CONFORMS":
-            objections.append(f"REFUTED: in one run of all users the code is not as its ledger says ({one.code})")
-        if not one.tap.ok:
-            objections.append("REFUTED: the noise of one run is not of the law that the ledger states")
-    return objections, {"tape": {"word": found.status, "users": small.users, "said": said}, "witness": witness}
-
-
-def _promise(
-    mine: Study,
-    name: str,
-    make: MakeAgent,
-    point: Point,
-    made: Callable[[int], Any],
-    environment: Environment,
-    seed: int,
-) -> dict[str, Any]:
-    """Are released counts as near as the agent is told? At few users, by trials."""
-    users = min(mine.users, PROMISED_USERS)
-    source = made(users)
-    study = Study(agent=make(source, users, **point), privatizer=source, users=users, eps=mine.eps, delta=mine.delta)
-    check = check_promise(study.promise(environment, beta=BETA, name=name), seed=seed, trials=PROMISE_TRIALS)
-    return {"verdict": check.verdict, "users": users, "beta": BETA, "rate_upper": check.rate_upper,
-            "tightness": check.tightness}  # fmt: skip
 
 
 def _regret_of_uniform_actions(environment: Environment) -> float:

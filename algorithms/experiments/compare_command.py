@@ -16,8 +16,9 @@ from rich.table import Table
 from algorithms.environments import Environment
 from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.constants import SEARCH_SEED
-from dpverify.base.errors import DpverifyError, ParameterError, UsageError
+from dpverify.base.errors import DpverifyError, ParameterError, RunError, UsageError
 from dpverify.faces.loading import load
+from dpverify.faces.report import files
 
 OUT, ERR = Console(), Console(stderr=True)
 
@@ -32,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
         return _said(error, 2)
     except DpverifyError as error:
         return _said(error, 3)
-    except Exception as error:  # whatever the agent raises, and typer's own words
+    except (Exception, SystemExit) as error:  # whatever the agent raises, its exit among it, and typer's own words
         words = getattr(error, "format_message", None)
         return _said(words() if words else f"{type(error).__name__}: {error}", 2 if words else 3)
     return int(done or 0)  # what typer.Exit was raised with
@@ -63,6 +64,8 @@ def _command(
     out: Annotated[Path | None, typer.Option("--json", metavar="F", help="all of it, as JSON")] = None,
 ) -> None:
     """An agent of your own beside DP-UCBVI on the same private counts: checks first, then regret."""
+    if out is not None and not out.resolve().parent.is_dir():
+        raise ParameterError("--json", out, "a file in a folder that exists")
     found = compare(
         load(agent),
         name=agent.rpartition(":")[2],
@@ -77,9 +80,17 @@ def _command(
         search_seed=search_seed,
     )
     if out is not None:
-        out.write_text(json.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
+        _write(out, json.dumps(found.to_dict(), indent=1) + "\n")
     _show(found)
     raise typer.Exit(0 if found.drawn else 1 if found.refuted else 3)
+
+
+def _write(out: Path, text: str) -> None:
+    """The whole file, or what was there before."""
+    try:
+        files.replace(out, text)
+    except OSError as error:
+        raise RunError(f"{out}: could not be written ({error.strerror})") from error
 
 
 def _environment(spec: str) -> Environment:

@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from algorithms.counting import TreeCounts
+from algorithms.counting import Exact, LocalCounts, TreeCounts
 from algorithms.dp_ucbvi import central, local
 from algorithms.environments import river_swim
 from algorithms.experiments import compare_command
 from algorithms.experiments.compare import compare
 from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
-from dpverify.base.errors import ParameterError
+from dpverify.base.errors import ParameterError, RunError
 
 SIZE = {"environment": river_swim(), "eps": 1.0, "users": 20, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
 
@@ -111,6 +111,52 @@ def test_what_spends_more_is_not_drawn(privatizer, said):
     assert any(said in each for each in found.objections)
 
 
+class Wearing(TreeCounts):
+    """From the ninth user on the counts are exact: no run of a few users shows it."""
+
+    def stream(self, size, *, rng):
+        noisy, exact = super().stream(size, rng=rng), Exact(self.layout).stream(size, rng=rng)
+
+        class Feed:
+            users = 0
+
+            def feed(self, own):
+                self.users += 1
+                found = [each.feed(own) for each in (noisy, exact)]
+                return found[self.users > 8]
+
+        return Feed()
+
+
+class Repeated(LocalCounts):
+    """Noise from a generator of its own, the same in every run."""
+
+    def stream(self, size, *, rng):
+        return super().stream(size, rng=np.random.default_rng(0))
+
+
+def wearing(layout, users, eps, delta=0.0):
+    honest = GaussianTrees.central(layout, users, eps, delta) if delta else central(layout, users, eps)
+    return Wearing(honest.layout, honest.counter, honest.error)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_noise_that_ends_after_a_few_users_is_not_drawn(delta):
+    """With Laplace noise the run of all users shows it; with Gaussian noise the tape, on 48 users."""
+    found = against(privatizer=wearing, delta=delta)
+    assert not found.drawn
+    assert found.rows == ()
+
+
+def test_noise_that_does_not_come_from_the_generator_is_one_line():
+    def repeated(layout, users, eps):
+        honest = local(layout, users, eps)
+        return Repeated(honest.layout, honest.scale, honest.error)
+
+    with pytest.raises(RunError, match="Repeated: its noise is not drawn from the generator"):
+        against(privatizer=repeated)
+
+
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine_rl.py").write_text(
@@ -118,7 +164,9 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         "        return np.zeros(counts.visits.shape[:-1], dtype=int)\n\n\nleft = Left()\n"
         "from algorithms.dp_ucbvi import central\n\n\ndef twice(layout, users, eps):\n"
         "    return central(layout, users, 2 * eps)\n\n\n"
-        "def unwilling(privatizer, users):\n    raise ValueError('no such table')\n"
+        "def unwilling(privatizer, users):\n    raise ValueError('no such table')\n\n\n"
+        "class Leaves(Left):\n    def plan(self, counts):\n        raise SystemExit(0)\n\n\n"
+        "class Listed(Left):\n    space = ['often']\n"
     )
     small = ["--users", "20", "--runs", "2", "--points", "1", "--json", "found.json"]
     assert compare_command.run(["--agent", "mine_rl.py:left", *small]) == 0
@@ -140,6 +188,12 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["--agent", "mine_rl.py:left", "--users", "two"], 2, "--users"),
         (["--agent", "mine_rl.py:twice", *small], 2, "called with (privatizer, users)"),
         (["--agent", "mine_rl.py:unwilling", *small], 3, "ValueError: no such table"),
+        (["--agent", "mine_rl.py:Leaves", *small], 3, "SystemExit"),  # its 0 is not ours
+        (["--agent", "mine_rl.py:Listed", *small], 2, "{parameter: (low, high)}"),
+        (["--agent", "mine_rl.py:left", "--delta", "1e-3", *small], 2, "called with (layout, users, eps, delta)"),
+        (["--agent", "mine_rl.py:left", "--delta", "1", *small], 2, "delta"),
+        (["--agent", "mine_rl.py:left", *small[:-1], "nowhere/found.json"], 2, "a folder that exists"),
+        (["--agent", "mine_rl.py:left", *small[:-1], "/dev/full"], 3, "/dev/full: could not be written"),
     ):
         assert compare_command.run(wrong) == code
         said = capsys.readouterr().err

@@ -1,0 +1,74 @@
+"""What `compare` rests on before it draws: the ledger, the code on the tape, one run of all users, a promise."""
+
+from collections.abc import Callable
+from typing import Any
+
+from algorithms.environments import Environment
+from algorithms.one_run import Witness
+from algorithms.study import Study
+from dpverify.base.seeding import derive
+from dpverify.evidence.promises import check_promise
+from dpverify.tape.trace import trace
+from mechanisms.toolbox.noise_laws import Laplace
+
+FEW, TRANSCRIPTS = 4, 8  # users of the runs that the tape looks at, and how many in each order
+MORE, LONGER = 48, 2  # the same, where no witness sees a run of all users
+BETA, PROMISE_TRIALS = 0.05, 400
+FINE = ("CONFORMS", "EXACT")
+
+
+def evidence(
+    mine: Study, smaller: Callable[[int], Study], environment: Environment, seed: int
+) -> tuple[list[str], dict[str, Any]]:
+    """What speaks against drawing: a ledger above the claim, code that is not as its ledger, a witness above it.
+
+    `smaller` makes the same study for fewer users. Where noise is not Laplace nothing is said of what the code does
+    from the `MORE`th user on.
+    """
+    objections = []
+    if not mine.upper <= mine.eps * (1 + 1e-9):
+        objections.append(f"REFUTED: the privatizer's own ledger has eps {mine.upper:.9g}, claimed {mine.eps:.9g}")
+    said, tape = _on_tape(smaller(FEW), TRANSCRIPTS, seed)
+    objections += said
+    noise = getattr(getattr(mine.privatizer, "counter", None), "noise", None)
+    if isinstance(noise, Laplace) or not (noise is not None or mine.delta):
+        one: Witness = mine.witness(environment, seed=seed)
+        if not one.lower <= mine.eps * (1 + 1e-6):
+            objections.append(f"REFUTED: one run has log ratio {one.lower:.9g}, claimed {mine.eps:.9g}")
+        if one.code != "CONFORMS":
+            objections.append(f"REFUTED: in one run of all users the code is not as its ledger says ({one.code})")
+        if not one.tap.ok:
+            objections.append("REFUTED: the noise of one run is not of the law that the ledger states")
+        witness = {
+            "lower": one.lower,
+            "moved": one.moved,
+            "nodes": one.nodes,
+            "draws": one.draws,
+            "tap": one.tap.ok,
+            "code": one.code,
+        }
+        return objections, {"tape": tape, "witness": witness}
+    if not objections and mine.users > FEW:
+        objections, tape = _on_tape(smaller(min(mine.users, MORE)), LONGER, seed)
+    return objections, {"tape": tape, "witness": None}
+
+
+def _on_tape(study: Study, transcripts: int, seed: int) -> tuple[list[str], dict[str, Any]]:
+    """What the tape says against the code, and its word."""
+    found = trace(study.transcript, pair=study.pair(), ledger=study.ledger, claim=study.claim, transcripts=transcripts,
+                  seed=derive(seed, "compare/tape") % 2**32)  # fmt: skip
+    said = "; ".join(dict.fromkeys(f"{each.site}: {each.text}".removeprefix(": ") for each in found.reasons))
+    objections = []
+    if found.status == "CONTRADICTED":
+        why = said or "a transcript refutes it"
+        objections.append(f"REFUTED: on the tape the code is not as its ledger says ({why})")
+    elif found.status not in FINE:
+        objections.append(f"not checked: on the tape, {found.status} ({said})")
+    return objections, {"word": found.status, "users": study.users, "said": said}
+
+
+def promise(study: Study, name: str, environment: Environment, seed: int) -> dict[str, Any]:
+    """Are released counts as near as the agent is told? By trials of a run of few users."""
+    check = check_promise(study.promise(environment, beta=BETA, name=name), seed=seed, trials=PROMISE_TRIALS)
+    return {"verdict": check.verdict, "users": study.users, "beta": BETA, "rate_upper": check.rate_upper,
+            "tightness": check.tightness}  # fmt: skip
