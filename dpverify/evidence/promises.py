@@ -84,7 +84,6 @@ class PromiseCheck:
     worst                    largest error over the bound
     violations               for each invariant, in how many trials it failed
     active_share             mean share of bounds that were not at their caps; None where bounds have none
-    reused                   kept from an earlier run: nothing that it depends on has changed
     witness                  invariant, block and trial of the first violation: `stream(seed, PROMISE, block)`
     """
 
@@ -108,7 +107,6 @@ class PromiseCheck:
     expected: str
     paper: str = ""
     statement: str = ""
-    reused: bool = False
     active_share: float | None = None
 
     @property

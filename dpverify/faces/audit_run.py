@@ -2,25 +2,23 @@
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_UNEXPECTED, RunError, UsageError
+from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_UNEXPECTED, RunError
 from dpverify.base.text import clean
 from dpverify.evidence.promises import PromiseCheck
 from dpverify.faces import console, last_failed, progress, workflow
 from dpverify.faces.options import Outputs
 from dpverify.faces.report import files
 from dpverify.faces.report.as_sarif import annotations
-from dpverify.runs import provenance
 from dpverify.runs.interruption import Heard, heeded
+from dpverify.runs.isolated import Limits
 from dpverify.runs.journal import FOLDER, Journal, prune
-from dpverify.runs.task import Limits
 from dpverify.verdicts import manifest
 from dpverify.verdicts.family import judged_together
-from dpverify.verdicts.reuse import Kept
 from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.suite_result import environment, Failure, Outcome, SuiteResult
+from dpverify.verdicts.suite_result import Failure, Outcome, SuiteResult
 from dpverify.verdicts.watched import place_of, result_of, run_watched, seconds_of, Supervision
 
 # what a report says until the run has ended, should it be killed
@@ -40,9 +38,6 @@ class Request:
     scorecard: bool = False
     promises_only: bool = False
     resume: bool = False
-    changed_only: bool = False
-    keep: bool = False
-    secret: bytes = b""
     quiet: bool = False
     arguments: tuple[str, ...] = ()
     exit_first: bool = False
@@ -68,7 +63,6 @@ def run(request: Request) -> int:
             print(f"dpverify: interrupted by {heard.name or 'SIGINT'} twice; {again}", file=sys.stderr)
             return heard.exit_code if heard.number else 130
         finally:
-            watch.supervisor.close()
             watch.halt.close()
             if watch.journal is not None:
                 watch.journal.close()
@@ -76,14 +70,8 @@ def run(request: Request) -> int:
 
 def _discovered(request: Request, watch: Supervision) -> manifest.Manifest:
     try:
-        agenda = manifest.read(
-            request.paths,
-            request.expression,
-            watch.supervisor,
-            watch.limits,
-            slots=request.settings.jobs,
-            halt=watch.halt,
-        )
+        jobs = request.settings.jobs
+        agenda = manifest.read(request.paths, request.expression, watch.limits, jobs=jobs, halt=watch.halt)
         if request.last_failed:
             agenda = _of_last_time(request, agenda)
         agenda = agenda.of_papers() if request.scorecard else agenda
@@ -129,10 +117,8 @@ def _not_started(request: Request, why: str) -> SuiteResult:
 
 def _audited(request: Request, agenda: manifest.Manifest, watch: Supervision, heard: Heard) -> int:
     settings, outputs = request.settings, request.outputs
-    before = _journal(request, agenda, watch)
+    before = _journal(request, watch)
     files.write(result_of(agenda, settings, {}, NOT_FINISHED), outputs, early=True)
-    kept = _kept(request, agenda, watch)
-    known = kept.known() if kept is not None and request.changed_only else {}
     with progress.shown(agenda, settings, before, quiet=request.quiet) as watcher:
         first = _First(watch, request.exit_first)
 
@@ -140,11 +126,9 @@ def _audited(request: Request, agenda: manifest.Manifest, watch: Supervision, he
             watcher.finished(outcome)
             first.heard(outcome)
 
-        found = run_watched(agenda, settings, watch, listen, watcher.trials, known)
+        found = run_watched(agenda, settings, watch, listen, watcher.trials)
     result = found.result
     last_failed.remember(request.paths, agenda, found.outcomes)
-    if kept is not None and request.keep:
-        kept.keep({key: outcome for key, outcome in found.outcomes.items() if key not in known}, found.provenance)
     if first.name and not heard.number:
         result = replace(result, interrupted=f"stopped at {first.name} (-x)" if result.missing else "")
     elif result.interrupted:
@@ -174,43 +158,22 @@ def _durations(request: Request, watch: Supervision) -> None:
         print(clean(f"{seconds:10.2f} s  {name}"))
 
 
-def _kept(request: Request, agenda: manifest.Manifest, watch: Supervision) -> Kept | None:
-    if not (request.changed_only or request.keep):
-        return None
-    return Kept(agenda, request.settings, request.secret, watch.world)
-
-
-def _journal(request: Request, agenda: manifest.Manifest, watch: Supervision) -> dict[tuple[str, str], float]:
+def _journal(request: Request, watch: Supervision) -> dict[tuple[str, str], float]:
     """Opens the run's journal, and says how long everything took the last time."""
     paths = sorted(str(path.resolve()) for path in request.paths)
     place = place_of(FOLDER, paths, request.expression, request.scorecard, request.promises_only)
-    header = _header(request, agenda)
     before = seconds_of(Journal.of(place)) if place.exists() else {}
-    resume = request.resume and place.exists() and place.stat().st_size > 0
-    if request.resume and not resume:  # interrupted before anything was done: a retry need not know
+    if request.resume and not before:  # interrupted before anything was done: a retry need not know
         print(
             "dpverify: --resume: no interrupted run of this selection here; starts from the beginning", file=sys.stderr
         )
     try:
-        watch.journal = (Journal.resume if resume else Journal.start)(place, header)
+        watch.journal = Journal.start(place, resume=request.resume)
     except OSError as error:
-        if request.resume:
-            raise UsageError(f"--resume: {place} cannot be used ({error.strerror})") from error
         print(f"dpverify: no journal, so no --resume ({place}: {error.strerror})", file=sys.stderr)
     if watch.journal is not None and watch.journal.damaged:
         print(f"dpverify: {watch.journal.damaged} damaged lines of {place} do not count", file=sys.stderr)
     return before
-
-
-def _header(request: Request, agenda: manifest.Manifest) -> dict[str, object]:
-    """What an interrupted run must have in common with the one that goes on; neither workers nor outputs."""
-    settings = {name: value for name, value in asdict(request.settings).items() if name not in ("jobs", "backend")}
-    packages = {f"version of {name}": value for name, value in environment().items() if name != "dpverify"}
-    code: dict[str, object] = {}
-    for _, loaded in agenda.provenance:
-        code.update({f"file {name}": seen for kind, name, seen in loaded.get("facts", ()) if kind in ("code", "file")})
-    asked = [[*entry.key, entry.pairs, entry.trials, entry.claim] for entry in agenda.entries]
-    return {**settings, **provenance.ours(), **packages, "subjects": asked, **code}
 
 
 def _written(result: SuiteResult, outputs: Outputs) -> str:

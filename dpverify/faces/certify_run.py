@@ -6,7 +6,7 @@ from typing import Any
 from dpverify.faces import console, watched_run
 from dpverify.faces.options import Outputs
 from dpverify.faces.report import certificate_page, files
-from dpverify.runs.task import Limits
+from dpverify.runs.isolated import Limits
 from dpverify.verdicts.certificate import Certificate
 
 

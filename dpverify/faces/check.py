@@ -665,7 +665,7 @@ def check(document):
 
     if document.get("schema") not in SCHEMAS:
         return [f"schema {document.get('schema')!r}: must be one of {SCHEMAS}"], {}
-    again = [{k: v for k, v in each.items() if k not in ("seconds", "attempts")} for each in document["records"]]
+    again = [{k: v for k, v in each.items() if k != "seconds"} for each in document["records"]]
     body = {**{k: v for k, v in document.items() if k != "digest"}, "records": again}
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     own = "certificate" in document["schema"]

@@ -32,7 +32,6 @@ from dpverify.faces.commands import (
     trace,
     try_,
 )
-from dpverify.faces.options import CACHE_KEY
 
 app = typer.Typer(
     help="Checks differential-privacy claims instead of repeating them.",
@@ -77,7 +76,7 @@ app.command()(init.init)
 def run(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code; every expected error is one line on stderr."""
     typed = sys.argv[1:] if arguments is None else arguments
-    asked = audit.Asked(tuple(typed), os.environ.pop(CACHE_KEY, ""))  # the key is not for the eyes of audited code
+    asked = audit.Asked(tuple(typed))
     with workflow.only_text():
         return _run(typed, asked)
 

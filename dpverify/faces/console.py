@@ -68,7 +68,6 @@ def show_rest(console: Console, result: SuiteResult, *, quiet: bool) -> None:
     for check in result.promises:
         if not (quiet and check.as_expected):
             remark = "" if check.as_expected else f" [bold red]expected {check.expected}[/]"
-            remark += " (reused)" if check.reused else ""
             console.print(f"promise {escape(str(check))}{remark}", soft_wrap=True)
     for failure in result.failures:
         console.print(f"[yellow]FAILED[/] {escape(failure.subject)}: {escape(words.failed(failure))}", soft_wrap=True)
@@ -213,7 +212,7 @@ def _row(entry: Entry) -> list[str]:
         bugs if all(bug.caught for bug in entry.bugs) else f"[red]{bugs}[/]",
         f"{record.trials:,}",
         f"{record.seconds:.1f}",
-        f"[bold red]{escape(remark)}[/]" if remark else "reused" if record.reused else "",
+        f"[bold red]{escape(remark)}[/]" if remark else "",
     ]
 
 

@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpverify.runs import provenance
 from dpverify.runs.journal import FOLDER
 from dpverify.verdicts.manifest import Manifest
 from dpverify.verdicts.suite_result import Failure, Outcome
@@ -33,7 +32,6 @@ def remember(paths: Sequence[Path], agenda: Manifest, outcomes: Mapping[Key, Out
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(sorted((known(paths) - asked) | failed)), encoding="utf-8")
-        provenance.own(place)
 
 
 def fine(outcome: Outcome) -> bool:

@@ -11,10 +11,8 @@ from pathlib import Path
 from dpverify.base import require
 from dpverify.base.errors import DpverifyError, UsageError
 from dpverify.runs.interruption import Halt, heeded
-from dpverify.runs.supervisor import Supervisor
-from dpverify.runs.task import Limits
+from dpverify.runs.isolated import Limits
 from dpverify.verdicts.manifest import Manifest, read
-from dpverify.verdicts.preload import LISTED
 
 MOST = 8  # files read at a time where nobody says how many: counting usable processors takes longer than a list
 
@@ -23,12 +21,12 @@ def run(
     paths: list[Path], expression: str, limits: Limits, *, jobs: int | None, scorecard: bool, promises_only: bool
 ) -> int:
     """Prints the list and returns the exit code; ParameterError for no jobs."""
-    slots = min(os.cpu_count() or 1, MOST) if jobs is None else jobs
-    require.integer(at_least=1, jobs=slots)
-    supervisor, halt = Supervisor(preload=LISTED), Halt()
+    jobs = min(os.cpu_count() or 1, MOST) if jobs is None else jobs
+    require.integer(at_least=1, jobs=jobs)
+    halt = Halt()
     with heeded(halt) as heard:
         try:
-            found = read(paths, expression, supervisor, limits, slots=slots, halt=halt, provenance=False)
+            found = read(paths, expression, limits, jobs=jobs, halt=halt)
             found = found.of_papers() if scorecard else found
             show(found.of_promises() if promises_only else found)
             return 0
@@ -38,7 +36,6 @@ def run(
                 return heard.exit_code
             raise error
         finally:
-            supervisor.close()
             halt.close()
 
 

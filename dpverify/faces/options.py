@@ -3,11 +3,9 @@
 from dataclasses import dataclass, fields
 from enum import Enum
 
-CACHE_KEY = "DPVERIFY_CACHE_KEY"  # the variable with the key that seals kept results
 DEFAULT_SEED = 20260  # fixed, so that two runs without options give the same records
 DEFAULT_SIGNIFICANCE = 0.05
 DEFAULT_TIMEOUT = 3600.0  # seconds for a subject
-BACKENDS = ("loky", "dask", "ray")
 
 HELP = {
     "claim": "pure:EPS, approx:EPS,DELTA, zcdp:RHO, gdp:MU, rdp:ALPHA,EPS;... or tradeoff:FILE.csv.",
@@ -15,14 +13,12 @@ HELP = {
     "significance": "Family-wise error of the whole suite.",
     "seed": f"Seed of every random stream; default {DEFAULT_SEED}, so runs repeat.",
     "jobs": "Worker processes; default: as many as may be used here. Records do not depend on it.",
-    "backend": "Where the workers are.",
+    "backend": "A joblib backend: loky (processes here), or one that you registered.",
     "ladder": "Measure the power: 8 runs of each planted bug, 16 of targets with_noise(factor); costs as much.",
     "sequential": "Stop each audit once decided.",
     "timeout": "Seconds for each subject; one that takes longer is ended, and failed.",
     "memory": "Megabytes for each subject, on top of the libraries' own; default: no limit of ours.",
-    "resume": "Go on with the interrupted run of the same subjects and options (.dpverify), or start one.",
-    "changed_only": "Reuse kept results of what has not changed since; run the rest.",
-    "keep": "Keep results that are as expected (.dpverify/kept), for --changed-only.",
+    "resume": "Take what an interrupted run here has judged (.dpverify), where sources and options are the same.",
     "exit_first": "Stop at the first result that is not as expected.",
     "last_failed": "Only what was not as expected, or not reached, the last time; everything where nothing was.",
     "durations": "Print the N slowest.",

@@ -8,7 +8,6 @@ on the order or on the workers (xdist).
 """
 
 from collections.abc import Generator, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
@@ -18,8 +17,7 @@ from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, DEFAULT_T
 
 if TYPE_CHECKING:
     from dpverify.evidence.promises import PromiseCheck
-    from dpverify.runs.supervisor import Supervisor
-    from dpverify.runs.task import Limits
+    from dpverify.runs.isolated import Call, Outcome
     from dpverify.verdicts.manifest import Entry
     from dpverify.verdicts.record import AuditRecord
     from dpverify.verdicts.settings import Settings
@@ -104,11 +102,11 @@ class AuditFile(pytest.File):
 
     def collect(self) -> "Iterator[EvidenceItem]":
         from dpverify.base.errors import DiscoveryError
-        from dpverify.verdicts.manifest import entries_of, manifest_task
+        from dpverify.verdicts.manifest import entries_of, manifest_call
 
         file = self.path.resolve()
         try:
-            entries = entries_of(file, _supervisor().run(manifest_task(file), _limits(self.config)))
+            entries = entries_of(file, _isolated(manifest_call(file), self.config))
         except DiscoveryError as error:
             raise self.CollectError(str(error)) from None
         for entry in entries:
@@ -129,10 +127,10 @@ class EvidenceItem(pytest.Item):
         from dpverify.base.text import clean
         from dpverify.faces.report.as_json import render_one
         from dpverify.verdicts.suite_result import Failure
-        from dpverify.verdicts.watched import outcome_of, task_of
+        from dpverify.verdicts.watched import call_of, outcome_of
 
         settings, (_, statements) = _settings(self.config), self.config.stash[ASKED]
-        finished = _supervisor().run(task_of(self.entry, settings, statements), _limits(self.config))
+        finished = _isolated(call_of(self.entry, settings, statements), self.config)
         outcome = outcome_of(self.entry, finished)
         self.outcome = render_one(outcome)
         if isinstance(outcome, Failure):
@@ -152,18 +150,12 @@ class EvidenceItem(pytest.Item):
         return self.path, None, self.name
 
 
-@cache
-def _supervisor() -> "Supervisor":
-    from dpverify.runs.supervisor import Supervisor
+def _isolated(call: "Call", config: pytest.Config) -> "Outcome":
+    from dpverify.runs.isolated import isolated, Limits, start_server
     from dpverify.verdicts.preload import PRELOAD
 
-    return Supervisor(preload=PRELOAD)
-
-
-def _limits(config: pytest.Config) -> "Limits":
-    from dpverify.runs.task import Limits
-
-    return Limits(timeout=config.getoption("--dp-timeout"))
+    start_server(PRELOAD)
+    return isolated(call, Limits(timeout=config.getoption("--dp-timeout")))
 
 
 class Unexpected(AssertionError):

@@ -13,8 +13,7 @@ from dpverify.faces.options import Outputs
 from dpverify.faces.report import files
 from dpverify.faces.report.as_json import strict
 from dpverify.runs.interruption import Halt, heeded
-from dpverify.runs.supervisor import Supervisor
-from dpverify.runs.task import Ended, Limits, Outcome, Task
+from dpverify.runs.isolated import Call, Ended, isolated, Limits, Outcome, start_server
 from dpverify.verdicts.preload import CERTIFIED
 
 SLOW = 20.0  # seconds that loading a file, and the call in which a limit is reached, may take
@@ -26,10 +25,11 @@ def answer(function: str, arguments: dict[str, Any], limits: Limits, *, missing:
     `patient`: the limit begins anew with each event that the function emits. Raises UsageError or RunError, and
     typer.Exit after a line on stderr for a run that a signal ended.
     """
-    halt, supervisor = Halt(), Supervisor(0, CERTIFIED)
+    start_server(CERTIFIED)
+    halt = Halt()
     with heeded(halt) as heard:
         try:
-            outcome = supervisor.run(Task(function, arguments, patient=patient), limits, halt)
+            outcome = isolated(Call(function, arguments, patient), limits, halt=halt)
         finally:
             halt.close()
         if heard.number:

@@ -1,1 +1,1 @@
-"""How work is done and remembered: executors, supervision, the journal, provenance. Knows no privacy."""
+"""How work is done and remembered: isolated calls, executors, the journal, digests of sources. Knows no privacy."""

@@ -1,121 +1,118 @@
-"""Where blocks of trials run: this process, local processes, a dask or a ray cluster.
+"""Where blocks of trials run: this process, or the workers of a joblib backend.
 
-One function, `ordered_map`. Results come back in the order of the tasks whatever
-the executor, and tasks carry their own random streams, so a record cannot depend on where it was computed.
+One function, `ordered_map`. Results come back in the order of the tasks whatever the backend, and tasks carry their own
+random streams, so a record cannot depend on where it was computed. loky is joblib's default: processes of this machine.
+Any other name (`dask`, `ray`, ...) is handed to joblib as it is: who uses it has registered it, see docs/ci.md.
 """
 
+import contextlib
 import pickle
 import sys
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
 from dpverify.base import require
 from dpverify.base.errors import LostWorker, ParameterError, RunError, UsageError
-from dpverify.runs.pools import dask_pool, local_pool, Pool, ray_pool
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-BACKENDS = ("loky", "dask", "ray")
+LOKY = "loky"
+ONE_THREAD = {  # the workers are the parallelism
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR")
+}
 
 
 def ordered_map(
-    function: Callable[[Task], Result],
-    tasks: Iterable[Task],
-    *,
-    jobs: int = 1,
-    backend: str = "loky",
-    lost: Callable[[LostWorker], Result] | None = None,
+    function: Callable[[Task], Result], tasks: Iterable[Task], *, jobs: int = 1, backend: str = LOKY
 ) -> Iterator[Result]:
     """Lazily yields function(task) for every task, in order.
 
-    A task is drawn from `tasks` when there is room for it: at most `Pool.window` are waiting, running or not yet
-    asked for, however many there are in all.
-    `jobs` = 1 runs here, without joblib. `backend` is "loky" (local processes), "dask" (the active
-    `distributed.Client`, or a local one of `jobs` workers) or "ray" (the running cluster, or a local one).
-    What cannot be sent to another process (objects of foreign libraries, often) runs here, in its turn.
-    UsageError when the backend's package is not installed. LostWorker where a worker or the cluster died - never what
-    a task itself may raise - or, with `lost`, the result that it makes of that.
+    Parameters
+    ----------
+    function : callable
+        What cannot be sent to another process (with objects of foreign libraries, often) runs here.
+    tasks : iterable
+        Drawn while workers are free: twice as many as there are workers are waiting or running.
+    jobs : int
+        Workers; 1 on loky runs here, without joblib.
+    backend : str
+        A name that `joblib.parallel_config` knows.
+
+    Raises
+    ------
+    UsageError
+        Where joblib does not know the backend, or cannot use it.
+    LostWorker
+        Where a worker or its cluster died; never what a task itself may raise.
     """
     require.integer(at_least=1, jobs=jobs)
-    here = (jobs, backend) == (1, "loky")
-    if not here:
-        check_backend(backend)
-    work = None if here else _pickled(function)
+    check_backend(backend)
+    work = None if (jobs, backend) == (1, LOKY) else _pickled(function)
     if work is None:
         yield from map(function, tasks)
         return
-    pool = _POOLS[backend](jobs)
-    waiting: deque[tuple[Task, Any]] = deque()
+    import joblib
 
-    def next_result() -> Result:
-        task, handle = waiting.popleft()
-        if handle is None:
-            return function(task)
-        try:
-            value, error, told = pool.result(handle)
-        except Exception as failure:  # tasks hand back what they raise: this is the pool's own
-            gone = LostWorker(f"a worker of {backend} was lost ({type(failure).__name__}: {_first_line(failure)})")
-            if lost is None:
-                raise gone from failure
-            return lost(gone)
-        if error is not None:
-            raise error from _Elsewhere(told)
-        result: Result = value
-        return result
-
+    settings: dict[str, Any] = {"inner_max_num_threads": 1} if backend == LOKY else {}
     try:
-        for task in tasks:
-            parcel = _pickled(task)
-            waiting.append((task, None if parcel is None else pool.submit(_elsewhere, (sys.path, work, parcel))))
-            if len(waiting) >= pool.window:
-                yield next_result()
-        while waiting:
-            yield next_result()
-    finally:  # the reader went away, or a task failed: what has not started need not
-        for _, handle in waiting:
-            if handle is not None:
-                pool.cancel(handle)
+        with joblib.parallel_config(backend=backend, n_jobs=jobs, **settings):
+            lazy = getattr(joblib.parallel.get_active_backend()[0], "supports_return_generator", False)
+            parallel = joblib.Parallel(return_as="generator" if lazy else "list", batch_size=1)
+    except (ValueError, ImportError) as error:
+        raise UsageError(f"backend {backend!r}: {_first_line(error)}") from error
+    calls = (joblib.delayed(_in_worker)(list(sys.path), work, task) for task in tasks)
+    with contextlib.closing(_results(parallel, calls, backend)) as results:
+        for value, raised, remote in results:
+            if raised is not None:
+                raise raised from _Remote(remote)
+            yield value
 
 
-def check_backend(backend: str) -> None:
-    """ParameterError for an unknown backend, UsageError for one whose package is not installed."""
-    if backend not in BACKENDS:
-        raise ParameterError("backend", backend, "one of " + ", ".join(BACKENDS))
-    package = {"loky": "joblib", "dask": "distributed", "ray": "ray"}[backend]
-    if find_spec(package) is None:
-        raise UsageError(f"backend {backend!r}: needs the package {package!r}, which is not installed")
+def _results(parallel: Any, calls: Iterable[Any], backend: str) -> Generator[Any, None, None]:
+    """What the workers hand back: of tasks, also what they raise, so that whatever is raised here is the pool's own."""
+    try:
+        yield from parallel(calls)  # whose generator, closed early, starts nothing more
+    except Exception as failure:
+        gone = f"a worker of {backend} was lost ({type(failure).__name__}: {_first_line(failure)})"
+        raise LostWorker(gone) from failure
+
+
+def check_backend(backend: Any) -> None:
+    """ParameterError for what is no name; whether joblib knows it is said by joblib, once it is used."""
+    if not isinstance(backend, str) or not backend:
+        raise ParameterError("backend", backend, "a name for joblib.parallel_config, such as loky")
+
+
+def usable_processors() -> int:
+    """How many processors this process may use: affinity and the quotas of containers (cgroups) count."""
+    import joblib
+
+    return max(1, int(joblib.cpu_count()))
 
 
 def _pickled(value: Any) -> bytes | None:
     """The value as bytes; None where it cannot travel."""
-    from joblib.externals.loky.backend.reduction import dumps
+    import cloudpickle
 
     try:
-        return bytes(dumps(value))
+        return bytes(cloudpickle.dumps(value))
     except Exception:  # whatever a foreign object raises when it is pickled
         return None
 
 
-class _Elsewhere(Exception):
+class _Remote(Exception):
     """The traceback of another process, as text."""
 
 
-def _elsewhere(call: tuple[list[str], bytes, bytes]) -> tuple[Any, Exception | None, str]:
-    """Runs in a worker, which may be older than the folders from which the task's modules came.
-
-    What the task raises is handed back as a value, so that whatever a pool raises is the pool's own.
-    """
-    path, function, task = call
+def _in_worker(path: list[str], function: bytes, task: Any) -> tuple[Any, Exception | None, str]:
+    """Runs in a worker, which may be older than the folders from which the task's modules came."""
     sys.path.extend(folder for folder in path if folder not in sys.path)
     try:
-        return pickle.loads(function)(pickle.loads(task)), None, ""
+        return pickle.loads(function)(task), None, ""
     except Exception as error:
-        told = traceback.format_exc()
-        return None, error if _returns(error) else RunError(f"{type(error).__name__}: {error}"), told
+        return None, error if _returns(error) else RunError(f"{type(error).__name__}: {error}"), traceback.format_exc()
     except BaseException as error:  # SystemExit must neither end the worker nor whoever asks for the result
         return None, RunError(f"{type(error).__name__}: {error}"), traceback.format_exc()
 
@@ -130,6 +127,3 @@ def _returns(error: Exception) -> bool:
 
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), "no reason given")
-
-
-_POOLS: dict[str, Callable[[int], Pool]] = {"loky": local_pool, "dask": dask_pool, "ray": ray_pool}

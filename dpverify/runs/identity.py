@@ -7,7 +7,7 @@ import os
 import subprocess
 from functools import lru_cache
 
-from dpverify.runs import provenance
+from dpverify.runs.sources import own_digest
 
 SECONDS = 5.0  # for git: a repository on a slow disk is then one that we know nothing of
 # a repository's own settings may name programs to run
@@ -27,12 +27,10 @@ def identity() -> Identity:
 
 @lru_cache(maxsize=16)
 def _identity(folder: str) -> tuple[tuple[str, str | bool | None], ...]:
-    with provenance.aside():
-        commit = _git(folder, "rev-parse", "--verify", "HEAD")
-        changed = None if not commit else _git(folder, "status", "--porcelain", "--untracked-files=all")
-        dirty = None if changed is None else any(_counts(line) for line in changed.splitlines())
-        ours = provenance.ours()
-    return (("commit", commit or ""), ("dirty", dirty), ("dpverify", str(ours["dpverify"])))
+    commit = _git(folder, "rev-parse", "--verify", "HEAD")
+    changed = None if not commit else _git(folder, "status", "--porcelain", "--untracked-files=all")
+    dirty = None if changed is None else any(_counts(line) for line in changed.splitlines())
+    return (("commit", commit or ""), ("dirty", dirty), ("dpverify", own_digest()))
 
 
 def _counts(line: str) -> bool:

@@ -1,6 +1,7 @@
 """Ctrl-C, SIGTERM and SIGHUP end a run in order: what is done is kept, children are ended, reports say so."""
 
 import os
+import select
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,7 +11,6 @@ from types import FrameType
 
 from dpverify.base import early
 from dpverify.base.early import HEEDED
-from dpverify.runs.frames import readable
 
 
 class Halt:
@@ -23,7 +23,9 @@ class Halt:
         os.write(self._end, b"!")
 
     def is_set(self) -> bool:
-        return bool(readable([self.pipe], 0))
+        poll = select.poll()
+        poll.register(self.pipe, select.POLLIN)
+        return bool(poll.poll(0))
 
     def close(self) -> None:
         for end in (self.pipe, self._end):

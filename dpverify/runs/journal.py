@@ -4,7 +4,7 @@
 
 A line is on disk before the next one starts, and carries a checksum of itself. A last line that a crash cut
 short and a line that does not agree with its checksum count as not written. Of lines with one key the last
-counts. The first line of a run's journal, its header, says what is run; only that run may go on with it.
+counts.
 """
 
 import contextlib
@@ -16,17 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, IO
 
-from dpverify.base.errors import RunError, UsageError
+from dpverify.base.errors import RunError
 
 FOLDER = Path(".dpverify")
-HEADER = ("header",)
 KEPT = 20  # journals of finished runs in a folder
 _SUM = 16
 
 
 @dataclass
 class Journal:
-    """Lines of one file; opened by `start`, `resume` or, without header and lock, `of`."""
+    """Lines of one file; opened by `start` or, without a lock, `of`."""
 
     path: Path
     damaged: int = 0  # lines that were written and cannot be read
@@ -35,14 +34,17 @@ class Journal:
 
     @classmethod
     def of(cls, path: Path) -> "Journal":
-        """The lines of a file without a header, which need not exist; each one is locked while it is written."""
+        """The lines of a file, which need not exist; it is locked while a line is written."""
         journal = cls(path)
         journal._read()
         return journal
 
     @classmethod
-    def start(cls, path: Path, header: dict[str, Any]) -> "Journal":
-        """A new run; what an earlier one left is dropped. RunError where another run has the file."""
+    def start(cls, path: Path, *, resume: bool = False) -> "Journal":
+        """The journal of a run; what an earlier one left is dropped, or with `resume` read.
+
+        RunError where another run has the file.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
         ignore = path.parent / ".gitignore"
         if path.parent.name == FOLDER.name and not ignore.exists():
@@ -50,26 +52,10 @@ class Journal:
         journal = cls(path)
         journal._lock()
         assert journal._file is not None
-        journal._file.truncate(0)
-        journal.add(HEADER, header)
-        return journal
-
-    @classmethod
-    def resume(cls, path: Path, header: dict[str, Any]) -> "Journal":
-        """What an interrupted run left. UsageError where there is none, or not of this run: it says what differs."""
-        if not path.exists():
-            raise UsageError(f"--resume: no interrupted run of this selection here ({path})")
-        journal = cls(path)
-        journal._lock()
-        journal._read()
-        before = journal.get(HEADER)
-        if not isinstance(before, dict):
-            journal.close()
-            raise UsageError(f"--resume: {path} does not say what was run; start without --resume")
-        differing = [name for name in sorted({*before, *header}) if before.get(name) != header.get(name)]
-        if differing:
-            journal.close()
-            raise UsageError(f"--resume: not the run that was interrupted; {_compared(differing, before, header)}")
+        if resume:
+            journal._read()
+        else:
+            journal._file.truncate(0)
         return journal
 
     def get(self, key: tuple[Any, ...]) -> Any:
@@ -77,8 +63,8 @@ class Journal:
         return self._values.get(_plain_key(key))
 
     def items(self) -> Iterator[tuple[tuple[Any, ...], Any]]:
-        """Keys and values, in the order of their first lines; without the header."""
-        yield from ((key, value) for key, value in self._values.items() if key != HEADER)
+        """Keys and values, in the order of their first lines."""
+        yield from self._values.items()
 
     def add(self, key: tuple[Any, ...], value: Any) -> None:
         """One more line; on disk when this returns."""
@@ -169,12 +155,3 @@ def _locked(file: IO[bytes], *, wait: bool) -> "contextlib.AbstractContextManage
         return contextlib.nullcontext()
     fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     return contextlib.nullcontext()
-
-
-def _compared(names: list[str], before: dict[str, Any], now: dict[str, Any]) -> str:
-    said = []
-    for name in names[:3]:
-        old, new = (json.dumps(each.get(name)) for each in (before, now))
-        said.append(f"{name} was {old}, is {new}" if len(old) + len(new) < 80 else f"{name} differs")
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return "; ".join(said) + more

@@ -1,20 +1,21 @@
 """The sources of a project that lie behind a file: one digest for a record, the same in every process.
 
-By what is written, not by what was loaded: which modules are loaded depends on what ran before. So this says
-which code was audited, to people and to other tools; it decides nothing (see `runs.provenance`).
+By what is written, not by what was loaded: which modules are loaded depends on what ran before. It says which code was
+audited, and keys what `--resume` and a checkpoint take from an earlier run. Data files that code reads are the user's
+business, as with joblib.Memory.
 """
 
+import hashlib
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpverify.runs import provenance
-from dpverify.runs.facts import installed_roots, sha256, standard_roots
-from dpverify.runs.watch import HERE
+HERE = str(Path(__file__).parents[1])  # dpverify itself
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+)"
@@ -29,11 +30,6 @@ def digest(files: Iterable[str]) -> str:
 
     Installed packages and dpverify are left out: their versions are in `environment`. Empty where there is no file.
     """
-    with provenance.aside():
-        return _digest(files)
-
-
-def _digest(files: Iterable[str]) -> str:
     seen: dict[Path, bytes] = {}
     waiting = [Path(os.path.abspath(file)) for file in files if file]
     top = _common([_root(file) for file in waiting]) if waiting else Path()
@@ -62,9 +58,23 @@ def file_of(thing: Any) -> str:
     return str(getattr(sys.modules.get(name), "__file__", None) or "")
 
 
+@lru_cache(maxsize=1)
+def own_digest() -> str:
+    """Of dpverify's own modules."""
+    files = sorted(Path(HERE).rglob("*.py"))
+    return sha256("\n".join(f"{file.relative_to(HERE)} {sha256(file.read_bytes())}" for file in files).encode())
+
+
+def sha256(content: bytes) -> str:
+    """Hexadecimal digest."""
+    return hashlib.sha256(content).hexdigest()
+
+
 @lru_cache(maxsize=4096)
 def _is_project(file: str) -> bool:
-    return not file.startswith((*(f"{root}/" for root in (*installed_roots(), *standard_roots())), HERE + "/"))
+    kinds = ("purelib", "platlib", "stdlib", "platstdlib")
+    installed = [each for each in sys.path if os.path.basename(each) in ("site-packages", "dist-packages")]
+    return not file.startswith(tuple(f"{root}/" for root in (*map(sysconfig.get_path, kinds), *installed, HERE)))
 
 
 _Known = dict[tuple[Path, str], list[Path]]

@@ -4,58 +4,53 @@ A line belongs to a key: a digest of everything that determines the block's summ
 last line cut short by the crash and repeated lines change nothing, so no block is lost and none counted twice.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, runtime_checkable, TypeVar
+from typing import Any, Generic, TypeVar
 
-from dpverify.runs import provenance
-from dpverify.runs.fingerprint import fingerprint
+from dpverify.base.errors import UsageError
+from dpverify.runs import sources
 from dpverify.runs.journal import Journal
 
 Result = TypeVar("Result")
 
 
-class Store(Protocol):
-    """Plain values by key: a journal, or a way to one."""
+def digest(target: Any, *parts: Any) -> str:
+    """A key for an experiment: the values of its target and of all else, the sources behind them, and our own.
 
-    def get(self, key: tuple[Any, ...]) -> Any:
-        """The value, or None."""
-
-    def add(self, key: tuple[Any, ...], value: Any) -> None:
-        """Remembers it."""
-
-
-@runtime_checkable
-class PatientStore(Store, Protocol):
-    """A store that may never need a value: most audits are done before anybody writes their blocks down."""
-
-    def add_later(self, key: tuple[Any, ...], make: Callable[[], Any]) -> None:
-        """Remembers what `make` returns."""
-
-
-def digest(*parts: Any) -> str:
-    """A key for an experiment: of its values and of the code that it runs, as loaded (`runs.fingerprint`).
-
-    Equal keys: the same releases. What cannot be told apart only costs the blocks done before.
+    Data files that the target reads are the user's business, as with joblib.Memory. UsageError for values without a
+    digest of their own: functions that are not importable by name.
     """
-    return fingerprint(*parts)
+    import joblib
+
+    home = sources.file_of(getattr(target, "function", None) or getattr(target, "once", None) or target)
+    if not home:
+        raise UsageError("checkpoint: the target has no source file, so that no edit of it would be seen")
+    loaded = [str(getattr(each, "__file__", None) or "") for each in list(sys.modules.values())]
+    code = [sources.digest([home, *loaded]), sources.own_digest()]
+    try:
+        return str(joblib.hash((target, parts, code), hash_name="sha1"))
+    except Exception as error:  # whatever a foreign object raises when it is pickled
+        raise UsageError(
+            f"checkpoint: the target has values that cannot be told apart ({type(error).__name__}: {error}); "
+            "use functions and classes of a module"
+        ) from error
 
 
 @dataclass
 class Checkpoint(Generic[Result]):
-    """Summaries by (block index, block size) under one key, in a file or store that may hold several keys."""
+    """Summaries by (block index, block size) under one key, in a file that may hold several keys."""
 
-    path: Path | Store
+    path: Path
     key: str
     encode: Callable[[Result], Any]
     decode: Callable[[Any], Result]
-    _store: Store = field(init=False)
+    _store: Journal = field(init=False)
 
     def __post_init__(self) -> None:
-        with provenance.aside():
-            self._store = Journal.of(self.path) if isinstance(self.path, Path) else self.path
+        self._store = Journal.of(self.path)
 
     def get(self, block: tuple[int, int]) -> Result | None:
         """The summary of a block that was done before, or None."""
@@ -63,10 +58,5 @@ class Checkpoint(Generic[Result]):
         return None if found is None else self.decode(found)
 
     def add(self, block: tuple[int, int], summary: Result) -> None:
-        """Remembers a block; where the store is a file, on disk before this returns."""
-        with provenance.aside():
-            place = ("block", self.key, *block)
-            if isinstance(self._store, PatientStore):
-                self._store.add_later(place, partial(self.encode, summary))
-            else:
-                self._store.add(place, self.encode(summary))
+        """Remembers a block: on disk before this returns."""
+        self._store.add(("block", self.key, *block), self.encode(summary))

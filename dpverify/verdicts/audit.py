@@ -25,8 +25,8 @@ from dpverify.evidence.scores.model_selection import SCORES
 from dpverify.evidence.selection.learn import learn
 from dpverify.evidence.selection.predicted_bound import objective_for
 from dpverify.evidence.tally import Tally
-from dpverify.runs import provenance, sources
-from dpverify.trials.checkpoint import Checkpoint, digest, Store
+from dpverify.runs import sources
+from dpverify.trials.checkpoint import Checkpoint, digest
 from dpverify.trials.collect import estimate, Experiment
 from dpverify.trials.failing import check_answers
 from dpverify.trials.sentinel import watched
@@ -54,7 +54,7 @@ def audit(
     backend: str = "loky",
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-    checkpoint: str | Path | Store | None = None,
+    checkpoint: str | Path | None = None,
     outcomes: tuple[type[BaseException], ...] = (),
     ladder: bool = False,
 ) -> AuditRecord:
@@ -72,8 +72,9 @@ def audit(
                   "bits" (which floating-point numbers can be reached; never part of "auto"), "trace" (the log ratio
                   that the tape takes from the code; refused where what is released does not show every value drawn)
     ledger        overrides the target's own
-    checkpoint    a file or a store: certifying blocks that it holds are not run again; the others are added. With a
-                  file this process is watched from then on (`runs.provenance`): blocks belong to the data it reads
+    checkpoint    a file: certifying blocks that it holds are not run again; the others are added. Blocks belong to the
+                  values of the target, its pair, the seed and the sources behind them; data files that the target
+                  reads are yours to watch
     outcomes      exceptions that are answers of the mechanism although they look like failures of the run (OSError,
                   MemoryError, ImportError, RecursionError, SystemExit and their kin); all others are answers anyway
     ladder        measure how often the same target with less noise is refuted (`verdicts.ladder`): sixteen times the
@@ -87,9 +88,6 @@ def audit(
     _check_request(claim, trials, significance, score, jobs)
     if sequential and checkpoint is not None:
         raise ParameterError("checkpoint", checkpoint, "None for a sequential audit: its rules grow with its trials")
-    if isinstance(checkpoint, str | Path):
-        provenance.start()  # blocks belong to the data that the target reads, too
-        provenance.own(Path(checkpoint))
     audited, target = sources.digest([sources.file_of(target)]), as_target(target)
     answers = check_answers(outcomes)
     pair = claim.check(pair)
@@ -144,7 +142,7 @@ def audit(
     )
 
 
-def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Store | None) -> Finding:
+def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | None) -> Finding:
     """Selection trials, a frozen attack, certifying trials, and the bound that they certify."""
     claim, significance = asked.claim, asked.significance
     goal = objective_for(claim, significance, coordinates=experiment.form.items)
@@ -176,17 +174,14 @@ def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | Stor
     )
 
 
-def _store(checkpoint: str | Path | Store | None, experiment: Experiment, attack: Attack) -> Checkpoint[Judged] | None:
-    """Keyed by all that determines a block's counts: target, pair, seed, and the frozen attack.
-
-    A store that is no file belongs to one target, pair and seed: whoever made it saw to that.
-    """
+def _store(checkpoint: str | Path | None, experiment: Experiment, attack: Attack) -> Checkpoint[Judged] | None:
+    """Keyed by all that determines a block's counts: target, pair, seed, and the frozen attack."""
     if checkpoint is None:
         return None
     frozen = (attack.cuts, attack.side.value, attack.orientation, attack.score.name, attack.event)
-    if isinstance(checkpoint, str | Path):
-        return Checkpoint(Path(checkpoint), digest(experiment, *frozen), Judged.to_plain, Judged.from_plain)
-    return Checkpoint(checkpoint, digest(*frozen), Judged.to_plain, Judged.from_plain)
+    pair, answers = experiment.pair, [each.__qualname__ for each in experiment.answers]
+    key = digest(experiment.target, pair.first, pair.second, experiment.seed, answers, *frozen)
+    return Checkpoint(Path(checkpoint), key, Judged.to_plain, Judged.from_plain)
 
 
 def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:

@@ -46,7 +46,7 @@ from dpverify.verdicts.verdict import Status, Verdict
 
 SCHEMA = "dpverify/certificate/2"
 SIGNIFICANCE = 0.01  # a tight and correct mechanism is refused with up to this probability
-OTHERWISE = ("seconds", "attempts")
+OTHERWISE = ("seconds",)
 BETA = 0.01  # failure probability at which error bounds are checked
 PROMISE_TRIALS = 20_000
 
@@ -218,7 +218,7 @@ class Certificate:
 
 def digest_of(plain: dict[str, Any]) -> str:
     """SHA-256 of the canonical JSON (sorted names, no spaces, ASCII) of all but the digest and what a second run of the
-    same seed has otherwise: `seconds` and `attempts` of records.
+    same seed has otherwise: `seconds` of records.
     """
     records = [{name: value for name, value in each.items() if name not in OTHERWISE} for each in plain["records"]]
     body = {**{name: value for name, value in plain.items() if name != "digest"}, "records": records}

@@ -4,22 +4,17 @@ Without what would run its subjects: that loads slowly.
 """
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dpverify.evidence.promises import Promise
+from dpverify.runs import sources
 from dpverify.verdicts.discovery import load_audits
 from dpverify.verdicts.subject import Subject
 
 
-def opened(file: str) -> None:
-    """Loads the file: with that begins whatever is asked of it."""
-    load(file)
-
-
 def manifest(file: str) -> dict[str, Any]:
-    """Entries of all subjects and promises of a file; DiscoveryError where it does not load."""
+    """All subjects and promises of a file, and a digest of its sources; DiscoveryError where it does not load."""
     loaded = load(file)
     entries = [
         {
@@ -52,7 +47,7 @@ def manifest(file: str) -> dict[str, Any]:
         }
         for local, promise in loaded.promises.items()
     ]
-    return {"entries": entries}
+    return {"entries": entries, "sources": sources.digest([file])}
 
 
 @dataclass(frozen=True)
@@ -63,9 +58,8 @@ class Loaded:
     promises: dict[str, Promise]
 
 
-@cache
 def load(file: str) -> Loaded:
-    """The file's subjects and promises; once in a process. DiscoveryError where it does not load."""
+    """The file's subjects and promises. DiscoveryError where it does not load."""
     subjects, promises = load_audits(Path(file))
     return Loaded(
         {each.name.partition("/")[2]: each for each in subjects},

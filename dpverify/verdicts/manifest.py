@@ -3,13 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dpverify.base.errors import DiscoveryError, RunError
 from dpverify.runs.interruption import Halt
-from dpverify.runs.slots import side_by_side
-from dpverify.runs.supervisor import Supervisor
-from dpverify.runs.task import Answer, Ended, Limits, Outcome, Start, Task
+from dpverify.runs.isolated import Call, Ended, Limits, Outcome, side_by_side
 from dpverify.verdicts import names
 from dpverify.verdicts.agenda import Agenda, chosen, find_files
 
@@ -21,6 +18,7 @@ class Entry:
     source  the file that declares it, as an absolute path; `file` as a person here would write it
     local   its name inside the file; `name` in the run
     pairs   shares of the significance
+    sources digest of the project's files behind it
     """
 
     kind: str
@@ -37,6 +35,7 @@ class Entry:
     planted: bool = False
     paper: str = ""
     statement: str = ""
+    sources: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -46,9 +45,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest(Agenda[Entry, Entry]):
-    """An agenda of entries, with what their files had loaded when they were read."""
+    """An agenda of entries."""
 
-    provenance: tuple[tuple[str, dict[str, Any]], ...] = ()
     shared: int = 0  # statements of the whole of which this is a part, 0 where it is none
 
     @property
@@ -71,34 +69,18 @@ class Manifest(Agenda[Entry, Entry]):
         )
 
 
-def read(
-    paths: Sequence[Path],
-    expression: str,
-    supervisor: Supervisor,
-    limits: Limits,
-    *,
-    slots: int,
-    halt: Halt,
-    provenance: bool = True,
-) -> Manifest:
-    """All entries under `paths` whose name matches `expression`; DiscoveryError where a file does not load.
-
-    Without `provenance` it is not asked what the files loaded: enough for a list.
-    """
+def read(paths: Sequence[Path], expression: str, limits: Limits, *, jobs: int, halt: Halt) -> Manifest:
+    """All entries under `paths` whose name matches `expression`; DiscoveryError where a file does not load."""
     files = find_files(paths)
-    tasks = [manifest_task(file, provenance=provenance) for file in files]
-    found: dict[int, Answer] = {}
+    calls = [manifest_call(file) for file in files]
     declared: dict[int, list[Entry]] = {}
     problems: dict[int, str] = {}
-    for index, what in side_by_side(tasks, supervisor, limits, slots=slots, halt=halt):
+    for index, what in side_by_side(calls, limits, jobs=jobs, halt=halt):
         if not isinstance(what, dict):
             try:
                 declared[index] = entries_of(files[index], what)
             except DiscoveryError as error:
                 problems[index] = str(error)
-            else:
-                assert isinstance(what, Answer)
-                found[index] = what
     if halt.is_set():
         raise RunError("interrupted before anything was run")
     if problems:
@@ -110,26 +92,16 @@ def read(
         paths,
         expression,
     )
-    sources = {entry.source for entry in (*agenda.subjects, *agenda.promises)}
-    loaded = [(str(files[index]), found[index].provenance or {}) for index in sorted(found)]
-    return Manifest(agenda.subjects, agenda.promises, tuple(each for each in loaded if each[0] in sources))
+    return Manifest(agenda.subjects, agenda.promises)
 
 
-def manifest_task(file: Path, *, provenance: bool = True) -> Task:
-    """Reads one file: in a copy of the process that its subjects will be copies of, where they will be run; for a list
-    in a process of its own, which is one fork less.
-    """
-    start = opened(str(file)) if provenance else None
-    return Task("dpverify.verdicts.listing:manifest", {"file": str(file)}, start, provenance=provenance)
-
-
-def opened(file: str) -> Start:
-    """What every task about a file begins with: loading it."""
-    return Start("dpverify.verdicts.listing:opened", {"file": file})
+def manifest_call(file: Path) -> Call:
+    """Reads one file."""
+    return Call("dpverify.verdicts.listing:manifest", {"file": str(file)})
 
 
 def entries_of(file: Path, outcome: Outcome) -> list[Entry]:
-    """From the outcome of `manifest_task`; DiscoveryError for a file that cannot be loaded."""
+    """From the outcome of `manifest_call`; DiscoveryError for a file that cannot be loaded."""
     if isinstance(outcome, Ended):
         place, line = outcome.place
         where = f"{place}:{line}" if place else str(file)
@@ -138,7 +110,10 @@ def entries_of(file: Path, outcome: Outcome) -> list[Entry]:
         raise DiscoveryError(outcome.error["text"])
     if outcome.error is not None:
         raise DiscoveryError(f"{file}: cannot be loaded ({outcome.error['type']}: {outcome.error['text']})")
-    return [Entry(source=str(file), **{"file": str(file), **entry}) for entry in outcome.value["entries"]]
+    digest = outcome.value["sources"]
+    return [
+        Entry(source=str(file), sources=digest, **{"file": str(file), **entry}) for entry in outcome.value["entries"]
+    ]
 
 
 def qualified(entries: list[Entry]) -> list[Entry]:

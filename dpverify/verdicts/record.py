@@ -62,9 +62,7 @@ class AuditRecord:
                     eps_lower and number_lower are the tape's then, at significance 0. None otherwise
     invalid         why no bound may be computed from the trials (verdict INVALID); empty otherwise. The bounds are
                     those that hold without trials then, and no trial has a part in the evidence
-    seconds         wall time
-    attempts        2 where the process of a first attempt died, and this came from a second. Only this field and the
-                    seconds differ between two runs with the same seed
+    seconds         wall time: what alone differs between two runs with the same seed
     """
 
     subject: str
@@ -114,7 +112,6 @@ class AuditRecord:
     failed_trials: dict[str, dict[str, int]] = field(default_factory=lambda: {"first": {}, "second": {}})
     invalid: str = ""
     seconds: float = 0.0
-    attempts: int = 1
     ladder: tuple[Rung, ...] = ()
     tape: Taped | None = None
     working: Working | None = None
@@ -130,7 +127,6 @@ class AuditRecord:
     file: str = ""  # where the subject is declared
     line: int = 0  # the line there; 0 where the name is not written out in one place
     source_digest: str = ""  # of the audited sources: the project's files behind the subject, see `runs.sources`
-    reused: bool = False  # kept from an earlier run: nothing that it depends on has changed
 
     @property
     def p_text(self) -> str:

@@ -34,8 +34,6 @@ class Subject:
     planted    True for a bug put in on purpose
     outcomes   exceptions that are answers although they look like failures of the run, see `audit`
     blind      why the trials of a view cannot see less noise, where its target asks for twins (see `twins`)
-    environment   names of variables that a release depends on where compiled code reads them: a kept result is not
-               used again once one has changed (`os.environ` is watched anyway)
     paper, statement, row   where a published claim comes from; the scorecard prints them
     """
 
@@ -54,7 +52,6 @@ class Subject:
     statement: str = ""
     notes: tuple[str, ...] = field(default=())
     blind: str = ""
-    environment: tuple[str, ...] = ()
     file: str = ""  # the audit file that declares it, and the line; filled by discovery
     line: int = 0
 
@@ -63,8 +60,6 @@ class Subject:
         if isinstance(self.pairs, Pair) or not isinstance(self.pairs, Sequence) or not self.pairs:
             raise ParameterError("pairs", self.pairs, "a non-empty tuple of Pair")
         check_answers(self.outcomes)
-        if isinstance(self.environment, str) or not all(isinstance(each, str) for each in self.environment):
-            raise ParameterError("environment", self.environment, "a tuple of names of variables")
         if self.expected not in (REFUTED, NOT_REFUTED):
             raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
 

@@ -6,70 +6,25 @@ of the suite are true at once, however the audits depend on each other - not onl
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from dpverify.accounting.ledger import Ledger
 from dpverify.base.seeding import derive
 from dpverify.evidence.promises import check_promise, Promise, PromiseCheck
 from dpverify.runs import sources
-from dpverify.runs.executors import ordered_map
-from dpverify.trials.checkpoint import Store
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.ladder import climb, repeated, silence
 from dpverify.verdicts.less_noise import score_of_less
 from dpverify.verdicts.names import local
 from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.settings import Listener, Settings, Ticker
+from dpverify.verdicts.settings import Settings, Ticker
 from dpverify.verdicts.subject import Subject
-from dpverify.verdicts.suite_result import Failure, Outcome, SuiteResult
+from dpverify.verdicts.suite_result import Failure
 from dpverify.verdicts.taped import CONTRADICTED, Taped, together
 from dpverify.verdicts.tracing import taped_pair
 from dpverify.verdicts.verdict import Verdict
-
-
-def run_suite(
-    subjects: Sequence[Subject],
-    settings: Settings,
-    listener: Listener | None = None,
-    ticker: Ticker | None = None,
-    promises: Sequence[Promise] = (),
-    known: Mapping[tuple[str, str], Outcome] | None = None,
-) -> SuiteResult:
-    """Audits every subject on every of its pairs; a subject's record is that of its most telling pair.
-    Then checks every promise.
-
-    With several jobs the subjects run side by side. A subject's seed depends on the suite's seed and its
-    name only, so one subject can be run again alone. `ticker` hears of trials where they run in this process.
-    Results that are `known`, as ("subject" or "promise", name), are taken as they are; they count in the family.
-    """
-    level = settings.significance / (sum(len(subject.pairs) for subject in subjects) + len(promises))
-    results: list[Outcome] = []
-    known = known or {}
-    new = [subject for subject in subjects if ("subject", subject.name) not in known]
-    new_promises = [promise for promise in promises if ("promise", promise.name) not in known]
-    fresh = chain(_results(new, settings, level, ticker), _checks(new_promises, settings, level))
-    asked = [("subject", each.name) for each in subjects] + [("promise", each.name) for each in promises]
-    for key in asked:
-        result = known[key] if key in known else next(fresh)
-        results.append(result)
-        if listener is not None:
-            listener(result)
-    return SuiteResult.of(
-        results,
-        seed=settings.seed,
-        family_wise_error=settings.significance,
-        asked=tuple(name for _, name in asked),
-        require_tape=settings.require_tape,
-    )
-
-
-def _checks(promises: Sequence[Promise], settings: Settings, level: float) -> Iterator[PromiseCheck | Failure]:
-    check = partial(_check, seed=settings.seed, level=level)
-    yield from ordered_map(check, promises, jobs=settings.jobs, backend=settings.backend)
 
 
 def _check(promise: Promise, *, seed: int, level: float) -> PromiseCheck | Failure:
@@ -80,29 +35,18 @@ def _check(promise: Promise, *, seed: int, level: float) -> PromiseCheck | Failu
         return Failure.of(promise.name, error)
 
 
-def _results(
-    subjects: Sequence[Subject], settings: Settings, level: float, ticker: Ticker | None
-) -> Iterator[AuditRecord | Failure]:
-    if len(subjects) == 1:  # nothing to run side by side: its blocks are spread over the workers instead
-        yield _run(_Task(subjects[0], settings, level, ticker))
-        return
-    here = ticker if (settings.jobs, settings.backend) == (1, "loky") else None
-    tasks = [_Task(subject, replace(settings, jobs=1, backend="loky"), level, here) for subject in subjects]
-    yield from ordered_map(_run, tasks, jobs=settings.jobs, backend=settings.backend)
-
-
 def run_subject(
     subject: Subject,
     settings: Settings,
     level: float,
     ticker: Ticker | None = None,
-    blocks: Callable[[str], Store] | None = None,
 ) -> AuditRecord | Failure:
     """One subject of a suite, each of its pairs at significance `level`.
 
-    `blocks` gives the store of certifying blocks of a pair, by the pair's name in the run.
+    Its seed depends on the suite's seed and its name only, so that it can be run again alone. A subject's record is
+    that of its most telling pair. `ticker` hears of trials.
     """
-    return _run(_Task(subject, settings, level, ticker, None if settings.sequential else blocks))
+    return _run(_Task(subject, settings, level, ticker))
 
 
 def run_promise(promise: Promise, settings: Settings, level: float) -> PromiseCheck | Failure:
@@ -116,7 +60,6 @@ class _Task:
     settings: Settings
     level: float
     ticker: Ticker | None = None
-    blocks: Callable[[str], Store] | None = None
 
 
 def _run(task: _Task) -> AuditRecord | Failure:
@@ -132,7 +75,6 @@ def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: 
     """The subject's audit on all of its pairs, of another target, and with another score, where one is given."""
     subject, settings = task.subject, task.settings
     own = seed == settings.seed  # and not a rung of the ladder
-    blocks = task.blocks if own and not settings.sequential else None
     tapes = [_taped(task, index) for index in range(len(subject.pairs))] if own and settings.tape else []
     records = [
         audit(
@@ -148,7 +90,6 @@ def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: 
             backend=settings.backend,
             ledger=ledger,
             progress=partial(task.ticker, subject.name) if own and task.ticker is not None else None,
-            checkpoint=None if blocks is None else blocks(f"{subject.name}#{index}"),
             outcomes=subject.outcomes,
         )
         for index, pair in enumerate(subject.pairs)

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.evidence.promises import OPEN, PromiseCheck
-from dpverify.runs.child import described
+from dpverify.runs.described import described
 from dpverify.runs.identity import Identity, identity
 from dpverify.verdicts.ladder import with_twins
 from dpverify.verdicts.record import AuditRecord
@@ -22,10 +22,9 @@ class Failure:
     """A subject whose audit could not be finished: no record, no verdict.
 
     kind        error: an exception; exit, signal: its process died; timeout, memory: it ran into a limit; protocol,
-                cluster: what should have run it broke
+                system, cluster: what should have run it broke
     output      the last lines that its process wrote, where it died
     file, line  where in foreign code it happened, as far as that is known, else where the subject is declared
-    attempts    how often it was tried
     """
 
     subject: str
@@ -35,7 +34,6 @@ class Failure:
     output: tuple[str, ...] = ()
     file: str = ""
     line: int = 0
-    attempts: int = 1
 
     @classmethod
     def of(cls, subject: str, error: BaseException, file: str = "", line: int = 0) -> "Failure":
@@ -44,7 +42,7 @@ class Failure:
 
     @classmethod
     def told(cls, subject: str, error: Mapping[str, Any], file: str = "", line: int = 0) -> "Failure":
-        """From an exception as `runs.child.described` writes it.
+        """From an exception as `runs.described` writes it.
 
         Anything but our own errors is foreign code or a bug of ours: one line with its place.
         """

@@ -1,7 +1,7 @@
 """Traces a subject's pairs before its trials are run: apart from them, within a share of their time, never an error.
 
-Each trace runs in a process that is forked for it (`runs.apart`): what the tape or the code on it does to its process
-is lost with it, so the trials are those of a run without any trace, bit for bit. A crash, a hang, or code that the tape
+Each trace runs in a process forked for it (`runs.isolated`): what the tape or the code on it does to its process is
+lost with it, so the trials are those of a run without any trace, bit for bit. A crash, a hang, or code that the tape
 cannot follow is NOT_TRACED with its reason. A release of few finite draws is enumerated: it is EXACT, or refuted. How
 many transcripts are made does not depend on time, so equal seeds give equal records, except that a trace which needs
 more than its time is NOT_TRACED.
@@ -19,7 +19,7 @@ from dpverify.base.errors import DpverifyError
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Pair
-from dpverify.runs.apart import apart, limited, Lost
+from dpverify.runs.isolated import Answer, Call, isolated, limited, Limits
 from dpverify.tape import derive
 from dpverify.tape.exact import Exact, exact
 from dpverify.tape.families import FAMILIES
@@ -40,7 +40,7 @@ EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written 
 FEW = 64  # draws of a release that is worth a try
 CONTINUOUS = tuple(name for name, family in FAMILIES.items() if not family.lattice and name != "uniform")
 HOPELESS = ("CRASH", "TIMEOUT", "ERROR", "SYSTEM", "FOREIGN", "MUTATED")  # of which an enumeration would not do better
-CODES = {"crash": "CRASH", "timeout": "TIMEOUT", "error": "ERROR", "system": "SYSTEM"}
+CODES = {"exit": "CRASH", "signal": "CRASH", "timeout": "TIMEOUT", "system": "SYSTEM"}
 
 
 def taped_pair(
@@ -79,11 +79,14 @@ def may_be_finite(block: Taped) -> bool:
 
 
 def _answered(work: Callable[[], dict[str, Any]], seed: int) -> Taped:
-    found = apart(work, wall=WALL)
-    if isinstance(found, Lost):
+    found = isolated(Call(work), Limits(WALL))
+    if not isinstance(found, Answer):
         return Taped.lost(CODES[found.kind], f"the trace gave no answer: {found.text}", seed)
+    if found.error is not None:
+        said = f"{found.error['type']}: {found.error['text']}"
+        return Taped.lost("ERROR", f"the trace gave no answer: {said}", seed)
     try:
-        return Taped.from_dict(found)
+        return Taped.from_dict(found.value)
     except (KeyError, TypeError, ValueError) as error:
         return Taped.lost("ERROR", f"the trace's answer cannot be read ({type(error).__name__})", seed)
 

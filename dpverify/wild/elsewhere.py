@@ -25,7 +25,7 @@ import numpy.typing as npt
 from dpverify.base import require
 from dpverify.base.errors import TargetError, UsageError
 from dpverify.base.text import clean
-from dpverify.runs.task import killed_by
+from dpverify.runs.isolated import killed_by
 from dpverify.trials.target import Failed
 from dpverify.wild.remote import calling, codec
 from dpverify.wild.remote.serving import Counter

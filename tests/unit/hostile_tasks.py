@@ -9,12 +9,10 @@ import gc
 import locale
 import logging
 import math
-import mmap
 import os
 import random
 import resource
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -76,19 +74,20 @@ def stops():
 
 
 def waits_and_blocks_signals():
-    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     waits()
 
 
 def closes_everything():
-    os.closerange(3, 4096)
+    os.closerange(0, 4096)
+    return fine()
 
 
 def writes_everywhere():
     for descriptor in range(3, 128):
         with contextlib.suppress(OSError):
             os.write(descriptor, b"0000000a 00000000\nsomething else")
-    waits()
+    return fine()
 
 
 def returns_no_value():
@@ -125,41 +124,16 @@ def forks_and_dies(note):
     os._exit(3)
 
 
-def forks_a_daemon(note):
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            with open(note, "w") as file:
-                file.write(str(os.getpid()))
-            waits()
-        os._exit(0)
-    while not (os.path.exists(note) and os.path.getsize(note)):
-        time.sleep(0.01)
-    return fine()
-
-
 def forks_and_forgets():
     os.fork()
     return fine()
 
 
-def folder():
-    return fine(folder=os.getcwd())
-
-
 def tells_and_waits():
-    from dpverify.runs import child
+    from dpverify.runs.isolated import emit
 
-    child.emit({"pid": os.getpid()})
+    emit({"pid": os.getpid()})
     waits()
-
-
-def dies_the_first_time(note):
-    if not os.path.exists(note):
-        with open(note, "w"):
-            pass
-        os._exit(9)
-    return fine()
 
 
 def kills_its_parent():
@@ -167,65 +141,12 @@ def kills_its_parent():
     waits()
 
 
-def stops_its_parent():
-    os.kill(os.getppid(), signal.SIGSTOP)
-    return fine()
-
-
 def starts_a_thread():
     threading.Thread(target=waits).start()
     return fine()
 
 
-# --- what tasks of one group begin with
-
-_started = None
 _kept = []
-
-
-def starts(note="", does=""):
-    """Leaves a line in `note`; does one of the things that cannot be copied."""
-    global _started
-    if note:
-        with open(note, "a") as file:
-            file.write("started\n")
-    random.seed(3)
-    np.random.seed(3)
-    if does:
-        _kept.append(globals()[does]())
-    _started = os.getpid()
-
-
-def started():
-    return fine(started=_started)
-
-
-def opens_a_file():
-    return open(__file__)
-
-
-def shares_memory():
-    return mmap.mmap(-1, 4096)
-
-
-def sets_a_timer():
-    signal.setitimer(signal.ITIMER_VIRTUAL, 1000)
-
-
-def starts_a_process():
-    return subprocess.Popen(["sleep", "1000"])
-
-
-def fails_to_start():
-    raise ValueError("no start")
-
-
-def dies_at_the_start():
-    os._exit(5)
-
-
-def patches_the_fork():
-    os.fork = None
 
 
 # --- what a task may do to its process without a word, and what another one could see of it

@@ -128,7 +128,7 @@ def test_the_kinds_of_tests_are_all_there(documents):
 
 # follows from nothing else in the file, or is no evidence: listed, or words and times
 FREE = (
-    "course number_course power pair_verified budget seconds attempts loss error bad line reused draws tightness worst "
+    "course number_course power pair_verified budget seconds loss error bad line draws tightness worst "
     "block bound detectable_rate statement require_tape confidence transcripts pairs paths selection_trials pooled "
     "detectable detectable_eps chances events identity grid weights"
 ).split()

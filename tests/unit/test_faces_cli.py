@@ -138,7 +138,7 @@ def test_list_runs_nothing(folder, capsys):
     assert out.split("\t")[:2] == ["cli_list/count", "pure:1"]
 
 
-@pytest.mark.parametrize("option", [["--json", "x.json"], ["--sarif", "x.sarif"], ["--resume"], ["--lf"], ["--keep"]])
+@pytest.mark.parametrize("option", [["--json", "x.json"], ["--sarif", "x.sarif"], ["--resume"], ["--lf"]])
 def test_a_list_does_not_swallow_what_needs_a_run(folder, capsys, option):
     """Exit 0 would say that the report has been written."""
     folder("cli_list_alone", GOOD)
@@ -221,7 +221,7 @@ def test_version(capsys):
 
 def test_completion_knows_commands_and_options():
     code = "from dpverify.faces import cli; cli.main()"
-    for words, place, wanted in (("dpverify cer", "1", "certify"), ("dpverify audit --chang", "2", "--changed-only")):
+    for words, place, wanted in (("dpverify cer", "1", "certify"), ("dpverify audit --prom", "2", "--promises-only")):
         environment = {**os.environ, "_DPVERIFY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
         done = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False

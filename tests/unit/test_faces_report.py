@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from in_process import run_suite
 
 from audits.audit_laplace import subjects as laplace_subjects
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
@@ -31,7 +32,7 @@ from dpverify.faces.report import (
 )
 from dpverify.faces.report.anchors import anchors
 from dpverify.faces.report.axes import Axis, Plot
-from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.verdict import Verdict
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from in_process import run_suite
 
 from dpverify.faces import cli
 from dpverify.faces.report import as_sarif
 from dpverify.verdicts.discovery import discover
-from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.verdict import Verdict
 
 AUDIT = """

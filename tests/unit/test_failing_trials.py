@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from in_process import run_suite
 from scipy import stats
 
 from dpverify import audit, failure, loop_trials, Outcomes, Pair, PureDP, Subject
@@ -13,7 +14,7 @@ from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sa
 from dpverify.trials import failing
 from dpverify.trials.collect import Experiment, select
 from dpverify.trials.target import as_target
-from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.verdict import Verdict
 
 PAIR = Pair(0.0, 1.0)

@@ -6,6 +6,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
 from dpverify.base.errors import ParameterError, UsageError
@@ -13,7 +14,7 @@ from dpverify.evidence.promises import Outcomes, Promise
 from dpverify.faces.report import as_html, as_json, as_markdown, packed, words
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM, judged_together
-from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.suite_result import Failure
 from dpverify.verdicts.verdict import Verdict
 

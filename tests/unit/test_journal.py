@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies
 
-from dpverify.base.errors import RunError, UsageError
+from dpverify.base.errors import RunError
 from dpverify.runs.journal import Journal, prune
 
-HEADER = {"seed": 1, "trials": None}
 LINES = [(("subject", "a"), {"x": [1.5, None]}), (("block", "a#0", 3), "é\n"), (("subject", "b"), float("inf"))]
 
 
 def written(path):
-    journal = Journal.start(path, HEADER)
+    journal = Journal.start(path)
     for key, value in LINES:
         journal.add(key, value)
     journal.close()
@@ -26,7 +25,7 @@ def written(path):
 def test_what_is_added_is_there_again(tmp_path):
     path = tmp_path / ".dpverify" / "run.jsonl"
     written(path)
-    journal = Journal.resume(path, HEADER)
+    journal = Journal.start(path, resume=True)
     assert list(journal.items()) == LINES
     assert journal.get(("subject", "c")) is None
     journal.add(("subject", "c"), 3)
@@ -42,7 +41,7 @@ def test_a_line_that_was_cut_short_anywhere_is_as_if_never_written(tmp_path):
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
     for cut in range(last, len(whole) - 1):  # only the last line's newline is missing: that line is whole
         path.write_bytes(whole[:cut])
-        journal = Journal.resume(path, HEADER)
+        journal = Journal.start(path, resume=True)
         assert list(journal.items()) == LINES[:2]
         journal.add(("subject", "d"), 4)
         journal.close()
@@ -63,48 +62,22 @@ def test_a_changed_byte_never_changes_a_value(tmp_path_factory, data):
 
 
 def test_of_two_lines_with_one_key_the_last_counts(tmp_path):
-    journal = Journal.start(tmp_path / "run.jsonl", HEADER)
+    journal = Journal.start(tmp_path / "run.jsonl")
     journal.add(("subject", "a"), 1)
     journal.add(("subject", "a"), 2)
     journal.close()
     assert Journal.of(tmp_path / "run.jsonl").get(("subject", "a")) == 2
 
 
-@pytest.mark.parametrize(
-    ("now", "said"),
-    [
-        ({"seed": 2, "trials": None}, "seed was 1, is 2"),
-        ({"seed": 1, "trials": 5}, "trials was null, is 5"),
-        ({"seed": 1, "trials": None, "file a.py": "x"}, "file a.py was null"),
-        ({}, "seed was 1, is null"),
-    ],
-)
-def test_another_run_cannot_go_on_with_it(tmp_path, now, said):
-    path = tmp_path / "run.jsonl"
-    written(path)
-    with pytest.raises(UsageError) as caught:
-        Journal.resume(path, now)
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_nothing_to_go_on_with(tmp_path):
-    with pytest.raises(UsageError, match="no interrupted run"):
-        Journal.resume(tmp_path / "run.jsonl", HEADER)
-    (tmp_path / "run.jsonl").write_text("{}\n")
-    with pytest.raises(UsageError, match="does not say what was run"):
-        Journal.resume(tmp_path / "run.jsonl", HEADER)
-
-
 def test_a_second_run_at_the_same_time_is_refused(tmp_path):
     path = tmp_path / "run.jsonl"
-    first = Journal.start(path, HEADER)
+    first = Journal.start(path)
     first.add(*LINES[0])
-    for begin in (Journal.start, Journal.resume):
+    for resume in (False, True):
         with pytest.raises(RunError, match="another run"):
-            begin(path, HEADER)
+            Journal.start(path, resume=resume)
     code = "import sys; from pathlib import Path; from dpverify.runs.journal import Journal; "
-    code += "Journal.start(Path(sys.argv[1]), {})"
+    code += "Journal.start(Path(sys.argv[1]))"
     root = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], cwd=root, capture_output=True, text=True, check=False

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from in_process import run_suite
 from scipy import stats
 
 from dpverify import audit, loop_trials, measured_ladder, Pair, PureDP, Subject
@@ -17,8 +18,8 @@ from dpverify.faces.report import as_html, as_json, as_markdown, packed, words
 from dpverify.verdicts import ladder
 from dpverify.verdicts.less_noise import less_noise
 from dpverify.verdicts.measured_ladder import Ladder, NoiseRung
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.subject import planted
-from dpverify.verdicts.suite import run_suite, Settings
 from dpverify.verdicts.taped import Taped
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.toeplitz import ToeplitzCounter

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import own_units
 import pytest
+from in_process import run_suite
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, RenyiDP, Subject, TradeOff, ZCDP
 from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import REPORTING_DELTA
 from dpverify.faces.report import plots, units, words
 from dpverify.verdicts.sequential_run import _in_own_unit
-from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.suite_result import SuiteResult
 
 CLAIMS = {

@@ -2,18 +2,19 @@
 
 import json
 import math
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 
 import pytest
+from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
 from dpverify.evidence.promises import check_promise, Outcomes, Promise, PromiseCheck
 from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif
-from dpverify.runs.task import Answer
+from dpverify.runs.isolated import Answer
 from dpverify.verdicts.manifest import Entry
 from dpverify.verdicts.plain import from_plain, to_plain
 from dpverify.verdicts.record import AuditRecord, Rung
-from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.watched import outcome_of
 
@@ -106,10 +107,3 @@ def test_a_result_file_with_a_wrong_type_is_refused_in_one_line(outcomes, tmp_pa
     path.write_text(json.dumps({**document, "interrupted": ""}))
     with pytest.raises(UsageError, match="trials is 'many', must be int"):
         as_json.load(path)
-
-
-def test_a_second_attempt_is_said_and_changes_nothing_else(outcomes):
-    record = outcomes[0]
-    found = outcome_of(ENTRY, Answer(to_plain(record), attempts=2))
-    assert {**asdict(found), "attempts": 1} == asdict(record)
-    assert found.attempts == 2

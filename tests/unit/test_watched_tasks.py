@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies
+from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
 from dpverify.faces import cli, progress
 from dpverify.faces.report import as_json
-from dpverify.runs.task import Answer, Ended
+from dpverify.runs.isolated import Answer, Ended
 from dpverify.verdicts import listing, tasks
 from dpverify.verdicts.manifest import Entry, Manifest
 from dpverify.verdicts.plain import from_plain, to_plain
-from dpverify.verdicts.suite import run_suite, Settings
+from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.suite_result import Failure, SuiteResult
 from dpverify.verdicts.watched import outcome_of
 
@@ -39,33 +40,18 @@ def result():
     return run_suite([SUBJECT, replace(SUBJECT, name="f/other")], Settings(seed=3, trials=2000))
 
 
-def test_blocks_of_a_long_subject_come_with_its_progress_and_are_not_run_again(monkeypatch):
+def test_trials_are_told_on_the_way(monkeypatch):
     monkeypatch.setattr(tasks, "load", lambda file: listing.Loaded({"long": SUBJECT}, {}))
-    monkeypatch.setattr(tasks, "LONG", -1.0)
     monkeypatch.setattr(tasks, "OFTEN", 0.0)
     told = []
-    monkeypatch.setattr("dpverify.runs.child.emit", told.append)
-    asked = {"file": "f", "kind": "subject", "local": "long", "name": "f/long", "level": 0.05}
-    asked["settings"] = {"seed": 3, "significance": 0.05, "trials": None, "jobs": 1, "backend": "loky"}
-
-    def run(blocks):
-        before = Counted.released
-        outcome = tasks.run(**asked, blocks=blocks)
-        outcome["outcome"]["seconds"] = 0.0
-        return outcome, Counted.released - before
-
-    whole, all_trials = run([])
-    blocks = json.loads(json.dumps([block for event in told for block in event.get("blocks", ())]))
-    assert len(blocks) > 5
-    assert sum(event["trials"] for event in told) > 0
-    half, fewer = run(blocks[:5])
-    assert half == whole
-    assert 0 < fewer <= all_trials - 5 * 400
-    assert run(blocks)[1] < fewer
+    monkeypatch.setattr(tasks, "emit", told.append)
+    settings = {"seed": 3, "significance": 0.05, "trials": None, "jobs": 1, "backend": "loky", "tape": False}
+    tasks.run(file="f", kind="subject", local="long", name="f/long", level=0.05, settings=settings)
+    assert 0 < sum(event["trials"] for event in told) <= SUBJECT.trials
 
 
 def test_outcomes_travel_as_plain_values(result):
-    failure = Failure("a", "b", "exit", "", ("x",), "f.py", 3, 2)
+    failure = Failure("a", "b", "exit", "", ("x",), "f.py", 3)
     for outcome in (*result.records, failure):
         assert from_plain(json.loads(json.dumps(to_plain(outcome)))) == outcome
 
@@ -87,15 +73,10 @@ def test_an_answer_about_another_subject_is_a_failure(result):
     assert "'f/other'" in found.error
 
 
-def test_a_second_attempt_is_noted(result):
-    found = outcome_of(ENTRY, Answer(to_plain(result.records[0]), attempts=2))
-    assert found.attempts == 2
-
-
 def test_how_a_process_ended_is_in_the_failure():
     told = ("Fatal Python error", '  File "/somewhere/else.py", line 7 in release')
-    found = outcome_of(ENTRY, Ended("signal", "killed by SIGSEGV", told, 2))
-    assert (found.file, found.line, found.attempts, found.output) == ("/somewhere/else.py", 7, 2, told)
+    found = outcome_of(ENTRY, Ended("signal", "killed by SIGSEGV", told))
+    assert (found.file, found.line, found.output) == ("/somewhere/else.py", 7, told)
 
 
 @given(strategies.sets(strategies.sampled_from(["f/long", "f/other", "f/more"])), strategies.booleans())

@@ -76,7 +76,7 @@ def run(
     from dpverify.faces import watched_run
     from dpverify.faces.report import files
     from dpverify.faces.report.as_json import strict
-    from dpverify.runs.task import Limits
+    from dpverify.runs.isolated import Limits
 
     require.positive(timeout=timeout)
     if by and by not in METHODS:

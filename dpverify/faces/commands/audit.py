@@ -29,10 +29,9 @@ from dpverify.faces.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, DEFAULT_T
 
 @dataclass(frozen=True)
 class Asked:
-    """What a command is told besides its options: the words that were typed, and the key of kept results."""
+    """What a command is told besides its options: the words that were typed."""
 
     arguments: tuple[str, ...]
-    secret: str
 
 
 class Family(str, Enum):  # noqa: UP042
@@ -41,14 +40,6 @@ class Family(str, Enum):  # noqa: UP042
     bonferroni = "bonferroni"
     holm = "holm"
     e_bh = "e-bh"
-
-
-class Backend(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
-    """Where trials run."""
-
-    loky = "loky"
-    dask = "dask"
-    ray = "ray"
 
 
 Paths = Annotated[list[Path], typer.Argument(help="Folders with audit_*.py files, or such files.", show_default=False)]
@@ -67,7 +58,7 @@ def audit(
     significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
     jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"])] = None,
-    backend: Annotated[Backend, typer.Option(help=HELP["backend"])] = Backend.loky,
+    backend: Annotated[str, typer.Option(metavar="NAME", help=HELP["backend"])] = "loky",
     sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
     ladder: Ladder = False,
     family: Annotated[Family, typer.Option(help=HELP["family"])] = Family.bonferroni,
@@ -77,8 +68,6 @@ def audit(
     junit: Junit = None,
     sarif: Sarif = None,
     quiet: Quiet = False,
-    changed_only: Annotated[bool, typer.Option("--changed-only", help=HELP["changed_only"])] = False,
-    keep: Annotated[bool, typer.Option("--keep", help=HELP["keep"])] = False,
     scorecard: Scorecard = False,
     promises_only: PromisesOnly = False,
     timeout: Timeout = DEFAULT_TIMEOUT,
@@ -99,9 +88,8 @@ def audit(
     Exit code: 0 everything that was asked is done, as expected and written, 1 a claim refuted or a planted bug not
     caught, 2 usage, 3 inconclusive, invalid or failed, 128 + N interrupted by signal N.
     """
-    from dpverify.runs.fork_server import fork_server
-    from dpverify.runs.pools import usable_processors
-    from dpverify.runs.task import Limits
+    from dpverify.runs.executors import usable_processors
+    from dpverify.runs.isolated import Limits, start_server
     from dpverify.verdicts.preload import LISTED, PRELOAD
 
     limits = Limits(timeout=timeout, memory=memory)
@@ -116,16 +104,15 @@ def audit(
             "--junit": junit,
             "--sarif": sarif,
         }
-        asked |= {"--resume": resume, "--keep": keep, "--changed-only": changed_only, "--last-failed": last_failed}
+        asked |= {"--resume": resume, "--last-failed": last_failed}
         list_run.alone(asked)
-        fork_server(LISTED)  # it loads while this process does
+        start_server(LISTED)  # it loads while this process does
         which = {"scorecard": scorecard, "promises_only": promises_only}
         raise typer.Exit(list_run.run(paths, expression, limits, jobs=jobs, **which))
     # counting loads joblib, which sets variables: before anything is started, so that all see the same ones
     processors = usable_processors()
-    fork_server(PRELOAD)
+    start_server(PRELOAD)
     from dpverify.faces import audit_run
-    from dpverify.verdicts import reuse
     from dpverify.verdicts.settings import Settings
 
     settings = Settings(
@@ -133,7 +120,7 @@ def audit(
         significance=significance,
         trials=trials,
         jobs=processors if jobs is None else jobs,
-        backend=backend.value,
+        backend=backend,
         sequential=sequential,
         ladder=ladder,
         tape=tape,
@@ -151,9 +138,6 @@ def audit(
         scorecard=scorecard,
         promises_only=promises_only,
         resume=resume,
-        changed_only=changed_only,
-        keep=keep,
-        secret=reuse.secret(context.obj.secret) if changed_only or keep else b"",
         quiet=quiet,
         arguments=context.obj.arguments,
         exit_first=exit_first,

@@ -58,15 +58,14 @@ def certify(
     Exit code: 0 nothing speaks against the claim (the output says whether it is proved), 1 the claim is refuted,
     the ledger contradicted or a promise broken, 2 usage, 3 inconclusive, not proved by its ledger, or failed.
     """
-    from dpverify.runs.fork_server import fork_server
-    from dpverify.runs.task import Limits
+    from dpverify.runs.isolated import Limits, start_server
     from dpverify.verdicts.preload import CERTIFIED
 
-    fork_server(CERTIFIED)  # it loads while this process does
+    start_server(CERTIFIED)  # it loads while this process does
     from dpverify.claims.neighbours import View
     from dpverify.claims.parse import parse_claim
     from dpverify.faces import certify_run
-    from dpverify.runs.pools import usable_processors
+    from dpverify.runs.executors import usable_processors
 
     tape = not tapeless(no_tape, require_tape)
     parse_claim(claim, view=View(view.value))  # refused here, before anything is started

@@ -34,7 +34,7 @@ def check(
 
 def _again(document: dict[str, Any], count: int) -> int:
     from dpverify.faces import watched_run
-    from dpverify.runs.task import Limits
+    from dpverify.runs.isolated import Limits
 
     words = shlex.split(document.get("command", ""))
     if words[:2] != ["dpverify", "certify"]:

@@ -41,7 +41,7 @@ def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: 
     from dpverify.claims.neighbours import Relation
     from dpverify.claims.parse import parse_claim
     from dpverify.faces import loading
-    from dpverify.runs import child
+    from dpverify.runs.isolated import emit
     from dpverify.tape.exact import exact as enumerated
     from dpverify.verdicts.pairs import as_pairs
 
@@ -54,7 +54,7 @@ def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: 
     target = loading.load_subject(spec)
     found = []
     for number, pair in enumerate(as_pairs(loading.load(pairs))):
-        child.emit({"pair": number})
+        emit({"pair": number})
         found.append(enumerated(target, pair=pair.checked(Relation.REPLACE_ONE), delta=at, **settings))
     judged = [_judged(each, None if stated is None else stated.eps) for each in found]
     return {

@@ -58,7 +58,7 @@ def replay(
     """
     from dpverify.faces import watched_run
     from dpverify.faces.report.as_json import strict
-    from dpverify.runs.task import Limits
+    from dpverify.runs.isolated import Limits
     from dpverify.wild.asked import arguments
 
     for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):

@@ -46,7 +46,7 @@ def made(
     from dpverify.claims.neighbours import Relation
     from dpverify.claims.parse import parse_claim
     from dpverify.faces import loading
-    from dpverify.runs import child
+    from dpverify.runs.isolated import emit
     from dpverify.tape.trace import trace as traced
     from dpverify.verdicts.pairs import as_pairs
 
@@ -58,7 +58,7 @@ def made(
     target = loading.load_subject(spec)
     found = []
     for number, pair in enumerate(as_pairs(loading.load(pairs))):
-        child.emit({"pair": number})
+        emit({"pair": number})
         found.append(traced(target, pair=pair.checked(between), claim=stated, ledger=declared, **settings))
     return {
         "lines": [line for number, each in enumerate(found, 1) for line in _lines(number, each)],

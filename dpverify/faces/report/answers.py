@@ -91,7 +91,7 @@ def _run(overview: Overview) -> Answer:
     if bugs and all(bug.caught for bug in bugs):
         bare = f", {_many(len(overview.bare), 'claim')} without one" if overview.bare else ""
         lines.append(Line(caught(overview) + bare))
-    lines += [Line(said) for said in (traced(overview.result), _reused(overview.result)) if said]
+    lines += [Line(said) for said in (traced(overview.result),) if said]
     word = "Nothing" if code == EXIT_OK else "Incomplete" if code != EXIT_UNEXPECTED else "Not as expected"
     return Answer("Anything wrong with the run?", word, "", kind, tuple(lines))
 
@@ -151,7 +151,7 @@ def headline(result: SuiteResult) -> str:
         wrong = sum(not check.as_expected for check in result.promises)
         expected = f"{wrong} not as expected" if wrong else "as expected"
         parts.append(f"{_many(len(result.promises), 'promise')}: {', '.join(words)}, {expected}")
-    parts += [said for said in (_reused(result), traced(result)) if said]
+    parts += [said for said in (traced(result),) if said]
     missing = incomplete(result)
     return f"{missing} {'; '.join(parts)}." if missing else f"{'; '.join(parts)}."
 
@@ -165,15 +165,6 @@ def incomplete(result: SuiteResult) -> str:
     how = result.interrupted
     begin = f"{how[0].upper()}{how[1:]}, {asked - len(result.missing)} of {asked} done. " if how else ""
     return f"{begin}{result.unjudged} of {asked} could not be judged."
-
-
-def reused(result: SuiteResult) -> int:
-    """How many results were kept from earlier runs."""
-    return sum(record.reused for record in result.records) + sum(check.reused for check in result.promises)
-
-
-def _reused(result: SuiteResult) -> str:
-    return f"{reused(result)} reused" if reused(result) else ""
 
 
 def traced(result: SuiteResult) -> str:

@@ -39,7 +39,6 @@ def render(result: SuiteResult) -> str:
         "seed": result.seed,
         "family_wise_error": result.family_wise_error,
         "family": result.family,
-        "reused": words.reused(result),
         "conclusion": words.headline(result),
         **result.environment,
         **{f"identity.{name}": value for name, value in result.identity.items()},
@@ -94,8 +93,6 @@ def _promise(suite: etree.Element, check: PromiseCheck) -> None:
 
 
 def _properties(case: etree.Element, outcome: AuditRecord | PromiseCheck, **facts: str) -> None:
-    if outcome.reused:
-        facts["reused"] = "true"
     if facts:
         properties = etree.SubElement(case, "properties")
         for name, value in facts.items():

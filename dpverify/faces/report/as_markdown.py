@@ -102,7 +102,7 @@ def _table(entries: Sequence[Entry]) -> list[str]:
             tape_words.cell(record),
             words.number(record.detectable),
             words.bugs(entry),
-            words.expectation(record) or ("as expected (reused)" if record.reused else "as expected"),
+            words.expectation(record) or "as expected",
         ]
         rows.append(_line([_cell(cell) for cell in cells]))
     return rows

@@ -45,7 +45,7 @@ def render(result: SuiteResult) -> str:
             }
         ],
         "results": [*findings, *broken],
-        "properties": {"reused": words.reused(result), "identity": result.identity},
+        "properties": {"identity": result.identity},
     }
     commit = result.identity.get("commit")
     if commit:

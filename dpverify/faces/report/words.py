@@ -8,7 +8,6 @@ from dpverify.faces.report import tape_words
 from dpverify.faces.report.answers import BAD, GOOD, PLAIN, WARN
 from dpverify.faces.report.answers import headline as headline
 from dpverify.faces.report.answers import incomplete as incomplete
-from dpverify.faces.report.answers import reused as reused
 from dpverify.faces.report.overview import Entry
 from dpverify.faces.report.units import at_delta as at_delta
 from dpverify.faces.report.units import claimed as claimed
@@ -247,5 +246,4 @@ def speed(record: AuditRecord) -> str:
 
 def failed(failure: Failure) -> str:
     """Why a subject has no verdict, in one line."""
-    tries = f" (tried {failure.attempts} times)" if failure.attempts > 1 else ""
-    return f"{failure.error}{tries}"
+    return failure.error
