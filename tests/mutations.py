@@ -3,8 +3,8 @@
     python -m tests.mutations [--wing W] [-k NAME] [--jobs N]     CAUGHT by which test, or SURVIVED
     python -m tests.mutations --check                             only whether every line is still there, once
 
-The list is `mutations.toml`. `caught = false` is a bug that no test of its wing finds: a gap that is known. Exit 1 where
-a bug that is to be caught survives; 2 where the list is stale, or a test that caught a bug fails without it as well.
+The list is `mutations.toml`. `caught = false` is a bug that no test of its wing finds: a gap that is known. Exit 1
+where a bug that is to be caught survives; 2 where the list is stale, or what caught a bug fails without it, too.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,86 +26,84 @@ LIMIT = 1800.0  # seconds for one bug; a run that does not end is noticed, too
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::\S+?(?:\[.*?\])?)?)(?: - .*)?$", re.MULTILINE)
 
 
-def listed(root: Path = ROOT) -> dict:
+def listed() -> dict:
     """The wings and their bugs, as they are written."""
-    return tomllib.loads((root / "tests/mutations.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((ROOT / "tests/mutations.toml").read_text(encoding="utf-8"))
 
 
-def stale(found: dict, root: Path = ROOT) -> list[str]:
-    """What is wrong with the list: lines that are not there exactly once, names given twice, wings without tests."""
-    wrong = [f"wing {wing}: no test for {each}" for wing, tests in found["wings"].items()
-             for each in tests if not any(root.glob(each))]  # fmt: skip
-    names = [bug["name"] for bug in found["bug"]]
-    wrong += [f"{name}: listed twice" for name in sorted({name for name in names if names.count(name) > 1})]
+def stale(found: dict) -> list[str]:
+    """What is wrong with the list: lines that are not there exactly once, names given twice, tests that are gone."""
+    wrong, seen = [f"{each}: no such test" for each in sorted(_globs(found)) if not any(ROOT.glob(each))], set()
     for bug in found["bug"]:
-        wrong += [f"{bug['name']}: no test {each}" for each in bug.get("first", []) if not any(root.glob(each))]
-        file = root / bug["file"]
+        file, name = ROOT / bug["file"], bug["name"]
         times = file.read_text(encoding="utf-8").count(bug["line"]) if file.is_file() else 0
         if times != 1:
-            wrong.append(f"{bug['name']}: its line is {times} times in {bug['file']}, and must be there once")
-        if bug["wing"] not in found["wings"] or bug["bug"] == bug["line"]:
-            wrong.append(f"{bug['name']}: no wing {bug['wing']}, or no bug")
+            wrong.append(f"{name}: its line is {times} times in {bug['file']}, and must be there once")
+        if name in seen or bug["wing"] not in found["wings"] or bug["bug"] == bug["line"]:
+            wrong.append(f"{name}: listed twice, of no wing, or no bug")
+        seen.add(name)
     return wrong
+
+
+def _globs(found: dict) -> set[str]:
+    return {each for tests in (*found["wings"].values(), *(b.get("first", []) for b in found["bug"])) for each in tests}
 
 
 def copied(folder: Path) -> Path:
     """A copy of all tracked files, compiled so that a changed source is seen whatever its time stamp."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
-    for name in filter(None, names.split("\0")):
+    for name in (name for name in names.split("\0") if name and (ROOT / name).is_file()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_file():
-            shutil.copy(ROOT / name, folder / name)
-    command = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "."]
-    subprocess.run(command, cwd=folder, check=True)
-    command = [sys.executable, "-c", "import dpverify; print(dpverify.__file__)"]
-    seen = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, check=True, text=True)
-    if not Path(seen.stdout.strip()).resolve().is_relative_to(folder.resolve()):
+        shutil.copy(ROOT / name, folder / name)
+    compiled = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash"]
+    subprocess.run([*compiled, "dpverify", "mechanisms", "algorithms"], cwd=folder, check=True)
+    asked = [sys.executable, "-c", "import dpverify; print(dpverify.__file__)"]
+    seen = subprocess.run(asked, cwd=folder, env=_environment(folder), capture_output=True, check=True, text=True)
+    if not Path(seen.stdout.strip()).is_relative_to(folder):
         raise SystemExit(f"the copy is not what is imported, but {seen.stdout.strip()}")
     return folder
 
 
-def environment(folder: Path) -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
 
 
-def tested(folder: Path, tests: list[str]) -> str | None:
+def failing(folder: Path, tests: list[str]) -> str | None:
     """The first test that fails there, in the order of the list; None where all pass. Files are globs."""
-    found = [[each] if "::" in each else sorted(map(str, folder.glob(each))) for each in tests]
+    found = [[each] if "::" in each else sorted(str(file.relative_to(folder)) for file in folder.glob(each))
+             for each in tests]  # fmt: skip
     files = dict.fromkeys(each for some in found for each in some)
     if not files:
         return None
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-rfE", "-p", "no:cacheprovider", *files]
-    run = subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE,
+    run = subprocess.Popen(command, cwd=folder, env=_environment(folder), stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, start_new_session=True)  # fmt: skip
     try:
-        said, _ = run.communicate(timeout=LIMIT)
+        said = run.communicate(timeout=LIMIT)[0]
     except subprocess.TimeoutExpired:
         return f"the time limit of {LIMIT:g} s"
     finally:
-        try:
-            os.killpg(run.pid, signal.SIGKILL)  # what a failing test left behind
-        except ProcessLookupError:
-            pass
-    if run.returncode == 0:
-        return None
-    found = FAILED.search(said)
-    if found is None and run.returncode in (4, 5):
-        raise SystemExit(said)  # no such test: the list is wrong
-    return found[1] if found else f"exit {run.returncode}: {said[-200:]!r}"
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)  # with what a failing test left behind
+    if run.returncode in (4, 5):
+        raise SystemExit(said)  # no such test, or none that is selected
+    caught = FAILED.search(said)
+    return None if run.returncode == 0 else caught[1] if caught else f"exit {run.returncode}: {said[-200:]!r}"
 
 
-def judged(bug: dict, wings: dict[str, list[str]], free: "queue.Queue[Path]") -> tuple[dict, str | None]:
+def tried(bug: dict, wing: list[str], free: "queue.Queue[Path]") -> str | None:
+    """What notices the bug in a copy that is free, if anything does."""
     folder = free.get()
     file = folder / bug["file"]
     whole = file.read_text(encoding="utf-8")
     try:
         file.write_text(whole.replace(bug["line"], bug["bug"]), encoding="utf-8")
-        by = tested(folder, bug.get("first", [])) or tested(folder, wings[bug["wing"]])
+        by = failing(folder, bug.get("first", [])) or failing(folder, wing)
     finally:
         file.write_text(whole, encoding="utf-8")
         free.put(folder)
-    print(f"{bug['wing']:12} {bug['name']:32} {'SURVIVED' if by is None else f'CAUGHT by {by}'}", flush=True)
-    return bug, by
+    print(f"{bug['wing']:12} {bug['name']:38} {'SURVIVED' if by is None else f'CAUGHT by {by}'}", flush=True)
+    return by
 
 
 def main() -> int:
@@ -113,30 +112,25 @@ def main() -> int:
     parser.add_argument("-k", dest="name", default="")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--check", action="store_true")
-    given = parser.parse_args()
-    found = listed()
-    if wrong := stale(found):
-        print(*wrong, sep="\n", file=sys.stderr)
-        return 2
+    given, found = parser.parse_args(), listed()
     bugs = [bug for bug in found["bug"] if given.wing in (None, bug["wing"]) and given.name in bug["name"]]
-    if given.check or not bugs:
-        print(f"{len(bugs)} bugs, every line in its place" if bugs else "no such bug")
-        return 0 if bugs else 2
+    wrong = stale(found) or ([] if bugs else ["no such bug"])
+    if wrong or given.check:
+        print(*(wrong or [f"{len(bugs)} bugs, every line in its place"]), sep="\n")
+        return 2 if wrong else 0
     with tempfile.TemporaryDirectory() as held, ThreadPoolExecutor(given.jobs) as pool:
+        whole = copied(Path(held).resolve() / "0")
         free: queue.Queue[Path] = queue.Queue()
         for number in range(given.jobs):
-            free.put(copied(Path(held) / str(number)))
-        results = list(pool.map(lambda bug: judged(bug, found["wings"], free), bugs))
-        by_tests = sorted({by for _, by in results if by and by.split("::")[0].endswith(".py")})
-        unsound = tested(free.get(), by_tests) if by_tests else None
-    lost = [bug["name"] for bug, by in results if by is None and bug["caught"]]
-    gained = [bug["name"] for bug, by in results if by is not None and not bug["caught"]]
-    print(f"{sum(by is not None for _, by in results)} of {len(results)} caught")
-    for text, names in (("no longer caught", lost), ("caught now: write caught = true", gained)):
-        print(*(f"{text}: {name}" for name in names), sep="\n", end="\n" if names else "")
-    if unsound:
-        print(f"it fails without any bug: {unsound}")
-    return 2 if unsound else 1 if lost else 0
+            free.put(shutil.copytree(whole, whole.parent / str(number), dirs_exist_ok=True) if number else whole)
+        results = list(pool.map(lambda bug: tried(bug, found["wings"][bug["wing"]], free), bugs))
+        unsound = failing(whole, sorted({by for by in results if by and by.startswith("tests/")}))
+    for bug, by in zip(bugs, results, strict=True):
+        if (by is not None) != bug["caught"]:
+            print(f"{bug['name']}: caught = {'true' if by else 'false'} now")
+    print(f"{sum(by is not None for by in results)} of {len(bugs)} caught")
+    print(*([f"it fails without any bug, too: {unsound}"] if unsound else []), sep="\n", end="")
+    return 2 if unsound else int(any(bug["caught"] and not by for bug, by in zip(bugs, results, strict=True)))
 
 
 if __name__ == "__main__":
