@@ -33,7 +33,8 @@ def listed() -> dict:
 
 def stale(found: dict) -> list[str]:
     """What is wrong with the list: lines that are not there exactly once, names given twice, tests that are gone."""
-    wrong, seen = [f"{each}: no such test" for each in sorted(_globs(found)) if not any(ROOT.glob(each))], set()
+    tests = {each for some in (*found["wings"].values(), *(bug["first"] for bug in found["bug"])) for each in some}
+    wrong, seen = [f"{each}: no such test" for each in sorted(tests) if not any(ROOT.glob(each))], set()
     for bug in found["bug"]:
         file, name = ROOT / bug["file"], bug["name"]
         times = file.read_text(encoding="utf-8").count(bug["line"]) if file.is_file() else 0
@@ -43,10 +44,6 @@ def stale(found: dict) -> list[str]:
             wrong.append(f"{name}: listed twice, of no wing, or no bug")
         seen.add(name)
     return wrong
-
-
-def _globs(found: dict) -> set[str]:
-    return {each for tests in (*found["wings"].values(), *(b.get("first", []) for b in found["bug"])) for each in tests}
 
 
 def copied(folder: Path) -> Path:
@@ -73,8 +70,6 @@ def failing(folder: Path, tests: list[str]) -> str | None:
     found = [[each] if "::" in each else sorted(str(file.relative_to(folder)) for file in folder.glob(each))
              for each in tests]  # fmt: skip
     files = dict.fromkeys(each for some in found for each in some)
-    if not files:
-        return None
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-rfE", "-p", "no:cacheprovider", *files]
     run = subprocess.Popen(command, cwd=folder, env=_environment(folder), stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, start_new_session=True)  # fmt: skip
@@ -98,7 +93,7 @@ def tried(bug: dict, wing: list[str], free: "queue.Queue[Path]") -> str | None:
     whole = file.read_text(encoding="utf-8")
     try:
         file.write_text(whole.replace(bug["line"], bug["bug"]), encoding="utf-8")
-        by = failing(folder, bug.get("first", [])) or failing(folder, wing)
+        by = failing(folder, bug["first"]) or failing(folder, wing)
     finally:
         file.write_text(whole, encoding="utf-8")
         free.put(folder)
@@ -124,7 +119,8 @@ def main() -> int:
         for number in range(given.jobs):
             free.put(shutil.copytree(whole, whole.parent / str(number), dirs_exist_ok=True) if number else whole)
         results = list(pool.map(lambda bug: tried(bug, found["wings"][bug["wing"]], free), bugs))
-        unsound = failing(whole, sorted({by for by in results if by and by.startswith("tests/")}))
+        tests = sorted({by for by in results if by and by.startswith("tests/")})
+        unsound = failing(whole, tests) if tests else None
     for bug, by in zip(bugs, results, strict=True):
         if (by is not None) != bug["caught"]:
             print(f"{bug['name']}: caught = {'true' if by else 'false'} now")
