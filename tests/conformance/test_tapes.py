@@ -15,6 +15,8 @@ from dpverify.verdicts.discovery import discover
 from dpverify.verdicts.taped import CONFORMS, DERIVED, EXACT, NOT_TRACED
 from dpverify.verdicts.tracing import taped_pair
 
+pytestmark = pytest.mark.process
+
 SUBJECTS = discover([Path(__file__).parents[2] / "audits"]).subjects
 TRUE = [subject for subject in SUBJECTS if subject.expected == "NOT_REFUTED"]
 KINDS = {type(subject.target): subject for subject in reversed(TRUE)}
