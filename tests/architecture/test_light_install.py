@@ -75,7 +75,6 @@ def test_what_is_not_there_is_not_missed(tmp_path):
         "mpmath",
         "opendp",
         "diffprivlib",
-        "yaml",
     }
     assert not {normal(name) for name in extras} & light
     block = f"import sys\nsys.modules.update(dict.fromkeys({sorted(extras)!r}))\n"
