@@ -24,7 +24,6 @@ from dpverify.faces.commands import (
     check,
     diff,
     exact,
-    export,
     init,
     plan,
     replay,
@@ -68,7 +67,6 @@ app.command("try")(try_.try_)
 app.command()(replay.replay)
 app.add_typer(atlas.app, name="atlas")
 app.command()(check.check)
-app.command()(export.export)
 app.command()(diff.diff)
 app.command()(init.init)
 

@@ -59,7 +59,6 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/online.py": "learners that plan from counts, as agents",
     "algorithms/study.py": "puts an agent and a privatizer together",
     "algorithms/policy_sets.py": "post-processing inside sdp_pe",
-    "algorithms/policy_sets_large.py": "post-processing inside sdp_pe",
     "algorithms/pooled_promises.py": "error bounds as promises",
     "algorithms/schedule.py": "data-independent part of sdp_pe",
     "algorithms/shift_certificates.py": "lower bounds from known shifts",

@@ -13,6 +13,8 @@ import pytest
 from dpverify.base.errors import DiscoveryError
 from dpverify.verdicts.discovery import load_audits
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 PROJECT = {
     "audits/common.py": "EPS = 2.0",  # room: at a tight claim one seed in twenty refutes

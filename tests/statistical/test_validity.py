@@ -14,7 +14,6 @@ from scipy import special, stats
 from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.bounds import (
     BinomialTest,
-    ConvolutionTest,
     CurveTest,
     TwoStepTest,
     UnconditionalTest,
@@ -81,7 +80,7 @@ def test_binomial_keeps_its_level(eps, tau):
         assert error > 0.04  # and does not waste it
 
 
-@pytest.mark.parametrize("test", [TwoStepTest(), ConvolutionTest()], ids=lambda each: each.name)
+@pytest.mark.parametrize("test", [TwoStepTest(), WeightedTest((1,))], ids=lambda each: each.name)
 @pytest.mark.parametrize("one_sided", [False, True])
 @pytest.mark.parametrize(
     ("eps", "delta", "tau"), [(0.1, 0.01, 1.0), (1.0, 0.05, 0.5), (1.0, 0.01, 0.1), (4.0, 0.02, 0.3)]
@@ -96,7 +95,7 @@ def test_slack_is_accounted_for(test, one_sided, eps, delta, tau):
 
 def test_everything_that_is_guessed_is_revealed():
     n, delta, eps = 200, 0.05, 0.5
-    for test in (TwoStepTest(), ConvolutionTest(), UnconditionalTest()):
+    for test in (TwoStepTest(), WeightedTest((1,)), UnconditionalTest()):
         assert error_of_monotone(false_certificate(test, n, eps, delta), n, delta, 0.0) <= ALPHA
 
 

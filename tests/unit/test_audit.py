@@ -108,6 +108,7 @@ def test_a_ledger_that_the_trials_contradict_is_reported_whatever_the_claim():
     assert not record.as_expected
 
 
+@pytest.mark.process
 def test_equal_seeds_give_equal_records_for_any_number_of_workers():
     one = run(laplace, PureDP(1.0), trials=1_200_000)
     assert same(one, run(laplace, PureDP(1.0), trials=1_200_000, jobs=2))

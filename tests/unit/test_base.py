@@ -105,6 +105,7 @@ def _square(x):
     return x * x
 
 
+@pytest.mark.process
 def test_executors_keep_the_order_and_refuse_what_they_do_not_know():
     assert list(ordered_map(_square, range(5))) == [0, 1, 4, 9, 16]
     assert list(ordered_map(_square, range(5), jobs=2)) == [0, 1, 4, 9, 16]
@@ -114,6 +115,7 @@ def test_executors_keep_the_order_and_refuse_what_they_do_not_know():
         list(ordered_map(_square, range(5), jobs=0))
 
 
+@pytest.mark.process
 def test_what_cannot_be_pickled_runs_here_in_its_turn():
     import os
     import threading

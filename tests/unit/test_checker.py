@@ -261,6 +261,7 @@ def test_it_imports_the_standard_library_alone():
     assert names <= set(sys.stdlib_module_names)
 
 
+@pytest.mark.process
 def test_it_runs_alone_and_says_what_it_found(documents, tmp_path):
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text(json.dumps(documents["proved"]), encoding="utf-8")

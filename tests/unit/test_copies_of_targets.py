@@ -131,6 +131,7 @@ def sent(target, pair, **asked):
     return watched(Experiment.of(as_target(target), pair, 1), 20_000, **asked)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("target", [by_identity, by_process, of_number(os.getpid())])
 def test_a_law_that_depends_on_the_process_is_invalid_where_others_would_run_it(target):
     """With jobs=2, `by_identity` had eps_lower 0; it tells the datasets apart (eps 3)."""
@@ -140,6 +141,7 @@ def test_a_law_that_depends_on_the_process_is_invalid_where_others_would_run_it(
         sent(target, pair, jobs=2)
 
 
+@pytest.mark.process
 def test_a_law_that_does_not_passes_there():
     _, notes = sent(by_stream, PAIR, jobs=2)
     assert notes == ()

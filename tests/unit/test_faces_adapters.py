@@ -28,6 +28,7 @@ def test_missing_package_is_one_clear_line():
         needed("no_such_module", "no-such")
 
 
+@pytest.mark.process
 def test_adapters_import_no_foreign_package():
     code = (
         "import sys, dpverify.faces.adapters.opendp, dpverify.faces.adapters.diffprivlib;"

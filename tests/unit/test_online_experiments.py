@@ -55,6 +55,7 @@ def test_pictures_and_numbers_are_written(written):
         assert 0 <= float(row["final_regret_mean"]) <= 60
 
 
+@pytest.mark.process
 def test_two_workers_give_the_same_numbers():
     settings = plan("riverswim", 2, 30, (1.0,), 3, "journal")
     for one, two in zip(ordered_map(draw, settings), ordered_map(draw, settings, jobs=2), strict=True):

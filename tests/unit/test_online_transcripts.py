@@ -169,6 +169,7 @@ def test_same_rng_same_transcript_and_global_state_untouched():
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
+@pytest.mark.process
 def test_records_are_the_same_for_one_and_two_workers():
     target = transcript(SOURCES["tree"])
     one, two = (

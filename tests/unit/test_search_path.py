@@ -58,6 +58,7 @@ def project(tmp_path):
     return tmp_path
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("dpverify", [as_command, as_module])
 def test_no_file_of_a_project_hides_a_module_of_the_standard_library(project, dpverify):
     names = set(HIDEABLE) - (imported_by_python_itself() if dpverify is as_module else set())

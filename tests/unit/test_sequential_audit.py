@@ -97,6 +97,7 @@ def test_the_level_holds_at_the_boundary_whatever_the_stopping():
     assert refuted <= 13
 
 
+@pytest.mark.process
 def test_equal_seeds_give_equal_records_for_any_jobs():
     target = Geometric(1.1)
     one, two = (run(target, trials=150_000, seed=3, jobs=jobs).to_dict() for jobs in (1, 2))

@@ -11,6 +11,8 @@ import pytest
 
 import dpverify
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 
 

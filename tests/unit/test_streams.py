@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("redirection", "codes"),
     [
@@ -52,6 +53,7 @@ mechanism = Mechanism()
 """
 
 
+@pytest.mark.process
 def test_any_text_on_any_terminal(tmp_path):
     """Every face that prints, in ASCII: no traceback, and the signs as their codes."""
     (tmp_path / "audit_t.py").write_text(AUDIT, encoding="utf-8")

@@ -20,6 +20,8 @@ from dpverify.verdicts.taped import read, Taped, TapeReason, together, written
 from dpverify.verdicts.tracing import taped_pair
 from dpverify.verdicts.verdict import Status, Verdict
 
+pytestmark = pytest.mark.process
+
 PAIR = Pair(0.0, 1.0)
 CALLS = {"count": 0}
 

@@ -19,6 +19,8 @@ from dpverify.verdicts.taped import Taped, together
 from dpverify.verdicts.tracing import taped_pair
 from dpverify.verdicts.verdict import Status, Verdict
 
+pytestmark = pytest.mark.process
+
 BIT = Pair(0, 1)
 LN3 = math.log(3)
 LEDGER = Ledger(PureStep(what="coin", eps=1.1, uses=Sensitivity(replace=1)))

@@ -71,6 +71,7 @@ def test_the_log_ratio_is_the_author_s(kind):
         assert found(outputs) == pytest.approx(target.log_ratio(outputs, DATA), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.process
 def test_the_audit_is_the_white_box_audit():
     target = Histogram()
     plain = as_target(lambda data, *, rng, size: target.release(data, rng=rng, size=size))

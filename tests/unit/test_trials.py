@@ -54,6 +54,7 @@ def test_selection_and_estimation_use_different_trials():
     assert not np.isin(first.outcomes.values, again.outcomes.values).any()
 
 
+@pytest.mark.process
 def test_equal_seeds_equal_trials_for_any_number_of_workers():
     e = replace(experiment(normal), seconds=1.0)  # slow enough for workers
     one = list(estimate(e, 150_000, checksum))

@@ -1,5 +1,7 @@
 """delta > 0 when n d is small: every revealed trial is counted as a right guess that came for free.
 
+The p-value is Pr[Bin(n, d) + Bin(m, r) >= v]: over-charged by about r n d guesses, hence for n d < 0.5.
+
 A fixed rule under H0(eps, delta) behaves as if each trial were revealed with probability at most d and
 were otherwise guessed right with probability at most r given the guess (Kairouz, Oh, Viswanath 2015).
 The tail below is then conservative although m is random: putting a revealed trial among the guesses
@@ -7,45 +9,16 @@ instead of on top of them never lowers it.
 """
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy
 from scipy import special
 
-from dpverify.evidence.bounds import root_finding
 from dpverify.evidence.bounds.binomial import binomial_tail, log_binomial_tail
-from dpverify.evidence.bounds.log_tails import log10_up, log_at_least, log_at_most, log_pmf, SMALLEST
-from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
-from dpverify.evidence.tally import Tally
+from dpverify.evidence.bounds.log_tails import log_at_least, log_at_most, log_pmf, SMALLEST
 
 _WHAT_IS_LEFT_OUT = 1e-15  # the short sum's remainder is far below, and would decide p-values of its own size
 _SUMMING = 1e-9  # more than the rounding of a sum of a million terms
-
-
-@dataclass(frozen=True)
-class ConvolutionTest:
-    """p(eps) = Pr[Bin(n, d) + Bin(m, r) >= v].
-
-    Over-charges by about r n d guesses, hence for n d < 0.5; there it needs no split of alpha.
-    The first `levels` levels are pooled, None pools all.
-    """
-
-    levels: int | None = None
-    name: ClassVar[str] = "convolution"
-
-    def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
-        check_hypothesis(eps, delta)
-        return revealed_tail(*pooled(tally, self.levels), eps, tally.trials, slack(tally, delta))
-
-    def log10_p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
-        check_hypothesis(eps, delta)
-        return log10_up(log_revealed_tail(*pooled(tally, self.levels), eps, tally.trials, slack(tally, delta)))
-
-    def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
-        check_level(delta, significance)
-        return root_finding.largest_refuted(lambda eps: self.p_value(tally, eps=eps, delta=delta), significance)
 
 
 def revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed: float) -> float:

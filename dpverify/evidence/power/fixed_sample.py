@@ -22,7 +22,6 @@ from scipy import special
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
 from dpverify.evidence.bounds.binomial import binomial_tail, BinomialTest
-from dpverify.evidence.bounds.convolution import ConvolutionTest, revealed_tail
 from dpverify.evidence.bounds.protocol import BoundTest, check_level
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.tally import Tally
@@ -138,15 +137,12 @@ def _rejection(
     test: BoundTest, claim_eps: float, delta: float, significance: float, *, one_sided: bool
 ) -> Callable[[int, int, int], bool]:
     """(right, wrong, trials) -> eps_lower > claim_eps; from the claim's p-value, much the faster, where it is clear."""
-    d = delta / 2 if one_sided else delta
-    pure, convolved = isinstance(test, BinomialTest) and delta == 0, isinstance(test, ConvolutionTest)
+    pure = isinstance(test, BinomialTest) and delta == 0
 
     def rejects(right: int, wrong: int, trials: int) -> bool:
         p = significance
         if pure:
             p = binomial_tail(right, wrong, claim_eps)
-        elif convolved:
-            p = revealed_tail(right, wrong, claim_eps, trials, d)
         if abs(p - significance) > _CLEAR * significance:
             return p < significance
         tally = Tally.of(right, wrong, trials, one_sided=one_sided)
@@ -156,7 +152,7 @@ def _rejection(
 
 
 def _planned(test: BoundTest, delta: float) -> BoundTest:
-    if isinstance(test, BinomialTest | TwoStepTest | ConvolutionTest):
+    if isinstance(test, BinomialTest | TwoStepTest):
         return type(test)()
     return BinomialTest() if delta == 0 else TwoStepTest()
 

@@ -18,6 +18,8 @@ from dpverify.wild.candidate import Candidate
 from dpverify.wild.codebook import Codebook
 from dpverify.wild.witness import search, stated
 
+pytestmark = pytest.mark.process
+
 LOCAL = {"data": {"as": "value"}, "columns": {"item": {"kind": "category", "values": [0, 1]}}}
 NUMBERS = {"data": {"as": "vector", "rows": [3, 4]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 1.0}}}
 ONE = PureDP(1.0)

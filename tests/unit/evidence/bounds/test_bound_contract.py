@@ -21,7 +21,6 @@ from dpverify.evidence.bounds import (
     BinomialTest,
     BonferroniTest,
     choose_test,
-    ConvolutionTest,
     CurveTest,
     TwoStepTest,
     UnconditionalTest,
@@ -110,8 +109,8 @@ SLACK = [(0.1, 0.05), (1.0, 0.02), (3.0, 0.1)]
 def pooled_subjects(trials):
     """One level of confidence, with and without slack, rules for one dataset and for both."""
     yield from (Subject(BinomialTest(), trials, *at, one_sided=side) for at in PURE for side in (False, True))
-    for test in (TwoStepTest(), ConvolutionTest(), UnconditionalTest(), UnconditionalTest(None, 1e-2, 0.2)):
-        # the convolution is for few revealed trials; it keeps its level with many, too
+    for test in (TwoStepTest(), WeightedTest((1,)), UnconditionalTest(), UnconditionalTest(None, 1e-2, 0.2)):
+        # equal weights are for few revealed trials; they keep their level with many, too
         yield from (Subject(test, trials, *at, one_sided=side) for at in SLACK for side in (False, True))
         yield Subject(test, trials, 0.5, 0.0)
     for kind in (GaussianDP(1.0), PureDP(1.0)):  # a bound on eps by the order of another notion
@@ -155,7 +154,7 @@ QUICK = [
     *chosen_subjects(10),
     *(Subject(test, n, 1.0, 0.0) for test in (BinomialTest(), TwoStepTest()) for n in (1, 2, 3, 7)),
     *(Subject(CurveTest(GaussianDP(1.0)), n) for n in (1, 2, 5)),
-    *(Subject(test, 40, 1.0, 0.02) for test in (TwoStepTest(), ConvolutionTest(), UnconditionalTest())),
+    *(Subject(test, 40, 1.0, 0.02) for test in (TwoStepTest(), WeightedTest((1,)), UnconditionalTest())),
     *(Subject(CurveTest(claim), 40) for claim in (GaussianDP(0.338), ApproxDP(1.0, 0.02))),
     Subject(BinomialTest(), 40, 1.0, 0.0),
 ]
@@ -267,7 +266,6 @@ CONTRACT = [
     (BinomialTest(), 0.0, 1e-9),
     (TwoStepTest(), 0.0, 1e-9),
     (TwoStepTest(), 0.01, 1e-9),
-    (ConvolutionTest(), 0.001, 1e-9),
     (WeightedTest((1,)), 0.001, 1e-9),
     (BonferroniTest(((1, 0.6), (1, 0.4))), 0.0, 1e-9),
     (CurveTest(GaussianDP(1.0), abstains=False), 0.01, 1e-5),

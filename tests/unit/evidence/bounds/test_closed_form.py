@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from dpverify.base.errors import ParameterError
-from dpverify.evidence.bounds import BinomialTest, ConvolutionTest, TwoStepTest
+from dpverify.evidence.bounds import BinomialTest, TwoStepTest, WeightedTest
 from dpverify.evidence.bounds import clopper_pearson as cp
 from dpverify.evidence.tally import Tally
 
-ALL = [(BinomialTest(), 0.0), (TwoStepTest(), 1e-3), (TwoStepTest(), 0.0), (ConvolutionTest(), 1e-3)]
+ALL = [(BinomialTest(), 0.0), (TwoStepTest(), 1e-3), (TwoStepTest(), 0.0), (WeightedTest((1,)), 1e-3)]
 IDS = ["binomial", "threshold", "threshold-pure", "convolution"]
 
 
@@ -66,7 +66,7 @@ def test_convolution_is_the_sum_of_its_docstring():
     for v, delta, eps in ((40, 0.01, 0.0), (40, 0.01, 1.0), (18, 0.04, 0.5), (5, 0.01, 0.5)):
         r = special.expit(eps)
         naive = sum(stats.binom.pmf(k, n, delta) * stats.binom.sf(v - k - 1, v + w, r) for k in range(n + 1))
-        assert p_value(ConvolutionTest(), v, w, n, delta, eps) == pytest.approx(naive, rel=1e-10)
+        assert p_value(WeightedTest((1,)), v, w, n, delta, eps) == pytest.approx(naive, rel=1e-10)
 
 
 @pytest.mark.parametrize(("test", "delta"), ALL, ids=IDS)
@@ -80,7 +80,7 @@ def test_nothing_seen_certifies_nothing(test, delta):
 def test_slack_that_explains_every_guess_certifies_nothing():
     assert bound(TwoStepTest(), 500, 0, 1000, 0.6) == 0.0  # kappa >= 1
     assert bound(TwoStepTest(), 480, 0, 1000, 0.5) == 0.0
-    assert bound(ConvolutionTest(), 480, 0, 1000, 0.5) == 0.0
+    assert bound(WeightedTest((1,)), 480, 0, 1000, 0.5) == 0.0
     assert p_value(TwoStepTest(), 480, 0, 1000, 0.5, 0.0) == 1.0
 
 

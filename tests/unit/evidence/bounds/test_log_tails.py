@@ -10,7 +10,6 @@ from dpverify.claims.claim import GaussianDP, PureDP
 from dpverify.evidence.bounds import (
     BinomialTest,
     BonferroniTest,
-    ConvolutionTest,
     CurveTest,
     TwoStepTest,
     UnconditionalTest,
@@ -63,7 +62,6 @@ def test_decimal_logarithms_are_rounded_up():
 TESTS = [
     (BinomialTest(), 0.0, None),
     (BonferroniTest(((1, 0.5),)), 0.0, None),
-    (ConvolutionTest(), 1e-7, None),
     (TwoStepTest(), 1e-7, None),
     (TwoStepTest(), 0.0, None),
     (WeightedTest((3,)), 0.0, None),

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import numpy
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -22,5 +24,6 @@ with threadpool_limits(limits=2):
 """
 
 
+@pytest.mark.process
 def test_libraries_are_held_to_one_thread_whenever_they_were_loaded():
     subprocess.run([sys.executable, "-c", CODE], check=True)

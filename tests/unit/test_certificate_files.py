@@ -1,19 +1,17 @@
-"""Certificates in files: their schema, their page, and the words of others."""
+"""Certificates in files: their schema and their page."""
 
 import json
-import math
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
-import yaml
 
-from dpverify import ApproxDP, certify, Pair, PureDP
+from dpverify import certify, Pair, PureDP
 from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
 from dpverify.base.errors import UsageError
 from dpverify.faces import cli
-from dpverify.faces.report import as_html, as_intoto, as_registry, certificate_file, schema
+from dpverify.faces.report import as_html, certificate_file, schema
 from dpverify.faces.report.certificate_page import render, render_json
 
 HERE = Path(schema.__file__).parent
@@ -91,44 +89,3 @@ def test_the_page_has_the_interval_first_and_plots_open(proved):
 def test_backticks_are_code_and_nothing_is_markup():
     assert as_html._coded("`a<b` and `c") == "<code>a&lt;b</code> and `c"
     assert as_html._coded("<b>`x`") == "&lt;b&gt;<code>x</code>"
-
-
-def test_in_toto(proved, refuted):
-    for found, result in ((proved, "WARNED"), (refuted, "FAILED")):
-        said = json.loads(as_intoto.render(found))
-        assert said["predicateType"] == "https://in-toto.io/attestation/test-result/v0.1"
-        assert said["_type"] == "https://in-toto.io/Statement/v1"
-        assert said["predicate"]["result"] == result
-        assert said["predicate"]["configuration"][0]["digest"]
-        assert all(each["digest"] for each in said["subject"])
-    assert "pure:1 for all neighbours" in json.loads(as_intoto.render(proved))["predicate"]["passedTests"]
-    assert "pure:0.5 for all neighbours" in json.loads(as_intoto.render(refuted))["predicate"]["failedTests"]
-
-
-def test_registry_entries_are_yaml_and_guess_nothing(proved):
-    entry = yaml.safe_load(as_registry.render(proved))
-    assert entry == as_registry.document(proved)
-    deployment = entry["deployment"]
-    assert deployment["dp_flavor"]["name"] == "Pure DP"
-    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0}
-    assert deployment["product"]["data_curators"] == ["TODO"]
-    assert deployment["implementation"]["justification"]["not proved"]
-    assert yaml.safe_load(as_registry._scalar(1e-5)) == 1e-5
-    assert math.isinf(yaml.safe_load(as_registry._scalar(math.inf)))
-
-
-def test_registry_of_approximate_dp():
-    found = certify(Noisy(), claim=ApproxDP(2.0, 1e-5), pairs=Pair(0.0, 1.0), trials=200, seed=1, tape=False)
-    parameters = yaml.safe_load(as_registry.render(found))["deployment"]["privacy_loss"]["privacy_parameters"]
-    assert parameters == {"epsilon": 2.0, "delta": 1e-5}
-
-
-def test_export_writes_what_is_asked(proved, tmp_path, capsys):
-    file = tmp_path / "c.json"
-    file.write_text(render_json(proved), encoding="utf-8")
-    assert cli.run(["export", str(file)]) == 2
-    out = tmp_path / "s.json", tmp_path / "r.yaml"
-    assert cli.run(["export", str(file), "--in-toto", str(out[0]), "--registry", str(out[1])]) == 0
-    assert json.loads(out[0].read_text(encoding="utf-8")) == as_intoto.document(proved)
-    assert yaml.safe_load(out[1].read_text(encoding="utf-8")) == as_registry.document(proved)
-    assert cli.run(["export", str(tmp_path / "none.json"), "--registry", str(out[1])]) == 2

@@ -1,0 +1,1 @@
+"""Tests by purpose, their oracles, and `mutations`: what they are worth."""
