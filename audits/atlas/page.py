@@ -1,14 +1,13 @@
-"""The atlas as Markdown: one page, generated from the entries alone, the same bytes for the same entries."""
+"""A page of the site, generated from the entries alone, the same bytes for the same entries."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-from dpverify.atlas.entry import Entry
-from dpverify.atlas.reading import Atlas
-from dpverify.atlas.results import read_results
+from audits.atlas import field_words, words
+from audits.atlas.entry import Entry
+from audits.atlas.reading import Atlas
+from audits.atlas.results import read_results
 from dpverify.base.text import clean
-from dpverify.faces.report import atlas_words as words
-from dpverify.faces.report import field_words
 
 
 def render(atlas: Atlas) -> str:
@@ -18,8 +17,8 @@ def render(atlas: Atlas) -> str:
     parts += [f"{paragraph}\n" for paragraph in introduction]
     counted = words.counts(atlas.entries, atlas.folder)
     parts.append(
-        f"{len(atlas.entries)} entries; {counted}. This page is made by `dpverify atlas page`;"
-        " `dpverify atlas run ID` computes an entry's numbers again.\n"
+        f"{len(atlas.entries)} entries; {counted}. This page is made by `python -m audits.atlas page`;"
+        " `python -m audits.atlas run ID` computes an entry's numbers again.\n"
     )
     for title, entries in words.families(atlas.entries):
         library = entries[0].kind == "library"
