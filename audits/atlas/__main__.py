@@ -43,7 +43,7 @@ def main(words: Sequence[str] | None = None, folders: Sequence[Path] = FOLDERS) 
             return _run(asked, atlases)
         if asked.command == "show":
             atlas = _having(asked.id, atlases)
-            print(page.plain(atlas.entry(asked.id), atlas.folder))
+            print(page.section(atlas.entry(asked.id), atlas.folder))
         elif asked.command == "list":
             for atlas in atlases:
                 for each in atlas.entries:

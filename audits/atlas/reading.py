@@ -43,6 +43,9 @@ def read_papers(folder: Path) -> tuple[dict[str, Paper], tuple[Row, ...]]:
     """Papers by key, and the rows of the table in the order of the file; UsageError for what is wrong in it."""
     table = Table(folder / PAPERS_FILE, toml(folder / PAPERS_FILE))
     papers = {each.key: each for each in (one.made(Paper) for one in table.tables("papers"))}
+    for each in papers.values():
+        if not re.fullmatch(r"[0-9a-f]{64}|not read", each.text_sha256):
+            raise UsageError(f"{table.file}: {each.key}: text_sha256 must be 64 hexadecimal digits, or 'not read'")
     rows = [each.made(Row) for each in table.tables("rows")]
     named = (replace(each, paper=papers[each.paper].name) if each.paper in papers else each for each in rows)
     return papers, tuple(named)

@@ -96,8 +96,8 @@ def _measured(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Measu
     begin = time.perf_counter()
     try:
         if evidence.run is not None:
-            answer = run(evidence, entry, folder, how)
-            return Measured(evidence, answer.word, time.perf_counter() - begin, kept=answer.kept)
+            word, kept = run(evidence, entry, folder, how)
+            return Measured(evidence, word, time.perf_counter() - begin, kept=kept)
         value = _checked(_function(evidence.call, folder)(**evidence.arguments))
         return Measured(evidence, value, time.perf_counter() - begin)
     except NotRun as error:

@@ -28,14 +28,6 @@ class NotRun(RunError):
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The verdict in one word, and what is worth keeping of the record."""
-
-    word: str
-    kept: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class How:
     """Where libraries are (NAME=INTERPRETER, or a folder with NAME/bin/python in it), and what is asked besides.
 
@@ -75,8 +67,11 @@ class How:
         return python
 
 
-def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Answer:
-    """Runs it; NotRun where the library is not there, UsageError and TargetError as the commands do."""
+def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> tuple[str, dict[str, Any]]:
+    """Its verdict in one word, and what is worth keeping of the record.
+
+    Raises NotRun where the library is not there, UsageError and TargetError as the commands do.
+    """
     assert evidence.run is not None
     python = how.interpreter(entry.source)
     asked, options = evidence.run, dict(evidence.run.options)
@@ -107,7 +102,7 @@ def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Answer:
             **{"minutes": MINUTES, "out_of_domain": "off", **options},
         )  # fmt: skip
         document = record.to_dict()
-    return Answer(document["verdict"], _kept(document, entry.source.package))
+    return document["verdict"], _kept(document, entry.source.package)
 
 
 def _kept(document: dict[str, Any], package: str) -> dict[str, Any]:
