@@ -8,21 +8,19 @@ audit and every module with a claim stands in a row, and that what subjects and 
 where the table says.
 """
 
-from pathlib import Path
-
-from dpverify.atlas.papers import read_papers, Row
+from audits.atlas.entry import Row
+from audits.atlas.reading import PUBLISHED, read_papers
 
 __all__ = ["DP_UCBVI", "GARBLED", "NASH_VI", "OFFLINE", "PUCB", "RELEASE", "ROWS", "SDP_PE", "SDP_PE_JOURNAL", "Row"]
 
-_TABLE = read_papers(Path(__file__).with_name("published"))
+_PAPERS, ROWS = read_papers(PUBLISHED)
 
-PUCB = _TABLE.papers["pucb"].name
-NASH_VI = _TABLE.papers["nash_vi"].name
-OFFLINE = _TABLE.papers["offline"].name
-SDP_PE = _TABLE.papers["sdp_pe"].name
-SDP_PE_JOURNAL = _TABLE.papers["sdp_pe_journal"].name
-DP_UCBVI = _TABLE.papers["dp_ucbvi"].name  # the baseline of the SDP-PE papers
+PUCB = _PAPERS["pucb"].name
+NASH_VI = _PAPERS["nash_vi"].name
+OFFLINE = _PAPERS["offline"].name
+SDP_PE = _PAPERS["sdp_pe"].name
+SDP_PE_JOURNAL = _PAPERS["sdp_pe_journal"].name
+DP_UCBVI = _PAPERS["dp_ucbvi"].name  # the baseline of the SDP-PE papers
 RELEASE = "single release"  # of no paper of the proving ground: its module names the source
-ROWS = _TABLE.rows
 
 GARBLED = "; garbled in the text that was read: this is a reading of ours, and says nothing about the paper"

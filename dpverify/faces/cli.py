@@ -1,4 +1,4 @@
-"""The command line: `dpverify audit`, `certify`, `report`, `atlas`, ... Parses, delegates, sets the exit code.
+"""The command line: `dpverify audit`, `certify`, `report`, ... Parses, delegates, sets the exit code.
 
 Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
 """
@@ -18,7 +18,6 @@ from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
 from dpverify.base.text import clean
 from dpverify.faces import workflow
 from dpverify.faces.commands import (
-    atlas,
     audit,
     certify,
     check,
@@ -65,7 +64,6 @@ app.command()(trace.trace)
 app.command()(exact.exact)
 app.command("try")(try_.try_)
 app.command()(replay.replay)
-app.add_typer(atlas.app, name="atlas")
 app.command()(check.check)
 app.command()(diff.diff)
 app.command()(init.init)

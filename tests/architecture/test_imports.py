@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("dpverify", "mechanisms", "algorithms", "audits")  # each may import only itself and what is left of it
-WINGS = ("base", "runs", "claims", "accounting", "trials", "tape", "evidence", "verdicts", "wild", "atlas", "faces")
+WINGS = ("base", "runs", "claims", "accounting", "trials", "tape", "evidence", "verdicts", "wild", "faces")
 ROLES = ({"toolbox", "datasets"}, {"releases", "counters", "shuffling"}, {"privatizers"})  # of mechanisms, upwards
 DOORS = ("ledger", "promises", "adapters")  # short names of what users import; they hold nothing themselves
 # doors of the house: they open on every wing

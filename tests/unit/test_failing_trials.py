@@ -36,7 +36,7 @@ class Fragile:
         return np.zeros(size)
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 5, 16, 64, 257])
+@pytest.mark.parametrize("block", [1, 5, 64, 257])
 def test_failures_have_the_law_of_single_trials_for_every_block_size(block):
     """Failures are Bin(n, q) on each dataset: two exact tests at 1e-6 each; recording them thinned to q (1 - (1-q)^s),
     as where the failing block is redrawn at will, is seen with probability > 0.999 for blocks up to 64."""
@@ -66,11 +66,11 @@ def test_the_number_of_failures_in_a_call_is_binomial():
 
 
 def test_a_mechanism_that_fails_within_its_claim_is_not_refuted():
-    """20 audits of a true claim at 0.05 / 20 each: a wrong refutation has probability <= 0.05; without conditioning all
-    20 were refuted."""
-    for seed in range(20):
+    """10 audits of a true claim at 0.05 / 10 each: a wrong refutation has probability <= 0.05; without conditioning all
+    of 20 were refuted."""
+    for seed in range(10):
         record = audit(
-            Fragile(64), claim=PureDP(1.0), pair=PAIR, trials=20_000, seed=seed, significance=0.0025, score="histogram"
+            Fragile(64), claim=PureDP(1.0), pair=PAIR, trials=20_000, seed=seed, significance=0.005, score="histogram"
         )
         assert record.verdict is Verdict.NOT_REFUTED
         assert set(record.failed_trials["first"]) == {"OverflowError"}

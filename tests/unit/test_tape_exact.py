@@ -10,10 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-from tape_adversaries import Adversary, DATA, NEAR
-from tape_adversaries import programs as adversaries
-from tape_programs import NotPrivate, Private
-from tape_programs import programs as ten_lines
+from tape_corpus import PAIR, Private, programs
 
 import dpverify
 from dpverify.base.errors import ParameterError
@@ -319,23 +316,10 @@ def test_the_test_of_fit_has_its_level_and_its_power() -> None:
         assert fit.fits is fits
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("name", adversaries(Adversary))
-def test_no_adversary_has_a_small_exact_eps(name: str) -> None:
-    found = exact(adversaries(Adversary)[name], pair=Pair(DATA, NEAR), timeout=5.0, paths=5000)
-    assert found.status != "EXACT" or found.eps_upper > 1.0
-
-
-@pytest.mark.parametrize("name", ten_lines(NotPrivate))
-def test_no_program_that_is_not_private_has_a_small_exact_eps(name: str) -> None:
-    found = exact(ten_lines(NotPrivate)[name], pair=Pair(DATA, NEAR), timeout=5.0, paths=5000)
-    assert found.status != "EXACT" or found.eps_upper > 1.0
-
-
 @pytest.mark.parametrize(("name", "eps"), [("response", math.log(1.5)), ("response_by_search", math.log(1.5)),
                                            ("two_halves_of_a_uniform", None)])  # fmt: skip
 def test_private_programs_with_finite_draws(name: str, eps: float | None) -> None:
-    found = exact(ten_lines(Private)[name], pair=Pair(DATA, NEAR))
+    found = exact(programs(Private)[name], pair=PAIR)
     assert found.status == "EXACT" or eps is None
     if eps is not None:
         assert found.eps_upper == pytest.approx(eps, rel=1e-12)

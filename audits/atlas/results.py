@@ -6,10 +6,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from dpverify.atlas.entry import Entry
+from audits.atlas.entry import Entry
 from dpverify.base.errors import UsageError
-
-RESULTS = "results"
+from dpverify.faces.report.as_json import strict
 
 
 def digest(entry: Entry, folder: Path) -> str:
@@ -26,7 +25,7 @@ def digest(entry: Entry, folder: Path) -> str:
 
 def path(entry: Entry, folder: Path) -> Path:
     """Where an entry's results lie."""
-    return folder / RESULTS / f"{entry.id}.json"
+    return folder / "results" / f"{entry.id}.json"
 
 
 def read_results(entry: Entry, folder: Path) -> dict[str, Any] | None:
@@ -38,18 +37,20 @@ def read_results(entry: Entry, folder: Path) -> dict[str, Any] | None:
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         fits = len(found["evidence"]) == len(entry.evidence)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{file}: is no file of results ({error}); `dpverify atlas run --keep` writes one") from None
+        raise UsageError(
+            f"{file}: is no file of results ({error}); `python -m audits.atlas run --keep` writes one"
+        ) from None
     return {**found, "current": fits and found.get("digest") == digest(entry, folder)}
 
 
-def kept(entry: Entry, folder: Path, document: dict[str, Any], by: str) -> dict[str, Any]:
-    """What is written: where one kind of evidence was run, what is known of the others stays if it is still of them."""
-    fresh = list(document["evidence"])
+def keep(entry: Entry, folder: Path, fresh: list[Any], by: str) -> None:
+    """Writes them: where one kind of evidence was run, what is known of the others stays if it is still of them."""
     if len(fresh) < len(entry.evidence):
         old = read_results(entry, folder) or {"current": False}
         known = old["evidence"] if old["current"] else [None] * len(entry.evidence)
         fresh = [fresh.pop(0) if each.by == by else was for each, was in zip(entry.evidence, known, strict=True)]
-    return {"digest": digest(entry, folder), "evidence": fresh}
+    path(entry, folder).parent.mkdir(exist_ok=True)
+    path(entry, folder).write_text(strict({"digest": digest(entry, folder), "evidence": fresh}), encoding="utf-8")
 
 
 def told(kept: dict[str, Any]) -> list[str]:

@@ -1,12 +1,14 @@
 """Evidence by `try` or `replay`: the command's work on a library in its own interpreter, as a word and what is kept."""
 
+import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpverify.atlas.entry import Entry, Evidence
-from dpverify.atlas.environments import Environments
-from dpverify.base.errors import UsageError
+from audits.atlas.entry import Entry, Evidence, Place
+from dpverify.base.errors import RunError, UsageError
 from dpverify.claims.parse import parse_claim
 from dpverify.wild.remote_replay import replayed_elsewhere
 from dpverify.wild.trying import try_out
@@ -15,30 +17,63 @@ MINUTES = 4.0
 SECONDS = 30.0  # of one release, at most
 REPLAY_SECONDS = 600.0
 SHOWN = 4  # findings, lines of a witness
+VERSION = (
+    "import importlib.metadata as m, sys\n"
+    "try:\n    print(m.version(sys.argv[1]))\nexcept m.PackageNotFoundError:\n    print('')\n"
+)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The verdict in one word, and what is worth keeping of the record."""
-
-    word: str
-    kept: dict[str, Any]
+class NotRun(RunError):
+    """There is no interpreter with this version of the library."""
 
 
 @dataclass(frozen=True)
 class How:
-    """Where libraries are, and what is asked besides: one kind of evidence, another seed, a folder for scripts."""
+    """Where libraries are (NAME=INTERPRETER, or a folder with NAME/bin/python in it), and what is asked besides.
 
-    environments: Environments
+    That is one kind of evidence alone, another seed, a folder for scripts.
+    """
+
+    python: tuple[str, ...] = ()
     by: str = ""
     seed: int | None = None
     repro: str | None = None
 
+    def __post_init__(self) -> None:
+        for text in self.python:
+            if not re.fullmatch(r"[\w.-]+=.+", text) and not Path(text).is_dir():
+                raise UsageError(f"--python {text!r}: must be NAME=INTERPRETER, or a folder with NAME/bin/python in it")
 
-def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Answer:
-    """Runs it; NotRun where the library is not there, UsageError and TargetError as the commands do."""
+    def interpreter(self, place: Place) -> str:
+        """The one that has the library in the version that the entry is about, or NotRun.
+
+        For a name that nobody gave it is the one that runs this.
+        """
+        name = place.environment
+        named = [text.partition("=")[2] for text in self.python if text.startswith(f"{name}=")]
+        found = [*map(Path, named), *(Path(text) / name / "bin" / "python" for text in self.python)]
+        python = next((str(each.absolute()) for each in found if each.is_file()), sys.executable)
+        asked = [python, "-c", VERSION, place.package]
+        try:
+            has = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stdout.strip()
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NotRun(f"NOT RUN: the interpreter for {name!r} does not answer ({error})") from None
+        if has != place.version:
+            found_there = f"{place.package} {has}" if has else f"no {place.package}"
+            raise NotRun(
+                f"NOT RUN: needs {place.package} {place.version}, the interpreter for {name!r} has {found_there};"
+                f" --python {name}=INTERPRETER names another one"
+            )
+        return python
+
+
+def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> tuple[str, dict[str, Any]]:
+    """Its verdict in one word, and what is worth keeping of the record.
+
+    Raises NotRun where the library is not there, UsageError and TargetError as the commands do.
+    """
     assert evidence.run is not None
-    python = how.environments.having(entry.source)
+    python = how.interpreter(entry.source)
     asked, options = evidence.run, dict(evidence.run.options)
     if how.seed is not None:
         options["seed"] = how.seed
@@ -67,7 +102,7 @@ def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Answer:
             **{"minutes": MINUTES, "out_of_domain": "off", **options},
         )  # fmt: skip
         document = record.to_dict()
-    return Answer(document["verdict"], _kept(document, entry.source.package))
+    return document["verdict"], _kept(document, entry.source.package)
 
 
 def _kept(document: dict[str, Any], package: str) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""What an entry of the atlas holds. Values only: read by `reading`, judged by `rules`, run by `reproduce`."""
+"""What an entry holds. Values only: read by `reading`, judged by `rules`, run by `reproduce`."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from audits.atlas.tables import one_of
 
 KINDS = ("privacy claim", "proof step", "error bound", "assumption", "experiment", "code", "library")
 STATUSES = (
@@ -34,6 +36,21 @@ class Paper:
     text_sha256: str
 
 
+@dataclass(frozen=True)
+class Row:
+    """One claim of one paper: `code` is file:symbol, `audit` the stem of the file that judges it.
+
+    `paper` is its name, or a name of its own; `entries` are the ids of the atlas that speak of it.
+    """
+
+    paper: str
+    place: str
+    statement: str
+    code: str
+    audit: str
+    entries: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """Where a statement stands: in a paper, in lines of a file at a commit of a repository, or in a library's version.
@@ -54,13 +71,6 @@ class Place:
     environment: str = ""
     also: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        if self.paper is not None:
-            return f"{self.paper.name}, {self.place}"
-        if self.package:
-            return f"{self.package} {self.version}, {self.place}"
-        return f"{self.repo}@{self.commit[:7]}, {self.file} {self.lines}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Formal:
@@ -78,8 +88,8 @@ class Reading:
     """One way to understand the statement, where it comes from, and what is true of it."""
 
     name: str
-    source: str
-    verdict: str
+    source: str = one_of(*SOURCES)
+    verdict: str = one_of(*VERDICTS)
     number: str  # in words: what holds instead, or by how much it holds
 
 
@@ -88,18 +98,18 @@ class Witness:
     """The smallest instance known: two datasets, an event, its probabilities on both, and how many trials show it."""
 
     instance: str
-    first: str
-    second: str
-    event: str
-    p: float | None
-    q: float | None
-    trials: float | None
-    seed: float | None
+    first: str = ""
+    second: str = ""
+    event: str = ""
+    p: float | None = None
+    q: float | None = None
+    trials: float | None = None
+    seed: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What `dpverify try` or `replay` is asked for: files are in the atlas' folder, `options` those of the command."""
+    """What `dpverify try` or `replay` is asked for: files are in the entry's folder, `options` those of the command."""
 
     target: str
     claim: str
@@ -109,7 +119,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One number that is computed again: `call` is FILE.py:FUNCTION in the atlas' folder, or names it from there.
+    """One number that is computed again: `call` is FILE.py:FUNCTION in the entry's folder.
 
     `form` and `bounds` say what it must be: equals, near (value, tolerance), between, at_least, at_most.
     `reading` with `false_above`, `false_below` or `false_if` decides that reading: false where the number is strictly
@@ -118,17 +128,16 @@ class Evidence:
     `planted`: not the library, but a twin of the call that is wrong on purpose.
     """
 
-    by: str
+    by: str = one_of(*METHODS)
     what: str
-    call: str
-    arguments: dict[str, Any]
+    call: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
     form: str
     bounds: tuple[float | bool | str, ...]
     reading: str = ""
     false_above: float | None = None
     false_below: float | None = None
     false_if: bool | str | None = None
-    slow: bool = False
     run: Run | None = None
     planted: bool = False
     repeated: str = ""  # how often it came out on other seeds, and when that was counted
@@ -194,38 +203,32 @@ class Entry:
     """One statement of others; survivors have the same form as statements that do not survive."""
 
     id: str
-    kind: str
+    kind: str = one_of(*KINDS)
     title: str
     source: Place
-    simulation: bool
+    simulation: bool = False
     statement: str
-    quote: str
+    quote: str = ""
     formal: Formal
     readings: tuple[Reading, ...]
-    status: str
+    status: str = one_of(*STATUSES)
     true_value: str
     derivation: str
     witness: Witness
-    certified: tuple[float, float] | None
-    would_catch: str
+    certified: tuple[float, float] | None = None
+    would_catch: str = ""
     consequence: str
     fix: str
-    fix_audit: tuple[str, ...]
-    inherits: tuple[str, ...]
-    contact: str
-    evidence: tuple[Evidence, ...]
-    unrun: str  # why there is nothing to run
-    file: str = ""
+    fix_audit: tuple[str, ...] = ()
+    inherits: tuple[str, ...] = ()
+    contact: str = "nobody has been written to yet"
+    evidence: tuple[Evidence, ...] = ()
+    unrun: str = ""  # why there is nothing to run
 
     @property
     def command(self) -> str:
         """What reproduces it."""
-        return f"dpverify atlas run {self.id}"
-
-    @property
-    def checked_by(self) -> tuple[str, ...]:
-        """The kinds of evidence, each once."""
-        return tuple(dict.fromkeys(each.by for each in self.evidence))
+        return f"python -m audits.atlas run {self.id}"
 
     @property
     def family(self) -> str:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from dpverify.atlas.entry import Entry, Evidence, Place, written
-from dpverify.atlas.results import read_results, told
+from audits.atlas.entry import Entry, Evidence, Place, written
+from audits.atlas.results import read_results, told
 
 TITLE = "Field report: claims of libraries, tried"
 INTRODUCTION = (
@@ -24,11 +24,11 @@ INTRODUCTION = (
     " by itself no refutation of the claim. KEPT and NOT REFUTED: nothing was found on the pairs that were tried; no"
     " proof. UNDECIDED: a call that the rules of a replay cannot judge.",
     "To run rows again: one environment a library, in one folder, `libs/NAME`, with the packages that the row names;"
-    " then `dpverify atlas run W2 --python libs`, from a checkout. `--seed S` takes other seeds, `--repro DIR` writes"
-    " the scripts for the maintainers. A row whose library is not there is NOT RUN, exit code 3; it is never green."
-    " A row that nobody ran here yet says so instead of a status; “in part run”: some of its evidence was not run."
-    " The commands below the tables are what a row asks for, with files of `audits/field`; `--python` names the"
-    " library's own interpreter there, too.",
+    " then `python -m audits.atlas run W2 --python libs`, from a checkout. `--seed S` takes other seeds, `--repro"
+    " DIR` writes the scripts for the maintainers. A row whose library is not there is NOT RUN, exit code 3; it is"
+    " never green. A row that nobody ran here yet says so instead of a status; “in part run”: some of its evidence"
+    " was not run. The commands below the tables are what a row asks for, with files of `audits/field`; `--python`"
+    " names the library's own interpreter there, too.",
 )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dpverify.atlas.entry import Entry
+from audits.atlas.entry import Entry
 
 QUOTED = 15  # words of others, at most
 DERIVED = {"derivation", "second derivation", "exact law", "enumeration"}

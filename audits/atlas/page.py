@@ -1,14 +1,12 @@
-"""The atlas as Markdown: one page, generated from the entries alone, the same bytes for the same entries."""
+"""A page of the site, generated from the entries alone, the same bytes for the same entries."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-from dpverify.atlas.entry import Entry
-from dpverify.atlas.reading import Atlas
-from dpverify.atlas.results import read_results
+from audits.atlas import field_words, words
+from audits.atlas.entry import Entry
+from audits.atlas.reading import Atlas
+from audits.atlas.results import read_results
 from dpverify.base.text import clean
-from dpverify.faces.report import atlas_words as words
-from dpverify.faces.report import field_words
 
 
 def render(atlas: Atlas) -> str:
@@ -18,8 +16,8 @@ def render(atlas: Atlas) -> str:
     parts += [f"{paragraph}\n" for paragraph in introduction]
     counted = words.counts(atlas.entries, atlas.folder)
     parts.append(
-        f"{len(atlas.entries)} entries; {counted}. This page is made by `dpverify atlas page`;"
-        " `dpverify atlas run ID` computes an entry's numbers again.\n"
+        f"{len(atlas.entries)} entries; {counted}. This page is made by `python -m audits.atlas page`;"
+        " `python -m audits.atlas run ID` computes an entry's numbers again.\n"
     )
     for title, entries in words.families(atlas.entries):
         library = entries[0].kind == "library"
@@ -36,46 +34,40 @@ def render(atlas: Atlas) -> str:
 
 def section(entry: Entry, folder: Path) -> str:
     """One entry."""
-    return "\n".join(_lines(entry, folder, _text, _cell)) + "\n"
-
-
-def plain(entry: Entry, folder: Path) -> str:
-    """One entry for a terminal: the same lines, their texts as they are."""
-    return "\n".join(_lines(entry, folder, clean, clean)[2:])
-
-
-def _lines(entry: Entry, folder: Path, text: Callable[[str], str], cell: Callable[[str], str]) -> list[str]:
-    lines = [f'<a id="{entry.id.lower()}"></a>', "", f"## {entry.id}: {text(entry.title)}", ""]
+    lines = [f'<a id="{entry.id.lower()}"></a>', "", f"## {entry.id}: {_text(entry.title)}", ""]
     kind = entry.kind + (", simulation" if entry.simulation else "")
     lines += [f"**{field_words.status(entry, folder)}** ({kind})", ""]
-    lines += [f"- {name}: {text(value)}" for name, value in words.source(entry)]
-    lines += ["", f"**Statement.** {text(entry.statement)}", ""]
+    lines += [f"- {name}: {_text(value)}" for name, value in words.source(entry)]
+    lines += ["", f"**Statement.** {_text(entry.statement)}", ""]
     if entry.quote:
-        lines += [f"> “{text(entry.quote)}”", ""]
-    lines += [f"Formally: {text(words.formal(entry))}.", ""]
+        lines += [f"> “{_text(entry.quote)}”", ""]
+    lines += [f"Formally: {_text(words.formal(entry))}.", ""]
     lines += ["| reading | from | verdict | number |", "|---|---|---|---|"]
-    lines += [f"| {cell(r.name)} | {r.source} | {r.verdict} | {cell(r.number)} |" for r in entry.readings]
+    lines += [f"| {_cell(r.name)} | {r.source} | {r.verdict} | {_cell(r.number)} |" for r in entry.readings]
     if entry.kind == "library":
-        lines += _runs(entry, folder, cell)
+        lines += _runs(entry, folder)
     elif entry.evidence:
         lines += ["", f"Computed again by `{entry.command}`:", "", "| evidence | what | must be |", "|---|---|---|"]
-        lines += [f"| {e.by} | {cell(e.what)} | {e.stated} |" for e in entry.evidence]
+        lines += [f"| {e.by} | {_cell(e.what)} | {e.stated} |" for e in entry.evidence]
     else:
-        lines += ["", f"Nothing to run: {text(entry.unrun)}."]
-    return [*lines, "", *(f"- **{name}**: {text(value)}" for name, value in words.rest(entry))]
+        lines += ["", f"Nothing to run: {_text(entry.unrun)}."]
+    lines += ["", *(f"- **{name}**: {_text(value)}" for name, value in words.rest(entry))]
+    return "\n".join(lines) + "\n"
 
 
-def _runs(entry: Entry, folder: Path, cell: Callable[[str], str]) -> list[str]:
+def _runs(entry: Entry, folder: Path) -> list[str]:
     """Evidence on a library: what was asked and what came out, then the lines of each run and the best pair."""
     results = read_results(entry, folder)
     command = f"{entry.command} --python libs"
     lines = ["", f"Run again by `{command}`:", "", "| evidence | what | must be | last result |", "|---|---|---|---|"]
     for number, each in enumerate(entry.evidence):
         by = f"{each.by}, planted twin" if each.planted else each.by
-        lines.append(f"| {by} | {cell(each.what)} | {cell(each.stated)} | {cell(field_words.last(number, results))} |")
+        lines.append(
+            f"| {by} | {_cell(each.what)} | {_cell(each.stated)} | {_cell(field_words.last(number, results))} |"
+        )
     for number, each in enumerate(entry.evidence):
         said = field_words.details(each, number, results)
-        lines += ["", f"{each.by}: {cell(each.what)}", "", "```text", field_words.asked(each),
+        lines += ["", f"{each.by}: {_cell(each.what)}", "", "```text", field_words.asked(each),
                   *(clean(line) for line in said)]  # fmt: skip
         lines += [clean(line) for line in field_words.pair(number, results)] if not each.planted else []
         lines.append("```")

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpverify.atlas.entry import Entry
-from dpverify.faces.report import field_words
+from audits.atlas import field_words
+from audits.atlas.entry import Entry
 
 FAMILIES = {
     "A": "Statements of papers",

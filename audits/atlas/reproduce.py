@@ -7,12 +7,13 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from dpverify.atlas.entry import Entry, Evidence, written
-from dpverify.atlas.environments import Environments, NotRun
-from dpverify.atlas.results import told
-from dpverify.atlas.running import How, run
+from audits.atlas.entry import Entry, Evidence, written
+from audits.atlas.results import told
+from audits.atlas.running import How, NotRun, run
 from dpverify.base.errors import DpverifyError, RunError
 from dpverify.verdicts.discovery import import_file
+
+ANY = How()
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,8 @@ class Reproduction:
         return not self.failed and not self.differences
 
 
-def reproduce(entry: Entry, folder: Path, how: How | None = None) -> Reproduction:
+def reproduce(entry: Entry, folder: Path, how: How = ANY) -> Reproduction:
     """Runs all evidence of `entry`; what fails is kept as such, and the rest goes on."""
-    how = how or How(Environments())
     chosen = [each for each in entry.evidence if how.by in ("", each.by)]
     measured = tuple(_measured(each, entry, folder, how) for each in chosen)
     return Reproduction(entry, measured, len(measured) < len(entry.evidence))
@@ -96,8 +96,8 @@ def _measured(evidence: Evidence, entry: Entry, folder: Path, how: How) -> Measu
     begin = time.perf_counter()
     try:
         if evidence.run is not None:
-            answer = run(evidence, entry, folder, how)
-            return Measured(evidence, answer.word, time.perf_counter() - begin, kept=answer.kept)
+            word, kept = run(evidence, entry, folder, how)
+            return Measured(evidence, word, time.perf_counter() - begin, kept=kept)
         value = _checked(_function(evidence.call, folder)(**evidence.arguments))
         return Measured(evidence, value, time.perf_counter() - begin)
     except NotRun as error:
@@ -153,26 +153,19 @@ def lines(found: Reproduction) -> list[str]:
     return [*shown, *(f"  NOT REPRODUCED: {each}" for each in found.differences or ["nothing to run"])]
 
 
-def document(found: Reproduction) -> dict[str, object]:
-    """The same for JSON."""
-    return {
-        "id": found.entry.id,
-        "status": found.entry.status,
-        "reproduced": found.reproduced,
-        "verdicts": found.verdicts,
-        "differences": found.differences,
-        "evidence": [
-            {
-                "by": each.evidence.by,
-                "what": each.evidence.what,
-                "call": each.evidence.call or (each.evidence.run and each.evidence.run.target),
-                "value": None if each.failed else each.value,
-                "stated": each.evidence.stated,
-                "as_stated": each.as_stated,
-                "failed": each.failed,
-                "seconds": round(each.seconds, 3),
-                **({"kept": each.kept} if each.kept else {}),
-            }
-            for each in found.measured
-        ],
-    }
+def document(found: Reproduction) -> list[dict[str, Any]]:
+    """The numbers as they are kept."""
+    return [
+        {
+            "by": each.evidence.by,
+            "what": each.evidence.what,
+            "call": each.evidence.call or (each.evidence.run and each.evidence.run.target),
+            "value": None if each.failed else each.value,
+            "stated": each.evidence.stated,
+            "as_stated": each.as_stated,
+            "failed": each.failed,
+            "seconds": round(each.seconds, 3),
+            **({"kept": each.kept} if each.kept else {}),
+        }
+        for each in found.measured
+    ]
