@@ -187,8 +187,16 @@ DEPENDENT = {
 }
 
 
-@pytest.mark.parametrize("sequential", [False, True], ids=["fixed", "sequential"])
-@pytest.mark.parametrize("name", DEPENDENT)
+# what is asked before trials are spent is asked once: of several that fall there, or by their ranks, one is sequential
+SEQUENTIAL = (
+    "AR(1)", "sorted", "one draw a call", "arms share noise", "log_ratio of the batch", "wipes a cell", "changes kind",
+    "fails in company",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "sequential"), [*((each, False) for each in DEPENDENT), *((each, True) for each in SEQUENTIAL)]
+)
 def test_dependent_trials_are_invalid(name, sequential):
     target, pair = DEPENDENT[name]
     pair = pair() if callable(pair) else pair  # data that a target changes are made anew
@@ -305,8 +313,22 @@ HONEST = {
 }
 
 
-@pytest.mark.parametrize("sequential", [False, True], ids=["fixed", "sequential"])
-@pytest.mark.parametrize("name", HONEST)
+BETS = (
+    "constant",
+    "rare",
+    "ties",
+    "all NaN",
+    "vector",
+    "text",
+    "loop",
+    "exact",
+    "caches",
+)  # one of each kind of output
+
+
+@pytest.mark.parametrize(
+    ("name", "sequential"), [*((each, False) for each in HONEST), *((each, True) for each in BETS)]
+)
 def test_honest_targets_are_not_called_invalid(name, sequential):
     target, pair = HONEST[name]
     record = audit(

@@ -181,18 +181,18 @@ def test_products_of_coins_are_what_an_enumeration_finds(delta: float) -> None:
     assert law.eps_lower * (1 - 1e-9) <= found.eps(delta) <= law.eps_upper * (1 + 1e-6) + 1e-9
 
 
-@pytest.mark.parametrize("delta", [0.01, 0.05])
-def test_products_of_binomials_are_what_an_enumeration_finds(delta: float) -> None:
+def test_products_of_binomials_are_what_an_enumeration_finds() -> None:
     """Bin(24, .3) is skew: without directions the account would be another one."""
-    law = exact(shuffled, pair=SUMS, delta=delta)
     found = next(each for seed in range(20) if not (each := trace(shuffled, pair=SUMS, transcripts=8, seed=seed)).bad)
-    assert law.status == "EXACT"
     assert found.fixed
-    assert law.eps_lower * (1 - 1e-9) <= found.eps(delta) <= law.eps_upper * (1 + 1e-5)
     undirected = replace(found, ledger=Ledger.of(*(
         (replace(event, sensitivity=Sensitivity(replace=Shift(1))), times) for event, times in found.ledger.counted
     )))  # fmt: skip
-    assert undirected.eps(delta) > found.eps(delta) * (1 + 1e-3)
+    for delta in (0.01, 0.05):
+        law = exact(shuffled, pair=SUMS, delta=delta)
+        assert law.status == "EXACT"
+        assert law.eps_lower * (1 - 1e-9) <= found.eps(delta) <= law.eps_upper * (1 + 1e-5)
+        assert undirected.eps(delta) > found.eps(delta) * (1 + 1e-3)
 
 
 def test_what_a_record_keeps_of_a_product_is_accounted_as_the_product() -> None:
@@ -326,25 +326,29 @@ def finite_program(seed: int) -> Callable[..., Any]:
     return target
 
 
-@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 60))])
-def test_what_is_derived_is_never_below_the_enumerated_law(seed: int) -> None:
-    """delta(eps) <= delta_ledger(eps) + delta_k. A program's statement is false with 5 % at most; as none of them has
-    rare paths that 64 transcripts may all miss, none may be.
-    """
+def is_derived(seed: int) -> bool:
+    """Whether there is an account; asserts that it is not below the enumerated law."""
     target, pair = finite_program(seed), Pair([0, 1, 0], [1, 1, 0] if seed % 2 else [1, 0, 1])
     found = trace(target, pair=pair, transcripts=64, seed=seed)
     if not found.fixed:
         assert found.eps(0.01) is None
-        return
+        return False
     open_mass = derive.failure_mass(64, 0.025)
     for delta in (1e-9, 0.02, 0.2):
         law = exact(target, pair=pair, delta=delta + open_mass)
         assert law.status == "EXACT"
-        assert law.eps_lower <= found.eps(delta) * (1 + 1e-9) + 1e-12
+        assert law.eps_lower <= found.eps(delta) * (1 + 1e-9) + 1e-12, seed
+    return True
 
 
-def test_most_of_those_programs_are_derived() -> None:
-    """So that the test above can fail."""
-    pairs = [Pair([0, 1, 0], [1, 1, 0] if seed % 2 else [1, 0, 1]) for seed in range(8)]
-    words = [trace(finite_program(seed), pair=pair, transcripts=16, seed=seed).fixed for seed, pair in enumerate(pairs)]
-    assert sum(words) >= 3
+def test_what_is_derived_is_never_below_the_enumerated_law() -> None:
+    """delta(eps) <= delta_ledger(eps) + delta_k. A program's statement is false with 5 % at most; as none of them has
+    rare paths that 64 transcripts may all miss, none may be. Three of eight are derived, so that this can fail.
+    """
+    assert sum(is_derived(seed) for seed in range(8)) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8, 60))
+def test_more_of_what_is_derived_is_never_below_the_enumerated_law(seed: int) -> None:
+    is_derived(seed)
