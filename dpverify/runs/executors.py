@@ -5,10 +5,10 @@ random streams, so a record cannot depend on where it was computed. loky is jobl
 Any other name (`dask`, `ray`, ...) is handed to joblib as it is: who uses it has registered it, see docs/ci.md.
 """
 
-import contextlib
 import pickle
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -56,18 +56,20 @@ def ordered_map(
     import joblib
 
     settings: dict[str, Any] = {"inner_max_num_threads": 1} if backend == LOKY else {}
-    try:
-        with joblib.parallel_config(backend=backend, n_jobs=jobs, **settings):
-            lazy = getattr(joblib.parallel.get_active_backend()[0], "supports_return_generator", False)
-            parallel = joblib.Parallel(return_as="generator" if lazy else "list", batch_size=1)
-    except (ValueError, ImportError) as error:
-        raise UsageError(f"backend {backend!r}: {_first_line(error)}") from error
+    with joblib.parallel_config(backend=backend, n_jobs=jobs, **settings):
+        lazy = getattr(joblib.parallel.get_active_backend()[0], "supports_return_generator", False)
+        parallel = joblib.Parallel(return_as="generator" if lazy else "list", batch_size=1)
     calls = (joblib.delayed(_in_worker)(list(sys.path), work, task) for task in tasks)
-    with contextlib.closing(_results(parallel, calls, backend)) as results:
+    results = _results(parallel, calls, backend)
+    try:
         for value, raised, remote in results:
             if raised is not None:
                 raise raised from _Remote(remote)
             yield value
+    finally:  # the reader went away, or a task failed: what has not started need not, and joblib need not say so
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _results(parallel: Any, calls: Iterable[Any], backend: str) -> Generator[Any, None, None]:
@@ -80,9 +82,17 @@ def _results(parallel: Any, calls: Iterable[Any], backend: str) -> Generator[Any
 
 
 def check_backend(backend: Any) -> None:
-    """ParameterError for what is no name; whether joblib knows it is said by joblib, once it is used."""
+    """ParameterError for what is no name, UsageError for one that joblib does not know or cannot use."""
     if not isinstance(backend, str) or not backend:
         raise ParameterError("backend", backend, "a name for joblib.parallel_config, such as loky")
+    if backend != LOKY:
+        import joblib
+
+        try:
+            with joblib.parallel_config(backend=backend):
+                pass
+        except Exception as error:  # whatever a backend of somebody else's raises
+            raise UsageError(f"backend {backend!r}: {_first_line(error)}") from error
 
 
 def usable_processors() -> int:

@@ -19,7 +19,7 @@ from typing import Any
 from dpverify.base.errors import LostWorker
 from dpverify.evidence.promises import PromiseCheck
 from dpverify.runs import sources
-from dpverify.runs.executors import ordered_map
+from dpverify.runs.executors import LOKY, ordered_map
 from dpverify.runs.interruption import Halt
 from dpverify.runs.isolated import Call, Ended, Event, isolated, Limits, side_by_side
 from dpverify.runs.isolated import Outcome as Finished
@@ -63,7 +63,7 @@ def run_watched(
         for outcome in done.values():
             listener(outcome)
     waiting = [entry for entry in agenda.entries if entry.key not in done]
-    calls = [call_of(entry, settings, agenda.statements, alone=len(waiting) == 1) for entry in waiting]
+    calls = [call_of(entry, settings, agenda.statements, alone=len(waiting) == 1 and settings.backend == LOKY) for entry in waiting]
     stopped = False
     for index, what in _stream(calls, settings, supervision):
         entry = waiting[index]
@@ -122,8 +122,8 @@ def seconds_of(journal: Journal) -> dict[Key, float]:
 
 
 def call_of(entry: Entry, settings: Settings, statements: int, *, alone: bool = False) -> Call:
-    """One subject or promise. A subject that is `alone` spreads its blocks over the workers."""
-    inside = settings if alone else replace(settings, jobs=1, backend="loky")
+    """One subject or promise. A subject that is `alone` spreads its blocks over the workers of this machine."""
+    inside = settings if alone else replace(settings, jobs=1, backend=LOKY)
     arguments = {
         "file": entry.source,
         "kind": entry.kind,
@@ -160,7 +160,7 @@ def _stream(
     calls: Sequence[Call], settings: Settings, supervision: Supervision
 ) -> Iterator[tuple[int, Event | Finished]]:
     limits, halt = supervision.limits, supervision.halt
-    if settings.backend == "loky" or len(calls) <= 1:
+    if settings.backend == LOKY:
         yield from side_by_side(calls, limits, jobs=settings.jobs, halt=halt)
         return
     work = partial(isolated, limits=limits)  # in a child of the worker

@@ -13,7 +13,6 @@ DOORS = ("ledger", "promises", "adapters")  # short names of what users import; 
 # doors of the house: they open on every wing
 FREE = {"dpverify/__init__.py", "dpverify/__main__.py", *(f"dpverify/{door}.py" for door in DOORS)}
 CIRCLES = [  # modules that import one another: one of them for types only, or from within a function
-    {"dpverify.runs.unheard", "dpverify.runs.watch"},  # `unheard` tells a `Watch`, whose type it names
     # NumPy asks the opaque array, which asks the arithmetic; a draw without size is a number of Python
     {"dpverify.tape.arithmetic", "dpverify.tape.opaque", "dpverify.tape.python_numbers"},
 ]
