@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from signals import heed_signals
 
 from dpverify.base import early
 
@@ -36,7 +37,7 @@ def test_a_signal_during_start_up(tmp_path, name, at):
         [sys.executable, "-c", SLOW],
         env={**os.environ, "PYTHONPATH": str(ROOT), "AT": at, "SIGNAL": str(number)},
         cwd=tmp_path, capture_output=True, text=True, check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_signals,
     )  # fmt: skip
     assert done.returncode == 128 + number
     assert done.stderr.startswith(f"dpverify: interrupted by {name} before anything was run; old reports were removed")

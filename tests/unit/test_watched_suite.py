@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from signals import heed_signals
 
 from dpverify import audit as run_audit
 from dpverify import Pair, PureDP
@@ -205,7 +206,7 @@ def timeless(file):
 
 def start(*arguments):
     command = [sys.executable, "-m", "dpverify", *COMMAND, *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=heed_signals)
 
 
 def exit_code(*arguments):
