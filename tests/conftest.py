@@ -25,6 +25,16 @@ def modules_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
             del sys.modules[name]
 
 
+@pytest.fixture(autouse=True)
+def one_fork_server(request: pytest.FixtureRequest) -> None:
+    """The first one of a worker stays, so that it must have loaded what the children of any test need."""
+    if request.node.get_closest_marker("process") is not None:
+        from dpverify.runs.isolated import start_server
+        from dpverify.verdicts.preload import PRELOAD
+
+        start_server(PRELOAD)
+
+
 ALLOWED = ("only Linux", "only Windows")  # how the reason for a skip begins that no installation could mend
 
 

@@ -14,7 +14,7 @@ import pytest
 from dpverify.base.errors import ParameterError
 from dpverify.runs import isolated as module
 from dpverify.runs.interruption import Halt
-from dpverify.runs.isolated import Answer, Call, Ended, isolated, limited, Limits, side_by_side, start_server
+from dpverify.runs.isolated import Answer, Call, Ended, isolated, limited, Limits, side_by_side
 
 pytestmark = pytest.mark.process
 ENOUGH = Limits(timeout=120)
@@ -24,7 +24,6 @@ HERE = Path(__file__).parent
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
-    start_server(("numpy",))
 
 
 def call(name, **arguments):

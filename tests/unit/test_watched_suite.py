@@ -209,12 +209,6 @@ def start(*arguments):
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=heed_signals)
 
 
-def exit_code(*arguments):
-    process = start(*arguments)
-    process.communicate()
-    return process.returncode
-
-
 def lines_of_the_journal():
     lines = [line for path in Path(".dpverify").glob("*.jsonl") for line in path.read_bytes().splitlines(True)]
     return sum(line.endswith(b"\n") for line in lines)
