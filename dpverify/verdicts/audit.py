@@ -57,6 +57,7 @@ def audit(
     checkpoint: str | Path | None = None,
     outcomes: tuple[type[BaseException], ...] = (),
     ladder: bool = False,
+    source_digest: str | None = None,
 ) -> AuditRecord:
     """Confronts a claim with trials on a neighbouring pair, and with the ledger where there is one.
 
@@ -79,6 +80,7 @@ def audit(
                   MemoryError, ImportError, RecursionError, SystemExit and their kin); all others are answers anyway
     ladder        measure how often the same target with less noise is refuted (`verdicts.ladder`): sixteen times the
                   work; for targets with `with_noise(factor)`, or that draw normal or Laplace noise from their rng
+    source_digest the record's, where the caller knows which sources are audited; None looks them up
 
     The verdict is INVALID, without a bound, where the trials are not what a bound may be computed from: see
     `trials.target` for what is checked. Raises UsageError (ParameterError, NeighbourError) for a request that is not
@@ -88,7 +90,9 @@ def audit(
     _check_request(claim, trials, significance, score, jobs)
     if sequential and checkpoint is not None:
         raise ParameterError("checkpoint", checkpoint, "None for a sequential audit: its rules grow with its trials")
-    audited, target = sources.digest([sources.file_of(target)]), as_target(target)
+    if source_digest is None:
+        source_digest = sources.digest([sources.file_of(target)])
+    target = as_target(target)
     answers = check_answers(outcomes)
     pair = claim.check(pair)
     seed = fresh_seed() if seed is None else seed
@@ -122,6 +126,7 @@ def audit(
             jobs=jobs,
             backend=backend,
             outcomes=outcomes,
+            source_digest="",
         )
 
     rungs = climb(target, pair, again, seed) if ladder else ()
@@ -137,7 +142,7 @@ def audit(
         sequential=sequential,
         remarks=(*remarks, *(silence(rungs) if ladder else ())),
         ladder=rungs,
-        source_digest=audited,
+        source_digest=source_digest,
         seconds=perf_counter() - started,
     )
 

@@ -13,7 +13,6 @@ from typing import Any
 from dpverify.accounting.ledger import Ledger
 from dpverify.base.seeding import derive
 from dpverify.evidence.promises import check_promise, Promise, PromiseCheck
-from dpverify.runs import sources
 from dpverify.verdicts.audit import audit
 from dpverify.verdicts.ladder import climb, repeated, silence
 from dpverify.verdicts.less_noise import score_of_less
@@ -40,13 +39,14 @@ def run_subject(
     settings: Settings,
     level: float,
     ticker: Ticker | None = None,
+    source_digest: str | None = None,
 ) -> AuditRecord | Failure:
     """One subject of a suite, each of its pairs at significance `level`.
 
     Its seed depends on the suite's seed and its name only, so that it can be run again alone. A subject's record is
     that of its most telling pair. `ticker` hears of trials.
     """
-    return _run(_Task(subject, settings, level, ticker))
+    return _run(_Task(subject, settings, level, ticker, source_digest))
 
 
 def run_promise(promise: Promise, settings: Settings, level: float) -> PromiseCheck | Failure:
@@ -60,6 +60,7 @@ class _Task:
     settings: Settings
     level: float
     ticker: Ticker | None = None
+    source_digest: str | None = None  # of the sources behind the subject; None: not known
 
 
 def _run(task: _Task) -> AuditRecord | Failure:
@@ -91,6 +92,7 @@ def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: 
             ledger=ledger,
             progress=partial(task.ticker, subject.name) if own and task.ticker is not None else None,
             outcomes=subject.outcomes,
+            source_digest=task.source_digest,
         )
         for index, pair in enumerate(subject.pairs)
     ]
@@ -168,7 +170,6 @@ def _labelled(record: AuditRecord, subject: Subject) -> AuditRecord:
         "pairs": len(subject.pairs),
         "file": subject.file,
         "line": subject.line,
-        "source_digest": sources.digest([subject.file, sources.file_of(subject.target)]),
         "notes": (*record.notes, *subject.notes),
     }
     return replace(record, **labels)

@@ -18,7 +18,16 @@ from dpverify.verdicts.suite_result import Failure
 OFTEN = 0.5  # seconds between two words about progress
 
 
-def run(*, file: str, kind: str, local: str, name: str, settings: dict[str, Any], level: float) -> dict[str, Any]:
+def run(
+    *,
+    file: str,
+    kind: str,
+    local: str,
+    name: str,
+    settings: dict[str, Any],
+    level: float,
+    source_digest: str | None = None,
+) -> dict[str, Any]:
     """The outcome of one subject or promise, as `plain.to_plain` writes it; `name` is its name in this run."""
     loaded = load(file)
     made = Settings(**settings)
@@ -29,7 +38,7 @@ def run(*, file: str, kind: str, local: str, name: str, settings: dict[str, Any]
     if subject is None:
         return to_plain(_gone(name, file))
     found = subject.found(name, subject.file, subject.line)
-    return to_plain(run_subject(found, made, level, _Teller().trials))
+    return to_plain(run_subject(found, made, level, _Teller().trials, source_digest))
 
 
 def _gone(name: str, file: str) -> Failure:

@@ -134,6 +134,7 @@ def call_of(entry: Entry, settings: Settings, statements: int, *, alone: bool = 
         "name": entry.name,
         "settings": asdict(inside),
         "level": settings.significance / statements,
+        "source_digest": entry.sources,
     }
     return Call("dpverify.verdicts.tasks:run", arguments)
 
