@@ -249,19 +249,15 @@ class _Child:
             return None
 
     def _late(self) -> Ended:
-        with contextlib.suppress(OSError):
-            os.kill(self.process.pid or 0, TRACE)
-        self.process.join(GRACE if self._quiet() else 0)
-        return Ended("timeout", f"no answer within {self.limits.timeout:g} seconds (--timeout)")
-
-    def _quiet(self) -> bool:
-        """Waits until it has said where it is, GRACE at most; True where it said nothing."""
+        """Asks where it is, and gives it a moment to say so: the interpreter's words are part of its output."""
         until = time.monotonic() + GRACE
+        with contextlib.suppress(OSError):
+            os.kill(self.process.pid, TRACE)
         while time.monotonic() < until and self.process.exitcode is None:
             if any(line.startswith('  File "') for line in self._last_lines()):
-                return False
+                break
             time.sleep(0.02)
-        return True
+        return Ended("timeout", f"no answer within {self.limits.timeout:g} seconds (--timeout)")
 
     def _last_lines(self) -> tuple[str, ...]:
         try:
@@ -275,12 +271,11 @@ class _Child:
 
     def close(self) -> None:
         """Ends it, and what it has started in its session."""
-        pid = self.process.pid or 0
         with contextlib.suppress(OSError):
-            (os.killpg if self.own_session else os.kill)(pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)  # one that has no session yet
+            if self.own_session:
+                os.killpg(self.process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError, EOFError, ValueError):
+            self.process.kill()
             self.process.join(10 * GRACE)
             self.process.close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -71,8 +71,8 @@ def run_watched(
     for index, what in _stream(calls, settings, supervision):
         entry = waiting[index]
         if isinstance(what, dict):
-            if ticker is not None:
-                ticker(entry.name, what["trials"])
+            if ticker is not None and isinstance(count := what.get("trials"), int):
+                ticker(entry.name, count)
         elif isinstance(what, Ended) and what.kind == "interrupted":
             stopped = True
         else:
