@@ -4,9 +4,9 @@
     python -m benchmarks.paired run new.jsonl --trials 100000 --seeds 20 36     # in the other one
     python -m benchmarks.paired compare old.jsonl new.jsonl                     # ratios new/old with 95 % intervals
 
-All subjects of the zoo, of `vectors` and of `reference`, as black boxes. A line of a file is one audit; what a file
-already holds is not run again, seeds come before subjects, so that a run can be stopped and compared at any time.
-`--only TEXT` takes the subjects whose name holds it.
+All subjects of the zoo, as black boxes. A line of a file is one audit; what a file already holds is not run again,
+seeds come before subjects, so that a run can be stopped and compared at any time. `--only TEXT` takes the subjects
+whose name holds it.
 """
 
 import argparse
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import reference, vectors
 from benchmarks.zoo import maxima, simple, sparse_vector
 from dpverify import Claim, Pair
 from dpverify.verdicts.audit import audit
@@ -28,15 +27,9 @@ DRAWS, LEVEL = 10_000, 0.95
 
 
 def subjects() -> dict[str, tuple[Any, Claim, Pair]]:
-    """Target, claim and pair by name; the zoo's own Laplace subjects stand for those of `reference`."""
+    """Target, claim and pair by name."""
     animals = [*simple.animals(), *maxima.animals(), *sparse_vector.animals()]
-    found: dict[str, tuple[Any, Claim, Pair]] = {
-        each.name: (each.black_box, each.claimed, each.pair) for each in animals
-    }
-    for known in (*reference.ALL, *vectors.SUBJECTS):
-        if known.name not in ("Laplace(0.1)", "Laplace(1)"):
-            found[known.name] = (reference.BlackBox(known), known.claim, known.pair)
-    return found
+    return {each.name: (each.black_box, each.claimed, each.pair) for each in animals}
 
 
 def read(file: Path) -> list[dict[str, Any]]:

@@ -136,6 +136,21 @@ def rare(probability: float, eps: float) -> Reference:
     return Reference(f"rare event {probability:g}", draw, ratio, PureDP(eps), float("inf"))
 
 
+def hidden_parity(bits: int, eps: float) -> Reference:
+    """Fair bits whose parity tells the data with eps: no part of them says anything."""
+
+    def draw(arm: int, rng: np.random.Generator, size: int) -> Array:
+        out = rng.integers(0, 2, (size, bits))
+        parity = np.where(rng.random(size) < special.expit(eps), arm, 1 - arm)
+        out[:, -1] = (out[:, :-1].sum(axis=1) + parity) % 2
+        return out
+
+    def ratio(o: Array) -> Array:
+        return np.where(o.sum(axis=1) % 2 == 0, eps, -eps)
+
+    return Reference(f"parity({eps:g}) of {bits} bits", draw, ratio, PureDP(eps), eps)
+
+
 ALL = (
     laplace(0.1),
     laplace(1.0),
@@ -146,4 +161,5 @@ ALL = (
     binomial(1000, 0.207, 1e-5),
     rare(1e-3, 0.5),
     composed(2.0, 24),
+    hidden_parity(4, 1.0),
 )

@@ -1,8 +1,5 @@
-"""Compositions with known eps: by ball arithmetic, to the digits that are written. And sampled ones, which
-dp-accounting accounts as well (what it says at its finest settings, or one implementation of our own).
-"""
+"""Compositions with known eps: by ball arithmetic, to the digits that are written."""
 
-from dpverify.accounting.events import FixedSizeSampled, PoissonSampled
 from dpverify.accounting.ledger import (
     BinomialNoise,
     DiscreteGaussianNoise,
@@ -68,36 +65,3 @@ TABLE: dict[str, tuple[Ledger, tuple[float, ...]]] = {
     "laplace x 1e9": (laplace(10**4.5) * 10**9, (3.138650, 4.886525, 6.547886, 8.165533, 9.510883)),
 }
 LAST_DIGITS = {"laplace + gauss": 2e-6, "binomial x 15": 1e-4}
-
-BOTH = Sensitivity(add_remove=1, replace=1)
-
-
-def poisson(rate: float, noise: LaplaceNoise | GaussianNoise, steps: int) -> Ledger:
-    """Steps on Poisson samples."""
-    return Ledger(PoissonSampled(rate=rate, inside=Ledger(noise))) * steps
-
-
-def fixed_size(sampled: int, noise: GaussianNoise, steps: int) -> Ledger:
-    """Steps on samples of so many of 100."""
-    return Ledger(FixedSizeSampled(sampled=sampled, of=100, inside=Ledger(noise))) * steps
-
-
-def gauss(sigma: float) -> GaussianNoise:
-    """Noise under both relations."""
-    return GaussianNoise(sigma=sigma, sensitivity=BOTH)
-
-
-SAMPLED: dict[str, tuple[Ledger, Relation, float, float]] = {
-    "DP-SGD .01, 1, 1000": (poisson(0.01, gauss(1), 1000), Relation.ADD_OR_REMOVE_ONE, 1e-5, 1.828239),
-    "DP-SGD .01, 1, 1000, rare": (poisson(0.01, gauss(1), 1000), Relation.ADD_OR_REMOVE_ONE, 1e-10, 3.29014),
-    "DP-SGD .256, .8, 60": (poisson(0.256, gauss(0.8), 60), Relation.ADD_OR_REMOVE_ONE, 1e-5, 21.12294),
-    "DP-SGD .004, .6, 1e4": (poisson(0.004, gauss(0.6), 10**4), Relation.ADD_OR_REMOVE_ONE, 1e-5, 8.49429),
-    "Poisson .1, Laplace 1, x 50": (
-        poisson(0.1, LaplaceNoise(scale=1, sensitivity=BOTH), 50),
-        Relation.ADD_OR_REMOVE_ONE,
-        1e-6,
-        3.20190,
-    ),
-    "5 of 100, Gauss 1.5, x 200": (fixed_size(5, gauss(1.5), 200), R, 1e-6, 3.01303),
-    "10 of 100, Gauss 2, x 100": (fixed_size(10, gauss(2), 100), R, 1e-5, 2.54086),
-}

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from dpverify.tape import derive, witness
 from dpverify.tape.conform import conforms
 from dpverify.tape.forced import Moved, Pairing
 from dpverify.tape.trace import trace
+from dpverify.verdicts.discovery import load_audits
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.releases.discrete_gaussian import DiscreteGaussian
@@ -33,6 +35,7 @@ from mechanisms.releases.laplace import Laplace
 from mechanisms.releases.noisy_max import NoisyMax
 from mechanisms.toolbox.noise_laws import DiscreteGaussian as DiscreteGaussianNoiseLaw
 
+AUDITS = Path(__file__).parents[2] / "audits"
 ONE = Sensitivity(replace=Shift(1, 3))
 STREAMS = Pair(Stream([1, 0, 1, 1, 0, 1]), Stream([1, 0, 0, 1, 0, 1]))
 VECTORS = Pair(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.5, 3.0]))
@@ -250,6 +253,17 @@ def test_half_the_noise_under_the_same_ledger_is_contradicted_with_its_line(name
     found = trace(target.with_noise(0.5), pair=pair, ledger=target.ledger, transcripts=10)
     assert found.status == "CONTRADICTED"
     assert "noise_laws.py:" in found.reasons[0].site
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian", "discrete_laplace"])
+def test_planted_twins_are_never_fine_under_the_honest_ledger(name: str) -> None:
+    subjects = {each.name: each for each in load_audits(AUDITS / f"audit_{name}.py")[0]}
+    twins = [each for each in subjects.values() if each.planted]
+    assert twins
+    for twin in twins:
+        honest = subjects[twin.name.rpartition("!")[0]].target.ledger
+        found = [trace(twin.target, pair=twin.claim.check(pair), ledger=honest, transcripts=8) for pair in twin.pairs]
+        assert {each.status for each in found} & {"CONTRADICTED", "NOT_TRACED"}, twin.name
 
 
 def test_the_ledger_of_a_privatizer_without_one_is_derived_with_its_line() -> None:
