@@ -233,6 +233,17 @@ def test_skew_binomials_with_directions_are_their_enumerated_laws(trials, probab
         for way in pattern
     ]
     assert_upper_and_within_one_percent(Ledger(*events), p, q, deltas=(0.01, 0.05, 0.3))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_costs_as_much_mirrored_and_in_one_event_and_no_more_than_an_unknown_one(pattern):
+    trials, probability = 12, 0.8
+    events = [
+        BinomialNoise(
+            trials=trials, probability=probability, sensitivity=Sensitivity(replace=Shift(1, 1, Direction(way)))
+        )
+        for way in pattern
+    ]
     mirrored = [
         BinomialNoise(
             trials=trials,

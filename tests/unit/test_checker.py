@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -94,13 +95,13 @@ CERTIFIED = {  # cheap ones first
 SLOW = ("zcdp", "revealed", "betting")  # seconds of work each: few mutations
 
 
-@pytest.fixture(scope="module")
-def documents():
+@cache
+def written(name):
     """What dpverify writes, as a stranger reads it."""
-    found = {}
-    for name, (target, claim, pairs, options) in CERTIFIED.items():
+    if name != "betting":
+        target, claim, pairs, options = CERTIFIED[name]
         made = certify(target, claim=claim, pairs=pairs, trials=2_000, seed=3, name=name, **options)
-        found[name] = json.loads(render_json(made))
+        return json.loads(render_json(made))
     own = derive(5, "b#0")
     bets = [
         replace(
@@ -108,7 +109,12 @@ def documents():
         )
     ]
     result = SuiteResult.of(bets, seed=5, family_wise_error=0.05)
-    return {**found, "betting": json.loads(as_json.render(result))}
+    return json.loads(as_json.render(result))
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return {name: written(name) for name in (*CERTIFIED, "betting")}
 
 
 def test_everything_that_is_written_is_accepted_in_a_second(documents):
@@ -210,27 +216,27 @@ def test_other_weights_are_rejected(documents):
         assert check.check(changed(documents[name], path, record["working"]["weights"][largest] + 3))[0]
 
 
-def test_a_digest_that_was_not_computed_again_is_rejected(documents):
-    document = copy.deepcopy(documents["proved"])
+def test_a_digest_that_was_not_computed_again_is_rejected():
+    document = copy.deepcopy(written("proved"))
     document["subject"] = "another"
     assert any("digest" in line for line in check.check(document)[0])
 
 
-def test_other_texts_are_rejected(documents):
+def test_other_texts_are_rejected():
     for path, value in {
         ("verdict",): "REFUTED", ("status",): "OPEN", ("claim",): "pure:2", ("schema",): "dpverify/certificate/1",
         ("records", 0, "test"): "threshold", ("records", 0, "claim"): "pure:2", ("records", 0, "invalid"): "odd",
         ("records", 0, "notion"): "approx", ("records", 0, "status"): "OPEN", ("promises", 0, "verdict"): "BROKEN",
     }.items():  # fmt: skip
-        assert check.check(changed(documents["proved"], path, value))[0], path
+        assert check.check(changed(written("proved"), path, value))[0], path
 
 
-def test_records_may_not_be_left_out(documents):
-    document = copy.deepcopy(documents["proved"])
+def test_records_may_not_be_left_out():
+    document = copy.deepcopy(written("proved"))
     del document["records"][0]["working"]["levels"][-1]
     document["digest"] = digest_of(document)
     assert check.check(document)[0]
-    document = copy.deepcopy(documents["proved"])
+    document = copy.deepcopy(written("proved"))
     document["promises"], document["digest"] = [], ""
     document["digest"] = digest_of(document)
     assert check.check(document)[0] == [] or check.check(document)[0]  # fewer statements than shares are no lie
@@ -239,9 +245,9 @@ def test_records_may_not_be_left_out(documents):
     assert check.check(document)[0]
 
 
-def test_a_suite_shares_one_level_and_one_seed_and_counts_nobody_twice(documents):
+def test_a_suite_shares_one_level_and_one_seed_and_counts_nobody_twice():
     """Full levels in every record would look like one proved report, and are none; so would seeds that were picked."""
-    document = documents["betting"]
+    document = written("betting")
     assert check.check(document)[0] == []
     picked = {**document["records"][0], "seed": 7}
     greedy = {**document["records"][0], "subject": "c", "seed": derive(5, "c#0")}
@@ -262,10 +268,10 @@ def test_it_imports_the_standard_library_alone():
 
 
 @pytest.mark.process
-def test_it_runs_alone_and_says_what_it_found(documents, tmp_path):
+def test_it_runs_alone_and_says_what_it_found(tmp_path):
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
-    good.write_text(json.dumps(documents["proved"]), encoding="utf-8")
-    bad.write_text(json.dumps(changed(documents["proved"], ("records", 0, "right"), 1)), encoding="utf-8")
+    good.write_text(json.dumps(written("proved")), encoding="utf-8")
+    bad.write_text(json.dumps(changed(written("proved"), ("records", 0, "right"), 1)), encoding="utf-8")
     for file, code, said in ((good, 0, "ACCEPTED"), (bad, 1, "REJECTED"), (tmp_path / "none.json", 2, "")):
         done = subprocess.run([sys.executable, "-I", "-S", FILE, file], capture_output=True, text=True, check=False)
         assert (done.returncode, said in done.stdout) == (code, True), done.stderr

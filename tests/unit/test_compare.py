@@ -15,7 +15,7 @@ from algorithms.experiments.compare import compare
 from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
 from dpverify.base.errors import ParameterError, RunError
 
-SIZE = {"environment": river_swim(), "eps": 1.0, "users": 20, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
+SIZE = {"environment": river_swim(), "eps": 1.0, "users": 12, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
 
 
 class Often:
@@ -142,7 +142,7 @@ def wearing(layout, users, eps, delta=0.0):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_noise_that_ends_after_a_few_users_is_not_drawn(delta):
-    """With Laplace noise the run of all users shows it; with Gaussian noise the tape, on 48 users."""
+    """With Laplace noise the run of all users shows it; with Gaussian noise the tape."""
     found = against(privatizer=wearing, delta=delta)
     assert not found.drawn
     assert found.rows == ()
@@ -168,7 +168,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         "class Leaves(Left):\n    def plan(self, counts):\n        raise SystemExit(0)\n\n\n"
         "class Listed(Left):\n    space = ['often']\n"
     )
-    small = ["--users", "20", "--runs", "2", "--points", "1", "--json", "found.json"]
+    small = ["--users", "12", "--runs", "2", "--points", "1", "--json", "found.json"]
     assert compare_command.run(["--agent", "mine_rl.py:left", *small]) == 0
     said = capsys.readouterr().out
     assert "eps-DP with eps 1" in said

@@ -197,8 +197,10 @@ def test_markdown_cannot_be_broken_by_names(result):
 
 
 @pytest.mark.parametrize("sequential", [False, True])
-def test_command_repeats_the_record_alone(sequential):
-    result = run_suite(laplace_subjects, Settings(seed=3, trials=6_000, sequential=sequential))
+def test_command_repeats_the_record_alone(result, sequential):
+    if sequential:
+        few = [each for each in laplace_subjects if each.name.partition("!")[0] == "histogram"]
+        result = run_suite(few, Settings(seed=3, trials=6_000, sequential=True))
     record = next(record for record in result.records if record.subject == "histogram")
     words_ = words.command(record, result).split()
     assert ("--sequential" in words_) is sequential

@@ -87,7 +87,12 @@ def test_the_search_arrives_at_the_worst_replacement(name):
     assert found.verified
     assert found.first.differences(found.second) == Difference(replaced=1)
     assert changed_cells(found, SMALL) == changed_cells(worst, SMALL) == number_of_changed_counters(SMALL)
-    # at least four of six seeds: a search that arrives with every second one gets here in 34 % of all cases
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRIVATIZERS)
+def test_the_search_arrives_with_four_of_six_seeds(name):
+    """A search that arrives with every second one gets here in 34 % of all cases; seed 0 is asked in every run."""
     arrived = (seed for seed in range(6) if changed_cells(found_by_search(name, seed), SMALL) == 8)
     assert len(list(islice(arrived, 4))) == 4
 

@@ -10,10 +10,7 @@ from dpverify.faces.cli import run
 CODE = """
 import random
 import numpy as np
-import opendp.prelude as dp
 from dpverify import Pair
-dp.enable_features("contrib")
-NUMBER = dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0)
 def respond(item, rng, keep=0.9):
     return item if rng.random() < keep else 1 - item
 def hopeless(item):
@@ -21,10 +18,6 @@ def hopeless(item):
 def ends(item):
     import os
     os._exit(9)
-def added(item):
-    return NUMBER(float(item))
-def lot(item):
-    return NUMBER(3.0 * item)
 def noisy(data, scale, rng):
     return float(np.sum(data)) + rng.laplace(0.0, scale)
 class Mean:
@@ -35,6 +28,15 @@ class Mean:
     def fit(self, X):
         self.mean_ = float(X.sum()) + np.random.laplace(0.0, self.scale)
 pairs = [Pair(np.array([0.0, 1.0]), np.array([0.0, 0.0]))]
+"""
+NOISE_OF_OPENDP = """
+import opendp.prelude as dp
+dp.enable_features("contrib")
+NUMBER = dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0)
+def added(item):
+    return NUMBER(float(item))
+def lot(item):
+    return NUMBER(3.0 * item)
 """
 SCHEMA = """
 [data]
@@ -48,13 +50,14 @@ values = [0, 1]
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     (tmp_path / "beside_us.py").write_text(textwrap.dedent(CODE))
+    (tmp_path / "of_opendp.py").write_text(NOISE_OF_OPENDP)
     (tmp_path / "bit.toml").write_text(SCHEMA)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def asked(command, name, *more, claim="pure:1"):
-    return run([command, f"beside_us.py:{name}", "--claim", claim, "--schema", "bit.toml", *more])
+def asked(command, name, *more, claim="pure:1", file="beside_us.py"):
+    return run([command, f"{file}:{name}", "--claim", claim, "--schema", "bit.toml", *more])
 
 
 def test_try_says_what_it_found_and_writes_it(place, capsys):
@@ -73,10 +76,10 @@ def test_try_says_what_it_found_and_writes_it(place, capsys):
 
 
 def test_replay_says_what_it_found_and_writes_it(place, capsys):
-    assert asked("replay", "added", "--pairs", "3", "--json", "out.json") == 0
+    assert asked("replay", "added", "--pairs", "3", "--json", "out.json", file="of_opendp.py") == 0
     assert "KEPT" in capsys.readouterr().out
     assert json.loads((place / "out.json").read_text())["verdict"] == "KEPT"
-    assert asked("replay", "lot", "--pairs", "3") == 1
+    assert asked("replay", "lot", "--pairs", "3", file="of_opendp.py") == 1
     said = capsys.readouterr().out
     assert "OVER" in said
     assert "violates" not in said
@@ -108,7 +111,7 @@ def test_refusals_of_try_are_one_line(place, capsys, extra):
 def test_what_is_missing_is_said(place, capsys):
     assert run(["try"]) == 2
     assert "TARGET is missing" in capsys.readouterr().err
-    assert run(["replay", "beside_us.py:added", "--claim", "pure:1"]) == 2
+    assert run(["replay", "of_opendp.py:added", "--claim", "pure:1"]) == 2
     assert "--schema is missing" in capsys.readouterr().err
 
 

@@ -322,7 +322,7 @@ def test_fields_that_were_left_out_are_named_as_they_are_asked_for():
 
 
 def test_more_trials_are_made_where_they_are_asked_for():
-    few, more = (tried(total, arguments={"scale": 1.0}, trials=each).matrix[0].trials for each in (200, 600))
+    few, more = (tried(response(1.0), LOCAL, trials=each).matrix[0].trials for each in (200, 1_000))
     assert more > 2 * few
 
 
