@@ -63,7 +63,10 @@ def run_watched(
         for outcome in done.values():
             listener(outcome)
     waiting = [entry for entry in agenda.entries if entry.key not in done]
-    calls = [call_of(entry, settings, agenda.statements, alone=len(waiting) == 1 and settings.backend == LOKY) for entry in waiting]
+    calls = [
+        call_of(entry, settings, agenda.statements, alone=len(waiting) == 1 and settings.backend == LOKY)
+        for entry in waiting
+    ]
     stopped = False
     for index, what in _stream(calls, settings, supervision):
         entry = waiting[index]
