@@ -2,7 +2,6 @@
 
     ExactBatches()                  no privacy
     ShuffledBatches(eps, beta, ...) shuffled bits (SDP-PE, section V), separate for every counter
-    PluggedBatches(make)            any BatchPrivatizer of `mechanisms`, built for the batch's layout and size
 
 A batch release takes the users' episodes (..., n, H) and a layout, and returns flat raw counts (..., cells).
 Crude exploration releases one layer: one-step episodes and a layout with H = 1. `error(layout, users)` is the
@@ -10,10 +9,9 @@ E of that batch at failure probability `delta`.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, Protocol, Self
+from typing import Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +21,7 @@ from algorithms.users import Episodes
 from dpverify.accounting.ledger import Assigned, Disjoint, Exposed, Ledger
 from dpverify.base import require
 from dpverify.base.errors import ParameterError
-from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.privatizers.protocol import BatchPrivatizer
 from mechanisms.privatizers.shuffle import changed_counters, Shuffle
 from mechanisms.shuffling.bits import counter_ledger, noise_for, NoiseBits, noisy_sums, sum_log_ratio, threshold
 from mechanisms.shuffling.error_bounds import exact_error
@@ -153,24 +149,3 @@ def _rescaled(noise: NoiseBits, users: int, factor: float) -> NoiseBits:
 @lru_cache(maxsize=4096)
 def _calibrated(layout: CountLayout, users: int, eps: float, beta: float) -> NoiseBits:
     return Shuffle.calibrated(eps, beta, layout, users).noise
-
-
-@dataclass(frozen=True)
-class PluggedBatches:
-    """`make(layout, users)` builds the privatizer of a batch; single runs only (no further leading axis)."""
-
-    make: Callable[[CountLayout, int], BatchPrivatizer]
-    delta: float = 0.01
-
-    def release(self, episodes: Episodes, layout: CountLayout, *, rng: np.random.Generator) -> Array:
-        if episodes.actions.ndim != 2:
-            raise ParameterError("episodes", episodes.actions.shape, "one run: (users, H)")
-        data: dict[str, Any] = {"S": layout.S, "A": layout.A, "rewards": episodes.rewards}
-        batch = Trajectories(
-            states=episodes.states[:, :-1], actions=episodes.actions, final_states=episodes.states[:, -1], **data
-        )
-        privatizer = self.make(layout, len(batch))
-        return np.asarray(layout.pack(privatizer.private_counts(batch, rng=rng, size=1))[0], dtype=np.float64)
-
-    def error(self, layout: CountLayout, users: int) -> float:
-        return self.make(layout, users).error_bound(self.delta)

@@ -126,34 +126,6 @@ def heterogeneous_bandit(seed: int, arms: int = 20, *, sigma: float = 0.1) -> En
     return Environment("bandit", np.ones((1, 1, arms, 1)), means, np.ones(1), taste=sigma)
 
 
-def hard_instance(best: npt.ArrayLike, actions: int, horizon: int, *, gap: float) -> Environment:
-    """Lower-bound instance of PUCB (Figures 1 and 2): n bandits side by side, then absorbed in + or -.
-
-    States 0..n-1 uniform at the start, n is +, n+1 is -. From state s, action 0 leads to + with
-    1/2 + gap/2, action best[s] != 0 with 1/2 + gap, all others with 1/2. Arriving in + and every step there
-    pay 1: an episode's total is H or 0. `actions` = m + 1; in + and - all actions are alike.
-    """
-    chosen = np.asarray(best, dtype=np.int64)
-    n = len(chosen)
-    require.integer(at_least=1, actions=actions, horizon=horizon)
-    if not 0 < gap <= 0.5:
-        raise ParameterError("gap", gap, "in (0, 1/2]")
-    if not (n >= 1 and np.all((chosen >= 0) & (chosen < actions))):
-        raise ParameterError("best", best, f"one action in 0..{actions - 1} for each initial state")
-    win = np.full((n, actions), 0.5)
-    win[:, 0] += gap / 2
-    win[np.flatnonzero(chosen), chosen[chosen > 0]] = 0.5 + gap
-    step = np.zeros((n + 2, actions, n + 2))
-    step[:n, :, n], step[:n, :, n + 1] = win, 1 - win
-    step[n, :, n] = step[n + 1, :, n + 1] = 1.0
-    pays = np.zeros_like(step)
-    pays[..., n] = 1.0
-    initial = np.zeros(n + 2)
-    initial[:n] = 1.0 / n
-    shape = (horizon, *step.shape)
-    return Environment("hard-instance", np.broadcast_to(step, shape), np.broadcast_to(pays, shape), initial)
-
-
 def random_environment(
     seed: int, states: int, actions: int, horizon: int, *, concentration: float = 1.0
 ) -> Environment:

@@ -24,7 +24,6 @@ Constants   C, D and c are universal and unnamed in the paper: `penalty` = C sqr
             Their theory values make every Q zero at the paper's K; smaller ones are tuning, without a guarantee.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,16 +39,6 @@ from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int64]
-
-
-class StepStatistics(NamedTuple):
-    """The five statistics of a step without ridge and shift: vectors (T, d), Grams (T, d, d)."""
-
-    second: Array
-    first: Array
-    target: Array
-    gram1: Array
-    gram2: Array
 
 
 class LinearPlan(NamedTuple):
@@ -196,9 +185,3 @@ class VAPVI:
 def pevi(features: Array, horizon: int, *, penalty: float, ridge: float = 1.0) -> VAPVI:
     """PEVI: unweighted, non-private; `penalty` = c d H sqrt(ln(2 d H K/xi)) in theory."""
     return VAPVI(features=features, horizon=horizon, penalty=penalty, ridge=ridge, weighted=False)
-
-
-def theory_penalty(horizon: int, dimension: int, users: int, delta: float, *, constant: float = 1.0) -> float:
-    """PEVI's beta = c d H sqrt(ln(2 d H K/delta)), Jin et al. 2021, Theorem 4.4."""
-    require.open_unit(delta=delta)
-    return constant * dimension * horizon * math.sqrt(math.log(2 * dimension * horizon * users / delta))

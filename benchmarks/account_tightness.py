@@ -17,7 +17,8 @@ from dpverify import Relation, Subject
 from dpverify.accounting.accountant import eps_upper, ledger_of
 from dpverify.accounting.losses_of_ledger import alternatives
 from dpverify.base.errors import AccountingError
-from dpverify.verdicts.discovery import discover
+from dpverify.verdicts.agenda import find_files
+from dpverify.verdicts.discovery import load_audits
 
 AUDITS = Path(__file__).parents[1] / "audits"
 DELTAS = (1e-6, 1e-3)
@@ -83,7 +84,7 @@ def main() -> int:
     print(f"{'subject':<48} {'delta':>7} {'exact':>10} {'eps_upper':>10} {'ratio':>8} {'worst of all':>24}")
     excluded: dict[str, list[str]] = {}
     wrong = 0
-    for subject in discover([AUDITS]).subjects:
+    for subject in (each for file in find_files([AUDITS]) for each in load_audits(file)[0]):
         if reason := why_not(subject):
             excluded.setdefault(reason, []).append(subject.name)
             continue

@@ -27,7 +27,10 @@ from dpverify.faces.report.words import SYMBOLS
 from dpverify.tape.exact import exact
 from dpverify.tape.trace import trace
 from dpverify.trials.target import as_target, declaration
-from dpverify.verdicts import discovery, tracing
+from dpverify.verdicts import tracing
+from dpverify.verdicts.agenda import find_files
+from dpverify.verdicts.discovery import load_audits
+from dpverify.verdicts.names import matches
 from dpverify.verdicts.subject import Subject
 from dpverify.verdicts.taped import Taped
 
@@ -137,7 +140,9 @@ def main() -> int:
     options.add_argument("--json", type=Path)
     given = options.parse_args()
     rows = []
-    for subject in discovery.discover([Path("audits")], given.expression).subjects:
+    for subject in (each for file in find_files([Path("audits")]) for each in load_audits(file)[0]):
+        if not matches(subject.name, given.expression):
+            continue
         rows.append(row(subject, given.transcripts))
         print(json.dumps({key: str(v) if isinstance(v, float) and not math.isfinite(v) else v
                           for key, v in rows[-1].items() if key != "told"}), flush=True)  # fmt: skip

@@ -1,7 +1,15 @@
-"""A suite of subjects in memory, in this process: each as the product's child runs it, at the shares of the whole."""
+"""Audit files and suites of subjects in this process: loaded and run as the product's child does."""
 
+from dpverify.verdicts.agenda import Agenda, find_files
+from dpverify.verdicts.discovery import load_audits
 from dpverify.verdicts.suite import run_promise, run_subject
 from dpverify.verdicts.suite_result import SuiteResult
+
+
+def load_folder(folder):
+    """All subjects and promises of its audit files."""
+    loaded = [load_audits(file) for file in find_files([folder])]
+    return Agenda(*(tuple(each for own in kind for each in own) for kind in zip(*loaded, strict=True)))
 
 
 def run_suite(subjects, settings, promises=()):

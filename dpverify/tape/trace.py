@@ -37,7 +37,6 @@ from dpverify.tape.traced import Trace as Trace
 from dpverify.tape.transcript import Reason
 from dpverify.trials.target import as_target, declaration, name_of
 
-STATUSES = ("NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED")
 STRESSED = 16  # transcripts with values from a wider law, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
 CHOSEN = 1_000_000  # index of the first transcript of a wider law

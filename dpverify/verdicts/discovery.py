@@ -9,7 +9,7 @@ import ast
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import takewhile
@@ -20,8 +20,7 @@ from dpverify.base import search_path
 from dpverify.base.errors import DiscoveryError
 from dpverify.base.text import clean
 from dpverify.evidence.promises import Promise
-from dpverify.verdicts.agenda import Agenda, chosen, find_files
-from dpverify.verdicts.names import qualified, stem_of
+from dpverify.verdicts.names import stem_of
 from dpverify.verdicts.subject import lacking, Subject
 
 
@@ -78,24 +77,6 @@ def _promises(module: ModuleType, file: Path) -> list[Promise]:
         raise DiscoveryError(f"{_shown(file)}: `promises` must be a list of dpverify.evidence.promises.Promise")
     _different(file, "promises", [promise.name for promise in promises])
     return [replace(each, name=f"{stem_of(file)}/{clean(each.name)}") for each in promises]
-
-
-def discover(paths: Iterable[Path], expression: str = "") -> Agenda[Subject, Promise]:
-    """All subjects and promises under `paths` whose name matches `expression` (see `matches`), loaded here."""
-    paths = list(paths)
-    files = find_files(paths)
-    before = qualified(files)
-    subjects, promises = list[Subject](), list[Promise]()
-    for file in files:
-        own, promised = load_audits(file)
-        subjects += [replace(each, name=f"{before[file]}/{inside(each.name, file)}") for each in own]
-        promises += [replace(each, name=f"{before[file]}/{inside(each.name, file)}") for each in promised]
-    return chosen(subjects, promises, paths, expression)
-
-
-def inside(name: str, file: Path) -> str:
-    """The name that the file itself gives: without the stem."""
-    return name.removeprefix(f"{stem_of(file)}/")
 
 
 def _shown(file: Path) -> str:

@@ -18,11 +18,17 @@ from dpverify.evidence.attack import Attack
 from dpverify.evidence.judged import Evidence, Failed, failures, Judged, judged
 from dpverify.evidence.lower_bound import LowerBound
 from dpverify.evidence.scores.model_selection import fit_score, Fitted
-from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.sequential import growth
-from dpverify.evidence.sequential.betting import EProcess
+from dpverify.evidence.sequential.betting import EProcess, eps_grid
 from dpverify.evidence.sequential.growth import FIRST_FIT, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
-from dpverify.evidence.sequential.levels import abstain, informative_fraction, LEVELS, ranked_levels, RankedLevels
+from dpverify.evidence.sequential.levels import (
+    abstain,
+    informative_fraction,
+    LEVELS,
+    no_guesses,
+    ranked_levels,
+    RankedLevels,
+)
 from dpverify.evidence.tally import Tally
 from dpverify.evidence.working import Bet, Working
 from dpverify.runs.executors import ordered_map
@@ -34,7 +40,6 @@ REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
 MOST_FITTED_ITEMS = 1 << 23
 EXACT_DRAWS = 1 << 14  # with the exact score: they only place the levels, on top of the budget
-DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
 FUTILE_FROM = 0.1  # share of the budget after which an audit may be given up
 FAST_GRAIN = 4096  # trials of a vectorised target that are not split: a grain more costs as much as many trials
 MOST_CONVERTED = 8  # looks that are told in the unit of the claim
@@ -47,22 +52,20 @@ Unjudged = tuple[tuple[int, int], Failed, frozenset[str]]  # sizes, failures and
 def wager(experiment: Experiment, request: Request) -> Finding:
     """Runs the trials; the bound is the lower end of a confidence sequence at the moment of stopping."""
     claim, significance = request.claim, request.significance
-    # every 5 %, and a point just above the claim, which decides
-    grid = np.unique([0.0, claim.eps, claim.eps * (1 + 1e-6), *np.geomspace(0.01, 12.0, 146)])
+    grid = eps_grid(claim.eps)
     following = FOLLOWING_EXACT if request.exact else FOLLOWING_LEARNED
     process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=following, grid=grid)
     learner = _Learner(experiment, request)
-    total, why = _nothing(), "budget spent"
+    total, why = no_guesses(), "budget spent"
     course: list[tuple[int, float]] = []
     bets: list[Bet] = []
-    claimed = 1 / (1 + math.exp(-claim.eps))
     for sizes in _looks(experiment, request):
         rule = learner.rule
         for size, tally in learner.run(sizes):
             # without a rule, too few trials to say anything: no guess, no stake
-            predicted = np.full(LEVELS, 0.5) if rule is None else _updated(rule, learner.seen, claimed)
-            process.update(_nothing(size) if rule is None else tally, predicted=predicted)
-            bets.append(Bet.of(_nothing(size) if rule is None else tally, predicted))
+            predicted = np.full(LEVELS, 0.5) if rule is None else rule.updated(learner.seen, claim.eps)
+            process.update(no_guesses(size) if rule is None else tally, predicted=predicted)
+            bets.append(Bet.of(no_guesses(size) if rule is None else tally, predicted))
             learner.count(tally)
             total += tally
             if request.progress is not None:
@@ -126,7 +129,7 @@ class _Learner:
     def __init__(self, experiment: Experiment, request: Request) -> None:
         self.experiment, self.request = experiment, request
         self.rule: RankedLevels | None = None
-        self.seen = _nothing()  # guesses of the current rule
+        self.seen = no_guesses()  # guesses of the current rule
         self.evidence = Evidence()
         self._held: list[Grain] = []
         self._trials = self._fitted = 0
@@ -157,7 +160,7 @@ class _Learner:
                 yield size, part.tally
             else:
                 self.evidence.count(*part)
-                yield size, _nothing(size)
+                yield size, no_guesses(size)
 
     def count(self, tally: Tally) -> None:
         """Remembers how the current rule fared."""
@@ -181,7 +184,7 @@ class _Learner:
 
     def _settle(self, fitted: Fitted, first: npt.NDArray[np.bool_]) -> None:
         self.rule = ranked_levels(fitted, first, self.request.trials)
-        self.seen = _nothing()
+        self.seen = no_guesses()
 
 
 def _judged(attack: Attack | None, grain: Grain) -> Judged | Unjudged:
@@ -189,16 +192,6 @@ def _judged(attack: Attack | None, grain: Grain) -> Judged | Unjudged:
         return judged(attack, grain)
     heads = int(np.count_nonzero(grain.first))
     return (heads, len(grain) - heads), failures(grain), grain.failing
-
-
-def _updated(rule: RankedLevels, seen: Tally, claimed: float) -> FloatArray:
-    """Predictions corrected by what the rule's own guesses turned out to be, and drawn towards the claim.
-
-    A prediction learned from few trials is bet on too boldly; drawn towards the accuracy that the claim allows,
-    where nothing is staked, early mistakes cost little.
-    """
-    right = rule.predicted * rule.trust + seen.right + DOUBT * claimed
-    return right / (rule.trust + seen.right + seen.wrong + DOUBT)
 
 
 def _number_course(claim: Claim, course: list[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -248,8 +241,3 @@ def _looks(experiment: Experiment, request: Request) -> Iterator[list[int]]:
             sizes.append(min(most, goal - done))
             done += sizes[-1]
         yield sizes
-
-
-def _nothing(trials: int = 0) -> Tally:
-    zero = np.zeros(LEVELS, np.int64)
-    return Tally(trials, zero, zero)

@@ -18,8 +18,7 @@ from dpverify.evidence.judged import Evidence, judged
 from dpverify.evidence.scores.model_selection import fit_score
 from dpverify.evidence.sequential import growth
 from dpverify.evidence.sequential.betting import EProcess
-from dpverify.evidence.sequential.levels import informative_fraction, LEVELS, ranked_levels
-from dpverify.evidence.tally import Tally
+from dpverify.evidence.sequential.levels import informative_fraction, LEVELS, no_guesses, ranked_levels
 from dpverify.trials.collect import Grain, past_trials, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.wild.candidate import Candidate
@@ -28,7 +27,6 @@ from dpverify.wild.here import Source
 
 FIRST_BLOCK, LATER = 24, 4  # trials of the first block; later ones are this part of all before
 REFIT, MOST_FITTED = 2.0, 20_000
-DOUBT = 12.0  # guesses at the claim's own accuracy that a prediction has to outweigh
 FOLLOWING = 0.6  # share of the capital that follows predictions
 POWER = 0.95
 FEWEST = 24  # releases of a first sample on each dataset
@@ -45,15 +43,14 @@ class Contender:
         self.candidate, self.data, self.claim, self.share = candidate, data, claim, share
         self.index, self.block = index, block
         self._source, self._seed, self._calls = source, seed, 0
-        grid = np.unique([0.0, claim.eps, claim.eps * (1 + 1e-6), *np.geomspace(0.01, 12.0, 146)])
-        self.process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=FOLLOWING, grid=grid)
+        self.process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=FOLLOWING)
         self.codebook: Codebook | None = None
         self.changes, self.notes = False, set[str]()
         self.raised = [0, 0], [0, 0]  # (releases, exceptions) on each dataset
         self.samples: tuple[list[Fields], list[Fields]] = ([], [])
         self._held: list[Grain] = []
         self._evidence = Evidence()
-        self._seen = _nothing()
+        self._seen = no_guesses()
         self._fitted = self._grains = 0
         self._keeps = True
         self.seconds = 0.0  # of one release, measured by the sample
@@ -135,7 +132,7 @@ class Contender:
         self._grains += 1
         part = judged(self._rule.attack, grain)
         self._evidence.add(part, self._rule)
-        self.process.update(part.tally, predicted=self._predicted())
+        self.process.update(part.tally, predicted=self._rule.updated(self._seen, self.claim.eps))
         self._seen = self._seen + part.tally
         if self._keeps:
             self._held.append(grain)
@@ -151,14 +148,8 @@ class Contender:
         held = len(past)
         self._fitted, self._keeps = held, held < MOST_FITTED
         self._rule = ranked_levels(fitted(past), past.first, max(held, 300))
-        self._seen = _nothing()
+        self._seen = no_guesses()
         self.learning = time.monotonic() - started
-
-    def _predicted(self) -> npt.NDArray[np.float64]:
-        """Predictions corrected by the rule's own guesses, and drawn towards the claim's accuracy."""
-        rule, claimed = self._rule, 1 / (1 + math.exp(-self.claim.eps))
-        right = rule.predicted * rule.trust + self._seen.right + DOUBT * claimed
-        return np.asarray(right / (rule.trust + self._seen.right + self._seen.wrong + DOUBT))
 
     # what is known
 
@@ -191,8 +182,3 @@ class Contender:
 def fitted(trials: SelectionTrials) -> Any:
     """A score of these trials; what is learned never changes what is valid."""
     return fit_score("auto", None, None, trials)  # type: ignore[arg-type]
-
-
-def _nothing() -> Tally:
-    zero = np.zeros(LEVELS, np.int64)
-    return Tally(0, zero, zero)

@@ -16,7 +16,6 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "mechanisms/counters/promises.py": "error bounds as promises",
     "mechanisms/counters/stream.py": "the protocol of streams",
     "mechanisms/privatizers/consistency.py": "the linear programme behind consistent.py",
-    "mechanisms/privatizers/consistency_reference.py": "its slow twin, an oracle",
     "mechanisms/privatizers/error_bounds.py": "error bounds as promises",
     "mechanisms/privatizers/flow.py": "post-processing of a batch's counts",
     "mechanisms/privatizers/nearest_counts.py": "post-processing, closed forms of flow",

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_process import load_folder
 
 from audits.papers import RELEASE, ROWS
 from dpverify import Pair, Subject
 from dpverify.base.seeding import Stage, stream
 from dpverify.trials.target import as_target, ExactTarget
-from dpverify.verdicts.discovery import discover
 
 AUDITS = Path(__file__).parents[2] / "audits"
-FOUND = discover([AUDITS])
+FOUND = load_folder(AUDITS)
 SUBJECTS = FOUND.subjects
 PLAIN = [subject for subject in SUBJECTS if isinstance(subject.pairs[0].first, list | int | float)]
 EXACT = [subject for subject in SUBJECTS if isinstance(subject.target, ExactTarget)]

@@ -7,17 +7,17 @@ and the audit suite traces them all. No true claim falls, no ledger of one is co
 from pathlib import Path
 
 import pytest
+from in_process import load_folder
 
 from dpverify.base.seeding import derive
 from dpverify.faces.report import tape_words
 from dpverify.faces.report.words import SYMBOLS
-from dpverify.verdicts.discovery import discover
 from dpverify.verdicts.taped import CONFORMS, DERIVED, EXACT, NOT_TRACED
 from dpverify.verdicts.tracing import taped_pair
 
 pytestmark = pytest.mark.process
 
-SUBJECTS = discover([Path(__file__).parents[2] / "audits"]).subjects
+SUBJECTS = load_folder(Path(__file__).parents[2] / "audits").subjects
 TRUE = [subject for subject in SUBJECTS if subject.expected == "NOT_REFUTED"]
 KINDS = {type(subject.target): subject for subject in reversed(TRUE)}
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from in_process import load_folder
 from scipy import stats
 
 from audits import audit_vapvi
@@ -17,11 +18,10 @@ from benchmarks.tightness.known import ENUMERATED, FUNCTION, laws_of, NO_LEDGER,
 from benchmarks.tightness.laws import GaussianShift, laplace, listed
 from benchmarks.tightness.silent import ratio_at_the_truth
 from dpverify import Pair, Subject
-from dpverify.accounting.divergence import eps_at
 from dpverify.accounting.ledger import Ledger
-from dpverify.verdicts.discovery import discover
+from oracles.finite_laws import eps_at
 
-SUBJECTS = discover([AUDITS]).subjects
+SUBJECTS = load_folder(AUDITS).subjects
 KNOWN = [subject for subject in SUBJECTS if not why_not(subject)]
 
 

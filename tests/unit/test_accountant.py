@@ -16,7 +16,6 @@ from scipy import stats
 from dpverify import Pair, Subject
 from dpverify.accounting.accountant import account, delta_upper, eps_upper, meets, mu_upper, pure_eps, rho_upper
 from dpverify.accounting.describe import rows
-from dpverify.accounting.divergence import delta_at, eps_at
 from dpverify.accounting.ledger import (
     Assigned,
     BinomialNoise,
@@ -40,6 +39,7 @@ from dpverify.base.errors import AccountingError, ParameterError, UsageError
 from dpverify.base.rounding import sqrt_up
 from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
+from oracles.finite_laws import delta_at, eps_at
 
 R = Relation.REPLACE_ONE
 A = Relation.ADD_OR_REMOVE_ONE

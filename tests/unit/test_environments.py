@@ -8,7 +8,6 @@ from scipy.stats import binomtest
 
 from algorithms.environments import (
     Environment,
-    hard_instance,
     heterogeneous_bandit,
     random_environment,
     river_swim,
@@ -33,18 +32,6 @@ def test_river_swim_is_the_papers():
         np.testing.assert_allclose(model.rewards[h], [[0.005, 0], [0, 0], [0, 0], [0, 1]])
     best = backward_induction(model.transitions, model.rewards)
     assert np.all(best.policy[:3, 0] == 1)  # swimming is worth it
-
-
-def test_hard_instance_pays_all_or_nothing_and_its_best_arms_are_best():
-    env = hard_instance([0, 2, 1], actions=3, horizon=4, gap=0.2)
-    users = TapeUsers(env, env.tapes(0, 1, 500)[0])
-    paid = play(
-        users, slice(None), uniform_policy(4, 5, 3), actions=3, coins=stream(1, Stage.EXPERIMENT).random((500, 4))
-    )
-    assert set(paid.rewards.sum(axis=-1)) == {0.0, 4.0}
-    plan = backward_induction(env.model.transitions, env.model.rewards)
-    np.testing.assert_array_equal(plan.policy[0, :3], [0, 2, 1])
-    np.testing.assert_allclose(plan.values[0, :3], [4 * 0.6, 4 * 0.7, 4 * 0.7])
 
 
 def test_bandit_users_differ_in_taste_around_the_global_means():
@@ -136,10 +123,6 @@ def test_impossible_environments_and_users_are_refused():
             Environment("bad", law, np.full((1, 1, 1), bad), np.ones(1))
     with pytest.raises(ParameterError):
         Environment("bad", 0.5 * law, np.ones((1, 1, 1)), np.ones(1))
-    with pytest.raises(ParameterError):
-        hard_instance([3], actions=3, horizon=2, gap=0.1)
-    with pytest.raises(ParameterError):
-        hard_instance([0], actions=3, horizon=2, gap=float("nan"))
     with pytest.raises(ParameterError):
         Tree(((0,),), ((1.0,),), 1)
     with pytest.raises(ParameterError):

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from in_process import run_suite
+from in_process import load_folder, run_suite
 
 from dpverify.faces import cli
 from dpverify.faces.report import as_sarif
-from dpverify.verdicts.discovery import discover
 from dpverify.verdicts.settings import Settings
 from dpverify.verdicts.verdict import Verdict
 
@@ -57,7 +56,7 @@ def project(tmp_path, monkeypatch):
     def fresh():
         for name in [name for name in sys.modules if name.split(".")[0] in ("cachelib", "audit_cached")]:
             del sys.modules[name]
-        return discover([Path("audits_here")])
+        return load_folder(Path("audits_here"))
 
     return fresh
 

@@ -16,7 +16,7 @@ from dpverify.accounting.discrete_losses import (
     KaryLoss,
     LawsLoss,
 )
-from dpverify.accounting.divergence import delta_at, eps_at, max_log_ratio
+from dpverify.accounting.divergence import max_log_ratio
 from dpverify.accounting.grid_law import GridLaw, of_atoms, worst_of
 from dpverify.accounting.integer_losses import BinomialLoss, DiscreteGaussianLoss, DiscreteLaplaceLoss
 from dpverify.accounting.ledger import Direction, FiniteLaws, GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
@@ -26,6 +26,7 @@ from dpverify.base.rounding import as_fraction
 from dpverify.claims import profiles
 from dpverify.claims.claim import ApproxDP, PureDP
 from dpverify.claims.neighbours import Relation
+from oracles.finite_laws import delta_at, eps_at
 
 R = Relation.REPLACE_ONE
 Atoms = list[tuple[mpmath.mpf, mpmath.mpf]]  # (loss, mass), 60 digits

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from algorithms.batches import ExactBatches, PluggedBatches, ShuffledBatches
+from algorithms.batches import ExactBatches, ShuffledBatches
 from algorithms.counting import layout_of
 from algorithms.design import coverage_design
 from algorithms.environments import heterogeneous_bandit, random_environment, river_swim
@@ -18,7 +18,6 @@ from algorithms.tabular import all_policies, backward_induction, expected_return
 from algorithms.users import Episodes, TapeUsers, Tree, TreeUsers
 from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from mechanisms.privatizers.shuffle import Shuffle
 
 H, S, A = 3, 2, 2
 
@@ -286,14 +285,6 @@ def test_assumption_4_along_a_whole_private_run():
         run(watched, key=key, episodes=300)
     assert batches > 500
     assert binom.sf(missed - 1, batches, 0.01) > 1e-4
-
-
-def test_any_batch_privatizer_can_be_plugged_in():
-    plugged = PluggedBatches(lambda layout, users: Shuffle.journal(0.9, 1e-3, layout, users), 0.01)
-    done = run(plugged, episodes=200)[1]
-    assert done.reports[-1].error == pytest.approx(
-        Shuffle.journal(0.9, 1e-3, LAYOUT, 2 * done.reports[-1].length).error_bound(0.01)
-    )
 
 
 def test_the_bandit_is_a_special_case():

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from dpverify.base.errors import ParameterError
 from mechanisms.privatizers.consistency import consistent, never_underestimating, solve_cells
-from mechanisms.privatizers.consistency_reference import ReferenceProgramme
+from oracles.consistency_reference import ReferenceProgramme
 
 REFERENCES = {states: ReferenceProgramme(states) for states in range(1, 6)}
 

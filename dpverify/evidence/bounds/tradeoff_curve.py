@@ -78,10 +78,6 @@ class CurveTest:
         prepared = self._prepared(tally)
         return prepared.log10_p_value(prepared.limit(self.claim))
 
-    def number_p_value(self, tally: Tally) -> Callable[[float], float]:
-        """number -> p-value of H0: the claim with this number holds. The region is built once for all numbers."""
-        return self._p_value_of_number(self._prepared(tally))
-
     def number_lower(self, tally: Tally, *, significance: float) -> float:
         """Largest number such that the claim with every smaller one is refuted; 0.0 when none is."""
         require.open_unit(significance=significance)

@@ -4,6 +4,7 @@ Level k holds the guesses between the most confident shares 2^-(LEVELS - k) and 
 score has the same levels, so counts from before and after a refit add up to something that means the same.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpverify.evidence.sequential.growth import growth
 from dpverify.evidence.tally import Tally
 
 LEVELS = 12
+DOUBT = 12.0  # guesses on each level at the claim's own accuracy that a prediction has to outweigh
 PRIOR = CapPrior(uncapped=1.0, flat=10.0)  # against a small wager, one accuracy for all guesses is learned first
 SHARED = 0.2  # of all guesses learned from, at least, speak for each level: the calibration has two parameters
 
@@ -32,6 +34,22 @@ class RankedLevels:
     attack: Attack
     predicted: FloatArray
     trust: FloatArray
+
+    def updated(self, seen: Tally, claim_eps: float) -> FloatArray:
+        """Predictions corrected by what the rule's own guesses turned out to be, and drawn towards the claim.
+
+        A prediction learned from few trials is bet on too boldly; drawn towards the accuracy that the claim allows,
+        where nothing is staked, early mistakes cost little.
+        """
+        claimed = 1 / (1 + math.exp(-claim_eps))
+        right = self.predicted * self.trust + seen.right + DOUBT * claimed
+        return np.asarray(right / (self.trust + seen.right + seen.wrong + DOUBT))
+
+
+def no_guesses(trials: int = 0) -> Tally:
+    """Trials of a rule of LEVELS levels that guesses nothing."""
+    zero = np.zeros(LEVELS, np.int64)
+    return Tally(trials, zero, zero)
 
 
 def ranked_levels(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> RankedLevels:
@@ -61,9 +79,8 @@ def ranked_levels(fitted: Fitted, first: npt.NDArray[np.bool_], trials: int) -> 
 
 def abstain(trials: int) -> RankedLevels:
     """The rule of somebody who knows nothing."""
-    zero = np.zeros(LEVELS, np.int64)
     score = HistogramScore(np.zeros(0, np.uint64), np.zeros(0))
-    attack = Attack(score, np.full(LEVELS, np.inf), LEVELS, Side.BOTH, 1, Tally(trials, zero, zero))
+    attack = Attack(score, np.full(LEVELS, np.inf), LEVELS, Side.BOTH, 1, no_guesses(trials))
     return RankedLevels(attack, np.full(LEVELS, 0.5), np.zeros(LEVELS))
 
 

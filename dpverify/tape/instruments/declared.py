@@ -18,11 +18,12 @@ eps of every part that moves.
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpverify.tape.instruments.calls import Call, distance
+from dpverify.tape.instruments.calls import Call, distance, Spend
 from dpverify.tape.transcript import Reason, site_text
 
 SLACK = 1e-9
@@ -40,15 +41,15 @@ def findings(first: Any, second: Any) -> tuple[Reason, ...]:
         if here.norm == math.inf and here.value.shape != there.value.shape:
             continue  # a choice among other candidates: its law says so, see the instrument
         gap = distance(here.value, there.value, here.norm)
-        if gap <= ULPS * _ulp(here, there):
+        if gap <= ULPS * ulp(here, there):
             continue
         moved.append((here, gap))
-        if here.sensitivity is not None and gap > here.sensitivity * (1 + SLACK) + ULPS * _ulp(here, there):
+        if here.sensitivity is not None and gap > here.sensitivity * (1 + SLACK) + ULPS * ulp(here, there):
             text = (f"{_what(here)}: its input moves by {gap:g}, and it declares the sensitivity "
                     f"{here.sensitivity:g}")  # fmt: skip
             found.append(Reason("SENSITIVITY", site_text(here.site), text))
     found += _noise(first, second)
-    found += _budget(first, moved) + _steps(first)
+    found += _budget(first, moved) + steps(first)
     return tuple({(each.code, each.site, each.text): each for each in found}.values())
 
 
@@ -56,7 +57,8 @@ def _what(call: Call) -> str:
     return f"{call.name} ({call.inner})" if call.inner else call.name
 
 
-def _ulp(here: Call, there: Call) -> float:
+def ulp(here: Call, there: Call) -> float:
+    """The spacing of floats at the largest finite input of both."""
     finite = [np.abs(each[np.isfinite(each)]).max(initial=0.0) for each in (here.value, there.value)]
     return float(np.spacing(max(finite))) if max(finite) > 0 else 0.0
 
@@ -65,21 +67,22 @@ def _settings(here: Call, there: Call) -> list[Reason]:
     found = []
     for name in here.settings.keys() | there.settings.keys():
         ours, theirs = here.settings.get(name), there.settings.get(name)
-        if not _equal(ours, theirs):
-            text = f"{_what(here)}: {name} depends on the data ({_shown(ours)} here, {_shown(theirs)} there); it " \
+        if not equal(ours, theirs):
+            text = f"{_what(here)}: {name} depends on the data ({shown(ours)} here, {shown(theirs)} there); it " \
                    "stands only if what it depends on is public, as the number of records may be"  # fmt: skip
             found.append(Reason("SETTING", site_text(here.site), text))
     return sorted(found, key=str)
 
 
-def _equal(ours: Any, theirs: Any) -> bool:
+def equal(ours: Any, theirs: Any) -> bool:
     """Equal, numbers up to the rounding of what they were computed from."""
     if isinstance(ours, int | float) and isinstance(theirs, int | float):
         return ours == theirs or math.isclose(ours, theirs, rel_tol=1e-12) or (math.isnan(ours) and math.isnan(theirs))
     return type(ours) is type(theirs) and bool(np.array_equal(ours, theirs))
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A setting as a finding says it."""
     return f"{value:g}" if isinstance(value, int | float) else str(value)[:40]
 
 
@@ -102,13 +105,8 @@ def _noise(first: Any, second: Any) -> list[Reason]:
 
 
 def _budget(first: Any, moved: list[tuple[Call, float]]) -> list[Reason]:
-    told: dict[int | None, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
-    for spend in first.spends:
-        told[spend.within][spend.account].append((spend.eps, spend.delta))
     found = []
-    for within, accounts in told.items():
-        # accounts that the library makes for a part of the work are told less than the one that is the user's
-        eps, delta = max((math.fsum(e for e, _ in each), math.fsum(d for _, d in each)) for each in accounts.values())
+    for within, (eps, delta) in told_for(first.spends).items():
         calls = [(call, gap) for call, gap in moved if call.within == within and not call.opaque]
         spent = _declared(calls)
         if spent[0] > eps * (1 + SLACK) or spent[1] > delta * (1 + SLACK):
@@ -120,7 +118,16 @@ def _budget(first: Any, moved: list[tuple[Call, float]]) -> list[Reason]:
     return found
 
 
-def _steps(first: Any) -> list[Reason]:
+def told_for(spends: Sequence[Spend]) -> dict[int | None, tuple[float, float]]:
+    """What the user's account was told for each of his calls: accounts made for a part are told less."""
+    found: dict[int | None, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    for spend in spends:
+        found[spend.within][spend.account].append((spend.eps, spend.delta))
+    return {within: max((math.fsum(e for e, _ in each), math.fsum(d for _, d in each)) for each in accounts.values())
+            for within, accounts in found.items()}  # fmt: skip
+
+
+def steps(first: Any) -> list[Reason]:
     """Noisy steps against those that an accountant was told of, where it was told of any: each has one with no more
     noise than it had.
     """

@@ -24,8 +24,8 @@ import numpy as np
 
 from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Relation
-from dpverify.tape.instruments.calls import Call, Spend
-from dpverify.tape.instruments.declared import _equal, _shown, _steps, SLACK, ULPS
+from dpverify.tape.instruments.calls import Call
+from dpverify.tape.instruments.declared import equal, shown, SLACK, steps, told_for, ulp, ULPS
 from dpverify.tape.transcript import site_text
 from dpverify.wild.calls.aligning import gap_of
 from dpverify.wild.calls.recording import Run, Step
@@ -69,13 +69,13 @@ def settings(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
             continue
         for name in sorted(one.call.settings.keys() | two.call.settings.keys()):
             ours, theirs = one.call.settings.get(name), two.call.settings.get(name)
-            if _equal(ours, theirs):
+            if equal(ours, theirs):
                 continue
             rule = "declaration" if name in DECLARED else "setting"
             why = f"; {NUMBER}" if relation is Relation.ADD_OR_REMOVE_ONE else ""
             found.append(Found(rule, one.call.name, one.where, _plain(ours), _plain(theirs), pair,
-                               f"{one.call.name} at {one.where}: {name} is {_shown(ours)} on one dataset and "
-                               f"{_shown(theirs)} on the other{why}"))  # fmt: skip
+                               f"{one.call.name} at {one.where}: {name} is {shown(ours)} on one dataset and "
+                               f"{shown(theirs)} on the other{why}"))  # fmt: skip
     return found
 
 
@@ -87,7 +87,7 @@ def sensitivity(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
         if declared is None or one.call is None or two.call is None or _chosen_apart(one.call, two.call):
             continue
         gap = gap_of(one, two)
-        if gap > declared * (1 + SLACK) + ULPS * _ulp(one.call, two.call):
+        if gap > declared * (1 + SLACK) + ULPS * ulp(one.call, two.call):
             text = f"{one.call.name} at {one.where}: its input moves by {gap:g}, it declares {declared:g}"
             found.append(Found("sensitivity", one.call.name, one.where, declared, gap, pair, text))
     return found
@@ -126,7 +126,7 @@ def moved(pairs: Pairs) -> list[tuple[Step, float]]:
         if one.call is None or two.call is None or one.call.opaque or _chosen_apart(one.call, two.call):
             continue
         gap = gap_of(one, two)
-        if gap > ULPS * _ulp(one.call, two.call):
+        if gap > ULPS * ulp(one.call, two.call):
             found.append((one, gap))
     return found
 
@@ -139,7 +139,7 @@ def budget(pairs: Pairs, first: Run, claim: Claim, pair: str) -> list[Found]:
         eps, delta = _declared(calls)
         if math.isfinite(eps) and (eps > claim.eps * (1 + SLACK) or delta > claim.delta * (1 + SLACK)):
             found.append(_over(calls, eps, delta, claim, pair))
-    for within, (told, told_delta) in _told(first.spends).items():
+    for within, (told, told_delta) in told_for(first.spends).items():
         mine = [(step, gap) for step, gap in calls if step.call is not None and step.call.within == within]
         eps, delta = _declared(mine)
         if math.isfinite(eps) and (eps > told * (1 + SLACK) or delta > told_delta * (1 + SLACK)):
@@ -159,15 +159,6 @@ def _over(calls: list[tuple[Step, float]], eps: float, delta: float, claim: Any,
 
 def _names(calls: list[tuple[Step, float]]) -> str:
     return ", ".join(dict.fromkeys(step.key[0] for step, _ in calls))
-
-
-def _told(spends: Sequence[Spend]) -> dict[int | None, tuple[float, float]]:
-    """What the user's account was told for each of his calls: accounts made for a part are told less."""
-    told: dict[int | None, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
-    for spend in spends:
-        told[spend.within][spend.account].append((spend.eps, spend.delta))
-    return {within: max((math.fsum(e for e, _ in each), math.fsum(d for _, d in each)) for each in accounts.values())
-            for within, accounts in told.items()}  # fmt: skip
 
 
 def _declared(calls: Sequence[tuple[Step, float]]) -> tuple[float, float]:
@@ -195,7 +186,7 @@ def steps_told(first: Run, pair: str) -> list[Found]:
     """Noisy steps against those that the library's accountant was told of."""
     calls = [step.call for step in first.steps if step.call is not None]
     seen = SimpleNamespace(steps=first.told, calls=calls)
-    return [Found("budget", "accountant", each.site, None, None, pair, each.text) for each in _steps(seen)]
+    return [Found("budget", "accountant", each.site, None, None, pair, each.text) for each in steps(seen)]
 
 
 def opaque(first: Run, second: Run, texts: Sequence[tuple[Step, str]], pair: str) -> list[Found]:
@@ -220,11 +211,6 @@ def _same(one: Any, two: Any) -> bool:
     if isinstance(one, float) and isinstance(two, float):
         return one == two or (math.isnan(one) and math.isnan(two))
     return type(one) is type(two) and bool(one == two)
-
-
-def _ulp(here: Call, there: Call) -> float:
-    finite = [np.abs(each[np.isfinite(each)]).max(initial=0.0) for each in (here.value, there.value)]
-    return float(np.spacing(max(finite))) if max(finite) > 0 else 0.0
 
 
 def _plain(value: Any) -> float | str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import pickle
-import sys
 from typing import Any
 
 PROTOCOL = 4  # Python 3.7 reads it
@@ -153,8 +152,3 @@ _RESTORE = {
     "frame": _frame,
     "series": _series,
 }
-
-
-def numpy_loaded() -> Any:
-    """NumPy where this interpreter has imported it, else None."""
-    return sys.modules.get("numpy")
