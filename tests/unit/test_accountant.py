@@ -603,7 +603,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(EVENTS, st.randoms(use_true_random=False))
 def test_order_does_not_matter(events: list[Event], random):
     shuffled = events[:]
@@ -612,7 +612,7 @@ def test_order_does_not_matter(events: list[Event], random):
         assert account(Ledger(*events), delta=delta) == account(Ledger(*shuffled), delta=delta)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(EVENTS)
 def test_eps_falls_with_delta_and_delta_with_eps(events):
     ledger = Ledger(*events)
@@ -622,14 +622,14 @@ def test_eps_falls_with_delta_and_delta_with_eps(events):
     assert deltas == sorted(deltas, reverse=True)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(EVENTS, EVENTS)
 def test_more_events_cost_more(events, more):
     for delta in (0.0, 1e-6, 1e-2):
         assert account(Ledger(*events), delta=delta) <= 1.001 * account(Ledger(*events, *more), delta=delta)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(EVENTS)
 def test_delta_and_eps_are_inverse(events):
     ledger = Ledger(*events)
