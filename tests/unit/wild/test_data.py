@@ -7,10 +7,11 @@ import pandas
 import pytest
 
 from dpverify.base.errors import NeighbourError, UsageError
-from dpverify.claims.neighbours import Difference, Pair, Records, Relation
+from dpverify.claims.neighbours import Difference, Relation
 from dpverify.wild import datasets, pairs, schema, sketch
+from dpverify.wild.candidate import Candidate
 from dpverify.wild.codebook import Codebook
-from dpverify.wild.neighbours import difference, verified
+from dpverify.wild.neighbours import counted
 from dpverify.wild.remote import codec
 from dpverify.wild.shrink import shrunk
 
@@ -77,9 +78,8 @@ def test_pairs_of_the_grid_are_neighbours_and_different(relation):
     assert 14 <= len(made) <= 25
     stream = pairs.random_pairs(found, relation, rng)
     for each in [*made, *(next(stream) for _ in range(30)), *pairs.outside(found, relation, rng)]:
-        pair = Pair(datasets.built(found, each.first), datasets.built(found, each.second))
-        assert verified(pair, relation).verified
-        assert difference(pair.first, pair.second) != Difference()
+        assert each.relation is relation
+        assert each.first != each.second
         assert 3 <= len(each.first) <= 20
         assert 3 <= len(each.second) <= 20
     names = " ".join(each.name for each in made)
@@ -139,43 +139,30 @@ def test_literals_of_a_script_are_the_data(container):
     records = ((0.5, "a"), (None, "bc"), (4.0, "a"))
     made = eval(datasets.literal(found, records), {"np": np, "pd": pandas})
     built = datasets.built(found, records)
-    assert difference(tuple(built) if container == "args" else built, made) == Difference()
-
-
-FRAME = pandas.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "z"]})
-NAN = np.array([1.0, math.nan, 3.0])
+    assert repr(tuple(built) if container == "args" else built) == repr(made)
 
 
 @pytest.mark.parametrize(("first", "second", "found"), [
-    (NAN, NAN.copy(), Difference()),
-    (NAN, np.array([1.0, math.nan, 4.0]), Difference(replaced=1)),
-    (NAN, np.array([1.0, 2.0, 4.0]), Difference(replaced=2)),
-    (NAN, NAN[1:], Difference(removed=1)),
-    (NAN[[0, 2]], NAN, Difference(added=1)),
-    (np.ones((3, 2)), np.ones((2, 2)), Difference(removed=1)),
-    ((np.ones((2, 2)), np.array([0, 1])), (np.ones((2, 2)), np.array([0, 2])), Difference(replaced=1)),
-    ({"x": NAN, "y": [1, 2, 3]}, {"x": NAN[:2], "y": [1, 2]}, Difference(removed=1)),
-    (FRAME, FRAME.set_axis([7, 8, 9]), Difference()),
-    (FRAME, FRAME.iloc[[0, 2]], Difference(removed=1)),
-    ([{"a": 1}, {"a": 2}], [{"a": 1}, {"a": 3}], Difference(replaced=1)),
-    (Records([1, 2]), Records([1, 2, 3]), Difference(added=1)),
+    ([1, 2, 3], [1, 2, 3], Difference()),
+    ([1, 2, 3], [1, 2, 4], Difference(replaced=1)),
     ([1, 2, 3], [3, 1, 2], Difference(replaced=3)),
-], ids=str)  # fmt: skip
+    ([1, 2, 3], [2, 3], Difference(removed=1)),
+    ([1, 3], [1, 2, 3], Difference(added=1)),
+    ([1, 1], [1, 1, 1], Difference(added=1)),
+    ([1, 2, 3], [1, 4], Difference(replaced=1, removed=1)),
+])  # fmt: skip
 def test_differences_are_counted_in_rows(first, second, found):
-    assert difference(first, second) == found
+    assert counted(first, second) == found
 
 
 @pytest.mark.parametrize(("first", "second", "words"), [
-    (NAN, NAN.astype(np.float32), "different forms"),
-    (FRAME, FRAME[["b", "a"]], "different forms"),
-    (np.array([1, 2, 3]), NAN, "different forms"),
-    (NAN, NAN[:1], "is not replace-one"),
-    (NAN, np.array([0.0, 2.0, 3.0]), "2 replaced"),
-    (3.0, 4.0, "no rows"),
+    (((1.0,), (math.nan,)), ((1.0,), (math.nan,)), "is not replace-one"),  # NaN is NaN: the same datasets
+    (((1,), (2,)), ((1.0,), (2.0,)), "2 replaced"),  # types count
+    (((1.0,), (2.0,)), ((1.0,),), "is not replace-one"),
 ])  # fmt: skip
 def test_what_is_no_pair_of_neighbours_is_refused(first, second, words):
     with pytest.raises(NeighbourError, match=words):
-        verified(Pair(first, second), REPLACE)
+        Candidate("a pair", REPLACE, first, second)
 
 
 def test_a_codebook_drops_nothing():
