@@ -88,7 +88,7 @@ def _certify(tmp_path, monkeypatch, capsys, name, noise):
     (tmp_path / "curve.csv").write_text(CURVE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    arguments = ["certify", f"{module}:{subject}", "--claim", claim, *options, "--trials", "20000", "--seed", "4"]
+    arguments = ["certify", f"{module}:{subject}", "--claim", claim, *options, "--trials", "8000", "--seed", "4"]
     code = cli.run([*arguments, "--json", "c.json", "--html", "c.html"])
     out, err = capsys.readouterr()
     sys.modules.pop(module, None)

@@ -113,9 +113,9 @@ def test_wagers_on_independent_trials_lose():
 
 def test_correlation_of_neighbours_is_seen_with_the_stated_power():
     """AR(1) with rho = 0.5 at 1e5 trials: over 7,000 ranked pairs, 2 asin(0.5) / pi = 1/3 of their variance in common;
-    D is about 28 standard deviations, the threshold lies at 7: power > 1 - 1e-9. Planted without an audit, 20 times."""
+    D is about 28 standard deviations, the threshold lies at 7: power > 1 - 1e-9. Planted without an audit, 5 times."""
     rng = stream(9, Stage.EXPERIMENT)
-    for _ in range(20):
+    for _ in range(5):
         kept = Independence()
         for index in range(34):
             scores = []
