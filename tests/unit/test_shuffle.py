@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from audits import audit_shuffle
+from audits.planted.shuffle import RewardsBothWays
 from dpverify.accounting.accountant import delta_upper, eps_upper
 from dpverify.accounting.ledger import Direction, Shift
 from dpverify.base.errors import NeighbourError, ParameterError
@@ -413,3 +415,10 @@ def test_processed_counts_are_a_function_of_the_released_ones():
     np.testing.assert_array_equal(counts.visits, counts.transitions.sum(axis=-1))
     np.testing.assert_array_equal(counts.rewards, raw.rewards)
     assert (processed.claim, processed.ledger) == (shuffle.claim, shuffle.ledger)
+
+
+def test_the_noise_that_the_audits_write_down_is_what_the_search_finds():
+    for key in audit_shuffle.FOUND:
+        assert Shuffle.calibrated(*key) == audit_shuffle.found(*key)
+    eps, beta, layout, users = key
+    assert RewardsBothWays.calibrated(eps, beta, layout, users).noise == audit_shuffle.BOTH_WAYS
