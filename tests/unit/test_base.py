@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from dpverify.base import errors, require, rounding
 from dpverify.base.seeding import derive, fresh_seed, Stage, stream
-from dpverify.runs.executors import ordered_map
 
 
 class Colour(Enum):
@@ -99,34 +98,3 @@ def test_derived_seeds_differ_by_name_and_seed():
     assert len(seeds) == 6
     assert derive(1, "a") == derive(1, "a")
     assert fresh_seed() != fresh_seed()
-
-
-def _square(x):
-    return x * x
-
-
-@pytest.mark.process
-def test_executors_keep_the_order_and_refuse_what_they_do_not_know():
-    assert list(ordered_map(_square, range(5))) == [0, 1, 4, 9, 16]
-    assert list(ordered_map(_square, range(5), jobs=2)) == [0, 1, 4, 9, 16]
-    with pytest.raises(errors.ParameterError, match="loky, dask, ray"):
-        list(ordered_map(_square, range(5), backend="spark"))
-    with pytest.raises(errors.ParameterError):
-        list(ordered_map(_square, range(5), jobs=0))
-
-
-@pytest.mark.process
-def test_what_cannot_be_pickled_runs_here_in_its_turn():
-    import os
-    import threading
-
-    tasks = [3, threading.Lock(), 5]
-    seen = list(ordered_map(_kind_and_process, tasks, jobs=2))
-    assert [kind for kind, _ in seen] == ["int", "lock", "int"]
-    assert [process == os.getpid() for _, process in seen] == [False, True, False]
-
-
-def _kind_and_process(task):
-    import os
-
-    return type(task).__name__, os.getpid()

@@ -7,7 +7,8 @@ from in_process import run_suite
 from dpverify import Pair, planted, PureDP, Subject
 from dpverify.base.errors import DiscoveryError, ParameterError
 from dpverify.evidence.promises import BROKEN, KEPT, Outcomes, Promise
-from dpverify.verdicts.discovery import Agenda, load_audits
+from dpverify.verdicts.agenda import Agenda
+from dpverify.verdicts.discovery import load_audits
 from dpverify.verdicts.names import matches
 from dpverify.verdicts.settings import Settings
 

@@ -52,7 +52,7 @@ def test_programs_that_are_not_private_are_never_called_fine(name: str) -> None:
     program, pair = NOT_PRIVATE[name]
     found = trace(program, pair=pair, claim=PureDP(1.0), transcripts=24 if name in RARE else 12, timeout=600.0)
     if name in LARGE and found.status == "DERIVED":
-        assert found.eps() == pytest.approx(LARGE[name], rel=1e-6)
+        assert found.eps() >= LARGE[name] * (1 - 1e-12)
         return
     assert found.status == ("CONTRADICTED" if name in FALL else "NOT_TRACED"), found.reasons
     assert found.reasons

@@ -83,7 +83,7 @@ def _hostile(parts, text):
     more["tape"] = Taped(
         status="CONTRADICTED", ledger="CONTRADICTED", reasons=(reason,), draws=(draw,), witness=text, notes=(text,)
     )
-    bad = replace(record, **texts, **more, verdict=Verdict.REFUTED, expected="NOT_REFUTED", reused=True)
+    bad = replace(record, **texts, **more, verdict=Verdict.REFUTED, expected="NOT_REFUTED")
     good = replace(record, **texts, **more)
     return SuiteResult(
         records=(bad, good),
