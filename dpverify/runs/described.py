@@ -28,6 +28,13 @@ def described(error: BaseException) -> dict[str, Any]:
     }
 
 
+def is_described(plain: Any) -> bool:
+    """Whether it may have been written by `described`: what a child answers is not taken on its word."""
+    kinds = {"kind": str, "expected": bool, "usage": bool, "type": str, "text": str, "traceback": str, "file": str,
+             "line": int}  # fmt: skip
+    return isinstance(plain, dict) and all(isinstance(plain.get(name), kind) for name, kind in kinds.items())
+
+
 def _told(error: BaseException) -> str:
     """The traceback of foreign code, causes included, without our files around it; all of it for a bug of ours."""
     shown = traceback.TracebackException.from_exception(error)

@@ -20,6 +20,7 @@ import random
 import re
 import shutil
 import signal
+import stat
 import sys
 import sysconfig
 import tempfile
@@ -35,7 +36,7 @@ from typing import Any, NoReturn
 
 from dpverify.base import require, search_path
 from dpverify.base.errors import RunError
-from dpverify.runs.described import described
+from dpverify.runs.described import described, is_described
 from dpverify.runs.executors import ONE_THREAD
 from dpverify.runs.interruption import Halt
 
@@ -222,15 +223,25 @@ class _Child:
 
     def events(self) -> Iterator[Event]:
         """What it has said since the last look; unfinished lines wait."""
-        with contextlib.suppress(OSError, ValueError), open(Path(self.folder, "events"), "rb") as file:
-            file.seek(self.heard)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                self.heard += len(line)
-                if self.patient:
-                    self.deadline = time.monotonic() + self.limits.timeout
-                yield dict(loads(line))
+        lines = self._written("events", self.heard).split(b"\n")[:-1]
+        self.heard += sum(len(line) + 1 for line in lines)
+        for line in lines:
+            if self.patient:
+                self.deadline = time.monotonic() + self.limits.timeout
+            event = _plain(line)
+            if isinstance(event, dict):
+                yield event
+
+    def _written(self, name: str, start: int = 0) -> bytes:
+        """What is in a file of its folder; nothing where the target has put something else there, such as a pipe."""
+        try:
+            with open(os.open(Path(self.folder, name), os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return b""
+                file.seek(start)
+                return file.read()
+        except OSError:
+            return b""
 
     def outcome(self) -> Outcome | None:
         """None while it runs and has time left."""
@@ -242,11 +253,11 @@ class _Child:
         return replace(found, output=self._last_lines(), seconds=time.monotonic() - self.started)
 
     def _answer(self) -> Answer | None:
-        try:
-            message = loads(Path(self.folder, "answer").read_bytes())
-            return Answer(message.get("value"), message.get("error"))
-        except (OSError, ValueError, AttributeError):
+        message = _plain(self._written("answer"))
+        if not isinstance(message, dict) or not ({"value", "error"} & set(message)):
             return None
+        error = message.get("error")
+        return Answer(message.get("value"), error) if error is None or is_described(error) else None
 
     def _late(self) -> Ended:
         """Asks where it is, and gives it a moment to say so: the interpreter's words are part of its output."""
@@ -261,11 +272,10 @@ class _Child:
 
     def _last_lines(self) -> tuple[str, ...]:
         try:
-            with open(Path(self.folder, "output"), "rb") as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - KEPT))
-                lines = file.read(KEPT).decode("utf-8", "replace").splitlines()
+            size = os.stat(Path(self.folder, "output")).st_size
         except OSError:
             return ()
+        lines = self._written("output", max(0, size - KEPT))[-KEPT:].decode("utf-8", "replace").splitlines()
         shown = [line[:500] for line in lines if line.strip() and not line.startswith("Extension modules: ")]
         return tuple(shown[-LAST_LINES:])
 
@@ -288,6 +298,14 @@ def _start(process: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries: what hangs for them is ended
         process.start()
+
+
+def _plain(text: bytes) -> Any:
+    """The value that is written there; None where it is none: the target may have written it."""
+    try:
+        return loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _died(code: int) -> Ended:

@@ -5,24 +5,18 @@ audited, and keys what `--resume` and a checkpoint take from an earlier run. Dat
 business, as with joblib.Memory.
 """
 
+import ast
 import hashlib
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 HERE = str(Path(__file__).parents[1])  # dpverify itself
-
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+)"
-    rb"|import[ \t]+(?P<plain>[^\n#;]+))",
-    re.MULTILINE,
-)
-_WORD = re.compile(rb"[.\w]+")
 
 
 def digest(files: Iterable[str]) -> str:
@@ -30,10 +24,10 @@ def digest(files: Iterable[str]) -> str:
 
     Installed packages and dpverify are left out: their versions are in `environment`. Empty where there is no file.
     """
-    seen: dict[Path, bytes] = {}
+    seen: dict[Path, str] = {}
     waiting = [Path(os.path.abspath(file)) for file in files if file]
     top = _common([_root(file) for file in waiting]) if waiting else Path()
-    found = [*map(_root, waiting), *(Path(os.path.abspath(each)) for each in sys.path)]
+    found = [*map(_root, waiting), *(Path(os.path.abspath(each)) for each in (*sys.path, os.getcwd()))]
     roots = tuple(root for root in dict.fromkeys(found) if _is_project(f"{root}/_") and root.is_dir())
     known: _Known = {}
     while waiting:
@@ -41,15 +35,18 @@ def digest(files: Iterable[str]) -> str:
         if file in seen or not _is_project(str(file)):
             continue
         try:
-            seen[file] = file.read_bytes()
+            stamp = file.stat()
+            content, imports = _read(file, stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
         except OSError:
             continue
-        waiting += _imported(file, seen[file], roots, known)
+        seen[file] = content
+        waiting += _packages(file)
+        for level, name in imports:
+            inside = (file.parents[level - 1],) if 0 < level <= len(file.parents) else roots
+            waiting += _places(name, inside, known)
     if not seen:
         return ""
-    return sha256(
-        "\n".join(sorted(f"{os.path.relpath(file, top)} {sha256(text)}" for file, text in seen.items())).encode()
-    )
+    return sha256("\n".join(sorted(f"{os.path.relpath(file, top)} {text}" for file, text in seen.items())).encode())
 
 
 def file_of(thing: Any) -> str:
@@ -63,6 +60,13 @@ def own_digest() -> str:
     """Of dpverify's own modules."""
     files = sorted(Path(HERE).rglob("*.py"))
     return sha256("\n".join(f"{file.relative_to(HERE)} {sha256(file.read_bytes())}" for file in files).encode())
+
+
+@lru_cache(maxsize=1)
+def installed() -> str:
+    """Of the names and versions of all installed packages, as this process found them."""
+    names = {f"{each.metadata['Name']} {each.version}" for each in distributions()}
+    return sha256("\n".join(sorted(names)).encode())
 
 
 def sha256(content: bytes) -> str:
@@ -80,21 +84,34 @@ def _is_project(file: str) -> bool:
 _Known = dict[tuple[Path, str], list[Path]]
 
 
-def _imported(file: Path, text: bytes, roots: tuple[Path, ...], known: _Known) -> Iterator[Path]:
-    for found in _IMPORT.finditer(text):
-        if found["plain"] is not None:
-            names = [part.split()[0] for part in found["plain"].split(b",") if part.split()]
-            yield from (place for name in names for place in _places(_text(name), roots, known))
-            continue
-        base = _text(found["base"])
-        level = len(base) - len(base.lstrip("."))
-        inside = (file.parents[level - 1],) if 0 < level <= len(file.parents) else roots
-        for name in _WORD.findall(found["names"]):
-            yield from _places(f"{base.lstrip('.')}.{_text(name)}".lstrip("."), inside, known)
+@lru_cache(maxsize=4096)
+def _read(file: Path, *stamp: int) -> tuple[str, tuple[tuple[int, str], ...]]:
+    """The digest of a file, and what it imports: (level, dotted name), level 0 where absolute. `stamp`: which file."""
+    content = file.read_bytes()
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError, RecursionError):  # no module: loading it fails
+        nodes = []
+    found: list[tuple[int, str]] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found += [(0, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            found += [(node.level, f"{base}.{alias.name}".strip(".*")) for alias in node.names]
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):
+                found.append((0, node.args[0].value))
+    return sha256(content), tuple(dict.fromkeys(found))
 
 
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "replace")
+def _packages(file: Path) -> Iterator[Path]:
+    """The `__init__.py` of every package that the file lies in: all are executed before it."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        yield folder / "__init__.py"
+        folder = folder.parent
 
 
 def _places(name: str, roots: tuple[Path, ...], known: _Known) -> Iterator[Path]:

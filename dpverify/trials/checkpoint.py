@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 def digest(target: Any, *parts: Any) -> str:
     """A key for an experiment: the values of its target and of all else, the sources behind them, and our own.
 
-    Data files that the target reads are the user's business, as with joblib.Memory. UsageError for values without a
-    digest of their own: functions that are not importable by name.
+    Data files that the target reads, and globals that are not as their modules are written, are the user's business, as
+    with joblib.Memory. UsageError for values without a digest of their own: functions that are not importable by name.
     """
     import joblib
 
@@ -29,7 +29,7 @@ def digest(target: Any, *parts: Any) -> str:
     if not home:
         raise UsageError("checkpoint: the target has no source file, so that no edit of it would be seen")
     loaded = [str(getattr(each, "__file__", None) or "") for each in list(sys.modules.values())]
-    code = [sources.digest([home, *loaded]), sources.own_digest()]
+    code = [sources.digest([home, *loaded]), sources.own_digest(), sources.installed()]
     try:
         return str(joblib.hash((target, parts, code), hash_name="sha1"))
     except Exception as error:  # whatever a foreign object raises when it is pickled

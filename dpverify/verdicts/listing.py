@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.evidence.promises import Promise
-from dpverify.runs import sources
 from dpverify.verdicts.discovery import load_audits
 from dpverify.verdicts.subject import Subject
 
 
 def manifest(file: str) -> dict[str, Any]:
-    """All subjects and promises of a file, and a digest of its sources; DiscoveryError where it does not load."""
+    """All subjects and promises of a file; DiscoveryError where it does not load."""
     loaded = load(file)
     entries = [
         {
@@ -47,7 +46,7 @@ def manifest(file: str) -> dict[str, Any]:
         }
         for local, promise in loaded.promises.items()
     ]
-    return {"entries": entries, "sources": sources.digest([file])}
+    return {"entries": entries}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpverify.base.errors import DiscoveryError, RunError
+from dpverify.runs import sources
 from dpverify.runs.interruption import Halt
 from dpverify.runs.isolated import Call, Ended, Limits, Outcome, side_by_side
 from dpverify.verdicts import names
@@ -110,7 +111,7 @@ def entries_of(file: Path, outcome: Outcome) -> list[Entry]:
         raise DiscoveryError(outcome.error["text"])
     if outcome.error is not None:
         raise DiscoveryError(f"{file}: cannot be loaded ({outcome.error['type']}: {outcome.error['text']})")
-    digest = outcome.value["sources"]
+    digest = sources.digest([str(file)])
     return [
         Entry(source=str(file), sources=digest, **{"file": str(file), **entry}) for entry in outcome.value["entries"]
     ]

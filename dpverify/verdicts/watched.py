@@ -102,7 +102,7 @@ def made_from(entry: Entry, agenda: Manifest, settings: Settings) -> str:
     """A digest of all that an outcome is made from: the entry and the sources behind it, settings, level, versions."""
     asked = {name: value for name, value in asdict(settings).items() if name not in ("jobs", "backend")}
     level = settings.significance / agenda.statements
-    return _digest(asdict(entry), asked, level, environment(), sources.own_digest())
+    return _digest(asdict(entry), asked, level, environment(), sources.own_digest(), sources.installed())
 
 
 def remembered(journal: Journal | None, agenda: Manifest, settings: Settings) -> dict[Key, Outcome]:
@@ -149,7 +149,7 @@ def outcome_of(entry: Entry, finished: Finished) -> Outcome:
         return replace(Failure.told(entry.name, finished.error, entry.file, entry.line), output=finished.output)
     try:
         outcome = from_plain(finished.value)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         return Failure(entry.name, f"its answer cannot be read ({type(error).__name__}: {error})", "protocol")
     named = outcome.name if isinstance(outcome, PromiseCheck) else outcome.subject
     if named != entry.name:

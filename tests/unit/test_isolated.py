@@ -103,6 +103,32 @@ def test_what_is_done_to_open_files_is_no_answer_of_somebody_else(name):
     assert outcome == Answer({"pid": outcome.value["pid"]}, None, outcome.output, outcome.seconds)
 
 
+FORGED = {
+    "answer": ["[" * 200_000, "1", "{}", "[]", '{"error": "x"}', '{"error": {"kind": 1}}', "no JSON"],
+    "events": ["1\n", "[" * 200_000 + "\n", "null\n"],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in FORGED.items() for text in texts])
+def test_what_a_target_writes_in_place_of_its_answer_is_none(name, text):
+    def work():
+        (module._here.events.parent / name).write_text(text)
+        os._exit(0)
+
+    assert isolated(Call(work), ENOUGH).kind == "exit"
+
+
+@pytest.mark.parametrize("name", ["answer", "events", "output"])
+def test_a_pipe_in_place_of_a_file_blocks_nobody(name):
+    def work():
+        file = module._here.events.parent / name
+        file.unlink(missing_ok=True)
+        os.mkfifo(file)
+        hostile_tasks.waits()
+
+    assert isolated(Call(work), Limits(timeout=1.0)).kind == "timeout"
+
+
 @pytest.mark.parametrize(
     ("name", "kind"), [("raises", "ValueError"), ("leaves", "SystemExit"), ("interrupts", "KeyboardInterrupt")]
 )
