@@ -45,10 +45,14 @@ class Request:
     durations: int = 0
 
 
+def _said(trouble: str) -> None:
+    print(f"dpverify: {trouble}", file=sys.stderr)
+
+
 def run(request: Request) -> int:
     """Runs it and returns the exit code."""
     files.check(request.outputs)
-    watch = Supervision(limits=request.limits)
+    watch = Supervision(limits=request.limits, trouble=_said)
     with heeded(watch.halt) as heard:
         try:
             agenda = _discovered(request, watch)

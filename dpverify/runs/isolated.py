@@ -291,13 +291,21 @@ class _Child:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _start(process: Any) -> None:
+def _start(process: Any) -> Any:
     """Starts it; standard streams that are not text files of ours cannot be flushed before a fork, and need not."""
     import warnings
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries: what hangs for them is ended
-        process.start()
+    until = time.monotonic() + GRACE
+    while True:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries: what hangs for them is ended
+                return process.start()
+        except (ConnectionError, EOFError):  # the fork server was killed, and that is not yet known
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.02)
+            start_server()
 
 
 def _plain(text: bytes) -> Any:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 
 import hostile_tasks
@@ -196,6 +197,13 @@ def test_what_a_child_leaves_behind_is_ended(tmp_path):
 def test_a_fork_server_that_is_killed_is_replaced():
     assert isinstance(run("kills_its_parent"), Ended)
     assert isinstance(run("fine"), Answer)
+
+
+def test_a_fork_server_that_is_dying_is_replaced():
+    for _ in range(5):  # its socket is closed before its parent can know that it is dead
+        assert isinstance(run("fine"), Answer)
+        os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
+        assert isinstance(run("fine"), Answer)
 
 
 def test_children_have_this_folder_path_and_environment(tmp_path, monkeypatch):

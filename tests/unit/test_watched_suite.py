@@ -1,6 +1,8 @@
 """`dpverify audit` over hostile subjects: nothing is lost, nothing looks clean, an interruption costs nothing."""
 
+import errno
 import json
+import os
 import random
 import select
 import signal
@@ -19,6 +21,7 @@ from signals import heed_signals
 from dpverify import audit as run_audit
 from dpverify import Pair, PureDP
 from dpverify.faces import cli
+from dpverify.runs.journal import Journal
 from mechanisms.releases.randomised_response import RandomisedResponse
 
 pytestmark = pytest.mark.process
@@ -327,6 +330,16 @@ def test_two_runs_at_once_do_not_share_a_journal(project, capsys):
     assert "another run of the same selection" in capsys.readouterr().err
     assert process.wait() == 0
     process.communicate()
+
+
+def test_a_journal_that_cannot_be_written_costs_the_resumption_and_says_so(project, capsys, monkeypatch):
+    def full(self, key, value):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Journal, "add", full)
+    project("fine", HEAD, "subjects = [subject('a', Answer()), subject('b', Answer())]\n")
+    assert audit("--json", "out.json") == 0
+    assert capsys.readouterr().err.count("the journal is given up, no --resume (No space left on device)") == 1
 
 
 def test_outputs_are_written_whole_or_not_at_all(project, capsys):
