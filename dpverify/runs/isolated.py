@@ -299,7 +299,7 @@ def _start(process: Any) -> Any:
     while True:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries: what hangs for them is ended
+                warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries: a hang ends
                 return process.start()
         except (ConnectionError, EOFError):  # the fork server was killed, and that is not yet known
             if time.monotonic() >= until:
