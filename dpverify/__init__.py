@@ -39,34 +39,34 @@ if TYPE_CHECKING:
     from dpverify.verdicts.subject import Subject as Subject
 
 _HOMES = {
-    "Exact": "tape.exact",
-    "exact": "tape.exact",
-    "Trace": "tape.trace",
-    "trace": "tape.trace",
-    "AuditRecord": "verdicts.record",
-    "account": "accounting.accountant",
-    "audit": "verdicts.audit",
-    "measured_ladder": "verdicts.measured_ladder",
-    "Certificate": "faces.certified",
-    "certify": "faces.certified",
-    "ApproxDP": "claims.claim",
-    "Claim": "claims.claim",
-    "GaussianDP": "claims.claim",
-    "PureDP": "claims.claim",
-    "ZCDP": "claims.claim",
-    "RenyiDP": "claims.curves",
-    "TradeOff": "claims.curves",
-    "Pair": "claims.neighbours",
-    "Records": "claims.neighbours",
-    "Relation": "claims.neighbours",
-    "Unit": "claims.neighbours",
-    "View": "claims.neighbours",
-    "copied": "trials.target",
-    "failure": "trials.target",
-    "loop_trials": "trials.target",
-    "Outcomes": "trials.outcomes",
-    "Subject": "verdicts.subject",
-    "planted": "verdicts.subject",
+    "Exact": "dpverify.tape.exact",
+    "exact": "dpverify.tape.exact",
+    "Trace": "dpverify.tape.trace",
+    "trace": "dpverify.tape.trace",
+    "AuditRecord": "dpverify.verdicts.record",
+    "account": "dpverify.accounting.accountant",
+    "audit": "dpverify.verdicts.audit",
+    "measured_ladder": "dpverify.verdicts.measured_ladder",
+    "Certificate": "dpverify.faces.certified",
+    "certify": "dpverify.faces.certified",
+    "ApproxDP": "dpverify.claims.claim",
+    "Claim": "dpverify.claims.claim",
+    "GaussianDP": "dpverify.claims.claim",
+    "PureDP": "dpverify.claims.claim",
+    "ZCDP": "dpverify.claims.claim",
+    "RenyiDP": "dpverify.claims.curves",
+    "TradeOff": "dpverify.claims.curves",
+    "Pair": "dpverify.claims.neighbours",
+    "Records": "dpverify.claims.neighbours",
+    "Relation": "dpverify.claims.neighbours",
+    "Unit": "dpverify.claims.neighbours",
+    "View": "dpverify.claims.neighbours",
+    "copied": "dpverify.trials.target",
+    "failure": "dpverify.trials.target",
+    "loop_trials": "dpverify.trials.target",
+    "Outcomes": "dpverify.trials.outcomes",
+    "Subject": "dpverify.verdicts.subject",
+    "planted": "dpverify.verdicts.subject",
 }
 
 __all__ = sorted(_HOMES)
@@ -76,7 +76,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'dpverify' has no attribute {name!r}")
-    value = getattr(import_module(f"dpverify.{_HOMES[name]}"), name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from dpverify.wild.replaying import replay as replay
     from dpverify.wild.trying import try_out as try_out
 
-_HOMES = {"Elsewhere": "elsewhere", "encode": "remote.encoding", "replay": "replaying", "try_out": "trying"}
+_HOMES = {
+    "Elsewhere": "dpverify.wild.elsewhere",
+    "encode": "dpverify.wild.remote.encoding",
+    "replay": "dpverify.wild.replaying",
+    "try_out": "dpverify.wild.trying",
+}
 
 __all__ = sorted(_HOMES)
 
@@ -25,7 +30,7 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'dpverify.wild' has no attribute {name!r}")
-    value = getattr(import_module(f"dpverify.wild.{_HOMES[name]}"), name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
