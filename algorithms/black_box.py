@@ -6,8 +6,8 @@
              trees, one for each world
 
 A user's actions tell of the hidden one only where a decision depends on noisy counts, so which trees the colluders
-live matters as much as hers. Search trials have streams of their own and never certify (`evidence.search`): the pair
-is fixed before the audit, and its significance is spent on one pair.
+live matters as much as hers. Search trials have streams of their own and never certify
+(`evidence.search`): the pair is fixed before the audit, and its significance is spent on one pair.
 """
 
 from collections.abc import Sequence

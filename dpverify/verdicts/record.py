@@ -54,7 +54,7 @@ class AuditRecord:
     refuted_by      the family procedure that refutes the claim although its own bound does not (`verdicts.family`)
     failed_trials   {"first": {name: count}, "second": {name: count}}: certifying trials on each dataset that ended in
                     an exception, or in a failure that the target returned
-    tape            what the code itself shows (`verdicts.taped`): the ledger that it adds, what it does not conform to.
+    tape            what the code shows (`verdicts.taped`): the ledger that it adds, what it does not conform to.
                     None where nobody looked
     working         what the bound was computed from (`evidence.working`); None where no bound was
     charged         the ledger's events as numbers (`accounting.charged`); None where some are more than noise

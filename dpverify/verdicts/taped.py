@@ -4,7 +4,7 @@
     number    the derived ledger's account, in the claim's own unit, on the pairs that were traced; `eps` at its delta
     delta_k   what the transcripts leave open: the statement is about all but this mass, at `confidence` on each pair
     loss      F5, by runs alone: (loss, delta_k) holds in both orders
-    paths     the law of a finite release was enumerated (`tape.exact`) on this many paths: `number` and `eps` are its
+    paths     a finite release was enumerated (`tape.exact`) on this many paths: `number` and `eps` are its
               upper end, `lower` its lower end, and nothing is left open. None where it was not
 
 A refutation (`refutes`) needs no statistics. A ledger that the code contradicts accounts for nothing. Nothing else in
@@ -125,7 +125,7 @@ class TapeTerm:
 
 @dataclass(frozen=True, kw_only=True)
 class Taped:
-    """See the module. `status` and `ledger` are words of `tape.trace`; `ledger` is about the declared one, "" for none.
+    """See the module. `status`, `ledger` are words of `tape.trace`; `ledger` is about the declared one, "" for none.
 
     error        probability with which a refutation is wrong: 0, but for a frequency of transcripts against a delta
     terms        the values behind the witness's log ratio; None where they are not listed

@@ -4,7 +4,8 @@
 
 `GaussianDpEvent(s)` and `LaplaceDpEvent(s)` noise a sum of vectors of norm at most C with scale s C: a record that is
 added or removed moves the sum by C, one that is replaced by up to 2 C. `DiscreteLaplaceDpEvent` states C itself.
-Sampling with a fixed chance is accounted under add/remove, of a fixed size under replace-one: see `accounting.events`.
+Sampling with a fixed chance is accounted under add/remove, of a fixed size under replace-one
+(`accounting.events`).
 `RandomizedResponseDpEvent` is about the one bucket of a user, so it says nothing about adding or removing one.
 """
 
