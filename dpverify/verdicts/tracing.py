@@ -1,10 +1,10 @@
 """Traces a subject's pairs before its trials are run: apart from them, within a share of their time, never an error.
 
 Each trace runs in a process forked for it (`runs.isolated`): what the tape or the code on it does to its
-process is lost with it, so the trials are those of a run without any trace, bit for bit. A crash, a hang, or code that the tape
-cannot follow is NOT_TRACED with its reason. A release of few finite draws is enumerated: it is EXACT, or refuted. How
-many transcripts are made does not depend on time, so equal seeds give equal records, except that a trace which needs
-more than its time is NOT_TRACED.
+process is lost with it, so the trials are those of a run without any trace, bit for bit. A crash, a hang, or
+code that the tape cannot follow is NOT_TRACED with its reason. A release of few finite draws is enumerated: it
+is EXACT, or refuted. How many transcripts are made does not depend on time, so equal seeds give equal records,
+except that a trace which needs more than its time is NOT_TRACED.
 """
 
 import contextlib
