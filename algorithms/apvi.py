@@ -30,7 +30,7 @@ from algorithms.offline import OneRelease
 from algorithms.tabular import backward_induction, Plan
 from algorithms.ucbvi import next_value_variance
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import consistent
 from mechanisms.privatizers.no_privacy import NoPrivacy

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from algorithms.counting import total_counts
 from algorithms.users import Episodes
-from dpverify.accounting.ledger import Assigned, Disjoint, Exposed, Ledger
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Assigned, Disjoint, Exposed, Ledger
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.shuffle import changed_counters, Shuffle
 from mechanisms.shuffling.bits import counter_ledger, noise_for, NoiseBits, noisy_sums, sum_log_ratio, threshold

@@ -29,11 +29,11 @@ from algorithms.pucb import corrected_counters, PUCB, touched_cells
 from algorithms.transcripts import Actions, replaced
 from algorithms.users import Tree
 from dpverify.accounting.accountant import account
-from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central

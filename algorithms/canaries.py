@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.users import IntArray, TreeUsers, Which
-from dpverify.evidence.bounds.clopper_pearson import lower
+from dpverify.evidence.bounds.binomial_tails import clopper_pearson_lower
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def canaries(scores: Array, coins: npt.NDArray[np.bool_]) -> Canaries:
     for share in SHARES:
         guesses = max(1, math.floor(share * len(scores)))
         good = int(right[sure[:guesses]].sum())
-        rate = lower(good, guesses, SIGNIFICANCE / len(SHARES))
+        rate = clopper_pearson_lower(good, guesses, SIGNIFICANCE / len(SHARES))
         eps = math.log(rate / (1 - rate)) if 0 < rate < 1 else (math.inf if rate == 1 else -math.inf)
         found.append(Canaries(eps, guesses, good))
     return max(found, key=lambda each: each.eps_lower)

@@ -29,7 +29,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from algorithms.cce_supports import LARGEST, mixed_equilibria
-from dpverify.base.errors import ParameterError, RunError
+from dpverify.errors import ParameterError, RunError
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

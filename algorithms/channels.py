@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from algorithms.counting import own_counts, total_counts
 from algorithms.users import Episodes
-from dpverify.accounting.ledger import Ledger
+from dpverify.ledger.events import Ledger
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from algorithms.tabular import Model
 from algorithms.users import Episodes
-from dpverify.accounting.ledger import Exposed, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Exposed, LaplaceNoise, Ledger, Sensitivity, Shift
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts
 from mechanisms.privatizers.protocol import OnlinePrivatizer

@@ -34,7 +34,7 @@ from algorithms.schedule import StagePlan
 from algorithms.sdp_pe import SDPPE
 from algorithms.tabular import all_policies, expected_return, Model, occupancy
 from algorithms.users import TapeUsers
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 
 Array = npt.NDArray[Any]
 ROUNDING = 1e-9

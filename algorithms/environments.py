@@ -20,8 +20,8 @@ from scipy.special import ndtri
 
 from algorithms.tabular import Model
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

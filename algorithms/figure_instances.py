@@ -8,7 +8,7 @@ ucbvi-jdp, ucbvi-ldp                       eps-JDP, eps-LDP: delta is 0
 from algorithms.experiments.constants import APPROX, PURE
 from algorithms.experiments.curves import draw, Settings
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 _LEARNERS = {each.lower(): each for each in (*APPROX, *PURE)}
 FIGURE_NAMES = tuple(_LEARNERS)

@@ -31,10 +31,10 @@ from algorithms.shift_certificates import binomial_eps
 from algorithms.transcripts import Transcript
 from algorithms.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers
 from dpverify.accounting.accountant import account
-from dpverify.base.errors import RunError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Unit, View
+from dpverify.errors import RunError
 from dpverify.tape.sources import Change
 from dpverify.tape.streaming import streaming
 from mechanisms.datasets.visit_counts import CountLayout

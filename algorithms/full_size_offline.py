@@ -27,15 +27,15 @@ from algorithms.shift_certificates import mean_lower
 from algorithms.vapvi import VAPVI
 from algorithms.vapvi_transcripts import StatisticsView
 from dpverify.accounting.accountant import rho_upper
-from dpverify.accounting.ledger import Ledger
-from dpverify.base.errors import RunError
 from dpverify.base.rounding import float_up
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.neighbours import Pair, Relation, Unit
-from dpverify.tape.rounding import towards_zero
+from dpverify.errors import RunError
+from dpverify.ledger.events import Ledger
 from dpverify.tape.sources import Change
 from dpverify.tape.streaming import Streamed, streaming
+from dpverify.tape.witness import towards_zero
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.linear_noise import LinearNoise

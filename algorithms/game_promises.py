@@ -24,7 +24,7 @@ from algorithms.cce import TOLERANCE, violation
 from algorithms.markov_games import marginals, MarkovGame
 from algorithms.nash_vi import GamePlan, NashVI, self_play
 from algorithms.users import TapeUsers
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import PrivateCounts
 from mechanisms.privatizers.protocol import OnlinePrivatizer
 

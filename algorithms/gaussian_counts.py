@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.counting import families, TreeCounts
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity, Shift
 from dpverify.base import require
 from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Unit, View
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity, Shift
 from mechanisms.counters.error_bounds import provable_bound
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from algorithms.users import Tree, Which
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

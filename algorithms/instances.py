@@ -46,15 +46,15 @@ from algorithms.protocol import Agent, drive, opening, Served
 from algorithms.pucb import corrected_counters, printed_error, PUCB
 from algorithms.users import Replaced, TapeUsers, Tree, TreeUsers
 from dpverify.accounting.accountant import account
-from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, RunError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Unit, View
-from dpverify.tape.rounding import towards_zero
+from dpverify.errors import ParameterError, RunError
+from dpverify.ledger.events import Ledger
 from dpverify.tape.sources import Change
 from dpverify.tape.streaming import streaming
+from dpverify.tape.witness import towards_zero
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local

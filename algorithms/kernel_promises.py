@@ -19,7 +19,7 @@ import numpy.typing as npt
 from algorithms.game_promises import dense_counts
 from algorithms.markov_games import MarkovGame
 from algorithms.ucbvi import next_value_variance
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 
 Array = npt.NDArray[Any]
 ROUNDING = 1e-9

@@ -34,8 +34,8 @@ import numpy.typing as npt
 from algorithms.offline_data import counts_of_runs
 from algorithms.vapvi import Halves, LinearPlan, VAPVI
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import sqrt_up
+from dpverify.errors import ParameterError
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.privatizers.linear_costs import StepCost
 from mechanisms.privatizers.linear_noise import symmetric

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from algorithms.lean import Lean
 from algorithms.offline_data import counts_of_runs
 from algorithms.vapvi import Halves
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity, Shift
 from dpverify.base.rounding import sqrt_up
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.neighbours import Pair, Unit
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity, Shift
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.privatizers.linear_noise import symmetric, upper_triangles
 

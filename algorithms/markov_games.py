@@ -24,8 +24,8 @@ from algorithms.cce import nash
 from algorithms.environments import Environment
 from algorithms.tabular import backward_induction
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[np.float64]

@@ -38,7 +38,7 @@ from algorithms.protocol import Acting, drive, Final, Look, Served, Setting, Sho
 from algorithms.ucbvi import next_value_variance
 from algorithms.users import Users
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 from mechanisms.privatizers.protocol import OnlinePrivatizer

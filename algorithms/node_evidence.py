@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.noise_tap import NoiseTap
-from dpverify.accounting.ledger import Ledger
 from dpverify.claims.neighbours import Relation
-from dpverify.tape.conform import conforms
+from dpverify.ledger.events import Ledger
 from dpverify.tape.forced import Moved
+from dpverify.tape.ledger_matching import conforms
 from mechanisms.counters import dyadic
 from mechanisms.toolbox.noise_laws import Noise
 

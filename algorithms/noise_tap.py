@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from dpverify.base.errors import RunError
+from dpverify.errors import RunError
 
 Array = npt.NDArray[np.float64]
 

@@ -20,14 +20,14 @@ import numpy.typing as npt
 from algorithms.checked_agent import CheckedAgent
 from algorithms.offline_data import collect, suboptimality
 from algorithms.tabular import Model, uniform_policy
-from dpverify.accounting.claim_account import account_of
-from dpverify.accounting.ledger import Ledger
+from dpverify.accounting.accountant import account_of
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
-from dpverify.evidence.promises import Promise
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger
+from dpverify.promises import Promise
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from algorithms.tabular import backward_induction, expected_return, Model
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import ExactCounts
 from mechanisms.privatizers.linear_costs import appendix_features

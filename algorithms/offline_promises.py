@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.offline_data import appendix_mdp, leaning_policy
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 from mechanisms.privatizers.linear_noise import LinearNoise
 
 Array = npt.NDArray[np.float64]

@@ -21,7 +21,7 @@ from algorithms.counting import Source
 from algorithms.protocol import Acting, drive, Final, Look, Served, Setting, Shown
 from algorithms.tabular import backward_induction, expected_return, Model
 from algorithms.users import Users
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
 Array = npt.NDArray[np.float64]

@@ -30,7 +30,7 @@ from algorithms.pucb import PUCB
 from algorithms.sdp_pe import SDPPE, StagedRun
 from algorithms.tabular import all_policies, backward_induction, expected_return, Model
 from algorithms.users import Episodes, TapeUsers
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 

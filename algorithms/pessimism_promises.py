@@ -28,7 +28,7 @@ from algorithms.offline_data import sample_counts
 from algorithms.tabular import evaluate, Model
 from algorithms.tabular.planning import backup
 from algorithms.vapvi import Halves, VAPVI
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import ExactCounts, PrivateCounts
 from mechanisms.privatizers.linear_noise import LinearNoise
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from algorithms.tabular import backward_induction, expected_return, occupancy
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -13,7 +13,7 @@ from algorithms.online_promises import Assumption
 from algorithms.protocol import drive
 from algorithms.shuffled_optimism import PooledBatches, ShuffledOptimism
 from algorithms.users import Episodes, TapeUsers
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]

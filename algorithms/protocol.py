@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from algorithms.channels import channel_of, Replayed, Step
 from algorithms.users import Episodes, play, Users, Which
-from dpverify.base.errors import RunError
+from dpverify.errors import RunError
 
 Array = npt.NDArray[Any]
 Shown = Literal["nothing", "coins", "policies"]

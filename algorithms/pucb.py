@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from algorithms.tabular import backward_induction, Plan
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts

@@ -27,7 +27,7 @@ from algorithms.pucb import PUCB
 from algorithms.sdp_pe import SDPPE
 from algorithms.tabular import all_policies, expected_return, Model
 from algorithms.users import TapeUsers
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.promises import Outcomes, Promise
 
 Array = npt.NDArray[Any]
 Play = Callable[[np.random.Generator, int], Array]  # (rng, runs) -> policies (T, runs, H, S)

@@ -39,7 +39,7 @@ from algorithms.schedule import StagePlan, stages
 from algorithms.tabular import all_policies
 from algorithms.users import Users
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.consistency import never_underestimating
 

@@ -30,7 +30,7 @@ from algorithms.dp_ucbvi import DPUCBVI
 from algorithms.online import batches_of, number_of_users
 from algorithms.protocol import Acting, Final, Setting, Shown
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]

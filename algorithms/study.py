@@ -34,13 +34,13 @@ from algorithms.protocol import drive, played, Served
 from algorithms.transcripts import Actions, replaced, Transcript
 from algorithms.users import TapeUsers, Tree
 from dpverify.accounting.accountant import account
-from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import ApproxDP, PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger
+from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local

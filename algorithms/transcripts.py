@@ -21,10 +21,10 @@ import numpy.typing as npt
 from algorithms.channels import channel_of, Replayed, split
 from algorithms.protocol import Agent, drive, Handed, Served
 from algorithms.users import Tree, TreeUsers
-from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair, Records
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger
 
 Array = npt.NDArray[Any]
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from algorithms.tabular import backward_induction, Plan
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
 Array = npt.NDArray[np.float64]

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from algorithms.offline_data import counts_of_runs
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import ExactCounts
 from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise

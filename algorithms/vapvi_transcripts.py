@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.vapvi import Halves, VAPVI
-from dpverify.accounting.ledger import Ledger
-from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.neighbours import Pair
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise, symmetric, upper_triangles
 from mechanisms.privatizers.offline_linear import OfflineLinear

@@ -15,7 +15,7 @@ from algorithms.pessimism_promises import apvi_promise, batch_counts, dense_coun
 from audits.papers import OFFLINE
 from audits.planted.apvi import OneNoiseForAllSteps
 from dpverify import Pair, planted, Subject
-from dpverify.evidence.promises import BROKEN, Promise
+from dpverify.promises import BROKEN, Promise
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace

@@ -13,7 +13,7 @@ from audits.papers import NASH_VI
 from audits.planted.central import add_remove_scale, half_noise, SharedNoise, SummedVisits
 from dpverify import Pair, planted, Relation, Subject
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, INCONCLUSIVE, Promise
+from dpverify.promises import BROKEN, INCONCLUSIVE, Promise
 from dpverify.trials.target import Array
 from mechanisms.counters import LogBase
 from mechanisms.datasets.pairs import absence, constant, uniform, worst_replacement

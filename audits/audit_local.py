@@ -5,7 +5,7 @@ from dataclasses import replace
 from audits.papers import GARBLED, NASH_VI
 from audits.planted.local import BareVisits, SharedNoise, SparseNoise
 from dpverify import Pair, planted, PureDP, Relation, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN
+from dpverify.promises import BROKEN
 from mechanisms.datasets.pairs import absence, constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise, tight_noise_bound

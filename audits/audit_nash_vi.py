@@ -20,7 +20,7 @@ from algorithms.users import Tree
 from audits.papers import NASH_VI
 from audits.planted.nash_vi import OneNoiseForAllSteps
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN, INCONCLUSIVE, Promise
+from dpverify.promises import BROKEN, INCONCLUSIVE, Promise
 from mechanisms.counters.logbase import LogBase
 from mechanisms.privatizers.central import Central, Reading
 from mechanisms.privatizers.local import Local

@@ -8,7 +8,7 @@ import numpy as np
 from audits.papers import GARBLED, OFFLINE
 from audits.planted.offline_tabular import AddRemoveScale, SummedTransitions, VisitsOnlyBudget
 from dpverify import planted, Subject
-from dpverify.evidence.promises import BROKEN, Promise
+from dpverify.promises import BROKEN, Promise
 from dpverify.trials.target import Array
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout

@@ -21,7 +21,7 @@ from algorithms.users import Tree
 from audits import papers
 from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN, INCONCLUSIVE, KEPT, Promise
+from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, Promise
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.promises import prefix_promise
 from mechanisms.counters.stream import Stream

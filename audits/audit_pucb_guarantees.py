@@ -16,7 +16,7 @@ from algorithms.regret_promises import online_play, pac_promise, Play, pucb_regr
 from audits.papers import PUCB as PAPER
 from audits.planted.online import NeverCurious
 from dpverify import Subject
-from dpverify.evidence.promises import BROKEN, Promise
+from dpverify.promises import BROKEN, Promise
 
 BETA, ALPHA = 0.1, 0.5
 arms = Environment("two arms", np.ones((1, 1, 2, 1)), np.array([[[0.1, 0.9]]]), np.ones(1))

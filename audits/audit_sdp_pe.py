@@ -20,7 +20,7 @@ from algorithms.users import Tree
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN, INCONCLUSIVE
+from dpverify.promises import BROKEN, INCONCLUSIVE
 from mechanisms.datasets.visit_counts import CountLayout
 
 EPS, BETA = 0.9, 1e-3

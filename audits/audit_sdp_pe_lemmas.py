@@ -23,7 +23,7 @@ from algorithms.sdp_pe import SDPPE
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.elimination import RewardsAsCosts, UniformDesign
 from dpverify import Subject
-from dpverify.evidence.promises import BROKEN, Promise
+from dpverify.promises import BROKEN, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 
 STEPS = 8

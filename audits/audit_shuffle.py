@@ -9,7 +9,7 @@ from audits.papers import GARBLED, SDP_PE, SDP_PE_JOURNAL
 from audits.planted.shuffle import BundledBits, OneNoiseForAll, RewardsBothWays
 from audits.shuffle_pairs import BETA, EPS, worst
 from dpverify import ApproxDP, Pair, planted, Subject, View
-from dpverify.evidence.promises import BROKEN, KEPT
+from dpverify.promises import BROKEN, KEPT
 from mechanisms.datasets.pairs import constant
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise, tight_noise_bound

@@ -16,7 +16,7 @@ from algorithms.users import Tree
 from audits.papers import RELEASE
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
-from dpverify.evidence.promises import BROKEN
+from dpverify.promises import BROKEN
 from mechanisms.datasets.visit_counts import CountLayout
 
 EPS, BETA = 0.9, 1e-3

@@ -21,7 +21,7 @@ from audits.papers import GARBLED, OFFLINE
 from audits.planted.vapvi import BareGram, OneDraw, RawVariance
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, Promise
+from dpverify.promises import BROKEN, Promise
 from dpverify.trials.target import Array
 from mechanisms.datasets.pairs import constant
 from mechanisms.datasets.trajectories import Trajectories

@@ -16,9 +16,9 @@ from benchmarks.tightness.known import laws_of, why_not
 from dpverify import Relation, Subject
 from dpverify.accounting.accountant import eps_upper, ledger_of
 from dpverify.accounting.losses_of_ledger import alternatives
-from dpverify.base.errors import AccountingError
-from dpverify.verdicts.agenda import find_files
-from dpverify.verdicts.discovery import load_audits
+from dpverify.errors import AccountingError
+from dpverify.suite.discovery import load_audits
+from dpverify.suite.plan import find_files
 
 AUDITS = Path(__file__).parents[1] / "audits"
 DELTAS = (1e-6, 1e-3)

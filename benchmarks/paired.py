@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.zoo import maxima, simple, sparse_vector
 from dpverify import Claim, Pair
-from dpverify.verdicts.audit import audit
+from dpverify.auditing.pipeline import audit
 
 Key = tuple[str, int]  # of a row in the table: subject and trials
 DRAWS, LEVEL = 10_000, 0.95

@@ -24,8 +24,8 @@ from benchmarks.reference import BlackBox, gaussian, laplace, Reference
 from benchmarks.zoo import maxima, simple, sparse_vector
 from benchmarks.zoo.subject import Animal
 from dpverify import ApproxDP, Claim, PureDP
-from dpverify.runs.executors import ordered_map
-from dpverify.verdicts.audit import audit
+from dpverify.auditing.pipeline import audit
+from dpverify.execution.executors import ordered_map
 
 # DP-Sniper's certified eps with 1e6 and 1e7 samples and with its default budget; None: not run
 SNIPER: dict[str, tuple[float | None, float | None, float | None]] = {

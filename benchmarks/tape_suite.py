@@ -20,19 +20,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpverify.accounting.claim_account import account_of
+from dpverify.accounting.accountant import account_of
+from dpverify.auditing import tracing
+from dpverify.auditing.subject import Subject
+from dpverify.auditing.tape_record import Taped
 from dpverify.claims.claim import ApproxDP, PureDP
-from dpverify.faces.report import tape_words
-from dpverify.faces.report.words import SYMBOLS
-from dpverify.tape.exact import exact
-from dpverify.tape.trace import trace
+from dpverify.report import tape_words
+from dpverify.report.words import SYMBOLS
+from dpverify.suite.discovery import load_audits
+from dpverify.suite.plan import find_files, matches
+from dpverify.tape.enumeration import exact
+from dpverify.tape.tracer import trace
 from dpverify.trials.target import as_target, declaration
-from dpverify.verdicts import tracing
-from dpverify.verdicts.agenda import find_files
-from dpverify.verdicts.discovery import load_audits
-from dpverify.verdicts.names import matches
-from dpverify.verdicts.subject import Subject
-from dpverify.verdicts.taped import Taped
 
 SEEN = ("DERIVED", "CONFORMS", "EXACT")
 FINITE = ("BinomialNoise", "FiniteLaws")

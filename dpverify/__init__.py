@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dpverify.accounting.accountant import account as account
+    from dpverify.auditing.noise_ladder import measured_ladder as measured_ladder
+    from dpverify.auditing.pipeline import audit as audit
+    from dpverify.auditing.record import AuditRecord as AuditRecord
+    from dpverify.auditing.subject import planted as planted
+    from dpverify.auditing.subject import Subject as Subject
     from dpverify.claims.claim import ApproxDP as ApproxDP
     from dpverify.claims.claim import Claim as Claim
     from dpverify.claims.claim import GaussianDP as GaussianDP
@@ -22,33 +27,28 @@ if TYPE_CHECKING:
     from dpverify.claims.neighbours import Relation as Relation
     from dpverify.claims.neighbours import Unit as Unit
     from dpverify.claims.neighbours import View as View
-    from dpverify.faces.certified import Certificate as Certificate
-    from dpverify.faces.certified import certify as certify
-    from dpverify.tape.exact import Exact as Exact
-    from dpverify.tape.exact import exact as exact
-    from dpverify.tape.trace import Trace as Trace
-    from dpverify.tape.trace import trace as trace
+    from dpverify.report.certified import Certificate as Certificate
+    from dpverify.report.certified import certify as certify
+    from dpverify.tape.enumeration import Exact as Exact
+    from dpverify.tape.enumeration import exact as exact
+    from dpverify.tape.tracer import Trace as Trace
+    from dpverify.tape.tracer import trace as trace
     from dpverify.trials.outcomes import Outcomes as Outcomes
     from dpverify.trials.target import copied as copied
     from dpverify.trials.target import failure as failure
     from dpverify.trials.target import loop_trials as loop_trials
-    from dpverify.verdicts.audit import audit as audit
-    from dpverify.verdicts.measured_ladder import measured_ladder as measured_ladder
-    from dpverify.verdicts.record import AuditRecord as AuditRecord
-    from dpverify.verdicts.subject import planted as planted
-    from dpverify.verdicts.subject import Subject as Subject
 
 _HOMES = {
-    "Exact": "dpverify.tape.exact",
-    "exact": "dpverify.tape.exact",
-    "Trace": "dpverify.tape.trace",
-    "trace": "dpverify.tape.trace",
-    "AuditRecord": "dpverify.verdicts.record",
+    "Exact": "dpverify.tape.enumeration",
+    "exact": "dpverify.tape.enumeration",
+    "Trace": "dpverify.tape.tracer",
+    "trace": "dpverify.tape.tracer",
+    "AuditRecord": "dpverify.auditing.record",
     "account": "dpverify.accounting.accountant",
-    "audit": "dpverify.verdicts.audit",
-    "measured_ladder": "dpverify.verdicts.measured_ladder",
-    "Certificate": "dpverify.faces.certified",
-    "certify": "dpverify.faces.certified",
+    "audit": "dpverify.auditing.pipeline",
+    "measured_ladder": "dpverify.auditing.noise_ladder",
+    "Certificate": "dpverify.report.certified",
+    "certify": "dpverify.report.certified",
     "ApproxDP": "dpverify.claims.claim",
     "Claim": "dpverify.claims.claim",
     "GaussianDP": "dpverify.claims.claim",
@@ -65,8 +65,8 @@ _HOMES = {
     "failure": "dpverify.trials.target",
     "loop_trials": "dpverify.trials.target",
     "Outcomes": "dpverify.trials.outcomes",
-    "Subject": "dpverify.verdicts.subject",
-    "planted": "dpverify.verdicts.subject",
+    "Subject": "dpverify.auditing.subject",
+    "planted": "dpverify.auditing.subject",
 }
 
 __all__ = sorted(_HOMES)

@@ -18,7 +18,7 @@ def start() -> None:
         for file in search_path.hiding(here):
             problem = f"{file} hides the installed package of this name: rename it, or run dpverify from another folder"
         if not problem:
-            from dpverify.faces.cli import main
+            from dpverify.cli.main import main
     except Exception as error:  # a broken installation: not Python's own exit code, which means a refuted claim
         problem = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
     if problem:

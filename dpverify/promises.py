@@ -1,5 +1,251 @@
-"""Short door: error bounds that are promised with a probability, and how often trials keep them."""
+"""Promises about utility: "the error exceeds E with probability at most beta", checked by trials.
 
-from dpverify.evidence.promises import check_promise, Outcomes, Promise, PromiseCheck
+    promise = Promise(name=..., draw=..., bound=E, failure_probability=beta)
+    check   = check_promise(promise, trials=100_000, seed=7)
 
-__all__ = ["Outcomes", "Promise", "PromiseCheck", "check_promise"]
+`draw(rng=, size=)` makes `size` independent trials and returns `Outcomes`: the error of each trial, further
+trials that failed for another reason (an underestimate), and invariants that must hold on every path.
+
+Verdict, at the stated significance alpha:
+    BROKEN  an invariant failed in some trial, or the failure rate is certified to exceed beta
+    KEPT    no invariant failed, and the failure rate is certified to be at most beta
+    INCONCLUSIVE  not broken, and no bound that was compared said anything: all were at their caps (`active`)
+    OPEN    none of these
+Each certificate is one side of a Clopper-Pearson interval at level alpha. A wrong KEPT needs a true rate above
+beta, a wrong BROKEN one of at most beta, so whatever the truth, a wrong verdict has probability at most alpha.
+An invariant that held in all trials is reported as that, not as proven.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base import require
+from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError, TargetError
+
+KEPT, BROKEN, OPEN, INCONCLUSIVE = "KEPT", "BROKEN", "OPEN", "INCONCLUSIVE"
+POWER = 0.95
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """`size` trials: errors (size,); `failed` (size,) or None; for each invariant, (size,) True where it held.
+
+    `active` (size,) is the share of the trial's bounds that were not at their caps, where a bound cannot fail. None:
+    bounds have no caps.
+    """
+
+    errors: Array
+    failed: Array | None = None
+    invariants: Mapping[str, Array] = field(default_factory=dict)
+    active: Array | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """Pr[error > bound, or failed] <= failure_probability. `trials`, `block` and `expected` are for suites.
+
+    A block of trials is drawn at once and forgotten; it is the unit of memory and of seeding.
+    """
+
+    name: str
+    draw: Callable[..., Outcomes]
+    bound: float
+    failure_probability: float
+    trials: int = 100_000
+    block: int = 4096
+    expected: str = KEPT
+    paper: str = ""
+    statement: str = ""
+
+    def __post_init__(self) -> None:
+        require.non_negative(bound=self.bound)
+        require.open_unit(failure_probability=self.failure_probability)
+        require.integer(at_least=1, trials=self.trials, block=self.block)
+        if self.expected not in (KEPT, BROKEN, OPEN, INCONCLUSIVE):
+            raise ParameterError("expected", self.expected, f"{KEPT}, {BROKEN}, {OPEN} or {INCONCLUSIVE}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseCheck:
+    """What the trials of one promise say.
+
+    rate_lower, rate_upper   one-sided bounds on the failure probability, each valid at 1 - significance
+    detectable_rate          smallest failure probability called BROKEN with probability 95 %; None where no
+                             number of failures in so many trials would be
+    tightness                (1 - failure_probability)-quantile of the observed errors over the bound: 1 = tight
+    worst                    largest error over the bound
+    violations               for each invariant, in how many trials it failed
+    active_share             mean share of bounds that were not at their caps; None where bounds have none
+    witness                  invariant, block and trial of the first violation: `stream(seed, PROMISE, block)`
+    """
+
+    name: str
+    bound: float
+    failure_probability: float
+    trials: int
+    failures: int
+    failure_rate: float
+    rate_lower: float
+    rate_upper: float
+    significance: float
+    verdict: str
+    detectable_rate: float | None
+    tightness: float
+    worst: float
+    violations: dict[str, int]
+    witness: dict[str, Any] | None
+    seed: int
+    block: int
+    expected: str
+    paper: str = ""
+    statement: str = ""
+    active_share: float | None = None
+
+    @property
+    def as_expected(self) -> bool:
+        """True where the verdict is the one that the promise's author wrote down."""
+        return self.verdict == self.expected
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a report, with `as_expected`."""
+        return {**asdict(self), "as_expected": self.as_expected}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "PromiseCheck":
+        """Inverse of `to_dict`."""
+        return cls(**{name: plain[name] for name in cls.__dataclass_fields__ if name in plain})
+
+    def __str__(self) -> str:
+        reach = "no failure rate" if self.detectable_rate is None else f"a failure rate of {self.detectable_rate:.3g}"
+        reach = f"{reach} is called {BROKEN} with probability {POWER:g}"
+        return (
+            f"{self.name}: {self.verdict}; {self.failures} of {self.trials} trials failed, rate at most "
+            f"{self.rate_upper:.3g} where {self.failure_probability:.3g} is promised; {reach}; {self.reach}"
+        )
+
+    @property
+    def reach(self) -> str:
+        """How much the bounds could have said: tightness, and the share that was not at its cap."""
+        active = "" if self.active_share is None else f", {self.active_share:.2%} of the bounds below their caps"
+        return f"tightness {self.tightness:.3g}{active}"
+
+
+def judged(*, broken: bool, rate_upper: float, failure_probability: float, active_share: float | None) -> str:
+    """The verdict from what was counted."""
+    if broken:
+        return BROKEN
+    if active_share == 0:
+        return INCONCLUSIVE
+    return KEPT if rate_upper <= failure_probability else OPEN
+
+
+def check_promise(
+    promise: Promise, *, seed: int, trials: int | None = None, significance: float = 0.05
+) -> PromiseCheck:
+    """Runs `trials` trials (the promise's own number by default); equal arguments give equal records.
+
+    Memory holds one block and the largest trials * failure_probability errors. Raises TargetError when `draw`
+    does not return what it must; a NaN error is a failure.
+    """
+    trials = promise.trials if trials is None else trials
+    require.integer(at_least=1, trials=trials)
+    require.open_unit(significance=significance)
+    beta, keep = promise.failure_probability, math.floor(trials * promise.failure_probability) + 1
+    failures, violations, witness, largest = 0, dict[str, int](), None, np.empty(0)
+    active: float | None = None
+    for block, start in enumerate(range(0, trials, promise.block)):
+        size = min(promise.block, trials - start)
+        drawn = promise.draw(rng=stream(seed, Stage.PROMISE, block), size=size)
+        errors, failed, invariants = _checked(drawn, size)
+        if drawn.active is not None:
+            active = (active or 0.0) + float(drawn.active.sum())
+        failures += int((failed | ~(errors <= promise.bound)).sum())
+        for name, held in invariants.items():
+            violations[name] = violations.get(name, 0) + int((~held).sum())
+            if witness is None and not held.all():
+                witness = {"invariant": name, "block": block, "trial": int((~held).argmax())}
+        pooled = np.concatenate([largest, np.where(np.isnan(errors), np.inf, errors)])
+        largest = np.sort(pooled)[-keep:]
+    lower, upper = rate_bounds(failures, trials, significance)
+    broken = any(violations.values()) or lower > beta
+    share = None if active is None else active / trials
+    return PromiseCheck(
+        name=promise.name,
+        bound=promise.bound,
+        failure_probability=beta,
+        trials=trials,
+        failures=failures,
+        failure_rate=failures / trials,
+        rate_lower=lower,
+        rate_upper=upper,
+        significance=significance,
+        verdict=judged(broken=broken, rate_upper=upper, failure_probability=beta, active_share=share),
+        detectable_rate=detectable_rate(trials, beta, significance),
+        tightness=_over(float(largest[0]), promise.bound),
+        worst=_over(float(largest[-1]), promise.bound),
+        violations=violations,
+        witness=witness,
+        seed=seed,
+        block=promise.block,
+        expected=promise.expected,
+        paper=promise.paper,
+        statement=promise.statement,
+        active_share=share,
+    )
+
+
+def rate_bounds(failures: int, trials: int, significance: float) -> tuple[float, float]:
+    """Clopper-Pearson lower and upper bounds on a failure probability, each one-sided at `significance`."""
+    require.integer(at_least=1, trials=trials)
+    require.integer(at_least=0, failures=failures, successes=trials - failures)
+    require.open_unit(significance=significance)
+    from scipy import stats  # slow to load, and declaring a promise does not need it
+
+    lower = float(stats.beta.ppf(significance, failures, trials - failures + 1)) if failures else 0.0
+    upper = float(stats.beta.isf(significance, failures + 1, trials - failures)) if failures < trials else 1.0
+    return lower, upper
+
+
+def detectable_rate(trials: int, failure_probability: float, significance: float) -> float | None:
+    """Smallest failure probability that is called BROKEN with probability 95 %; None where even 1 is not.
+
+    BROKEN needs k failures, k the least with Pr[Bin(trials, beta) >= k] < significance; the answer solves
+    Pr[Bin(trials, rate) >= k] = 0.95.
+    """
+    from scipy import stats  # slow to load, and declaring a promise does not need it
+
+    needed = int(stats.binom.isf(significance, trials, failure_probability))
+    while needed <= trials and not rate_bounds(needed, trials, significance)[0] > failure_probability:
+        needed += 1
+    return float(stats.beta.ppf(POWER, needed, trials - needed + 1)) if needed <= trials else None
+
+
+def _checked(drawn: Outcomes, size: int) -> tuple[Array, Array, dict[str, Array]]:
+    if not isinstance(drawn, Outcomes):
+        raise TargetError(f"draw returned a {type(drawn).__name__}, not Outcomes")
+    errors = np.asarray(drawn.errors, dtype=np.float64)
+    failed = np.zeros(size, dtype=bool) if drawn.failed is None else np.asarray(drawn.failed)
+    invariants = {name: np.asarray(held) for name, held in drawn.invariants.items()}
+    if drawn.active is not None:
+        active = np.asarray(drawn.active)
+        if active.shape != (size,) or not ((active >= 0) & (active <= 1)).all():
+            raise TargetError(f"draw returned active with shape {active.shape}, not {size} shares in [0, 1]")
+    for name, array in {"errors": errors, "failed": failed, **invariants}.items():
+        if array.shape != (size,) or (name != "errors" and array.dtype != np.bool_):
+            raise TargetError(f"draw returned {name} with shape {array.shape} and type {array.dtype}, not ({size},)")
+    return errors, failed, invariants
+
+
+def _over(error: float, bound: float) -> float:
+    """error / bound; inf where a bound of 0 is exceeded."""
+    if bound:
+        return error / bound
+    return 0.0 if error == 0 else math.inf

@@ -1,7 +1,7 @@
 """IBM diffprivlib's mechanisms against their epsilon and delta. Needs `pip install diffprivlib`."""
 
 from dpverify import ApproxDP, Pair, planted, PureDP, Subject
-from dpverify.faces.adapters.diffprivlib import Mechanism
+from dpverify.adapters.diffprivlib import Mechanism
 
 PURE, APPROX = PureDP(1.0), ApproxDP(1.0, 0.01)
 REALS, WHOLES = (Pair(0.0, 1.0, name="one more"),), (Pair(0, 1, name="one more"),)

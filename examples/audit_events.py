@@ -4,7 +4,7 @@ import dp_accounting as dp
 import numpy as np
 
 from dpverify import ApproxDP, Pair, Relation, Subject
-from dpverify.faces.adapters.dp_accounting import ledger_of
+from dpverify.adapters.dp_accounting import ledger_of
 
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE
 STEPS, NOISE = 10, 5.0

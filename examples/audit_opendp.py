@@ -1,8 +1,8 @@
 """OpenDP measurements against their own privacy maps. Needs `pip install opendp`; run `dpverify audit examples`."""
 
 from dpverify import Pair, planted, Subject
-from dpverify.faces.adapters.needs import needed
-from dpverify.faces.adapters.opendp import Batched, claim_of, OneByOne
+from dpverify.adapters.functions import needed
+from dpverify.adapters.opendp import Batched, claim_of, OneByOne
 
 dp = needed("opendp.prelude", "opendp")
 dp.enable_features("contrib")

@@ -29,8 +29,8 @@ def modules_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 def one_fork_server(request: pytest.FixtureRequest) -> None:
     """The first one of a worker stays, so that it must have loaded what the children of any test need."""
     if request.node.get_closest_marker("process") is not None:
-        from dpverify.runs.isolated import start_server
-        from dpverify.verdicts.preload import PRELOAD
+        from dpverify.cli.options import PRELOAD
+        from dpverify.execution.isolated import start_server
 
         start_server(PRELOAD)
 

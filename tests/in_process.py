@@ -1,9 +1,9 @@
 """Audit files and suites of subjects in this process: loaded and run as the product's child does."""
 
-from dpverify.verdicts.agenda import Agenda, find_files
-from dpverify.verdicts.discovery import load_audits
-from dpverify.verdicts.suite import run_promise, run_subject
-from dpverify.verdicts.suite_result import SuiteResult
+from dpverify.suite.discovery import load_audits
+from dpverify.suite.plan import Agenda, find_files
+from dpverify.suite.result import SuiteResult
+from dpverify.suite.task import run_promise, run_subject
 
 
 def load_folder(folder):

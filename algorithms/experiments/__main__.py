@@ -18,8 +18,8 @@ from algorithms.experiments.more_figures import write_offline, write_selfplay
 from algorithms.experiments.store import finish, finish_online, load
 from algorithms.experiments.tuning import tune, with_found
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
-from dpverify.runs.executors import ordered_map
+from dpverify.errors import ParameterError
+from dpverify.execution.executors import ordered_map
 
 console = Console(stderr=True)
 

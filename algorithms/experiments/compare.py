@@ -32,8 +32,8 @@ from algorithms.tabular import backward_induction, expected_return, uniform_poli
 from algorithms.ucbvi import UCBVI
 from algorithms.users import TapeUsers
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[np.float64]

@@ -16,9 +16,9 @@ from rich.table import Table
 from algorithms.environments import Environment
 from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.constants import SEARCH_SEED
-from dpverify.base.errors import DpverifyError, ParameterError, RunError, UsageError
-from dpverify.faces.loading import load
-from dpverify.faces.report import files
+from dpverify.cli.loading import load
+from dpverify.errors import DpverifyError, ParameterError, RunError, UsageError
+from dpverify.report import files
 
 OUT, ERR = Console(), Console(stderr=True)
 

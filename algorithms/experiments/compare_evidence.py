@@ -7,8 +7,8 @@ from algorithms.environments import Environment
 from algorithms.one_run import Witness
 from algorithms.study import Study
 from dpverify.base.seeding import derive
-from dpverify.evidence.promises import check_promise
-from dpverify.tape.trace import trace
+from dpverify.promises import check_promise
+from dpverify.tape.tracer import trace
 from mechanisms.toolbox.noise_laws import Laplace
 
 FEW, TRANSCRIPTS = 4, 8  # users of the runs that the tape looks at, and how many in each order

@@ -32,9 +32,9 @@ from algorithms.protocol import played
 from algorithms.sdp_pe import SDPPE
 from algorithms.shuffled_optimism import ShuffledOptimism
 from algorithms.users import TapeUsers
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.neighbours import Unit, View
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[np.float64]

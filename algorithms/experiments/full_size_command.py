@@ -14,7 +14,7 @@ import typer
 from algorithms.experiments.full_size import as_json, heading, line, one_by_one, row
 from algorithms.instances import NAMES
 from algorithms.noise_tap import SIGNIFICANCE
-from dpverify.base.errors import DpverifyError, UsageError
+from dpverify.errors import DpverifyError, UsageError
 
 
 def _measured(name: str, seed: int, users: int | None) -> Any:

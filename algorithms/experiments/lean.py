@@ -25,8 +25,8 @@ from algorithms.offline_data import appendix_mdp, LinearMDP, suboptimality
 from algorithms.tabular import uniform_policy
 from algorithms.vapvi import Halves, VAPVI
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.privatizers.linear_noise import LinearNoise
 
 Array = npt.NDArray[np.float64]

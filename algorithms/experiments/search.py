@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, RunError
 from dpverify.base.seeding import derive, Stage, stream
+from dpverify.errors import ParameterError, RunError
 
 Array = npt.NDArray[np.float64]
 Space = Mapping[str, tuple[float, float]]  # parameter -> (low, high)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from algorithms.experiments.constants import constants_at, KNOWN, PLAIN, SPACES
 from algorithms.experiments.curves import draw, draw_online, Settings, staged
 from algorithms.experiments.search import Found, Point, search, Together
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 

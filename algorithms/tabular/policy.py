@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

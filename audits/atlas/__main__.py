@@ -11,8 +11,8 @@ from audits.atlas.field_words import status
 from audits.atlas.reading import Atlas, FIELD, FOLDERS, PUBLISHED, read_atlas
 from audits.atlas.reproduce import document, lines, reproduce
 from audits.atlas.running import How
-from dpverify.base.errors import DpverifyError, EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, UsageError
 from dpverify.base.text import clean
+from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, UsageError
 
 EXITS = (
     "Exit code: 0 all is as the entries say, 1 a number or a verdict is another one, 2 usage, 3 a number could not be"

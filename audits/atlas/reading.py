@@ -8,7 +8,7 @@ from typing import Any
 from audits.atlas.entry import Entry, Evidence, METHODS, Paper, Place, Row, Run, RUNS
 from audits.atlas.rules import broken
 from audits.atlas.tables import is_number, Table, toml
-from dpverify.base.errors import UsageError
+from dpverify.errors import UsageError
 
 PUBLISHED, FIELD = FOLDERS = tuple(Path(__file__).parents[1] / name for name in ("published", "field"))
 PAPERS_FILE = "papers.toml"

@@ -10,8 +10,8 @@ from typing import Any
 from audits.atlas.entry import Entry, Evidence, written
 from audits.atlas.results import told
 from audits.atlas.running import How, NotRun, run
-from dpverify.base.errors import DpverifyError, RunError
-from dpverify.verdicts.discovery import import_file
+from dpverify.errors import DpverifyError, RunError
+from dpverify.suite.discovery import import_file
 
 ANY = How()
 

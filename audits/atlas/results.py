@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from audits.atlas.entry import Entry
-from dpverify.base.errors import UsageError
-from dpverify.faces.report.as_json import strict
+from dpverify.errors import UsageError
+from dpverify.report.json_file import strict
 
 
 def digest(entry: Entry, folder: Path) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from audits.atlas.entry import Entry, Evidence, Place
-from dpverify.base.errors import RunError, UsageError
-from dpverify.claims.parse import parse_claim
-from dpverify.wild.remote_replay import replayed_elsewhere
+from dpverify.claims.parsing import parse_claim
+from dpverify.errors import RunError, UsageError
+from dpverify.wild.replaying import replayed_elsewhere
 from dpverify.wild.trying import try_out
 
 MINUTES = 4.0

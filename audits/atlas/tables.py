@@ -7,7 +7,7 @@ from dataclasses import field, fields, is_dataclass, MISSING
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from dpverify.base.errors import UsageError
+from dpverify.errors import UsageError
 
 
 def one_of(*words: str) -> Any:

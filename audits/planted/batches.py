@@ -8,7 +8,7 @@ from algorithms.batches import ShuffledBatches
 from algorithms.counting import total_counts
 from algorithms.users import Episodes
 from audits.certainty import certainty
-from dpverify.accounting.ledger import Exposed, Ledger
+from dpverify.ledger.events import Exposed, Ledger
 from dpverify.trials.target import Array
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.shuffling.bits import noise_for, NoiseBits, noisy_sums, threshold

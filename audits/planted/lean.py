@@ -9,7 +9,7 @@ from algorithms.lean import Lean
 from algorithms.lean_transcripts import LeanView
 from audits.certainty import certainty
 from dpverify import Pair
-from dpverify.accounting.ledger import Ledger
+from dpverify.ledger.events import Ledger
 from dpverify.trials.target import Array
 
 

@@ -13,18 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from dpverify.accounting.events import BoundedRange, DominatingPair, FixedSizeSampled, PoissonSampled, Shuffled
-from dpverify.accounting.laws import LaplaceLaw, Law, Mixture, Normal, PiecewiseConstant, Truncated
-from dpverify.accounting.ledger import (
-    BinomialNoise,
-    Event,
-    FiniteLaws,
-    GaussianNoise,
-    KaryResponse,
-    LaplaceNoise,
-    Shift,
-)
 from dpverify.claims.neighbours import Relation
+from dpverify.ledger.compound_events import BoundedRange, DominatingPair, FixedSizeSampled, PoissonSampled, Shuffled
+from dpverify.ledger.events import BinomialNoise, Event, FiniteLaws, GaussianNoise, KaryResponse, LaplaceNoise, Shift
+from dpverify.ledger.laws import LaplaceLaw, Law, Mixture, Normal, PiecewiseConstant, Truncated
 
 Array = npt.NDArray[np.float64]
 Laws = tuple[Array, Array]  # P- and Q-masses of the same outputs
@@ -250,7 +242,7 @@ def _masses(law: Law, edges: Array) -> Array:
 
 
 def _clones(local: float, users: int) -> Laws:
-    """The clone pair by enumeration: see `accounting.shuffled_loss`."""
+    """The clone pair by enumeration: see `accounting.dominating_pairs`."""
     found: dict[tuple[int, int], list[float]] = {}
     told = 1 / (1 + math.exp(-local))
     for clones, chance in enumerate(stats.binom.pmf(np.arange(users), users - 1, math.exp(-local))):

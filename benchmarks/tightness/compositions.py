@@ -1,6 +1,7 @@
 """Compositions with known eps: by ball arithmetic, to the digits that are written."""
 
-from dpverify.accounting.ledger import (
+from dpverify.claims.neighbours import Relation
+from dpverify.ledger.events import (
     BinomialNoise,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
@@ -11,7 +12,6 @@ from dpverify.accounting.ledger import (
     Ledger,
     Sensitivity,
 )
-from dpverify.claims.neighbours import Relation
 
 R = Relation.REPLACE_ONE
 DELTAS = (1e-3, 1e-6, 1e-10, 1e-15, 1e-20)

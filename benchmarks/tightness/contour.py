@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.tightness import binned
-from dpverify.accounting.events import MatrixGaussian, PoissonSampled
-from dpverify.accounting.ledger import (
+from dpverify.claims.neighbours import Relation
+from dpverify.ledger.compound_events import MatrixGaussian, PoissonSampled
+from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
     DiscreteGaussianNoise,
@@ -36,7 +37,6 @@ from dpverify.accounting.ledger import (
     PureStep,
     Shift,
 )
-from dpverify.claims.neighbours import Relation
 
 Complex = npt.NDArray[np.complex128]
 TILTS = 2.0 ** (np.arange(-120, 240) / 6)

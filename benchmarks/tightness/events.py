@@ -8,7 +8,8 @@ import math
 from dataclasses import dataclass
 
 from dpverify import Relation
-from dpverify.accounting.events import (
+from dpverify.accounting.groups import group_of
+from dpverify.ledger.compound_events import (
     BoundedRange,
     DominatingPair,
     FixedSizeSampled,
@@ -16,9 +17,8 @@ from dpverify.accounting.events import (
     PoissonSampled,
     Shuffled,
 )
-from dpverify.accounting.groups import group_of
-from dpverify.accounting.laws import LaplaceLaw, Mixture, Normal, Truncated
-from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
+from dpverify.ledger.events import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
+from dpverify.ledger.laws import LaplaceLaw, Mixture, Normal, Truncated
 
 A, R = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE
 ONE = Sensitivity(add_remove=1, replace=1)

@@ -8,7 +8,7 @@ import time
 
 from benchmarks.zoo import maxima, simple, sparse_vector
 from benchmarks.zoo.subject import Animal
-from dpverify.verdicts.audit import audit
+from dpverify.auditing.pipeline import audit
 
 
 def row(animal: Animal, trials: int, seed: int) -> str:

@@ -19,28 +19,29 @@ Deltas below 1e-300 are not told apart (below 1e-32 where noise is on integers),
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import scipy
 
-from dpverify.accounting import curve_claims
+from dpverify.accounting.adaptive import gathered
 from dpverify.accounting.composition import composed
-from dpverify.accounting.concentrated_loss import ConcentratedLoss
-from dpverify.accounting.continuous_losses import GaussianLoss
-from dpverify.accounting.ledger import Ledger
 from dpverify.accounting.loss import Exact
 from dpverify.accounting.losses_of_ledger import alternatives, Losses
+from dpverify.accounting.noise_losses import ConcentratedLoss, GaussianLoss
 from dpverify.accounting.parameters import mu_square_of, renyi_of_loss, rho_of
-from dpverify.accounting.run_loss import gathered
 from dpverify.base import require
-from dpverify.base.errors import AccountingError, ParameterError, UsageError
 from dpverify.base.rounding import as_fraction, float_down, float_up, UNIT
 from dpverify.claims import profiles
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import RenyiDP, TradeOff
 from dpverify.claims.neighbours import Relation
+from dpverify.errors import AccountingError, ParameterError, UsageError
+from dpverify.ledger import description
+from dpverify.ledger.description import Charged, charged
+from dpverify.ledger.events import Ledger
 
 RESPONSE_ERROR = 32 * UNIT  # expm1, exp, a quotient and a product
 ZCDP_ERROR = 1e-9  # every order is a bound; its exponent, at most 700 in size, and logarithms err by some 1e-12
@@ -60,7 +61,7 @@ class LooseAccountWarning(UserWarning):
 def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.REPLACE_ONE) -> float:
     """Upper bound on eps at `delta`, of a ledger, of anything that has one as `.ledger`, or of a `Subject`.
 
-    >>> from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
+    >>> from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
     >>> account(Ledger(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1.0))))
     0.5
 
@@ -124,8 +125,8 @@ def factor_upper(claim: RenyiDP | TradeOff, ledger: Ledger) -> float:
     """The smallest factor on the claim's curve that the ledger proves, from above; inf where there is none."""
     relation = claim.relation
     if isinstance(claim, RenyiDP):
-        return curve_claims.renyi_factor(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
-    return curve_claims.tradeoff_factor(claim, lambda eps: delta_upper(ledger, eps=eps, relation=relation))
+        return renyi_factor(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
+    return tradeoff_factor(claim, lambda eps: delta_upper(ledger, eps=eps, relation=relation))
 
 
 def eps_upper(ledger: Ledger, *, delta: float, relation: Relation) -> float:
@@ -176,9 +177,9 @@ def meets(claim: Claim, ledger: Ledger) -> bool:
             square = max(mu_square_of(losses) for losses in _listed(ledger, relation))
             return square <= as_fraction(claim.mu) ** 2
         case RenyiDP():
-            return curve_claims.meets_renyi(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
+            return meets_renyi(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
         case TradeOff():
-            return curve_claims.meets_tradeoff(claim, lambda eps: delta_upper(ledger, eps=eps, relation=relation))
+            return meets_tradeoff(claim, lambda eps: delta_upper(ledger, eps=eps, relation=relation))
     raise AccountingError(f"no rule says when a ledger meets a {type(claim).__name__}")
 
 
@@ -300,3 +301,121 @@ def _by_composition(losses: Losses, eps: float) -> tuple[float, float]:
 def _pure(losses: Losses) -> Exact:
     """Of the order of the datasets that is worse for all losses together."""
     return max(_total([(loss.pure_ways[way], count) for loss, count in losses]) for way in (0, 1))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# When a ledger proves a claim that is a curve: functions of the ledger's Renyi divergences and of its delta(eps).
+#
+# `divergence(alpha)` and `delta(eps)` are upper bounds that cover both directions of every pair of neighbours.
+
+
+Bound = Callable[[float], float]
+
+FACTOR_CLOSE = 1e-3  # a trade-off factor is found to this, from above
+MOST_FACTOR = 2.0**60
+
+
+def meets_renyi(claim: RenyiDP, divergence: Bound) -> bool:
+    """D_alpha <= eps at every listed order."""
+    factor = as_fraction(claim.factor)
+    return all(divergence(alpha) <= factor * Fraction(eps) for alpha, eps in claim.curve)
+
+
+def renyi_factor(claim: RenyiDP, divergence: Bound) -> float:
+    """max over the listed orders of D_alpha/eps, rounded up: the smallest factor that is proved."""
+    worst = 0.0
+    for alpha, eps in claim.curve:
+        value = divergence(alpha)
+        if value == math.inf:
+            return math.inf
+        worst = max(worst, float_up(Fraction(value) / Fraction(eps)))
+    return worst
+
+
+def meets_tradeoff(claim: TradeOff, delta: Bound) -> bool:
+    """The finite conjunction over the segments, see `TradeOff.segments`.
+
+    The vertices would not do: the ledger's own curve is convex and may dip below the claim between them.
+    """
+    return all(_holds(ratio, missing, delta) for ratio, missing in claim.segments())
+
+
+def tradeoff_factor(claim: TradeOff, delta: Bound) -> float:
+    """Smallest factor that is proved, from above and to 1 in 1000; inf where none is found.
+
+    A larger factor only weakens every segment, so the set of factors that are proved is an interval up to infinity.
+    """
+    low, high = 0.0, 1.0
+    while not meets_tradeoff(claim.with_number(high), delta):
+        low, high = high, 2 * high
+        if high > MOST_FACTOR:
+            return math.inf
+    if low == 0:  # the claim itself is proved: how much less would be
+        low = high / 2
+        while meets_tradeoff(claim.with_number(low), delta) and low > 1 / MOST_FACTOR:
+            low, high = low / 2, low
+    while high - low > FACTOR_CLOSE * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if meets_tradeoff(claim.with_number(middle), delta) else (middle, high)
+    return high
+
+
+def _holds(ratio: Fraction, missing: Fraction, delta: Bound) -> bool:
+    """D(log ratio) <= missing, with the logarithm rounded down, where D is larger."""
+    if missing < 0:
+        return False
+    return Fraction(delta(_log_down(ratio))) <= missing
+
+
+def _log_down(ratio: Fraction) -> float:
+    """A float <= log(ratio), for a ratio >= 1; at most 1e-15 relative (1e-14 for huge ratios) below it."""
+    if ratio < 2:
+        value = math.log1p(float(ratio - 1))
+        return max(0.0, math.nextafter(math.nextafter(value * (1 - 2.0**-52), 0.0), 0.0))
+    value = math.log(ratio.numerator) - math.log(ratio.denominator)
+    return value - 2.0**-50 * (math.log(ratio.numerator) + math.log(ratio.denominator))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a ledger says about a claim: eps at its delta, its own number, and whether it is met.
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the ledger proves about the claim."""
+
+    eps_upper: float | None = None
+    number_upper: float | None = None
+    accounted: bool | None = None
+    rows: tuple[tuple[str, ...], ...] = ()
+    note: str = ""
+    charged: tuple[Charged, ...] | None = None
+
+
+def account_of(claim: Claim, ledger: Ledger | None) -> Account:
+    """The account of a ledger at the claim's delta and in its own unit; a note where the ledger is silent."""
+    if ledger is None:
+        return Account()
+    try:
+        upper = eps_upper(ledger, delta=claim.delta, relation=claim.relation)
+    except AccountingError as error:  # the ledger is silent about this relation: no account, and said so
+        return Account(rows=description.rows(ledger, claim.relation), note=f"not accounted: {error}")
+    return Account(
+        eps_upper=upper,
+        number_upper=number_upper_of(claim, ledger, upper),
+        accounted=meets(claim, ledger),
+        rows=description.rows(ledger, claim.relation),
+        charged=charged(ledger, claim.relation),
+    )
+
+
+def number_upper_of(claim: Claim, ledger: Ledger, eps_upper: float) -> float:
+    """The ledger's bound in the claim's own unit; `eps_upper` where that is eps."""
+    if isinstance(claim, GaussianDP):
+        return mu_upper(ledger, relation=claim.relation)
+    if isinstance(claim, RenyiDP | TradeOff):
+        return factor_upper(claim, ledger)
+    if isinstance(claim, ZCDP):
+        rho = rho_upper(ledger, relation=claim.relation)
+        return float_up(rho) if isinstance(rho, Fraction) else rho
+    return eps_upper

@@ -29,8 +29,7 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.accounting import grid_law
-from dpverify.accounting.grid_law import Cells, GridLaw
-from dpverify.accounting.grid_profile import GridProfile
+from dpverify.accounting.grid_law import Cells, GridLaw, GridProfile
 from dpverify.accounting.loss import Loss
 from dpverify.base.rounding import float_up, UNIT
 from dpverify.claims import profiles

@@ -17,8 +17,12 @@ from fractions import Fraction
 from functools import partial
 
 from dpverify.accounting.accountant import eps_upper, pure_eps
-from dpverify.accounting.events import Filtered, MatrixGaussian
-from dpverify.accounting.ledger import (
+from dpverify.base import require
+from dpverify.base.rounding import as_fraction, float_up, sqrt_up
+from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
+from dpverify.errors import AccountingError
+from dpverify.ledger.compound_events import Filtered, MatrixGaussian
+from dpverify.ledger.events import (
     BinomialNoise,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
@@ -33,10 +37,6 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.base import require
-from dpverify.base.errors import AccountingError
-from dpverify.base.rounding import as_fraction, float_up, sqrt_up
-from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
 
 
 def group_of(ledger: Ledger, k: int) -> Ledger:

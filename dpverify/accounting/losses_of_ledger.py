@@ -20,10 +20,24 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from dpverify.accounting.bounded_range import BoundedRangeLoss
-from dpverify.accounting.concentrated_loss import ConcentratedLoss
-from dpverify.accounting.continuous_losses import GaussianLoss, LaplaceLoss, RevealedLoss
 from dpverify.accounting.discrete_losses import DirectedLoss, KaryLoss, LawsLoss, ResponseLoss
-from dpverify.accounting.events import (
+from dpverify.accounting.dominating_pairs import PairLoss, ShuffledLoss
+from dpverify.accounting.loss import Loss
+from dpverify.accounting.noise_losses import (
+    BinomialLoss,
+    ConcentratedLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    RevealedLoss,
+)
+from dpverify.accounting.sampled_losses import SampledLoss, Sampling
+from dpverify.base.rounding import as_fraction
+from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import AccountingError
+from dpverify.ledger.compound_events import (
     BoundedRange,
     DominatingPair,
     Filtered,
@@ -32,9 +46,7 @@ from dpverify.accounting.events import (
     PoissonSampled,
     Shuffled,
 )
-from dpverify.accounting.integer_losses import BinomialLoss, DiscreteGaussianLoss, DiscreteLaplaceLoss
-from dpverify.accounting.laws import Normal
-from dpverify.accounting.ledger import (
+from dpverify.ledger.events import (
     Assigned,
     BinomialNoise,
     Direction,
@@ -53,14 +65,7 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.accounting.loss import Loss
-from dpverify.accounting.pair_loss import PairLoss
-from dpverify.accounting.sampled_loss import SampledLoss, Sampling
-from dpverify.accounting.shuffled_loss import ShuffledLoss
-from dpverify.base.errors import AccountingError
-from dpverify.base.rounding import as_fraction
-from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
-from dpverify.claims.neighbours import Relation
+from dpverify.ledger.laws import Normal
 
 MOST_ALTERNATIVES = 256
 LEAST_RATE = Fraction(1, 2**50)  # of a sample

@@ -17,13 +17,13 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dpverify.accounting.continuous_losses import GaussianLoss
 from dpverify.accounting.discrete_losses import ResponseLoss
-from dpverify.accounting.divergence import pure_to_zcdp
 from dpverify.accounting.loss import Exact, Loss
 from dpverify.accounting.losses_of_ledger import Losses
-from dpverify.accounting.sampled_loss import SampledLoss
+from dpverify.accounting.noise_losses import GaussianLoss
+from dpverify.accounting.sampled_losses import SampledLoss
 from dpverify.base.rounding import float_up, UNIT
+from dpverify.ledger.events import pure_to_zcdp
 
 CLOSE = 1e-5
 MOST_SPLITS = 1000

@@ -10,7 +10,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, TypeVar
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 E = TypeVar("E", bound=Enum)
 MOST = 10**100  # products of some counts are floats as well

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 UNIT = 2.0**-53  # unit roundoff of a float
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.claims import profiles
 from dpverify.claims.neighbours import Pair, Relation, Unit, View
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 

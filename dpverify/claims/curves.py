@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import as_fraction
 from dpverify.claims import profiles
 from dpverify.claims.claim import digits, REPORTING_DELTA, WholeProfile
+from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
 Points = tuple[tuple[float, float], ...]

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
 from dpverify.base import require
-from dpverify.base.errors import NeighbourError
+from dpverify.errors import NeighbourError
 
 
 class Relation(Enum):

@@ -7,19 +7,17 @@ import numpy as np
 
 from dpverify.base.rounding import digits_up
 from dpverify.claims.claim import Claim, WholeProfile
+from dpverify.evidence import power
 from dpverify.evidence.attack import Attack, Side
-from dpverify.evidence.bounds import clopper_pearson
-from dpverify.evidence.bounds.binomial import BinomialTest
-from dpverify.evidence.bounds.bonferroni import BonferroniTest
+from dpverify.evidence.bounds import binomial_tails
+from dpverify.evidence.bounds.binomial import BinomialTest, BonferroniTest
 from dpverify.evidence.bounds.choice import choose_test
 from dpverify.evidence.bounds.protocol import BoundTest, pooled
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
-from dpverify.evidence.power import fixed_sample, tradeoff_curve
-from dpverify.evidence.tally import Tally
-from dpverify.evidence.working import Working
+from dpverify.evidence.tally import Tally, Working
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: floa
     """One event against all (eps, delta) of the claim's curve."""
     event, abstains, fraction = tally.pooled(attack.event), attack.side is not Side.ALWAYS, attack.guess_fraction()
     test = CurveTest(claim, abstains=abstains, nuisance_level=significance / 50, order_level=significance)
-    number = tradeoff_curve.detectable_number(
+    number = power.detectable_number(
         claim, trials=tally.trials, guess_fraction=fraction, significance=significance, power=wanted_power
     )
     number = digits_up(number)
@@ -94,7 +92,7 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
         level = dict(attack.shares)[attack.event] * significance
     event, detectable, eps = tally.pooled(deciding), math.inf, claim.eps
     if fraction > 0:
-        detectable = fixed_sample.detectable_eps(
+        detectable = power.detectable_eps(
             test, trials=n, guess_fraction=fraction, claim_eps=eps, delta=delta, significance=level, power=wanted_power,
             one_sided=tally.one_sided,
         )  # fmt: skip
@@ -161,8 +159,8 @@ def number_course(
     points = []
     for tally in tallies:
         right, wrong = pooled(tally, levels)
-        low = clopper_pearson.lower(right, tally.trials, significance / 2)
-        high = clopper_pearson.upper(wrong, tally.trials, significance / 2)
+        low = binomial_tails.clopper_pearson_lower(right, tally.trials, significance / 2)
+        high = binomial_tails.clopper_pearson_upper(wrong, tally.trials, significance / 2)
         twice = 2.0 if tally.one_sided else 1.0
         number = 0.0
         if low > high:

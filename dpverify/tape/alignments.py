@@ -18,8 +18,8 @@ import numpy as np
 import scipy
 
 from dpverify.tape import witness
-from dpverify.tape.arena import Alignment
 from dpverify.tape.forced import Forced, Pairing
+from dpverify.tape.randomness import Alignment
 from dpverify.tape.transcript import site_text
 
 PILOTS = 4  # for each order and rule

@@ -21,11 +21,10 @@ import numpy.typing as npt
 
 from dpverify.base.seeding import Stage, stream
 from dpverify.tape import outputs, supports
-from dpverify.tape.arena import Arena
-from dpverify.tape.balls import about, Balls, exactly, gathered, up
 from dpverify.tape.opaque import made
+from dpverify.tape.randomness import Arena
 from dpverify.tape.running import Run, run
-from dpverify.tape.supports import Support
+from dpverify.tape.supports import about, Balls, exactly, gathered, Support, up
 from dpverify.tape.transcript import Reason
 
 Array = npt.NDArray[Any]

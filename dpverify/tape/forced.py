@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Event
 from dpverify.base.seeding import Stage, stream
+from dpverify.ledger.events import Event
 from dpverify.tape import outputs
-from dpverify.tape.arena import Alignment, Arena
 from dpverify.tape.families import FAMILIES
-from dpverify.tape.instruments import declared
+from dpverify.tape.instruments import calls
 from dpverify.tape.instruments.calls import Loss
+from dpverify.tape.randomness import Alignment, Arena
 from dpverify.tape.running import Run, run
 from dpverify.tape.sources import Change, Opaques, Plain, Source
 from dpverify.tape.transcript import Entry, Reason, site_text, Transcript
-from dpverify.trials.fingerprint import fingerprint, Place
+from dpverify.trials.health.fingerprint import fingerprint, Place
 
 Array = npt.NDArray[Any]
 
@@ -176,7 +176,7 @@ class Pairing:
             found.bad, found.trusted = second.notes[0], False
             return found
         if self.align.shifts is None:  # inputs are compared while all released values are equal
-            found.findings = declared.findings(first.arena, second.arena)
+            found.findings = calls.findings(first.arena, second.arena)
         if second.bad is not None:
             found.bad = second.bad
             return found

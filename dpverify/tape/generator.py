@@ -11,18 +11,265 @@ Seeded `RandomState` and `Generator(PCG64(seed))` are deterministic functions to
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from dpverify.tape import supports
-from dpverify.tape.opaque import plain
-from dpverify.tape.sampler import MOST_WHOLE, Sampler
-from dpverify.tape.sources import Source, Whole
+from dpverify.tape.opaque import Opaque, plain
+from dpverify.tape.sources import key_of, Source, Whole
+from dpverify.tape.transcript import Reason, site_text
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The methods that NumPy's Generator and RandomState have in common, with their draws on the tape; see `generator`.
+
 
 Array = npt.NDArray[Any]
+
+
+MOST_WHOLE = 2**53  # whole numbers that a float64 holds
+
+
+class Sampler:
+    """The methods that Generator and RandomState have in common; `_real` draws, `_source` hands out."""
+
+    _real: Any
+    _source: Source
+
+    def _note(self, code: str, text: str) -> None:
+        arena = self._source.arena
+        arena.notes.append(Reason(code, site_text(arena.site()), text))
+
+    def _state(self) -> Any:
+        raise NotImplementedError
+
+    def _set_state(self, state: Any) -> None:
+        raise NotImplementedError
+
+    def _checked(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """What the real method returns, with its state put back: its errors are the program's errors."""
+        state = self._state()
+        value = getattr(self._real, name)(*args, **kwargs)
+        self._set_state(state)
+        return value
+
+    def _moved(self, name: str, family: str, loc: Any, scale: Any, size: Any) -> Any:
+        """loc + scale * z for a law with both arguments."""
+        loc, scale = plain(loc), plain(scale)
+        if type(loc) in (int, float) and type(scale) in (int, float) and math.isfinite(loc) and 0 < scale < math.inf:
+            z = getattr(self._real, name)(0.0, 1.0, size)
+        else:
+            like = self._checked(name, loc, scale, size)
+            z = getattr(self._real, name)(0.0, 1.0, np.shape(like) or None)
+        return self._linear(self._source.variables(family, z, (), np.float64), loc, scale)
+
+    @staticmethod
+    def _linear(z: Any, loc: Any, scale: Any) -> Any:
+        if type(scale) not in (int, float) or scale != 1:
+            z = _times(z, scale)
+        if type(loc) not in (int, float) or loc != 0:
+            z = z + (loc if np.ndim(loc) else float(loc))
+        return z
+
+    def _direct(self, name: str, family: str, parameters: tuple[Any, ...], args: tuple[Any, ...], size: Any) -> Any:
+        """A law of whole numbers, or one without shift: what the real method returns is z."""
+        z = getattr(self._real, name)(*args, size)
+        whole = np.asarray(z).dtype.kind in "iu"
+        if whole and np.size(z) and (np.abs(np.asarray(z, dtype=object)).max() if np.asarray(z).dtype.kind == "u"
+                                     else np.abs(z).max()) >= MOST_WHOLE:  # fmt: skip
+            return self._atom(name, z, (args, size))
+        return self._source.variables(family, z, parameters, np.int64 if whole else np.float64)
+
+    def _atom(self, name: str, value: Any, key: Any, law: Any = None, support: Whole | None = None) -> Any:
+        return self._source.atom(name, value, law, key_of(key), support)
+
+    def _unknown(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """A law that is not registered: the value is forced where the arguments are equal on both datasets."""
+        args, kwargs = plain(args), plain(kwargs)
+        out = kwargs.pop("out", None)
+        value = getattr(self._real, name)(*args, **kwargs)
+        if out is not None:
+            value = getattr(value, "astype", lambda dtype: value)(out.dtype)
+        found = self._atom(name, value, (args, sorted(kwargs.items()), out is not None))
+        if out is not None:
+            out[...] = found
+            return out
+        return found.copy() if isinstance(found, np.ndarray) else found
+
+    # laws with shift and scale
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._moved("normal", "normal", loc, scale, size)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._moved("laplace", "laplace", loc, scale, size)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._moved("gumbel", "gumbel", loc, scale, size)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._moved("logistic", "logistic", loc, scale, size)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        low, high = plain(low), plain(high)
+        like = self._checked("uniform", low, high, size)
+        z = self._real.uniform(0.0, 1.0, np.shape(like) or None)
+        width = high - low if type(low) in (int, float) and type(high) in (int, float) else np.subtract(high, low)
+        return self._linear(self._source.variables("uniform", z, (), np.float64), low, width)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+        scale = plain(scale)
+        like = self._checked("exponential", scale, size)
+        z = self._real.exponential(1.0, np.shape(like) or None)
+        return self._linear(self._source.variables("exponential", z, (), np.float64), 0.0, scale)
+
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+        shape, scale = plain(shape), plain(scale)
+        like = self._checked("gamma", shape, scale, size)
+        z = self._real.standard_gamma(shape, np.shape(like) or None)
+        return self._linear(self._source.variables("gamma", z, (shape,), np.float64), 0.0, scale)
+
+    def chisquare(self, df: Any, size: Any = None) -> Any:
+        df = plain(df)
+        z = self._real.chisquare(df, size)
+        return self._source.variables("gamma", z / 2, (np.asarray(df) / 2,), np.float64) * 2.0
+
+    def beta(self, a: Any, b: Any, size: Any = None) -> Any:
+        a, b = plain(a), plain(b)
+        return self._direct("beta", "beta", (a, b), (a, b), size)
+
+    def standard_t(self, df: Any, size: Any = None) -> Any:
+        df = plain(df)
+        return self._direct("standard_t", "student", (df,), (df,), size)
+
+    def standard_cauchy(self, size: Any = None) -> Any:
+        return self._direct("standard_cauchy", "student", (1.0,), (), size)
+
+    # whole numbers
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        n, p = plain(n), plain(p)
+        return self._direct("binomial", "binomial", (n, p), (n, p), size)
+
+    def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
+        lam = plain(lam)
+        return self._direct("poisson", "poisson", (lam,), (lam,), size)
+
+    def geometric(self, p: Any, size: Any = None) -> Any:
+        p = plain(p)
+        return self._direct("geometric", "geometric", (p,), (p,), size)
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        n, p = plain(n), plain(p)
+        return self._direct("negative_binomial", "negative_binomial", (n, p), (n, p), size)
+
+    # whole values
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        n, pvals = plain(n), plain(pvals)
+        value = self._real.multinomial(n, pvals, size)
+        chances = np.asarray(pvals, dtype=np.float64).copy()
+        chances[..., -1] = np.maximum(1 - chances[..., :-1].sum(axis=-1), 0.0)  # what NumPy draws
+
+        def law(found: Array) -> Array:
+            if found.shape != value.shape:
+                return np.array(-np.inf)
+            terms = special.gammaln(found.sum(axis=-1) + 1) + (
+                special.xlogy(found, chances) - special.gammaln(found + 1)
+            ).sum(axis=-1)
+            return np.where(found.sum(axis=-1) == n, terms, -np.inf)
+
+        support = None
+        if np.ndim(n) == 0 and chances.ndim == 1:
+            support = Whole(value.shape[:-1], functools.partial(supports.multinomial, int(n), chances))
+        return self._atom("multinomial", value, (), law, support).copy()
+
+    def dirichlet(self, alpha: Any, size: Any = None) -> Any:
+        alpha = plain(alpha)
+        value = self._real.dirichlet(alpha, size)
+        a = np.asarray(alpha, dtype=np.float64)
+
+        def law(found: Array) -> Array:
+            if found.shape != value.shape:
+                return np.array(-np.inf)
+            constant = special.gammaln(a.sum()) - special.gammaln(a).sum()
+            return np.asarray(constant + special.xlogy(a - 1, found).sum(axis=-1))
+
+        return self._atom("dirichlet", value, (), law).copy()
+
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, *args: Any, **kwargs: Any) -> Any:
+        a, size, p = plain(a), plain(size), plain(p)
+        like = self._checked("choice", a, size, replace, p, *args, **kwargs)
+        axis = kwargs.get("axis", args[0] if args else 0)
+        pool = None if isinstance(a, int | np.integer) else np.asarray(a)
+        count = int(a) if pool is None else pool.shape[axis]
+        rest = {"shuffle": kwargs.get("shuffle", args[1] if len(args) > 1 else True)} if args or kwargs else {}
+        index = self._real.choice(count, size, replace, p, **rest)
+        chances = None if p is None else np.asarray(p, dtype=np.float64) / np.sum(p)
+
+        def law(found: Any) -> Array:
+            if np.shape(found) != np.shape(index):
+                return np.array(-np.inf)
+            if not replace and size is not None:
+                return np.zeros(())
+            inside = np.asarray(found) < count
+            masses = np.full(count, 1 / count) if chances is None else chances
+            with np.errstate(divide="ignore"):
+                return np.where(inside, np.log(masses[np.minimum(found, count - 1)]), -np.inf)
+
+        key = (count, size, p, rest) if not replace and size is not None else ()
+        support = None
+        if replace or size is None:
+            support = Whole(np.shape(index), functools.partial(supports.choice, count, chances))
+        elif p is None and rest.get("shuffle", True):
+            support = Whole((), functools.partial(supports.arrangements, count, np.size(index)))
+        found = self._atom("choice", index, key_items(key), law, support)
+        if np.max(found, initial=-1) >= count:
+            self._source.arena._diverge("IMPOSSIBLE", self._source.arena.site(), "a choice that this dataset lacks")
+        if pool is None:
+            return found.copy() if isinstance(found, np.ndarray) else type(like)(found)
+        return np.take(pool, found, axis=axis) if np.ndim(found) else pool.take(found, axis=axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        if not isinstance(x, np.ndarray | Opaque):
+            self._checked("permutation", x)
+        count = int(x) if isinstance(x, int | np.integer) else len(x) if axis == 0 else np.shape(x)[axis]
+        support = Whole((), functools.partial(supports.permutations, count))
+        order = self._atom("permutation", self._real.permutation(count), (count,), None, support)
+        if isinstance(x, int | np.integer):
+            return order.copy()
+        return x[order] if isinstance(x, Opaque) and axis == 0 else np.take(np.asarray(x), order, axis=axis)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        count = len(x) if axis == 0 else np.shape(x)[axis]
+        places = np.arange(count)
+        self._real.shuffle(places)
+        support = Whole((), functools.partial(supports.permutations, count))
+        order = self._atom("shuffle", places, (count,), None, support)
+        if isinstance(x, np.ndarray | Opaque):
+            x[...] = x[order] if axis == 0 else np.take(x, order, axis=axis)
+        else:
+            x[:] = [x[index] for index in order]
+
+    def bytes(self, length: int) -> Any:
+        return self._unknown("bytes", length)
+
+
+def _times(z: Any, scale: Any) -> Any:
+    return z * (np.asarray(scale, dtype=np.float64) if np.ndim(scale) else float(scale))
+
+
+def key_items(key: Any) -> Any:
+    """A key without dicts."""
+    return tuple(sorted(each.items()) if isinstance(each, dict) else each for each in key)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Generators whose draws are on the tape: `numpy.random.Generator`, `RandomState` and the module's own functions.
 
 
 _DECOY, _LEGACY_DECOY = np.random.PCG64(), np.random.MT19937()  # who draws from them unseen cannot repeat that

@@ -10,18 +10,19 @@ bound: what it misses costs power, never validity.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
+from dpverify.errors import ParameterError
 from dpverify.tape import witness
-from dpverify.tape.arena import Arena
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import Forced, log_ratio, Pairing
+from dpverify.tape.randomness import Arena
 from dpverify.tape.transcript import Draw, Entry, Transcript
-from dpverify.trials.target import Target
+from dpverify.trials.target import Array, name_of, Target
 
 FloatArray = npt.NDArray[np.float64]
 Side = tuple[FloatArray, FloatArray, tuple[FloatArray, ...]]  # off, coef and parameters of an entry's elements
@@ -145,3 +146,36 @@ def _log_density(entry: Entry, values: FloatArray, side: Side) -> FloatArray:
         z = np.where(np.abs(z - np.rint(z)) < 1e-9, np.rint(z), z)
         return np.asarray(family.log_mass(z, *parameters))
     return np.asarray(family.log_mass(z, *parameters) - np.log(np.abs(coef)))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A target with the log ratio that the tape gives it: white-box audits of code that has none of its own.
+
+
+TRACE = "trace"  # the score's name
+
+
+class TracedTarget:
+    """The target, and `log_ratio` by forcing its code on both datasets; for the one pair that it was made for."""
+
+    def __init__(self, target: Target, ratio: Likelihood) -> None:
+        self._target, self._ratio = target, ratio
+        self.name = name_of(target)
+
+    def release(self, data: Any, *, rng: np.random.Generator, size: int) -> Array:
+        """The target's own."""
+        return self._target.release(data, rng=rng, size=size)
+
+    def log_ratio(self, outputs: Array, pair: Pair) -> Array:
+        """Exact for transcripts like those that were looked at; see `tape.likelihood`."""
+        return self._ratio(outputs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self._target, name)
+
+
+def traced_target(target: Target, pair: Pair, seed: int) -> TracedTarget:
+    """ParameterError, which says why, where what is released does not determine the transcript."""
+    return TracedTarget(target, likelihood(target, pair, seed=seed))

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from dpverify.tape.arena import Arena
+from dpverify.tape.randomness import Arena
 
 Array = npt.NDArray[Any]
 
@@ -316,7 +316,7 @@ def has_opaque(value: Any) -> bool:
 
 def made(arena: Arena, place: Array, dtype: Any = np.float64, *, like: Any = None) -> Any:
     """The bare variables at `place` as an opaque array, or a scalar for shape (): one of Python where `like` is."""
-    from dpverify.tape.python_numbers import OpaqueNumber
+    from dpverify.tape.arithmetic import OpaqueNumber
 
     kind = Opaque if place.ndim else OpaqueNumber if type(like) in (int, float) else OpaqueScalar
     coef = np.ones(place.shape, dtype=dtype)

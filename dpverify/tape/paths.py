@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.tape import outputs, supports
-from dpverify.tape.balls import Balls, down, exactly, up
 from dpverify.tape.finite import Cells, Enumerated, key_of, Limits, Numbers, streams
 from dpverify.tape.running import Run, run
-from dpverify.tape.supports import Support
+from dpverify.tape.supports import Balls, down, exactly, Support, up
 from dpverify.tape.transcript import Reason
 
 Array = npt.NDArray[Any]

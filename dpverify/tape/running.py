@@ -2,7 +2,11 @@
 
 import contextlib
 import copy
+import functools
 import random
+import sys
+import sysconfig
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tape import allocations, instruments, outputs
-from dpverify.tape.arena import Arena, Diverged
-from dpverify.tape.doors import Entropy, watched
+from dpverify.tape import instruments, outputs
+from dpverify.tape.entropy import Entropy, watched
 from dpverify.tape.generator import TapeGenerator
+from dpverify.tape.opaque import KEPT, Opaque
+from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.sources import Source
 from dpverify.tape.transcript import Reason
-from dpverify.trials.fingerprint import changed, fingerprint, Place
+from dpverify.trials.health.fingerprint import changed, fingerprint, Place
 
 
 @dataclass
@@ -84,7 +89,7 @@ def run(
         if instrumented
         else contextlib.nullcontext()
     )
-    with warnings.catch_warnings(), watched(entropy, source, notes), libraries, allocations.tracked(arena):
+    with warnings.catch_warnings(), watched(entropy, source, notes), libraries, tracked(arena):
         warnings.simplefilter("ignore")
         try:
             given = rng if source is None else TapeGenerator(rng, source)
@@ -103,3 +108,63 @@ def run(
         arena.finish()
     bad = bad or arena.bad  # a program may catch what ends a run
     return Run(arena, outcome, seen, bad, [*arena.notes, *notes], changed(before, data))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Tracked allocations: arrays that the target's own modules make by `np.zeros` and the like are opaque from the start.
+#
+# Noise that is written into such an array, or added to it in place, stays opaque. Only the name of NumPy in modules of
+# the target's own is led elsewhere, never NumPy itself: compiled code takes what `numpy.empty` returns for an array
+# without asking. What is made by NumPy, by installed packages and by names imported from NumPy is an ordinary array,
+# and noise that is written there becomes numbers.
+
+
+_MAKERS = ("zeros", "empty", "full", "ones", "zeros_like", "empty_like", "full_like", "ones_like")
+_FOREIGN = (*{sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}, __file__.rpartition("/")[0] + "/")
+
+
+class _Led(types.ModuleType):
+    """NumPy, but for its makers of arrays."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+@contextlib.contextmanager
+def tracked(arena: Arena) -> Iterator[None]:
+    """Inside, where the alignment says so, `np.zeros` and its kin give opaque arrays to the target's own modules."""
+    if not arena.align.tracked:
+        yield
+        return
+    places = _places()
+    led = _Led("numpy")
+    for name in _MAKERS:
+        make = getattr(np, name)
+        setattr(led, name, functools.wraps(make)(functools.partial(_made, arena, make)))
+    try:
+        for names, name in places:
+            names[name] = led
+        yield
+    finally:
+        for names, name in places:
+            names[name] = np
+
+
+def _places() -> list[tuple[dict[str, Any], str]]:
+    """Globals of the target's own modules that are NumPy."""
+    return [
+        (names, name)
+        for module in list(sys.modules.values())
+        if (names := getattr(module, "__dict__", None)) is not None
+        and isinstance(file := names.get("__file__"), str)
+        and not file.startswith(_FOREIGN)
+        for name, value in list(names.items())
+        if value is np
+    ]
+
+
+def _made(arena: Arena, make: Any, *args: Any, **kwargs: Any) -> Any:
+    found = make(*args, **kwargs)
+    if type(found) is not np.ndarray or found.dtype not in KEPT or not found.ndim:
+        return found
+    return Opaque(arena, found, np.zeros(found.shape, dtype=found.dtype), np.full(found.shape, -1))

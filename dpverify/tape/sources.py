@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.tape.arena import Arena, Diverged
 from dpverify.tape.opaque import made
+from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.supports import Support
 from dpverify.tape.transcript import Entry, Reason, site_text
 

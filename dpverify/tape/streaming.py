@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.tape.arena import Arena
 from dpverify.tape.generator import TapeGenerator
+from dpverify.tape.randomness import Arena
 from dpverify.tape.sources import Change, Whole
 
 Array = npt.NDArray[Any]

@@ -10,30 +10,151 @@ Trials that choose (`SelectionTrials`) and trials that certify (tallies of a fro
 types: there is no way to hand the one for the other.
 """
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair
-from dpverify.runs.executors import ordered_map
-from dpverify.trials import grains
-from dpverify.trials.checkpoint import Checkpoint
+from dpverify.errors import ParameterError, UsageError
+from dpverify.execution import sources
+from dpverify.execution.executors import ordered_map
+from dpverify.execution.journal import Journal
 from dpverify.trials.failing import Answers, blank, first_form, release_outcomes, Streams
-from dpverify.trials.fingerprint import Guard
+from dpverify.trials.health.fingerprint import Guard
+from dpverify.trials.health.pristine import packed
 from dpverify.trials.outcomes import concatenate, Outcomes, OutputForm
-from dpverify.trials.pristine import packed
 from dpverify.trials.target import name_of, own_block, Target
 
-FIRST, SECOND, COINS = 0, 1, 2  # the arms' streams, and the coins'
+# ----------------------------------------------------------------------------------------------------------------------
+# Grains: the units in which trials are drawn, each with streams of its own, and the tasks that they are put into.
+#
+# The sizes of grains are a function of the target alone, so that streams depend neither on time nor on the budget:
+# small ones first, then each a sixth of all before it. So a run of 10^5 trials of a scalar has 33 grains (blocks, in
+# records and tests of independence), one of 2,000 has 7, and one of 10^7 hardly more than it would have at the largest
+# size.
+#
+# Measured time decides only how many grains one task takes and whether workers are worth starting.
+
+
+LARGEST_GRAIN = 1 << 16  # trials of scalars
+GRAIN_ITEMS = 1 << 22  # numbers in a grain of larger outputs
+SMALLEST_LIMIT = 64  # trials: outputs so large that fewer fit are not foreseen
+FIRST_GRAIN = 256
+GROWTH = 6  # a grain is this part of the trials before it
+START_SECONDS = 2.0  # of expected work, below which starting local workers takes longer
+TASK_SECONDS = 1.0  # of expected work in one task at most: what a crash or a checkpoint may lose
+SHARES = 4  # tasks for each worker, at least, so that none waits long for the last one
+
+Block = tuple[int, int]  # index, trials
+
+
+def largest_grain(items: int, own: int | None) -> int:
+    """Trials in the largest grain of outputs of `items` numbers; a target may say `trials_per_block` itself."""
+    return own if own is not None else max(SMALLEST_LIMIT, min(LARGEST_GRAIN, GRAIN_ITEMS // max(1, items)))
+
+
+def grains(trials: int, largest: int, *, growing: bool = True) -> Iterator[Block]:
+    """(index, size) of every grain of a run of `trials`, one by one: there can be millions.
+
+    All are of the largest size where they are not `growing`: a target that says `trials_per_block` gets just that.
+    """
+    done = index = 0
+    while done < trials:
+        size = min(largest, max(FIRST_GRAIN, done // GROWTH)) if growing else largest
+        yield index, min(size, trials - done)
+        done, index = done + size, index + 1
+
+
+def tasks(blocks: Iterable[Block], trials: int, seconds: float, jobs: int) -> Iterator[list[Block]]:
+    """Blocks in groups, each for one call of a worker; `seconds` is what one trial is expected to take."""
+    most = trials if jobs == 1 else trials / (SHARES * jobs)
+    if seconds > 0:
+        most = min(most, TASK_SECONDS / seconds)
+    group: list[Block] = []
+    held = 0
+    for block in blocks:
+        if group and held + block[1] > most:
+            yield group
+            group, held = [], 0
+        group.append(block)
+        held += block[1]
+    if group:
+        yield group
+
+
+def workers(trials: int, seconds: float, jobs: int, backend: str) -> int:
+    """`jobs`, or 1 where starting local processes takes longer than the run; a cluster is used as it was asked for."""
+    return 1 if backend == "loky" and trials * seconds < START_SECONDS else jobs
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Certifying blocks that survive a crash: one line of a journal a block, written as soon as the block is counted.
+#
+# A line belongs to a key: a digest of everything that determines the block's summary. Lines of other keys, a
+# last line cut short by the crash and repeated lines change nothing, so no block is lost and none counted twice.
+
 
 Result = TypeVar("Result")
+
+
+def digest(target: Any, *parts: Any) -> str:
+    """A key for an experiment: the values of its target and of all else, the sources behind them, and our own.
+
+    Data files that the target reads, and globals that are not as their modules are written, are the user's business, as
+    with joblib.Memory. UsageError for values without a digest of their own: functions that are not importable by name.
+    """
+    import joblib
+
+    home = sources.file_of(getattr(target, "function", None) or getattr(target, "once", None) or target)
+    if not home:
+        raise UsageError("checkpoint: the target has no source file, so that no edit of it would be seen")
+    loaded = [str(getattr(each, "__file__", None) or "") for each in list(sys.modules.values())]
+    code = [sources.digest([home, *loaded]), sources.own_digest(), sources.installed()]
+    try:
+        return str(joblib.hash((target, parts, code), hash_name="sha1"))
+    except Exception as error:  # whatever a foreign object raises when it is pickled
+        raise UsageError(
+            f"checkpoint: the target has values that cannot be told apart ({type(error).__name__}: {error}); "
+            "use functions and classes of a module"
+        ) from error
+
+
+@dataclass
+class Checkpoint(Generic[Result]):
+    """Summaries by (block index, block size) under one key, in a file that may hold several keys."""
+
+    path: Path
+    key: str
+    encode: Callable[[Result], Any]
+    decode: Callable[[Any], Result]
+    _store: Journal = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._store = Journal.of(self.path)
+
+    def get(self, block: tuple[int, int]) -> Result | None:
+        """The summary of a block that was done before, or None."""
+        found = self._store.get(("block", self.key, *block))
+        return None if found is None else self.decode(found)
+
+    def add(self, block: tuple[int, int], summary: Result) -> None:
+        """Remembers a block: on disk before this returns."""
+        self._store.add(("block", self.key, *block), self.encode(summary))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Grains of trials on both datasets of a pair.
+
+
+FIRST, SECOND, COINS = 0, 1, 2  # the arms' streams, and the coins'
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +210,7 @@ class Experiment:
 
         A target with a heavy inner state may say `trials_per_block` itself.
         """
-        return grains.largest_grain(self.form.items, own_block(self.target))
+        return largest_grain(self.form.items, own_block(self.target))
 
     def run_grain(self, stage: Stage, index: int, size: int) -> Grain:
         """Outcomes of `size` trials; InvalidTrials where they are none to be counted."""
@@ -121,9 +242,9 @@ class Experiment:
         data = self.pair[arm]
         return release_outcomes(self.target, data, self.form, streams, size, answers=self.answers, index=index)
 
-    def grains(self, trials: int) -> Iterator[grains.Block]:
+    def grains(self, trials: int) -> Iterator[Block]:
         """(index, size) of every grain of a run of `trials`."""
-        return grains.grains(trials, self.largest, growing=own_block(self.target) is None)
+        return grains(trials, self.largest, growing=own_block(self.target) is None)
 
 
 def _shapes(seed: int, arm: int) -> Streams:
@@ -181,29 +302,29 @@ def estimate(
 
 
 def _spread(
-    work: Callable[[list[grains.Block]], list[Any]],
+    work: Callable[[list[Block]], list[Any]],
     experiment: Experiment,
-    blocks: Iterator[grains.Block],
+    blocks: Iterator[Block],
     trials: int,
     jobs: int,
     backend: str,
-) -> Iterator[tuple[grains.Block, Any]]:
+) -> Iterator[tuple[Block, Any]]:
     """Each grain with its result, in order: several grains are one task of a worker, each grain one here."""
-    used = grains.workers(trials, experiment.seconds, jobs, backend)
+    used = workers(trials, experiment.seconds, jobs, backend)
     here = (used, backend) == (1, "loky")
-    groups = ([block] for block in blocks) if here else grains.tasks(blocks, trials, experiment.seconds, used)
+    groups = ([block] for block in blocks) if here else tasks(blocks, trials, experiment.seconds, used)
     return chain.from_iterable(ordered_map(work, groups, jobs=used, backend=backend))
 
 
 def _run(
-    experiment: Experiment, stage: Stage, summarise: Callable[[Grain], Any] | None, blocks: list[grains.Block]
-) -> list[tuple[grains.Block, Any]]:
+    experiment: Experiment, stage: Stage, summarise: Callable[[Grain], Any] | None, blocks: list[Block]
+) -> list[tuple[Block, Any]]:
     drawn = ((block, experiment.run_grain(stage, *block)) for block in blocks)
     return [(block, grain if summarise is None else summarise(grain)) for block, grain in drawn]
 
 
 def wagered(
-    experiment: Experiment, summarise: Callable[[Grain], Result], keep: bool, block: grains.Block
+    experiment: Experiment, summarise: Callable[[Grain], Result], keep: bool, block: Block
 ) -> tuple[Result, Grain | None]:
     """A grain of certifying trials under a settled rule, and the grain itself if it is kept."""
     grain = experiment.run_grain(Stage.ESTIMATE, *block)

@@ -26,9 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.base.errors import DpverifyError, InvalidTrials, ParameterError, TargetError
 from dpverify.base.text import clean, label
+from dpverify.errors import DpverifyError, InvalidTrials, ParameterError, TargetError
 from dpverify.trials.outcomes import (
+    as_array,
+    as_floats,
     checked,
     concatenate,
     dtype_of,
@@ -38,7 +40,6 @@ from dpverify.trials.outcomes import (
     read,
     same_dtype,
 )
-from dpverify.trials.plain import as_array, as_floats
 from dpverify.trials.target import Failed, name_of, Target
 
 RUN_FAILURES = (MemoryError, OSError, ImportError, RecursionError)  # of the machine, not answers of the mechanism

@@ -31,8 +31,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.claims.neighbours import Pair
+from dpverify.errors import ParameterError, TargetError
 
 Array = npt.NDArray[Any]
 

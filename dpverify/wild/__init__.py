@@ -12,14 +12,14 @@ TYPE_CHECKING = False  # that of `typing`, which a file in the current folder co
 if TYPE_CHECKING:
     from typing import Any
 
-    from dpverify.wild.elsewhere import Elsewhere as Elsewhere
-    from dpverify.wild.remote.encoding import encode as encode
+    from dpverify.wild.interpreter import Elsewhere as Elsewhere
     from dpverify.wild.replaying import replay as replay
     from dpverify.wild.trying import try_out as try_out
+    from dpverify.wild.worker.encoding import encode as encode
 
 _HOMES = {
-    "Elsewhere": "dpverify.wild.elsewhere",
-    "encode": "dpverify.wild.remote.encoding",
+    "Elsewhere": "dpverify.wild.interpreter",
+    "encode": "dpverify.wild.worker.encoding",
     "replay": "dpverify.wild.replaying",
     "try_out": "dpverify.wild.trying",
 }

@@ -5,12 +5,62 @@ Records are tuples in the order of the schema's columns; None is a missing value
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dpverify.wild.remote import codec
+from dpverify.claims.neighbours import Difference, Relation
+from dpverify.errors import NeighbourError
 from dpverify.wild.schema import Column, Schema
+from dpverify.wild.worker import codec
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Whether two datasets are neighbours, by looking at them: rows as tuples, in order, NaN equal to NaN.
+#
+# Replace-one: same length, one row differs. Add-or-remove: one is the other with one row deleted, found by the longest
+# common prefix and suffix. Types count: 1 and 1.0 are different cells.
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return "nan", "float"
+    if isinstance(value, dict):
+        return tuple((key, _comparable(each)) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_comparable, value))
+    return type(value).__name__, value
+
+
+def counted(first: Sequence[Any], second: Sequence[Any]) -> Difference:
+    """Rows replaced in place, or added or removed between the longest common prefix and suffix."""
+    if len(first) == len(second):
+        return Difference(replaced=sum(a != b for a, b in zip(first, second, strict=True)))
+    head, tail = _ends(first, second)
+    left, right = len(first) - head - tail, len(second) - head - tail
+    both = min(left, right)
+    return Difference(replaced=both, added=right - both, removed=left - both)
+
+
+def gap(first: Sequence[Any], second: Sequence[Any]) -> set[int]:
+    """Places in `first` that the other dataset does not have."""
+    if len(first) == len(second):
+        return {at for at, (a, b) in enumerate(zip(first, second, strict=True)) if _comparable(a) != _comparable(b)}
+    ours, theirs = [_comparable(each) for each in first], [_comparable(each) for each in second]
+    head, tail = _ends(ours, theirs)
+    return set(range(head, len(first) - tail))
+
+
+def _ends(first: Sequence[Any], second: Sequence[Any]) -> tuple[int, int]:
+    shorter = min(len(first), len(second))
+    head = next((at for at in range(shorter) if first[at] != second[at]), shorter)
+    tail = next((at for at in range(shorter - head) if first[-1 - at] != second[-1 - at]), shorter - head)
+    return head, tail
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Records in the container that a library takes: on the wire, as Python, as text of a script.
+
 
 Record = tuple[Any, ...]
 Records = tuple[Record, ...]
@@ -165,8 +215,6 @@ def _text_matrix(schema: Schema, records: Records, names: list[str]) -> str:
 
 def shown(schema: Schema, records: Records, other: Records) -> list[str]:
     """Records of the first dataset, one a line; those that are not in the other dataset at their place are marked."""
-    from dpverify.wild.neighbours import gap
-
     marked = gap(records, other)
     lines = []
     for at, record in enumerate(records):
@@ -177,3 +225,38 @@ def shown(schema: Schema, records: Records, other: Records) -> list[str]:
 
 def _cell(value: Any) -> str:
     return "missing" if value is None else f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A pair of neighbouring datasets as records, before they have a form.
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Two datasets as records, neighbours under `relation`; `domain` is "in" or "out"."""
+
+    name: str
+    relation: Relation
+    first: Records
+    second: Records
+    domain: str = "in"
+
+    def __post_init__(self) -> None:
+        ours, theirs = ([tuple(map(_comparable, record)) for record in each] for each in (self.first, self.second))
+        found = counted(ours, theirs)
+        if not found.allowed_by(self.relation) or ours == theirs:
+            raise NeighbourError(f"pair {self.name!r} is not {self.relation}: {found}")
+
+    def swapped(self, first: Records, second: Records) -> "Candidate":
+        """The same with other records."""
+        return replace(self, first=first, second=second)
+
+    def placed(self, row: int) -> "Candidate":
+        """The same with the last record of the longer dataset, which is the changed one, as row `row` (from 0)."""
+        if row == len(self.second) - 1:
+            return self
+        where = "the first" if row == 0 else f"row {row + 1}"
+        name = self.name.replace("the last becomes", f"{where} becomes").replace("added:", f"added as {where}:")
+        rest = self.second[:-1]
+        first = (*rest[:row], self.first[-1], *rest[row:]) if len(self.first) == len(self.second) else self.first
+        return replace(self, name=name, first=first, second=(*rest[:row], self.second[-1], *rest[row:]))

@@ -13,9 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from dpverify.claims.neighbours import Relation
-from dpverify.wild.candidate import Candidate
-from dpverify.wild.datasets import Record, Records
-from dpverify.wild.neighbours import _cell
+from dpverify.wild.datasets import _comparable, Candidate, Record, Records
 from dpverify.wild.schema import Column, Schema
 
 ORDINARY, FEW, MOST = 20, 5, 200  # rows of a base, within what the schema allows
@@ -216,7 +214,7 @@ def _changed(
 
 
 def _differ(one: Record, other: Record) -> bool:
-    return tuple(map(_cell, one)) != tuple(map(_cell, other))
+    return tuple(map(_comparable, one)) != tuple(map(_comparable, other))
 
 
 def _far(schema: Schema, record: Record) -> Iterator[tuple[str, Record]]:

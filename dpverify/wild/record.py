@@ -4,8 +4,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, TYPE_CHECKING
 
-from dpverify.base.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.base.text import clean
+from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 
 if TYPE_CHECKING:
     from dpverify.wild.witness import Witness

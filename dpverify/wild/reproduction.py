@@ -10,14 +10,14 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from dpverify.base.errors import RunError
 from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
+from dpverify.errors import RunError
 from dpverify.wild import datasets
-from dpverify.wild.candidate import Candidate
-from dpverify.wild.remote.encoding import ROOT
+from dpverify.wild.datasets import Candidate
 from dpverify.wild.schema import Schema
 from dpverify.wild.witness import Condition, Witness
+from dpverify.wild.worker.encoding import ROOT
 
 STEP = re.compile(r"\[(\d+|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]|\.?([A-Za-z_]\w*)")
 SHOWN_VERSIONS = 8

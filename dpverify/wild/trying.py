@@ -1,16 +1,390 @@
-"""`try`: trials on many generated pairs of a function that somebody else wrote.
+"""One run of `try`: pairs are fixed before anything is drawn; a race of each relation; then what is said of it."""
 
-schema -> pairs -> a first pass of sequential audits -> rounds for the best -> witness -> a script without dpverify.
-"""
-
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpverify.claims.claim import Claim
-from dpverify.wild.options import Options, source_of
-from dpverify.wild.record import TryRecord
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.auditing.pipeline import audit
+from dpverify.base import require
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import Claim, WholeProfile
+from dpverify.claims.neighbours import Pair, Relation, View
+from dpverify.errors import InvalidTrials, RunError, TargetError, UsageError
+from dpverify.wild import datasets, pairs, reproduction
+from dpverify.wild.allocation import Budget, MOST_EACH, Race, timed
+from dpverify.wild.datasets import Candidate
+from dpverify.wild.fields import Codebook, Narrowed
+from dpverify.wild.interpreter import Elsewhere
+from dpverify.wild.local import Here, Source
+from dpverify.wild.pair_audit import Contender, LARGEST_BLOCK
+from dpverify.wild.record import PairResult, Row, TryRecord
+from dpverify.wild.refutation import Shown, shown_of
 from dpverify.wild.schema import as_schema, Schema
-from dpverify.wild.trial import Say, Trial
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How `try` looks, and where its releases come from.
+
+
+SEED = 20260
+OUTSIDE = ("report", "judge", "off")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How `try` looks; see the command's help."""
+
+    relation: str | None = None  # replace, add-remove, both; None: both, and the verdict says under which it stands
+    minutes: float = 10.0
+    significance: float = 0.05
+    seed: int = SEED
+    out: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
+    out_of_domain: str = "report"
+    size: bool = False
+    trials: int = MOST_EACH  # of each pair, on average, as long as nothing falls
+    repro: str | None = None
+
+    def __post_init__(self) -> None:
+        require.positive(minutes=self.minutes)
+        require.open_unit(significance=self.significance)
+        require.integer(at_least=0, seed=self.seed)
+        require.integer(at_least=1, trials=self.trials)
+        if self.relation not in (None, "replace", "add-remove", "both"):
+            raise UsageError(f"relation {self.relation!r}: must be replace, add-remove or both")
+        if self.out_of_domain not in OUTSIDE:
+            raise UsageError(f"out_of_domain {self.out_of_domain!r}: must be one of " + ", ".join(OUTSIDE))
+
+
+def source_of(
+    target: Any, *, call: str, arguments: dict[str, Any] | None, encode: Any, python: str, cwd: str | None,
+    timeout_s: float,
+) -> Source:  # fmt: skip
+    """Where releases come from: this process for an object, an interpreter of its own for a text."""
+    if isinstance(target, str):
+        return Elsewhere(python, target, cwd=cwd, call=call, timeout_s=timeout_s, arguments=arguments,
+                         encode=encode or "")  # fmt: skip
+    if hasattr(target, "fields") and hasattr(target, "hello"):
+        return target  # type: ignore[no-any-return]
+    if python:
+        raise UsageError("python: only for a target MODULE:OBJECT")
+    return Here(target, call=call, arguments=arguments, encode=encode)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A source on frozen coordinates as a target of `audit`: for a fixed number of trials, or a sequential audit.
+
+
+class Fixed:
+    """`release(data, *, rng, size)` where `data` are bytes on the wire; rows of a codebook."""
+
+    def __init__(self, source: Source, codebook: Codebook, block: int) -> None:
+        self._source, self._codebook = source, codebook
+        self.trials_per_block = block
+        self.name = source.name
+        self.reproducible = source.hello["call"] not in ("data", "fit")
+
+    def release(self, data: bytes, *, rng: np.random.Generator, size: int) -> npt.NDArray[Any]:
+        """One row a release."""
+        fields = self._source.fields(data, rng.integers(0, 2**62, size=size).tolist())["fields"]
+        return self._codebook.rows(fields)
+
+
+def pair_of(contender: Contender) -> Pair:
+    """The contender's pair for a `Fixed` target; its records were compared when it was made."""
+    return Pair(*contender.data, relation=contender.candidate.relation, name=contender.candidate.name)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One run of `try`: pairs are fixed before anything is drawn; a race of each relation; then what is said of it.
+
+
+TIMED = 20  # releases on each dataset
+TIMED_SECONDS = 10.0
+BLOCK_SECONDS = 0.5
+IN_SHARE, OUT_SHARE = 0.75, 0.1  # of the minutes: the race, pairs out of the domain; witnesses get the rest
+WITNESSES = 1  # pairs of each relation that get one, and of those out of the domain
+SIZE_TRIALS = 100_000
+TRIED_DELTA = 0.05  # of a claim that has no delta of its own: a few thousand trials see little of what is rarer
+SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
+UNSEEDED = "the source of randomness is not seeded: the same seed gives other trials"
+REPEATED = 8  # releases that are made twice to see that
+Say = Callable[[str], None]
+
+
+class Trial:
+    """One run: its pairs are fixed before anything is drawn."""
+
+    def __init__(
+        self, source: Source, claim: Claim, schema: Schema, asked: Options, arguments: dict[str, Any], say: Say,
+        cwd: str | None,
+    ) -> None:  # fmt: skip
+        self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
+        self.arguments = arguments
+        self.source = Narrowed(source, asked.out, asked.public)
+        self.claim = replace(claim, view=View.LOCAL) if schema.local else claim
+        self.notes: list[str] = []
+        if isinstance(self.claim, WholeProfile) and math.isfinite(self.claim.eps_at(TRIED_DELTA)):
+            self.claim = replace(self.claim, delta=TRIED_DELTA)  # type: ignore[call-arg]
+            self.notes.append(f"the claim is tried where it implies eps {self.claim.eps:.4g} at delta {TRIED_DELTA:g}; "
+                              "all eps of this run are at that delta")  # fmt: skip
+        self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in self._relations()}
+        self.inside = {relation: found for relation, found in self.inside.items() if found}
+        if not self.inside:
+            raise UsageError(f"{schema.source}: no pair of different datasets can be made under this relation")
+        self.outside: list[Candidate] = []
+        if asked.out_of_domain != "off" and not schema.local:
+            relation = next(iter(self.inside))
+            self.outside = pairs.outside(schema, relation, self._rng(1, relation))
+        first = next(iter(self.inside.values()))[0]
+        self.data = datasets.wire(schema, first.first), datasets.wire(schema, first.second)
+        source.check(self.data[0])
+        self.started = time.monotonic()
+        self.release = self._timed()
+        self.block = int(min(LARGEST_BLOCK, max(1, round(BLOCK_SECONDS / self.release))))
+        self.predicted = 0.0
+
+    def _relations(self) -> list[Relation]:
+        word = self.asked.relation
+        replace_one, add_remove = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
+        if self.schema.local or self.schema.public_size:
+            if word in ("add-remove", "both"):
+                why = "one record has no neighbours of another number" if self.schema.local else "the number of " \
+                      "records is public ([public] size)"  # fmt: skip
+                raise UsageError(f"--relation {word}: {why}; use replace")
+            return [replace_one]
+        return {"replace": [replace_one], "add-remove": [add_remove]}.get(str(word), [replace_one, add_remove])
+
+    def _rng(self, kind: int, relation: Relation) -> Any:
+        return stream(self.asked.seed, Stage.SEARCH, kind, list(Relation).index(relation))
+
+    def _timed(self) -> float:
+        once = timed(self.source, self.data, 1)
+        self.source.objection()
+        return min(once, timed(self.source, self.data, max(1, min(TIMED, int(TIMED_SECONDS / once / 2)))))
+
+    def _unseeded(self) -> bool:
+        """Whether equal seeds give other releases."""
+        seeds = list(range(1, 1 + REPEATED))
+        once, again = (self.source.fields(self.data[0], seeds)["fields"] for _ in range(2))
+        return repr(once) != repr(again)  # NaN is NaN
+
+    @property
+    def count(self) -> int:
+        """Pairs that share the significance."""
+        inside = sum(map(len, self.inside.values()))
+        return inside + (len(self.outside) if self.asked.out_of_domain == "judge" else 0)
+
+    def forecast(self) -> None:
+        """Says how long it will take at most."""
+        seconds = 60 * self.asked.minutes
+        most, self.predicted = Budget(seconds, self.release).predicted(self.count, self.asked.trials)
+        self.say(f"{_time(self.release)} a release; {self.count} pairs and random ones, about {most:,} releases: about "
+                 f"{_time(self.predicted)}; learning, witnesses and scripts come on top, {self.asked.minutes:g} min at "
+                 "most")  # fmt: skip
+
+    def run(self) -> TryRecord:
+        """The whole of it."""
+        self.forecast()
+        total = Budget(60 * self.asked.minutes - (time.monotonic() - self.started), self.release)
+        races = {relation: self._race(relation, at) for at, relation in enumerate(self.inside)}
+        judged = self.asked.out_of_domain == "judge"
+        budget = Budget(IN_SHARE * total.seconds, self.release)
+        for relation, race in races.items():
+            extra = [each for each in self.outside if judged and each.relation is relation]
+            race.first_pass(self.inside[relation] + extra, budget, self.count)
+            self._failing(race)
+        for number, (relation, race) in enumerate(races.items()):
+            share = Budget(budget.left / (len(races) - number), self.release)
+            race.rounds(pairs.random_pairs(self.schema, relation, self._rng(2, relation)), share)
+        apart = self._race(next(iter(races)), len(races))
+        if not judged and self.outside:
+            apart.planned = len(self.outside)
+            apart.first_pass(self.outside, Budget(OUT_SHARE * total.seconds, self.release), len(self.outside))
+        return self._recorded(races, apart, total)
+
+    def _race(self, relation: Relation, at: int) -> Race:
+        return Race(self.source, self.schema, replace(self.claim, relation=relation), alpha=self.asked.significance,
+                    planned=self.count, seed=self.asked.seed, block=self.block, first_index=at << 20,
+                    most_each=self.asked.trials)  # fmt: skip
+
+    def _failing(self, race: Race) -> None:
+        if race.failing:
+            fields = next(each.samples[0][0] for each in race.contenders)
+            said = ", ".join(f"{name[1:]}" for name in fields if name[0] == "!" and name != "!message")
+            raise TargetError(f"{self.source.name}: most releases raise {said or 'an exception'} "
+                              f"({fields.get('!message', '')}) on every pair; no verdict")  # fmt: skip
+
+    # what is said of it
+
+    def _recorded(self, races: dict[Relation, Race], apart: Race, total: Budget) -> TryRecord:
+        results: list[PairResult] = []
+        scripts: list[str] = []
+        for race in (*races.values(), apart):
+            for each in race.contenders:
+                results.append(self._result(each))
+        fallen = [each for race in (*races.values(), apart) for each in race.refuted[:WITNESSES]]
+        share = max(0.0, total.left) / (len(fallen) + 1)  # the last one is for scripts
+        words = [self._shown(each, Budget(share, self.release)) for each in fallen]
+        for found in words:
+            at = next(i for i, each in enumerate(results)
+                      if (each.name, each.relation) == (found.name, str(found.candidate.relation)))  # fmt: skip
+            results[at] = replace(
+                results[at], witness=found.witness, note=found.note,
+                first=tuple(datasets.shown(self.schema, found.candidate.first, found.candidate.second)),
+                second=tuple(datasets.shown(self.schema, found.candidate.second, found.candidate.first)),
+            )  # fmt: skip
+        for number, found in enumerate((each for each in words if each.candidate.domain == "in"), 1):
+            scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
+        rows = tuple(self._row(relation, race, results) for relation, race in races.items())
+        verdict, relation = self._verdict(rows)
+        if self.asked.size:
+            best = [each for race in races.values() for each in race.refuted]
+            self._sized(best[0]) if best else self.notes.append("--size: no pair fell; --trials N makes more of them")
+        return TryRecord(
+            command="try", target=self.source.name, claim=str(self.claim), relation=relation, verdict=verdict,
+            versions={**self.source.versions(), "python": str(self.source.hello["python"])},
+            predicted_seconds=self.predicted, seconds=time.monotonic() - self.started, seed=self.asked.seed,
+            notes=tuple(dict.fromkeys([*self.notes, *self._remarks(races, apart)])), matrix=rows, pairs=tuple(results),
+            repro=tuple(scripts),
+        )  # fmt: skip
+
+    def _result(self, each: Contender) -> PairResult:
+        verdict, note = "REFUTED" if each.refuted else "NOT_REFUTED", ""
+        if each.failing or not each.process.trials:
+            verdict, note = "INCONCLUSIVE", "no time for a trial"
+        if each.failing:
+            note = "most releases raise an exception on both datasets"
+        try:
+            each.check()
+        except InvalidTrials as error:
+            verdict, note = "INCONCLUSIVE", str(error)
+            self.notes.append(f"{each.candidate.name}: {error}")
+        return PairResult(
+            name=each.candidate.name, relation=str(each.candidate.relation), domain=each.candidate.domain,
+            verdict=verdict, eps_lower=each.eps_lower, trials=each.process.trials, detectable=each.detectable,
+            note=note,
+        )  # fmt: skip
+
+    def _shown(self, each: Contender, budget: Budget) -> Shown:
+        found = shown_of(each, self.schema, self.claim, budget, self.source, seed=self.asked.seed)
+        if found.witness is not None and not found.witness.eps(self.claim.delta) > self.claim.eps:
+            self.notes.append(f"{found.name}: no readable event says more than the claim by itself; the learned score "
+                              f"certifies eps >= {each.eps_lower:.3g}")  # fmt: skip
+        return found
+
+    def _script(self, found: Shown, number: int, seconds: float) -> list[str]:
+        if self.asked.repro is None or found.witness is None:
+            return []
+        if not isinstance(self.origin, Elsewhere):
+            self.notes.append("no script: the target was given as an object; give MODULE:OBJECT for one")
+            return []
+        path = Path(self.asked.repro, f"refuted_{number}.py")
+        trials = int(min(max(found.witness.first.trials, 200), max(50, seconds / self.release)))
+        try:
+            text = reproduction.script(
+                spec=self.origin.spec, call=str(self.source.hello["call"]),
+                stream=str(self.source.hello.get("stream", "")), arguments=self.arguments, schema=self.schema,
+                candidate=found.candidate, claim=self.claim, witness=found.witness, hello=self.source.hello,
+                versions=self.source.versions(), trials=trials,
+            )  # fmt: skip
+            reproduction.checked(text, python=self.origin.python or sys.executable, cwd=self.cwd, path=path,
+                                 seconds=60 + 6 * trials * self.release)  # fmt: skip
+        except (RunError, reproduction.Inexpressible) as error:
+            self.notes.append(f"no script for {found.name}: {error}")
+            return []
+        return [str(path)]
+
+    def _row(self, relation: Relation, race: Race, results: list[PairResult]) -> Row:
+        mine = [each for each in results if each.relation == str(relation) and each.domain == "in"]
+        if self.asked.out_of_domain == "judge":
+            mine = [each for each in results if each.relation == str(relation)]
+        refuted = [each for each in mine if each.verdict == "REFUTED"]
+        reached = len([each for each in mine if each.verdict != "INCONCLUSIVE"])
+        planned_pairs = len(self.inside[relation])
+        verdict = "REFUTED" if refuted else "NOT_REFUTED" if 2 * reached > planned_pairs else "INCONCLUSIVE"
+        if not refuted and len(race.contenders) < planned_pairs:
+            self.notes.append(f"{relation}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more "
+                              "--minutes")  # fmt: skip
+        if not refuted and any("not independent" in each.note for each in mine):
+            verdict = "INCONCLUSIVE"
+        largest = max((each.eps_lower for each in refuted), default=0.0)
+        still = {each.candidate.name for each in race.contenders if each.still}
+        caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED" and each.name not in still),
+                     default=math.inf)  # fmt: skip
+        if verdict == "NOT_REFUTED" and all(each.name in still for each in mine):
+            self.notes.append(f"{relation}: on each pair all releases were equal, on both datasets: nothing that was "
+                              "changed reached an output; other data, or more rows, may show something")  # fmt: skip
+            return Row(str(relation), "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
+        if verdict == "NOT_REFUTED" and math.isinf(caught):
+            verdict = "INCONCLUSIVE"
+            self.notes.append(f"{relation}: so few trials could not have caught anything; give more --minutes")
+        return Row(str(relation), verdict, len(mine), len(refuted), race.trials, largest, caught)
+
+    def _verdict(self, rows: tuple[Row, ...]) -> tuple[str, str]:
+        """The verdict and the relation that it is about. A claim that names none stands if it stands under one."""
+        verdicts = [row.verdict for row in rows]
+        names = ", ".join(row.relation for row in rows)
+        if self.asked.relation is not None or len(rows) == 1:
+            worst = next(each for each in ("REFUTED", "INCONCLUSIVE", "NOT_REFUTED") if each in verdicts)
+            return worst, names
+        if all(each == "REFUTED" for each in verdicts):
+            return "REFUTED", names
+        standing = [row.relation for row in rows if row.verdict != "REFUTED"]
+        if "REFUTED" in verdicts:
+            fallen = ", ".join(row.relation for row in rows if row.verdict == "REFUTED")
+            self.notes.append(f"the claim names no relation; it is REFUTED under {fallen}, and can stand under "
+                              f"{', '.join(standing)} only; --relation judges one")  # fmt: skip
+        return ("INCONCLUSIVE" if "INCONCLUSIVE" in verdicts else "NOT_REFUTED"), ", ".join(standing)
+
+    def _sized(self, best: Contender) -> None:
+        assert best.codebook is not None
+        target = Fixed(self.source, best.codebook, self.block)
+        record = audit(target, claim=best.claim, pair=pair_of(best), trials=SIZE_TRIALS, seed=self.asked.seed,
+                       significance=self.asked.significance)  # fmt: skip
+        self.notes.append(f"size: eps >= {record.eps_lower:.4g} by {record.trials:,} fixed trials on "
+                          f"{best.candidate.name}")  # fmt: skip
+
+    def _remarks(self, races: dict[Relation, Race], apart: Race) -> list[str]:
+        found = []
+        every = [each for race in (*races.values(), apart) for each in race.contenders]
+        if any(each.changes for each in every):
+            found.append("changes its input: every release got a fresh copy; the verdict is its copying twin's")
+        if self.source.hello["call"] in ("data", "fit") and self._unseeded():
+            found.append(UNSEEDED)
+        types = sorted({name for each in every for name in each.notes})
+        if types:
+            found.append(f"encoded by repr: {', '.join(types)}; pass --encode MODULE:FUNCTION to say what is in them")
+        if self.source.left_out:
+            found.append("not looked at: " + self.source.not_shown)
+        if apart.refuted:
+            found.append(f"outside of the stated domain: {len(apart.refuted)} of {len(apart.contenders)} pairs tell "
+                         "the datasets apart; this does not count against the claim")  # fmt: skip
+        if not any(race.refuted for race in races.values()):
+            found.append("NOT REFUTED is no proof: see what would have been caught. --trials N makes more a pair; "
+                         "dpverify certify TARGET --pairs FILE.py:pairs takes pairs of your own")  # fmt: skip
+        if not self.schema.local and (rows := self.schema.rows[1]) > pairs.MOST:
+            found.append(f"the largest datasets that were tried have {max(pairs.MOST, self.schema.rows[0])} rows; the "
+                         f"schema allows {rows:,}")  # fmt: skip
+        return found
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{1000 * seconds:.0f} ms"
+    return f"{seconds:.2g} s" if seconds < 90 else f"{seconds / 60:.1f} min"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `try`: trials on many generated pairs of a function that somebody else wrote.
+#
+# schema -> pairs -> a first pass of sequential audits -> rounds for the best -> witness -> a script without dpverify.
 
 
 def try_out(

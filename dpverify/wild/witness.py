@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from dpverify.wild.codebook import Codebook, Column
+from dpverify.wild.fields import Codebook, Column
 
 LEVEL = 0.05  # of each interval
 THRESHOLDS = 48  # of one field

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Ledger, Sensitivity, Shift
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Relation
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger, Sensitivity, Shift
 from mechanisms.counters import dyadic
 from mechanisms.counters.stream import Stream
 from mechanisms.toolbox.noise_laws import calibrated, DiscreteGaussian, DiscreteLaplace, Noise

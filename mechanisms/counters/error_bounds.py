@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
 from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Noise, NoNoise

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, UsageError
 from dpverify.claims.neighbours import Pair
+from dpverify.errors import ParameterError, UsageError
 from mechanisms.counters import dyadic
 from mechanisms.counters.dyadic_counter import checked_values, DyadicCounter
 from mechanisms.counters.stream import Stream

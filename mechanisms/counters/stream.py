@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Difference
+from dpverify.errors import ParameterError
 
 
 @dataclass(frozen=True, init=False, eq=False)

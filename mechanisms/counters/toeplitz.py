@@ -25,11 +25,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Ledger, Sensitivity, Shift
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, UsageError
 from dpverify.base.rounding import sqrt_up
 from dpverify.claims.neighbours import Pair, Relation
+from dpverify.errors import ParameterError, UsageError
+from dpverify.ledger.events import Ledger, Sensitivity, Shift
 from mechanisms.counters.dyadic_counter import changed_cells, checked_values
 from mechanisms.counters.stream import Stream
 from mechanisms.toolbox.noise_laws import Gaussian

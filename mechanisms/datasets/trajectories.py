@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.claims.neighbours import Difference
+from dpverify.errors import NeighbourError, ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts
 
 ABSENT = -1

@@ -29,12 +29,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Ledger, Sensitivity, Shift
 from dpverify.base import require
-from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.base.rounding import div_up
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Relation, Unit, View
+from dpverify.errors import NeighbourError, ParameterError
+from dpverify.ledger.events import Ledger, Sensitivity, Shift
 from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.dyadic_counter import times
 from mechanisms.counters.logbase import LogBase

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 FloatArray = npt.NDArray[np.float64]
 

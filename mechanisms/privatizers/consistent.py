@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Ledger
 from dpverify.base import require
 from dpverify.claims.claim import Claim
+from dpverify.ledger.events import Ledger
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import Counts
 from mechanisms.privatizers.consistency import never_underestimating

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.errors import ParameterError
-from dpverify.evidence.promises import Outcomes, Promise
+from dpverify.errors import ParameterError
+from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import Counts, ExactCounts
 from mechanisms.privatizers.consistency import consistent, never_underestimating, ProcessedCounts

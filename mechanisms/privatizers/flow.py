@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, RunError
+from dpverify.errors import ParameterError, RunError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.nearest_counts import nearest_counts
 

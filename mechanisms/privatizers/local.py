@@ -23,13 +23,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import DiscreteLaplaceNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, UsageError
 from dpverify.base.rounding import div_up
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Unit, View
-from dpverify.evidence.promises import Promise
+from dpverify.errors import ParameterError, UsageError
+from dpverify.ledger.events import DiscreteLaplaceNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.promises import Promise
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
 from mechanisms.privatizers.error_bounds import promises_of

@@ -22,7 +22,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.accounting.ledger import (
+from dpverify.base import require
+from dpverify.base.rounding import div_up, sqrt_up
+from dpverify.claims.claim import Claim, PureDP, ZCDP
+from dpverify.claims.neighbours import Pair, Unit
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -31,12 +36,7 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.base import require
-from dpverify.base.errors import ParameterError
-from dpverify.base.rounding import div_up, sqrt_up
-from dpverify.claims.claim import Claim, PureDP, ZCDP
-from dpverify.claims.neighbours import Pair, Unit
-from dpverify.evidence.promises import Promise
+from dpverify.promises import Promise
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.error_bounds import promises_of

@@ -17,9 +17,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Ledger
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
+from dpverify.ledger.events import Ledger
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
 

@@ -26,12 +26,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import Direction, Ledger, Shift
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Pair, Unit, View
-from dpverify.evidence.promises import Promise
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Direction, Ledger, Shift
+from dpverify.promises import Promise
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.error_bounds import promises_of

@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from dpverify import Relation, ZCDP
-from dpverify.accounting.ledger import Sensitivity
 from dpverify.base import require
 from dpverify.base.rounding import float_up
+from dpverify.ledger.events import Sensitivity
 from mechanisms.releases.additive import Additive
 from mechanisms.toolbox import noise_laws
 from mechanisms.toolbox import query_values as queries

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import special
 
 from dpverify import PureDP
-from dpverify.accounting.events import BoundedRange
-from dpverify.accounting.ledger import Ledger
 from dpverify.base.rounding import float_down
+from dpverify.ledger.compound_events import BoundedRange
+from dpverify.ledger.events import Ledger
 from mechanisms.releases.selection import score_movement, scores, Selection
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox.query_values import FloatArray, IntArray

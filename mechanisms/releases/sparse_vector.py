@@ -7,10 +7,10 @@ import numpy as np
 from scipy import special
 
 from dpverify import Pair, PureDP, Relation
-from dpverify.accounting.ledger import Ledger, PureStep, Sensitivity
 from dpverify.base import require
-from dpverify.base.errors import TargetError
 from dpverify.base.rounding import div_up
+from dpverify.errors import TargetError
+from dpverify.ledger.events import Ledger, PureStep, Sensitivity
 from mechanisms.releases.selection import score_movement, scores
 from mechanisms.toolbox import laplace_integrals as quadrature
 from mechanisms.toolbox import query_values as queries

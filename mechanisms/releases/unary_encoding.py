@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from dpverify import Pair, PureDP, Relation, View
-from dpverify.accounting.ledger import FiniteLaws, Ledger
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import FiniteLaws, Ledger
 from mechanisms.toolbox import local_reports as local
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import BinomialNoise, Exposed, Ledger, OneOf, Sensitivity, Shift
 from dpverify.base import require
-from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.base.rounding import div_up
 from dpverify.claims.neighbours import Difference, Pair
+from dpverify.errors import NeighbourError, ParameterError
+from dpverify.ledger.events import BinomialNoise, Exposed, Ledger, OneOf, Sensitivity, Shift
 
 Array = npt.NDArray[Any]
 Patterns = tuple[tuple[Shift, ...], ...]  # which counters may move together, and in which direction

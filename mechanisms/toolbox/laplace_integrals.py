@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.toolbox.query_values import FloatArray
 
 _ORDER = 16  # nodes a panel; with panels at most one scale long the rule's error is below 1e-13

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.tape.primitives import primitive
+from dpverify.tape.families import primitive
 from mechanisms.toolbox import samplers as sampling
 
 Array = npt.NDArray[Any]

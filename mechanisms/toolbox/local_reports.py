@@ -16,7 +16,7 @@ import numpy as np
 
 from dpverify import Pair
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, TargetError
+from dpverify.errors import ParameterError, TargetError
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 

@@ -20,7 +20,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.ledger import (
+from dpverify.base import require
+from dpverify.base.rounding import div_up, sqrt_up
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,
@@ -29,9 +32,6 @@ from dpverify.accounting.ledger import (
     LaplaceNoise,
     Sensitivity,
 )
-from dpverify.base import require
-from dpverify.base.errors import ParameterError
-from dpverify.base.rounding import div_up, sqrt_up
 from mechanisms.toolbox import samplers as sampling
 
 Array = npt.NDArray[Any]

@@ -2,7 +2,7 @@
 
 `data` is the true value of a query, a scalar or an array of any shape v; a release has shape (size, *v).
 The mechanism cannot know how the value was computed, so the sensitivity is a public setting, stated for
-each relation (`dpverify.accounting.ledger.Sensitivity`).
+each relation (`dpverify.ledger.events.Sensitivity`).
 """
 
 import math
@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify import Pair, Relation
-from dpverify.accounting.ledger import Sensitivity
 from dpverify.base import require
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.rounding import float_up
+from dpverify.errors import ParameterError, TargetError
+from dpverify.ledger.events import Sensitivity
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
-from dpverify.tape.primitives import primitive
+from dpverify.errors import ParameterError
+from dpverify.tape.families import primitive
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]

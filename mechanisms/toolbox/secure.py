@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.base.errors import UsageError
+from dpverify.errors import UsageError
 
 
 class SecureGenerator(np.random.Generator):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.base.errors import DiscoveryError
-from dpverify.verdicts.discovery import load_audits
+from dpverify.errors import DiscoveryError
+from dpverify.suite.discovery import load_audits
 
 pytestmark = pytest.mark.process
 

@@ -14,12 +14,12 @@ import pytest
 from chromium import Chromium, Page
 
 from dpverify import audit, Pair, PureDP, ZCDP
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity
-from dpverify.evidence.promises import check_promise, Outcomes, Promise
-from dpverify.faces.report import as_html
-from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.verdict import Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.verdict import Verdict
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
+from dpverify.promises import check_promise, Outcomes, Promise
+from dpverify.report import html_page
+from dpverify.suite.result import Failure, SuiteResult
 
 pytestmark = pytest.mark.browser
 QUESTIONS = ["What is false?", "What is proved?", "What is open?", "Anything wrong with the run?"]
@@ -91,7 +91,7 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(as_html.render(_suite(40)), encoding="utf-8")
+    path.write_text(html_page.render(_suite(40)), encoding="utf-8")
     return path
 
 
@@ -218,7 +218,7 @@ def test_axe_would_find_something(page, axe):
 
 def test_print_is_a_few_pages(browser, tmp_path):
     path = tmp_path / "large.html"
-    path.write_text(as_html.render(_suite(140)), encoding="utf-8")
+    path.write_text(html_page.render(_suite(140)), encoding="utf-8")
     page = browser.page(1400, 900)
     page.open(path, "#file0/claim-3")
     page.wait("document.querySelectorAll('tr.d svg.plot').length === 3")
@@ -242,7 +242,7 @@ def test_nothing_is_held_against_the_page_and_foreign_text_does_not_run(browser,
     records = tuple(replace(each, notes=(text,), witness=text, statement=text, paper=text) for each in suite.records)
     records = (_renamed(records[0], text), *records[1:])
     path = tmp_path / "hostile.html"
-    path.write_text(as_html.render(replace(suite, records=records)), encoding="utf-8")
+    path.write_text(html_page.render(replace(suite, records=records)), encoding="utf-8")
     page = browser.page(1400, 900)
     page.open(path)
     page.eval("document.querySelectorAll('#table > tbody > tr > th a').forEach((e) => e.click())")

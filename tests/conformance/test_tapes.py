@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from in_process import load_folder
 
+from dpverify.auditing.tape_record import CONFORMS, DERIVED, EXACT, NOT_TRACED
+from dpverify.auditing.tracing import taped_pair
 from dpverify.base.seeding import derive
-from dpverify.faces.report import tape_words
-from dpverify.faces.report.words import SYMBOLS
-from dpverify.verdicts.taped import CONFORMS, DERIVED, EXACT, NOT_TRACED
-from dpverify.verdicts.tracing import taped_pair
+from dpverify.report import tape_words
+from dpverify.report.words import SYMBOLS
 
 pytestmark = pytest.mark.process
 

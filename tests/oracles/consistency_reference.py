@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.base.errors import RunError
+from dpverify.errors import RunError
 
 FloatArray = npt.NDArray[np.float64]
 

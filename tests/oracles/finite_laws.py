@@ -14,10 +14,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.divergence import Array, laws, log_ratios, max_log_ratio
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.base.rounding import UNIT
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Array, laws, log_ratios, max_log_ratio
 
 
 def delta_at(p: npt.ArrayLike, q: npt.ArrayLike, eps: float) -> float:

@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 
-from dpverify.accounting.events import (
+from dpverify.accounting.groups import group_of
+from dpverify.claims.claim import GaussianDP, PureDP
+from dpverify.claims.neighbours import Relation
+from dpverify.ledger.compound_events import (
     BoundedRange,
     DominatingPair,
     Filtered,
@@ -13,9 +16,7 @@ from dpverify.accounting.events import (
     PoissonSampled,
     Shuffled,
 )
-from dpverify.accounting.groups import group_of
-from dpverify.accounting.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
-from dpverify.accounting.ledger import (
+from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
     DiscreteGaussianNoise,
@@ -30,8 +31,7 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.claims.claim import GaussianDP, PureDP
-from dpverify.claims.neighbours import Relation
+from dpverify.ledger.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
 
 SEED = 20261122
 ONE = Sensitivity(replace=1, add_remove=1)

@@ -12,7 +12,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 AUDITS = """
     from dpverify import Pair, PureDP, planted, Subject
-    from dpverify.evidence.promises import Outcomes, Promise
+    from dpverify.promises import Outcomes, Promise
 
     class Noise:
         def __init__(self, scale):
@@ -53,7 +53,7 @@ def project(pytester, monkeypatch):
 
 
 def _run(pytester, *arguments):
-    return pytester.runpytest_subprocess("-p", "dpverify.faces.pytest_plugin", *arguments)
+    return pytester.runpytest_subprocess("-p", "dpverify.pytest_plugin", *arguments)
 
 
 def test_audit_files_are_collected_and_pass_as_expected(project):
@@ -105,7 +105,7 @@ def test_verdicts_do_not_depend_on_the_runner(project):
     options = ["--dp-seed", "5", "--dp-trials", "3000", "--dp-ladder"]
     _run(pytester, "checks", "--dp-json", "one.json", *options).assert_outcomes(passed=6)
     _run(pytester, "-p", "xdist", "-n", "2", "checks", "--dp-json", "two.json", *options).assert_outcomes(passed=6)
-    command = [sys.executable, "-m", "dpverify.faces.cli", "audit", "checks", "--json", "cli.json", "--seed", "5"]
+    command = [sys.executable, "-m", "dpverify.cli.main", "audit", "checks", "--json", "cli.json", "--seed", "5"]
     subprocess.run([*command, "--trials", "3000", "--ladder", "-q"], check=True, cwd=pytester.path)
     results = [json.loads((pytester.path / name).read_text()) for name in ("one.json", "two.json", "cli.json")]
     for result in results:
@@ -186,7 +186,7 @@ def test_loads_no_numpy_in_an_unrelated_project(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
         "def test_light():\n import sys\n"
-        " assert 'dpverify.faces.pytest_plugin' in sys.modules\n"
+        " assert 'dpverify.pytest_plugin' in sys.modules\n"
         " assert not {'numpy', 'scipy', 'typer', 'rich', 'jinja2'} & set(sys.modules)\n"
     )
     _run(pytester).assert_outcomes(passed=1)

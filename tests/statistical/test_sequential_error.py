@@ -11,9 +11,9 @@ import pytest
 from scipy import special, stats
 
 from dpverify import ApproxDP, Pair, PureDP
-from dpverify.verdicts import sequential_run
-from dpverify.verdicts.audit import audit
-from dpverify.verdicts.verdict import Verdict
+from dpverify.auditing import sequential
+from dpverify.auditing.pipeline import audit
+from dpverify.auditing.verdict import Verdict
 
 ALPHA = 0.05
 PAIR = Pair(0, 1)
@@ -46,7 +46,7 @@ class Response:
 
 def false_refutations(monkeypatch, target, delta, runs, trials, score):
     """Number of runs that refute, seeds 0, 1, ..."""
-    monkeypatch.setattr(sequential_run, "FUTILE_FROM", 2.0)  # never given up
+    monkeypatch.setattr(sequential, "FUTILE_FROM", 2.0)  # never given up
     claim = ApproxDP(1.0, delta) if delta else PureDP(1.0)
     subject = target if score == "exact" else target.release
     refuted = 0
@@ -83,7 +83,7 @@ def test_true_claims_fall_rarely_whatever_the_stopping(monkeypatch, target, delt
 
 def test_the_count_has_teeth(monkeypatch):
     # the same mechanism against a claim that is false by little is refuted more often than a true one may be
-    monkeypatch.setattr(sequential_run, "FUTILE_FROM", 2.0)
+    monkeypatch.setattr(sequential, "FUTILE_FROM", 2.0)
     refuted = sum(
         audit(Geometric(), claim=PureDP(0.8), pair=PAIR, trials=600, seed=seed, sequential=True).verdict
         is Verdict.REFUTED

@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize, special, stats
 
 from dpverify.claims import profiles
-from dpverify.evidence.sequential.betting import EProcess
+from dpverify.evidence.betting import EProcess
 from dpverify.evidence.tally import Tally
 
 

@@ -130,7 +130,7 @@ def forks_and_forgets():
 
 
 def tells_and_waits():
-    from dpverify.runs.isolated import emit
+    from dpverify.execution.isolated import emit
 
     emit({"pid": os.getpid()})
     waits()

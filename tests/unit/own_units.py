@@ -12,10 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, intervals, packed, plots, units
-from dpverify.faces.report.overview import Overview
-from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.suite_result import SuiteResult
+from dpverify.auditing.record import AuditRecord
+from dpverify.report import html_page, json_file, junit, markdown, plots, tape_words
+from dpverify.report.overview import Overview
+from dpverify.suite.result import SuiteResult
 
 TAGS = re.compile(r"<[^>]*>")
 
@@ -28,12 +28,10 @@ def refuted(result: SuiteResult) -> list[AuditRecord]:
 def problems(result: SuiteResult) -> list[str]:
     """One line for each number on the wrong side of its claim, or that is missing where it must stand."""
     found = []
-    pieces = dict(zip(_order(result), packed.unpacked(as_html.render(result)), strict=True))
-    rows = _rows_of_html(as_html.render(result)) | _rows_of_bugs(pieces)
-    told = {
-        case.get("name"): case for case in ElementTree.fromstring(as_junit.render(result).encode()).iter("testcase")
-    }
-    marked = [line.split(" | ") for line in as_markdown.render(result).splitlines() if line.startswith("| REFUTED ")]
+    pieces = dict(zip(_order(result), html_page.unpacked(html_page.render(result)), strict=True))
+    rows = _rows_of_html(html_page.render(result)) | _rows_of_bugs(pieces)
+    told = {case.get("name"): case for case in ElementTree.fromstring(junit.render(result).encode()).iter("testcase")}
+    marked = [line.split(" | ") for line in markdown.render(result).splitlines() if line.startswith("| REFUTED ")]
     assert len(marked) >= sum(not record.planted for record in refuted(result))
     for cells in marked:
         if not float(cells[3]) > _number(cells[2]) and not result_by_family(result):
@@ -43,15 +41,15 @@ def problems(result: SuiteResult) -> list[str]:
         if not lower > claimed:
             found.append(f"{record.subject}: the table says {lower} where {claimed} is claimed")
         found += [f"{record.subject}: {each}" for each in (*_bar(record), *_plots(record))]
-        symbol, text = units.SYMBOLS[record.notion], "".join(told[record.subject].itertext())
+        symbol, text = tape_words.SYMBOLS[record.notion], "".join(told[record.subject].itertext())
         said = {
             sign: [float(each) for each in re.findall(rf"{symbol} {sign} ([-0-9.e+]+|inf)", text)]
             for sign in (">=", "=")
         }
         if record.claimed not in said["="] or not max(said[">="], default=-1.0) > record.claimed:
             found.append(f"{record.subject}: JUnit says {said}")
-        if record.notion not in units.ABOUT_EPS and re.search(r"claimed [^<]*eps", pieces[record.subject]):
-            found.append(f"{record.subject}: a claimed eps stands beside {units.unit(record)}")
+        if record.notion not in tape_words.ABOUT_EPS and re.search(r"claimed [^<]*eps", pieces[record.subject]):
+            found.append(f"{record.subject}: a claimed eps stands beside {tape_words.unit(record)}")
     return found
 
 
@@ -62,7 +60,7 @@ def result_by_family(result: SuiteResult) -> bool:
 
 def _bar(record: AuditRecord) -> list[str]:
     """The dot, or the arrow at the end of the scale, must not lie left of the claim, and must be of its colour."""
-    bar = intervals.bar(record)
+    bar = plots.interval_bar(record)
     (claim,) = map(float, re.findall(r'class="claim" x1="([\d.]+)%"', bar))
     dots = [float(at) for at in re.findall(r'<circle class="bad" cx="([\d.]+)%"', bar)]
     dots += [float(at) for at in re.findall(r'<svg x="([\d.]+)%"[^>]*><path class="bad" d="M0 -5L8 ', bar)]
@@ -129,7 +127,7 @@ def _number(cell: str) -> float:
 
 
 if __name__ == "__main__":
-    suite = as_json.load(Path(sys.argv[1]))
+    suite = json_file.load(Path(sys.argv[1]))
     wrong = problems(suite)
     kinds = sorted({(record.notion) for record in refuted(suite)})
     print(f"{len(refuted(suite))} refuted records ({', '.join(kinds)}), {len(wrong)} problems")

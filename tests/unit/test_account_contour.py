@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.tightness.contour import contours
 from dpverify.accounting.accountant import delta_upper, eps_upper
-from dpverify.accounting.ledger import Ledger
 from dpverify.claims.neighbours import Relation
+from dpverify.ledger.events import Ledger
 from oracles.random_ledgers import random_ledger, random_new_ledger, SEED
 
 ROUNDING = 1e-7  # of the oracle

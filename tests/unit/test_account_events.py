@@ -23,11 +23,19 @@ from dpverify.accounting.accountant import (
     renyi_upper,
     rho_upper,
 )
-from dpverify.accounting.describe import rows
-from dpverify.accounting.events import BoundedRange, DominatingPair, Filtered, MatrixGaussian, PoissonSampled, Shuffled
 from dpverify.accounting.groups import group_of, odometer_eps
-from dpverify.accounting.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
-from dpverify.accounting.ledger import (
+from dpverify.errors import AccountingError, ParameterError
+from dpverify.ledger.compound_events import (
+    BoundedRange,
+    DominatingPair,
+    Filtered,
+    largest_norm,
+    MatrixGaussian,
+    PoissonSampled,
+    Shuffled,
+)
+from dpverify.ledger.description import rows
+from dpverify.ledger.events import (
     BinomialNoise,
     DiscreteLaplaceNoise,
     FiniteLaws,
@@ -40,8 +48,7 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.accounting.matrix_sensitivity import largest_norm
-from dpverify.base.errors import AccountingError, ParameterError
+from dpverify.ledger.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
 
 A, R = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE
 ONE = Sensitivity(add_remove=1, replace=1)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpverify.accounting.accountant import meets, mu_upper, renyi_upper, rho_upper
-from dpverify.accounting.events import Shuffled
-from dpverify.accounting.ledger import FiniteLaws, KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
 from dpverify.claims.claim import GaussianDP
 from dpverify.claims.neighbours import Relation
+from dpverify.ledger.compound_events import Shuffled
+from dpverify.ledger.events import FiniteLaws, KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
 
 R = Relation.REPLACE_ONE
 ONCE = Sensitivity(replace=1)

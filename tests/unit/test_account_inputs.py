@@ -17,7 +17,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpverify.accounting import describe, integer_losses
+from dpverify.accounting import noise_losses
 from dpverify.accounting.accountant import (
     account,
     delta_upper,
@@ -28,7 +28,15 @@ from dpverify.accounting.accountant import (
     renyi_upper,
     rho_upper,
 )
-from dpverify.accounting.events import (
+from dpverify.accounting.groups import group_of
+from dpverify.accounting.noise_losses import DiscreteGaussianLoss, DiscreteLaplaceLoss
+from dpverify.base.rounding import as_fraction
+from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
+from dpverify.claims.curves import RenyiDP, TradeOff
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import DpverifyError, ParameterError
+from dpverify.ledger import description
+from dpverify.ledger.compound_events import (
     BoundedRange,
     DominatingPair,
     Filtered,
@@ -37,10 +45,7 @@ from dpverify.accounting.events import (
     PoissonSampled,
     Shuffled,
 )
-from dpverify.accounting.groups import group_of
-from dpverify.accounting.integer_losses import DiscreteGaussianLoss, DiscreteLaplaceLoss
-from dpverify.accounting.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
-from dpverify.accounting.ledger import (
+from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
     DiscreteGaussianNoise,
@@ -58,11 +63,7 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.base.errors import DpverifyError, ParameterError
-from dpverify.base.rounding import as_fraction
-from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
-from dpverify.claims.curves import RenyiDP, TradeOff
-from dpverify.claims.neighbours import Relation
+from dpverify.ledger.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 
@@ -402,7 +403,7 @@ def test_every_number_is_a_number(number):
     assert renyi_upper(three, alpha=number + 1, relation=R) > 0
     noisy = LaplaceNoise(scale=number, sensitivity=moves(number))
     assert eps_upper(Ledger(noisy), delta=0, relation=R) == 1
-    assert len(describe.rows(Ledger(noisy), R)) == 1
+    assert len(description.rows(Ledger(noisy), R)) == 1
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 3), np.longdouble(1) / 3], ids=("fraction", "longdouble"))
@@ -447,8 +448,8 @@ def test_a_strategy_of_tiny_numbers_moves_as_far():
     ids=lambda each: type(each).__name__,
 )
 def test_laws_that_are_too_long_to_list_have_accounts(event, monkeypatch):
-    monkeypatch.setattr(integer_losses, "BLOCKS", 2**12)
-    monkeypatch.setattr(integer_losses, "MOST_FLIPS", 10**7)
+    monkeypatch.setattr(noise_losses, "BLOCKS", 2**12)
+    monkeypatch.setattr(noise_losses, "MOST_FLIPS", 10**7)
     sampled = Ledger(PoissonSampled(rate=0.1, inside=Ledger(event)))
     fixed = Ledger(FixedSizeSampled(sampled=1, of=10, inside=Ledger(event)))
     for ledger, relation in ((Ledger(event), R), (sampled * 3, A), (fixed * 3, R)):
@@ -480,7 +481,7 @@ def test_noise_on_integers_of_a_large_scale_costs_what_continuous_noise_costs(mo
 
 
 def test_blocks_of_outputs_are_above_all_outputs(monkeypatch):
-    monkeypatch.setattr(integer_losses, "BLOCKS", 3000)
+    monkeypatch.setattr(noise_losses, "BLOCKS", 3000)
     for loss in (DiscreteLaplaceLoss(Fraction(15_000), 21_000), DiscreteGaussianLoss(Fraction(20_000), 20_000)):
         (order,), whole = loss._blocks()[Direction.UP], loss.orders()[Direction.UP][0]
         assert len(order.loss) < len(whole.loss) / 2

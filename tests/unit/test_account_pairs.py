@@ -10,13 +10,13 @@ import pytest
 from scipy import optimize, stats
 
 from dpverify import Relation
-from dpverify.accounting import pair_loss
+from dpverify.accounting import dominating_pairs
 from dpverify.accounting.accountant import delta_upper, eps_upper, meets, pure_eps
-from dpverify.accounting.events import DominatingPair
-from dpverify.accounting.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
-from dpverify.accounting.ledger import Ledger
-from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import PureDP
+from dpverify.errors import ParameterError
+from dpverify.ledger.compound_events import DominatingPair
+from dpverify.ledger.events import Ledger
+from dpverify.ledger.laws import LaplaceLaw, Mixture, Normal, PiecewiseConstant, Truncated
 
 R = Relation.REPLACE_ONE
 
@@ -24,10 +24,10 @@ R = Relation.REPLACE_ONE
 @pytest.fixture
 def few_cells(monkeypatch):
     """For laws whose accounts are exact with any number of cells."""
-    pair_loss._table.cache_clear()
-    monkeypatch.setattr(pair_loss, "CELLS", 8)
+    dominating_pairs._table.cache_clear()
+    monkeypatch.setattr(dominating_pairs, "CELLS", 8)
     yield
-    pair_loss._table.cache_clear()
+    dominating_pairs._table.cache_clear()
 
 
 def ledger(p, q, *, directed=False):

@@ -8,11 +8,11 @@ import pytest
 from dpverify import Relation
 from dpverify.accounting.accountant import delta_upper, eps_upper
 from dpverify.accounting.composition import composed
-from dpverify.accounting.continuous_losses import GaussianLoss
-from dpverify.accounting.events import PoissonSampled
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity
 from dpverify.accounting.losses_of_ledger import alternatives
-from dpverify.accounting.sampled_loss import SampledLoss, Sampling
+from dpverify.accounting.noise_losses import GaussianLoss
+from dpverify.accounting.sampled_losses import SampledLoss, Sampling
+from dpverify.ledger.compound_events import PoissonSampled
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
 
 A = Relation.ADD_OR_REMOVE_ONE
 # rate, sigma, steps, delta, eps: dp-accounting 0.6 at intervals of 1e-4, 1e-5 and 1e-6, extrapolated

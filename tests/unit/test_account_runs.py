@@ -7,10 +7,14 @@ import pytest
 
 from dpverify.accounting import adaptive, bounded_range
 from dpverify.accounting.accountant import account, delta_upper, LooseAccountWarning
+from dpverify.accounting.adaptive import gathered
 from dpverify.accounting.composition import composed
-from dpverify.accounting.events import BoundedRange
-from dpverify.accounting.grid_profile import GridProfile
-from dpverify.accounting.ledger import (
+from dpverify.accounting.grid_law import GridProfile
+from dpverify.accounting.losses_of_ledger import alternatives
+from dpverify.claims.claim import GaussianDP, ZCDP
+from dpverify.claims.neighbours import Relation
+from dpverify.ledger.compound_events import BoundedRange
+from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
     FiniteLaws,
@@ -20,10 +24,6 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.accounting.losses_of_ledger import alternatives
-from dpverify.accounting.run_loss import gathered
-from dpverify.claims.claim import GaussianDP, ZCDP
-from dpverify.claims.neighbours import Relation
 
 R = Relation.REPLACE_ONE
 ONE = Sensitivity(replace=1)

@@ -14,9 +14,10 @@ from scipy import optimize
 
 from dpverify import Relation
 from dpverify.accounting.accountant import delta_upper, eps_upper, meets, mu_upper, pure_eps, renyi_upper, rho_upper
-from dpverify.accounting.events import DominatingPair, FixedSizeSampled, PoissonSampled
-from dpverify.accounting.laws import Mixture, Normal
-from dpverify.accounting.ledger import (
+from dpverify.claims.claim import ApproxDP
+from dpverify.errors import AccountingError, ParameterError
+from dpverify.ledger.compound_events import DominatingPair, FixedSizeSampled, PoissonSampled
+from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
     GaussianNoise,
@@ -27,8 +28,7 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.base.errors import AccountingError, ParameterError
-from dpverify.claims.claim import ApproxDP
+from dpverify.ledger.laws import Mixture, Normal
 
 A, R = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE
 ONE = Sensitivity(add_remove=1, replace=1)
@@ -179,7 +179,7 @@ def test_dp_accounting_agrees_where_it_has_the_event():
     dp = pytest.importorskip("dp_accounting")
     from dp_accounting.pld import PLDAccountant
 
-    from dpverify.faces.adapters.dp_accounting import ledger_of
+    from dpverify.adapters.dp_accounting import ledger_of
 
     for inside, rate, steps in (
         (dp.GaussianDpEvent(1.0), 0.01, 1000),
@@ -231,7 +231,7 @@ def test_a_single_step_is_exact(rate, sigma):
 
 def test_sampled_responses_by_enumeration():
     """k-ary response inside: the laws of one release are finite, three of them are enumerated."""
-    from dpverify.accounting.ledger import FiniteLaws
+    from dpverify.ledger.events import FiniteLaws
 
     k, eps, rate = 4, 1.0, 0.2
     told = math.exp(eps) / (math.exp(eps) + k - 1)

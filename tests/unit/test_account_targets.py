@@ -12,15 +12,8 @@ import pytest
 
 from benchmarks.tightness.compositions import DELTAS, gaussian, laplace, LAST_DIGITS, ONE, R, response, TABLE
 from dpverify.accounting.accountant import eps_upper, mu_upper, rho_upper
-from dpverify.accounting.describe import rows
-from dpverify.accounting.ledger import (
-    DiscreteLaplaceNoise,
-    LaplaceNoise,
-    Ledger,
-    OneOf,
-    Sensitivity,
-    Shift,
-)
+from dpverify.ledger.description import rows
+from dpverify.ledger.events import DiscreteLaplaceNoise, LaplaceNoise, Ledger, OneOf, Sensitivity, Shift
 
 
 @pytest.mark.parametrize("name", TABLE)

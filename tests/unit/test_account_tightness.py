@@ -18,7 +18,7 @@ from benchmarks.tightness.known import ENUMERATED, FUNCTION, laws_of, NO_LEDGER,
 from benchmarks.tightness.laws import GaussianShift, laplace, listed
 from benchmarks.tightness.silent import ratio_at_the_truth
 from dpverify import Pair, Subject
-from dpverify.accounting.ledger import Ledger
+from dpverify.ledger.events import Ledger
 from oracles.finite_laws import eps_at
 
 SUBJECTS = load_folder(AUDITS).subjects

@@ -15,8 +15,12 @@ from scipy import stats
 
 from dpverify import Pair, Subject
 from dpverify.accounting.accountant import account, delta_upper, eps_upper, meets, mu_upper, pure_eps, rho_upper
-from dpverify.accounting.describe import rows
-from dpverify.accounting.ledger import (
+from dpverify.base.rounding import sqrt_up
+from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import AccountingError, ParameterError, UsageError
+from dpverify.ledger.description import rows
+from dpverify.ledger.events import (
     Assigned,
     BinomialNoise,
     Direction,
@@ -35,10 +39,6 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.base.errors import AccountingError, ParameterError, UsageError
-from dpverify.base.rounding import sqrt_up
-from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
-from dpverify.claims.neighbours import Relation
 from oracles.finite_laws import delta_at, eps_at
 
 R = Relation.REPLACE_ONE

@@ -19,8 +19,8 @@ from algorithms.offline_data import (
     take,
 )
 from algorithms.tabular import backward_induction, evaluate, uniform_policy
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 

@@ -13,7 +13,7 @@ from audits.atlas.reading import PUBLISHED as FOLDER
 from audits.atlas.reading import read_atlas, read_papers
 from audits.atlas.reproduce import lines, reproduce
 from audits.papers import ROWS
-from dpverify.base.errors import UsageError
+from dpverify.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 ATLAS = read_atlas(FOLDER)

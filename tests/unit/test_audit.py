@@ -17,12 +17,12 @@ from dpverify import (
     Relation,
     ZCDP,
 )
-from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
-from dpverify.base.errors import NeighbourError, ParameterError, TargetError
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.verdict import judge, Verdict
+from dpverify.errors import NeighbourError, ParameterError, TargetError
 from dpverify.evidence.bounds import BinomialTest, TwoStepTest
 from dpverify.evidence.tally import Tally
-from dpverify.verdicts.record import AuditRecord
-from dpverify.verdicts.verdict import judge, Verdict
+from dpverify.ledger.events import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
 
 PAIR = Pair(0.0, 1.0, name="0 or 1")
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.base import errors, require, rounding
+from dpverify import errors
+from dpverify.base import require, rounding
 from dpverify.base.seeding import derive, fresh_seed, Stage, stream
 
 

@@ -7,8 +7,8 @@ from algorithms.batches import ExactBatches, ShuffledBatches
 from algorithms.environments import river_swim
 from algorithms.study import Study
 from dpverify import audit, certify, View
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 SMALL = CountLayout(H=1, S=2, A=2, rewards=True)

@@ -8,9 +8,9 @@ from algorithms.black_box_instances import black_box, NAMES
 from algorithms.transcripts import replaced, users_of
 from algorithms.users import Tree
 from dpverify import audit, planted, PureDP, Subject
-from dpverify.base.errors import DiscoveryError, ParameterError
-from dpverify.verdicts.discovery import load_audits
-from dpverify.verdicts.subject import lacking
+from dpverify.auditing.subject import lacking
+from dpverify.errors import DiscoveryError, ParameterError
+from dpverify.suite.discovery import load_audits
 
 TRIALS = 200_000
 RUNGS = (("pucb-known-rewards", 2, 2.9), ("pucb", 4, 2.9), ("dp-ucbvi", 8, 3.3), ("dp-nash-vi", 3, 3.6))

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from algorithms.cce import cce, nash, reference, TOLERANCE, violation
 from algorithms.cce_supports import mixed_equilibria
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 
 SHAPES = [(1, 1), (1, 3), (3, 1), (2, 2), (2, 3), (3, 2), (3, 3), (4, 4)]
 

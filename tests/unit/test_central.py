@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from dpverify.accounting.accountant import meets, pure_eps
-from dpverify.base.errors import NeighbourError, ParameterError, UsageError
 from dpverify.claims.neighbours import Pair, Relation
+from dpverify.errors import NeighbourError, ParameterError, UsageError
 from mechanisms.counters import LogBase
 from mechanisms.datasets.pairs import absence, constant, uniform, worst_replacement
 from mechanisms.datasets.trajectories import Trajectories

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from audits.audit_central import assumption, BETA, crowd, wide
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
+from dpverify.errors import ParameterError
+from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.central_promises import central_promise
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from dpverify import ApproxDP, Certificate, certify, Pair, PureDP, Records, Relation, Subject
-from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity, Shift
-from dpverify.base.errors import NeighbourError, ParameterError, TargetError, UsageError
-from dpverify.evidence.promises import Outcomes, Promise
-from dpverify.faces import cli
-from dpverify.verdicts.pairs import as_pairs, ASSUMED
-from dpverify.verdicts.verdict import Verdict
+from dpverify.auditing.pairs import as_pairs, ASSUMED
+from dpverify.auditing.verdict import Verdict
+from dpverify.cli import main
+from dpverify.errors import NeighbourError, ParameterError, TargetError, UsageError
+from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.promises import Outcomes, Promise
 
 TRIALS = 20_000  # white-box: eps = 2 against 1 is refuted with all but certainty, power ~ 1
 
@@ -228,7 +228,7 @@ def module(tmp_path, monkeypatch):
 
 
 def _cli(capsys, *arguments):
-    code = cli.run(["certify", *arguments, "--trials", "4000"])
+    code = main.run(["certify", *arguments, "--trials", "4000"])
     return code, *capsys.readouterr()
 
 
@@ -253,7 +253,7 @@ def test_the_command_of_a_certificate_repeats_it(module, capsys):
     _cli(capsys, f"{module}:Coin", "--claim", "pure:1", "--pairs", f"{module}:bits", "--json", "a.json", "--ladder")
     first = json.loads(Path("a.json").read_text(encoding="utf-8"))
     assert [each["runs"] for each in first["records"][0]["ladder"]] == [8, 8]
-    assert cli.run([*shlex.split(first["command"])[1:], "--json", "b.json"]) == 0
+    assert main.run([*shlex.split(first["command"])[1:], "--json", "b.json"]) == 0
     second = json.loads(Path("b.json").read_text(encoding="utf-8"))
     for each in (first, second):
         del each["records"][0]["seconds"]
@@ -302,7 +302,7 @@ def test_a_subject_that_ends_the_process_has_no_certificate(tmp_path, monkeypatc
     (tmp_path / "old.json").write_text("a certificate of an earlier run")
     limit = ["--timeout", "5"] if "sleep" in does else []
     arguments = ["certify", "mod.py:f", "--claim", "pure:1", "--json", "old.json", "--pairs", "mod.py:pairs", *limit]
-    assert cli.run(arguments) == 3
+    assert main.run(arguments) == 3
     out, err = capsys.readouterr()
     assert out == ""
     assert said in err

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpverify import certify, Pair, PureDP
-from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
-from dpverify.base.errors import UsageError
-from dpverify.faces import cli
-from dpverify.faces.report import as_html, certificate_file, schema
-from dpverify.faces.report.certificate_page import render, render_json
+from dpverify.cli import main
+from dpverify.errors import UsageError
+from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
+from dpverify.report import certificate_page, html_page, schema
+from dpverify.report.certificate_page import render, render_json
 
 HERE = Path(schema.__file__).parent
 
@@ -55,23 +55,23 @@ def test_certificates_are_as_the_schema_says(proved, refuted):
 def test_a_certificate_survives_a_file_and_a_changed_one_does_not(proved, tmp_path):
     file = tmp_path / "c.json"
     file.write_text(render_json(proved), encoding="utf-8")
-    assert json.loads(render_json(certificate_file.load(file))) == json.loads(render_json(proved))
+    assert json.loads(render_json(certificate_page.load(file))) == json.loads(render_json(proved))
     file.write_text(render_json(proved).replace('"certified": true', '"certified": false'), encoding="utf-8")
     with pytest.raises(UsageError, match="digest"):
-        certificate_file.load(file)
+        certificate_page.load(file)
     for text in ("", "[]", '{"schema": "dpverify/certificate/1"}', "{}"):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(UsageError):
-            certificate_file.load(file)
+            certificate_page.load(file)
 
 
 def test_report_shows_it_with_its_exit_code(proved, refuted, tmp_path, capsys):
     for found, code in ((proved, 0), (refuted, 1)):
         file, page = tmp_path / "c.json", tmp_path / "c.html"
         file.write_text(render_json(found), encoding="utf-8")
-        assert cli.run(["report", str(file), "--html", str(page)]) == code
+        assert main.run(["report", str(file), "--html", str(page)]) == code
         assert page.read_text(encoding="utf-8") == render(found)
-    assert cli.run(["report", str(file), "--junit", str(tmp_path / "x.xml")]) == 2
+    assert main.run(["report", str(file), "--junit", str(tmp_path / "x.xml")]) == 2
     assert "certificate" in capsys.readouterr().err
 
 
@@ -87,5 +87,5 @@ def test_the_page_has_the_interval_first_and_plots_open(proved):
 
 
 def test_backticks_are_code_and_nothing_is_markup():
-    assert as_html._coded("`a<b` and `c") == "<code>a&lt;b</code> and `c"
-    assert as_html._coded("<b>`x`") == "&lt;b&gt;<code>x</code>"
+    assert html_page._coded("`a<b` and `c") == "<code>a&lt;b</code> and `c"
+    assert html_page._coded("<b>`x`") == "&lt;b&gt;<code>x</code>"

@@ -5,15 +5,15 @@ import textwrap
 
 import pytest
 
-from dpverify.faces import cli
+from dpverify.cli import main
 
 MODULE = '''
 import numpy as np
 
 from dpverify import Pair, Relation
-from dpverify.accounting.events import DominatingPair, PoissonSampled
-from dpverify.accounting.laws import LaplaceLaw, Truncated
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity
+from dpverify.ledger.compound_events import DominatingPair, PoissonSampled
+from dpverify.ledger.laws import LaplaceLaw, Truncated
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
 
 NOISE = {noise}
 RATE, STEPS = 0.05, 40
@@ -89,7 +89,7 @@ def _certify(tmp_path, monkeypatch, capsys, name, noise):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     arguments = ["certify", f"{module}:{subject}", "--claim", claim, *options, "--trials", "8000", "--seed", "4"]
-    code = cli.run([*arguments, "--json", "c.json", "--html", "c.html"])
+    code = main.run([*arguments, "--json", "c.json", "--html", "c.html"])
     out, err = capsys.readouterr()
     sys.modules.pop(module, None)
     return code, out + err, (tmp_path / "c.json").read_text(), (tmp_path / "c.html").read_text()

@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpverify import ApproxDP, audit, certify, GaussianDP, Pair, PureDP, Records, RenyiDP, TradeOff, ZCDP
-from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify import ApproxDP, audit, certify, check, GaussianDP, Pair, PureDP, Records, RenyiDP, TradeOff, ZCDP
+from dpverify.auditing.certificate import digest_of
 from dpverify.base.seeding import derive
-from dpverify.evidence.bounds.bonferroni import BonferroniTest
+from dpverify.cli import main
+from dpverify.evidence.bounds.binomial import BonferroniTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.bounds.unconditional import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.tally import Tally
-from dpverify.faces import check, cli
-from dpverify.faces.report import as_json
-from dpverify.faces.report.certificate_page import render_json
-from dpverify.verdicts.certificate import digest_of
-from dpverify.verdicts.suite_result import SuiteResult
+from dpverify.ledger.events import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.report import json_file
+from dpverify.report.certificate_page import render_json
+from dpverify.suite.result import SuiteResult
 
 FILE = Path(check.__file__)
 PAIR = Pair(0.0, 1.0, name="moved")
@@ -109,7 +109,7 @@ def written(name):
         )
     ]
     result = SuiteResult.of(bets, seed=5, family_wise_error=0.05)
-    return json.loads(as_json.render(result))
+    return json.loads(json_file.render(result))
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_it_runs_alone_and_says_what_it_found(tmp_path):
     for file, code, said in ((good, 0, "ACCEPTED"), (bad, 1, "REJECTED"), (tmp_path / "none.json", 2, "")):
         done = subprocess.run([sys.executable, "-I", "-S", FILE, file], capture_output=True, text=True, check=False)
         assert (done.returncode, said in done.stdout) == (code, True), done.stderr
-        assert cli.run(["check", str(file)]) == code
+        assert main.run(["check", str(file)]) == code
     assert (
         "NOT CHECKED" in subprocess.run([sys.executable, FILE, good], capture_output=True, text=True, check=True).stdout
     )
@@ -291,7 +291,7 @@ def test_files_that_are_none_are_no_certificates(tmp_path, capsys):
         '{"schema": "dpverify/records/2", "records": 1}',
     ):
         (tmp_path / "x.json").write_text(text, encoding="utf-8")
-        assert cli.run(["check", str(tmp_path / "x.json")]) in (1, 2), text
+        assert main.run(["check", str(tmp_path / "x.json")]) in (1, 2), text
     assert "Traceback" not in capsys.readouterr().err
 
 

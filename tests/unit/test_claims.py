@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Records, Relation, RenyiDP, Unit, View, ZCDP
-from dpverify.base.errors import NeighbourError, ParameterError, UsageError
 from dpverify.claims import profiles
 from dpverify.claims.neighbours import sequence_difference
-from dpverify.claims.parse import parse_claim
+from dpverify.claims.parsing import parse_claim
+from dpverify.errors import NeighbourError, ParameterError, UsageError
 
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE
 CLAIMS = [PureDP(1.0), ApproxDP(1.0, 1e-3), ZCDP(0.5), GaussianDP(1.0)]

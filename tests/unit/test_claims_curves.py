@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpverify import ApproxDP, audit, GaussianDP, Pair, PureDP, RenyiDP, TradeOff, ZCDP
-from dpverify.base.errors import ParameterError, UsageError
+from dpverify.auditing.record import AuditRecord
 from dpverify.claims import profiles
-from dpverify.claims.parse import parse_claim
-from dpverify.faces.report import words
-from dpverify.faces.report.plots import claim_of, figures
-from dpverify.verdicts.record import AuditRecord
+from dpverify.claims.parsing import parse_claim
+from dpverify.errors import ParameterError, UsageError
+from dpverify.report import words
+from dpverify.report.plots import claim_of, figures
 
 RDP = RenyiDP(((2, 0.5), (8, 1.1)))
 E = math.e

@@ -13,7 +13,7 @@ from algorithms.environments import river_swim
 from algorithms.experiments import compare_command
 from algorithms.experiments.compare import compare
 from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
-from dpverify.base.errors import ParameterError, RunError
+from dpverify.errors import ParameterError, RunError
 
 SIZE = {"environment": river_swim(), "eps": 1.0, "users": 12, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
 

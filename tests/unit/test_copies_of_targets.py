@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.base.errors import InvalidTrials
+from dpverify.errors import InvalidTrials
 from dpverify.trials.collect import Experiment
-from dpverify.trials.copies import NO_COPY
-from dpverify.trials.sentinel import watched
+from dpverify.trials.health.sentinel import NO_COPY, watched
 from dpverify.trials.target import as_target
 
 PAIR = Pair(0.0, 1.0)

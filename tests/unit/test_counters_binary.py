@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.base.errors import ParameterError, UsageError
 from dpverify.claims.neighbours import Pair, Relation
+from dpverify.errors import ParameterError, UsageError
 from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.stream import Stream

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.counters import dyadic
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.logbase import LogBase

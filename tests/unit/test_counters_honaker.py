@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.base.errors import UsageError
 from dpverify.claims.neighbours import Pair, Relation
+from dpverify.errors import UsageError
 from mechanisms.counters import dyadic
 from mechanisms.counters.honaker import HonakerCounter, variance_shares
 from mechanisms.counters.stream import Stream

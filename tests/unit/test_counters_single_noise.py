@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpverify.accounting.ledger import Exposed, LaplaceNoise
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.claims.neighbours import Pair
+from dpverify.errors import ParameterError, TargetError
+from dpverify.ledger.events import Exposed, LaplaceNoise
 from mechanisms.counters.single_noise import SingleNoiseCounter
 from mechanisms.counters.stream import Stream
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.base.errors import ParameterError, UsageError
 from dpverify.claims.neighbours import Pair, Relation
+from dpverify.errors import ParameterError, UsageError
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import coefficients, column_norm, ToeplitzCounter
 from mechanisms.toolbox.noise_laws import Gaussian, Laplace

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.evidence.promises import check_promise, Outcomes, Promise
-from dpverify.faces import cli, last_failed
-from dpverify.faces.report import as_json
-from dpverify.runs import identity
-from dpverify.verdicts.difference import compared
-from dpverify.verdicts.manifest import Entry, Manifest
-from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.verdict import Verdict
+from dpverify.auditing.verdict import Verdict
+from dpverify.cli import audit_run, main
+from dpverify.execution import sources
+from dpverify.promises import check_promise, Outcomes, Promise
+from dpverify.report import json_file
+from dpverify.suite.difference import compared
+from dpverify.suite.plan import Entry, Manifest
+from dpverify.suite.result import Failure, SuiteResult
 
 
 def coin(data, *, rng, size):
@@ -85,12 +85,12 @@ def test_promises_that_are_no_longer_kept():
 
 def test_diff_on_the_command_line(record, tmp_path, capsys):
     old, new = tmp_path / "old.json", tmp_path / "new.json"
-    old.write_text(as_json.render(result(record)), encoding="utf-8")
-    new.write_text(as_json.render(result(broken(record))), encoding="utf-8")
-    assert cli.run(["diff", str(old), str(new)]) == 1
+    old.write_text(json_file.render(result(record)), encoding="utf-8")
+    new.write_text(json_file.render(result(broken(record))), encoding="utf-8")
+    assert main.run(["diff", str(old), str(new)]) == 1
     assert "WORSE coin: OPEN, now REFUTED" in capsys.readouterr().out
-    assert cli.run(["diff", str(new), str(old)]) == 0
-    assert cli.run(["diff", str(old), str(tmp_path / "none.json")]) == 2
+    assert main.run(["diff", str(new), str(old)]) == 0
+    assert main.run(["diff", str(old), str(tmp_path / "none.json")]) == 2
 
 
 def entry(name):
@@ -102,14 +102,14 @@ def entry(name):
 def test_last_failed_remembers_what_is_not_as_expected(record, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole = Manifest((entry("a"), entry("b"), entry("c")), ())
-    last_failed.remember([Path("audits")], whole, {("subject", "a"): record, ("subject", "b"): broken(record)})
-    assert last_failed.known([Path("audits")]) == {("subject", "b"), ("subject", "c")}  # c was not reached
-    part = whole.only(last_failed.known([Path("audits")]))
+    audit_run.remember([Path("audits")], whole, {("subject", "a"): record, ("subject", "b"): broken(record)})
+    assert audit_run.known([Path("audits")]) == {("subject", "b"), ("subject", "c")}  # c was not reached
+    part = whole.only(audit_run.known([Path("audits")]))
     assert [each.name for each in part.entries] == ["b", "c"]
     assert part.statements == whole.statements == 6  # the shares of the whole: equal records
-    last_failed.remember([Path("audits")], part, {("subject", "b"): record, ("subject", "c"): Failure("c", "x")})
-    assert last_failed.known([Path("audits")]) == {("subject", "c")}
-    assert last_failed.known([Path("other")]) == set()
+    audit_run.remember([Path("audits")], part, {("subject", "b"): record, ("subject", "c"): Failure("c", "x")})
+    assert audit_run.known([Path("audits")]) == {("subject", "c")}
+    assert audit_run.known([Path("other")]) == set()
 
 
 AUDIT = """
@@ -135,30 +135,32 @@ def test_a_run_that_stops_at_the_first_and_goes_on_with_what_failed(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "audits").mkdir()
     (tmp_path / "audits" / "audit_x.py").write_text(AUDIT, encoding="utf-8")
-    assert cli.run(["audit", "audits", "--jobs", "1", "--no-tape", "-x", "--json", "out.json", "--durations", "2"]) == 1
-    first = as_json.load(Path("out.json"))
+    assert (
+        main.run(["audit", "audits", "--jobs", "1", "--no-tape", "-x", "--json", "out.json", "--durations", "2"]) == 1
+    )
+    first = json_file.load(Path("out.json"))
     assert "(-x)" in first.interrupted
     assert first.missing
     assert "slowest" in capsys.readouterr().out
     Path("audits/audit_x.py").write_text(AUDIT.replace("PureDP(0.2)", "PureDP(2.0)"), encoding="utf-8")
-    assert cli.run(["audit", "audits", "--jobs", "1", "--no-tape", "--lf", "--json", "out.json"]) == 0
-    again = as_json.load(Path("out.json"))
+    assert main.run(["audit", "audits", "--jobs", "1", "--no-tape", "--lf", "--json", "out.json"]) == 0
+    again = json_file.load(Path("out.json"))
     assert {record.subject for record in again.records} >= set(first.missing)
     assert again.identity["dpverify"]
 
 
 def test_init_runs_green_at_once_and_catches_its_bug(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert cli.run(["init"]) == 0
-    assert cli.run(["init"]) == 2  # nothing that exists is changed
-    assert cli.run(["audit", "audits", "--jobs", "1", "--json", "out.json"]) == 0
-    found = as_json.load(Path("out.json"))
+    assert main.run(["init"]) == 0
+    assert main.run(["init"]) == 2  # nothing that exists is changed
+    assert main.run(["audit", "audits", "--jobs", "1", "--json", "out.json"]) == 0
+    found = json_file.load(Path("out.json"))
     assert [(record.planted, str(record.status)) for record in found.records] == [(False, "PROVED"), (True, "REFUTED")]
 
 
 def test_the_commit_and_what_is_not_committed(tmp_path, monkeypatch):
-    identity._identity.cache_clear()
-    assert identity._git(str(tmp_path), "rev-parse", "HEAD") is None
+    sources._identity.cache_clear()
+    assert sources._git(str(tmp_path), "rev-parse", "HEAD") is None
 
     def git(*words):
         subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
@@ -170,13 +172,13 @@ def test_the_commit_and_what_is_not_committed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     states = []
     for name, text in (("out.html", "a report"), ("b.py", "y = 1"), ("a.py", "x = 2")):
-        states.append(identity.identity()["dirty"])
+        states.append(sources.identity()["dirty"])
         (tmp_path / name).write_text(text, encoding="utf-8")
-        identity._identity.cache_clear()
+        sources._identity.cache_clear()
     assert states == [False, False, True]  # a report is no code
-    assert len(str(identity.identity()["commit"])) == 40
+    assert len(str(sources.identity()["commit"])) == 40
 
 
 def test_the_light_install_needs_no_matplotlib():
-    code = "import sys; sys.modules['matplotlib'] = None; import dpverify.faces.report.as_html, dpverify.verdicts.audit"
+    code = "import sys; sys.modules['matplotlib'] = None; import dpverify.report.html_page, dpverify.auditing.pipeline"
     subprocess.run([sys.executable, "-c", code], check=True)

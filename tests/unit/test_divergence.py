@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.accounting.divergence import pure_to_zcdp
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import pure_to_zcdp
 from oracles.finite_laws import delta_at, eps_at, renyi
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from algorithms.experiments import compare_command
-from dpverify.faces import cli
+from dpverify.cli import main
 
 ROOT = Path(__file__).parents[2]
 RUN = ("index.md", "certify.md", "ci.md", "without_a_ledger.md", "instruments.md", "try.md")
@@ -35,7 +35,7 @@ def place(tmp_path, monkeypatch):
 def _run(command: str, capsys, folder: Path) -> tuple[int, str]:
     program, *arguments = shlex.split(command)
     if program == "dpverify":
-        code = cli.run(arguments)
+        code = main.run(arguments)
         out, err = capsys.readouterr()
         return code, out + err
     if arguments[:3] == ["-m", "algorithms.experiments", "compare"]:
@@ -44,7 +44,7 @@ def _run(command: str, capsys, folder: Path) -> tuple[int, str]:
         return code, out + err
     assert program == "pytest"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    plugins = ["-p", "dpverify.faces.pytest_plugin", "-p", "xdist"]
+    plugins = ["-p", "dpverify.pytest_plugin", "-p", "xdist"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, *arguments],
         env=environment,

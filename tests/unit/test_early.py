@@ -27,7 +27,7 @@ start()
 """
 
 
-@pytest.mark.parametrize("at", ["typer", "dpverify.faces.audit_run"])
+@pytest.mark.parametrize("at", ["typer", "dpverify.cli.audit_run"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_during_start_up(tmp_path, name, at):
     number = int(getattr(signal, name))

@@ -10,7 +10,7 @@ from algorithms.elimination_promises import coverage_promise, regret_bound
 from audits import audit_sdp_pe_lemmas as audit
 from audits.planted.elimination import UniformDesign
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
+from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
 
 CHEAP = [each for each in audit.promises if each.expected == BROKEN or each.name in ("lemma-17", "lemma-14")]
 

@@ -15,8 +15,8 @@ from algorithms.environments import (
 from algorithms.tabular import backward_induction, expected_return, occupancy, uniform_policy
 from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from dpverify import Pair, Records, Relation
-from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import NeighbourError, ParameterError
 
 
 def test_river_swim_is_the_papers():

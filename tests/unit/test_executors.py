@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from dpverify import Pair, PureDP
-from dpverify.base.errors import LostWorker, ParameterError, RunError, UsageError
+from dpverify.auditing.pipeline import audit
+from dpverify.errors import LostWorker, ParameterError, RunError, UsageError
 from dpverify.evidence.tally import Tally
-from dpverify.runs.executors import ordered_map
-from dpverify.trials.checkpoint import Checkpoint, digest
-from dpverify.trials.collect import estimate, Experiment
-from dpverify.verdicts.audit import audit
+from dpverify.execution.executors import ordered_map
+from dpverify.trials.collect import Checkpoint, digest, estimate, Experiment
 
 
 class SmallBlocks:

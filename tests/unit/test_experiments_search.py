@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.experiments.search import draw_points, search
-from dpverify.base.errors import ParameterError, RunError
+from dpverify.errors import ParameterError, RunError
 
 SPACE = {"bonus": (1e-4, 1.0), "error": (1e-3, 1e-1)}
 

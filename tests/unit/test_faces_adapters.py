@@ -10,11 +10,10 @@ import pytest
 
 from dpverify import ApproxDP, audit, Pair, PureDP, Relation, ZCDP
 from dpverify.accounting.accountant import account, meets
-from dpverify.accounting.ledger import Ledger
-from dpverify.base.errors import AccountingError, UsageError
-from dpverify.faces.adapters import dp_accounting as events
-from dpverify.faces.adapters.functions import Unseeded
-from dpverify.faces.adapters.needs import needed
+from dpverify.adapters import dp_accounting as events
+from dpverify.adapters.functions import needed, Unseeded
+from dpverify.errors import AccountingError, UsageError
+from dpverify.ledger.events import Ledger
 
 ADD_REMOVE, REPLACE = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE
 
@@ -31,8 +30,8 @@ def test_missing_package_is_one_clear_line():
 @pytest.mark.process
 def test_adapters_import_no_foreign_package():
     code = (
-        "import sys, dpverify.faces.adapters.opendp, dpverify.faces.adapters.diffprivlib;"
-        "import dpverify.faces.adapters.dp_accounting;"
+        "import sys, dpverify.adapters.opendp, dpverify.adapters.diffprivlib;"
+        "import dpverify.adapters.dp_accounting;"
         "assert not {'opendp', 'diffprivlib', 'dp_accounting'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -149,7 +148,7 @@ def test_any_callable_is_a_target():
 
 
 def test_opendp_batches_are_releases():
-    from dpverify.faces.adapters.opendp import Batched, claim_of, OneByOne
+    from dpverify.adapters.opendp import Batched, claim_of, OneByOne
 
     dp = needed("opendp.prelude", "opendp")
     dp.enable_features("contrib")
@@ -174,7 +173,7 @@ def test_opendp_batches_are_releases():
 
 
 def test_diffprivlib_mechanisms_are_seeded_by_the_stream():
-    from dpverify.faces.adapters.diffprivlib import Mechanism
+    from dpverify.adapters.diffprivlib import Mechanism
 
     laplace = Mechanism("Laplace", epsilon=1.0, sensitivity=1.0)
     first, second = (laplace.release(0.0, rng=_rng(), size=5) for _ in range(2))

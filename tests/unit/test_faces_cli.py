@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.faces import cli
+from dpverify.cli import main
 
 GOOD = """
     from dpverify import Pair, PureDP, Subject
@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def _says(capsys, *arguments) -> tuple[int, str, str]:
-    code = cli.run([str(each) for each in arguments])
+    code = main.run([str(each) for each in arguments])
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -220,7 +220,7 @@ def test_version(capsys):
 
 
 def test_completion_knows_commands_and_options():
-    code = "from dpverify.faces import cli; cli.main()"
+    code = "from dpverify.cli import main; main.main()"
     for words, place, wanted in (("dpverify cer", "1", "certify"), ("dpverify audit --prom", "2", "--promises-only")):
         environment = {**os.environ, "_DPVERIFY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
         done = subprocess.run(
@@ -233,16 +233,16 @@ def test_our_own_bug_is_never_the_exit_code_of_a_refuted_claim(monkeypatch, caps
     def bug(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(cli, "app", bug)
-    assert cli.run([]) == 3
+    monkeypatch.setattr(main, "app", bug)
+    assert main.run([]) == 3
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_who_asks_for_an_audit_loads_nothing_that_runs_one():
     """Subjects run in children; what the parent imports besides is a second of every run."""
     code = (
-        "import sys, dpverify.faces.audit_run;"
-        "heavy = {'scipy.stats', 'scipy.signal', 'sklearn', 'statsmodels', 'matplotlib', 'dpverify.verdicts.audit'};"
+        "import sys, dpverify.cli.audit_run;"
+        "heavy = {'scipy.stats', 'scipy.signal', 'sklearn', 'statsmodels', 'matplotlib', 'dpverify.auditing.pipeline'};"
         "sys.exit(str(sorted(heavy & set(sys.modules))) if heavy & set(sys.modules) else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -252,7 +252,7 @@ def test_who_asks_for_an_audit_loads_nothing_that_runs_one():
 @pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"], ["audit"], ["certify", "--help"]])
 def test_start_without_work_loads_no_numpy(arguments):
     code = (
-        "import sys; from dpverify.faces import cli; cli.run(sys.argv[1:]);"
+        "import sys; from dpverify.cli import main; main.run(sys.argv[1:]);"
         "heavy = {'numpy', 'scipy', 'rich.table', 'jinja2', 'matplotlib'} & set(sys.modules);"
         "sys.exit(str(sorted(heavy)) if heavy else 0)"
     )

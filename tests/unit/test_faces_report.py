@@ -15,26 +15,15 @@ from in_process import run_suite
 
 from audits.audit_laplace import subjects as laplace_subjects
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
-from dpverify.base.errors import RunError, UsageError
+from dpverify.auditing.verdict import Verdict
 from dpverify.claims.profiles import gaussian_accuracy_limit
-from dpverify.evidence.promises import check_promise, Outcomes, Promise
-from dpverify.faces.report import (
-    as_html,
-    as_json,
-    as_junit,
-    as_markdown,
-    as_sarif,
-    intervals,
-    packed,
-    plots,
-    schema,
-    words,
-)
-from dpverify.faces.report.anchors import anchors
-from dpverify.faces.report.axes import Axis, Plot
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.verdict import Verdict
+from dpverify.errors import RunError, UsageError
+from dpverify.promises import check_promise, Outcomes, Promise
+from dpverify.report import html_page, json_file, junit, markdown, plots, sarif, schema, words
+from dpverify.report.html_page import anchors
+from dpverify.report.plots import Axis, Plot
+from dpverify.suite.result import Failure, SuiteResult
+from dpverify.suite.settings import Settings
 
 
 def _broken(data, *, rng, size):
@@ -49,7 +38,7 @@ def result() -> SuiteResult:
 
 @pytest.fixture(scope="module")
 def page(result) -> str:
-    return as_html.render(result)
+    return html_page.render(result)
 
 
 class Page(HTMLParser):
@@ -86,7 +75,7 @@ class Page(HTMLParser):
 
 
 def test_page_is_well_formed_and_self_contained(page, result):
-    details = packed.unpacked(page)
+    details = html_page.unpacked(page)
     parsed = [Page(text) for text in (page, *details)]
     assert all(each.open == [] and each.outside == [] for each in parsed)
     assert not re.search(r"url\(|@import|https?://", page + "".join(details))
@@ -114,7 +103,7 @@ def test_the_policy_allows_the_page_itself_and_nothing_else(page):
 
 
 def test_page_says_what_the_records_say(page, result):
-    details = "".join(packed.unpacked(page))
+    details = "".join(html_page.unpacked(page))
     for record in result.records:
         assert record.subject in (details if record.planted else page)
         assert record.witness.replace(">", "&gt;").replace("<", "&lt;") in details
@@ -138,16 +127,16 @@ def test_without_script_the_table_has_every_claim_with_its_numbers(page, result)
 
 def test_rendering_is_pure(page, result, tmp_path):
     file = tmp_path / "results.json"
-    file.write_text(as_json.render(result), encoding="utf-8")
-    again = as_json.load(file)
+    file.write_text(json_file.render(result), encoding="utf-8")
+    again = json_file.load(file)
     assert again == result
-    assert as_html.render(again) == page
-    assert as_markdown.render(again) == as_markdown.render(result)
-    assert as_junit.render(again) == as_junit.render(result)
+    assert html_page.render(again) == page
+    assert markdown.render(again) == markdown.render(result)
+    assert junit.render(again) == junit.render(result)
 
 
 def test_every_plot_is_accessible_and_has_its_table(page, result):
-    details = "".join(packed.unpacked(page))
+    details = "".join(html_page.unpacked(page))
     assert details.count('role="img"') == details.count("The same as a table") == 3 * len(result.records)
     assert details.count("<caption>") >= len(result.records)  # ledgers
     assert 'lang="en"' in page
@@ -155,12 +144,12 @@ def test_every_plot_is_accessible_and_has_its_table(page, result):
 
 def test_json_is_strict_and_refuses_nan(result):
     endless = replace(result, records=(replace(result.records[0], detectable=math.inf, detectable_eps=math.inf),))
-    text = as_json.render(endless)
+    text = json_file.render(endless)
     assert "1e999" in text
     assert "Infinity" not in text
     assert json.loads(text)["records"][0]["detectable_eps"] == math.inf
     with pytest.raises(RunError, match="NaN"):
-        as_json.render(replace(result, records=(replace(result.records[0], eps_lower=math.nan),)))
+        json_file.render(replace(result, records=(replace(result.records[0], eps_lower=math.nan),)))
 
 
 def test_json_of_something_else_is_refused(tmp_path):
@@ -168,7 +157,7 @@ def test_json_of_something_else_is_refused(tmp_path):
     for text, said in (("{", "not a result file"), ("[]", "not a result file"), ('{"schema": "x"}', "schema 'x'")):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(UsageError, match=said):
-            as_json.load(file)
+            json_file.load(file)
 
 
 def test_junit_failures_and_errors_agree_with_the_exit_code(result):
@@ -176,7 +165,7 @@ def test_junit_failures_and_errors_agree_with_the_exit_code(result):
     surprise = replace(good, records=(replace(good.records[0], verdict=Verdict.REFUTED), *good.records[1:]))
     unsure = replace(good, records=(replace(good.records[0], verdict=Verdict.INCONCLUSIVE), *good.records[1:]))
     for suite, code in ((good, 0), (surprise, 1), (result, 3), (unsure, 3)):
-        root = ElementTree.fromstring(as_junit.render(suite).encode())[0]
+        root = ElementTree.fromstring(junit.render(suite).encode())[0]
         failures, errors = int(root.get("failures")), int(root.get("errors"))
         assert (1 if failures else 3 if errors else 0) == code == suite.exit_code
         assert len(root.findall("testcase")) == int(root.get("tests"))
@@ -186,13 +175,13 @@ def test_junit_failures_and_errors_agree_with_the_exit_code(result):
 
 def test_junit_has_no_character_that_xml_forbids(result):
     odd = replace(result, failures=(Failure("a\x00b", "c\x1b[31m\ud800"),))
-    ElementTree.fromstring(as_junit.render(odd).encode())
+    ElementTree.fromstring(junit.render(odd).encode())
 
 
 def test_markdown_cannot_be_broken_by_names(result):
     odd = replace(result, records=(replace(result.records[0], subject="a|b\n<img>"),), failures=())
-    row = next(line for line in as_markdown.render(odd).splitlines() if "a\\|b" in line)
-    assert row.count(" | ") == len(as_markdown.HEAD) - 1
+    row = next(line for line in markdown.render(odd).splitlines() if "a\\|b" in line)
+    assert row.count(" | ") == len(markdown.HEAD) - 1
     assert "<img>" not in row
 
 
@@ -228,10 +217,10 @@ def test_bound_of_a_gaussian_claim_is_its_trade_off_curve():
 
 
 def test_scale_of_the_bars():
-    assert intervals.place(0.0, 1.0) == intervals.End(intervals.PAD, True)
-    assert intervals.place(math.inf, 1.0) == intervals.End(100 - intervals.PAD, True)
-    assert intervals.place(0.3, 0.3).at == pytest.approx(40.8, abs=0.1)  # log(4)/log(32) of the scale
-    assert not intervals.place(2.0, 1.0).beyond
+    assert plots._interval_place(0.0, 1.0) == plots.End(plots._INTERVAL_PAD, True)
+    assert plots._interval_place(math.inf, 1.0) == plots.End(100 - plots._INTERVAL_PAD, True)
+    assert plots._interval_place(0.3, 0.3).at == pytest.approx(40.8, abs=0.1)  # log(4)/log(32) of the scale
+    assert not plots._interval_place(2.0, 1.0).beyond
 
 
 def test_plots_draw_the_infinite_on_the_border():
@@ -242,7 +231,7 @@ def test_plots_draw_the_infinite_on_the_border():
 
 def test_empty_result_renders(result):
     empty = SuiteResult(records=(), failures=(), seed=1, family_wise_error=0.05, environment={})
-    for renderer in (as_html, as_json, as_junit, as_markdown, as_sarif):
+    for renderer in (html_page, json_file, junit, markdown, sarif):
         assert renderer.render(empty)
     assert empty.exit_code == 3
 
@@ -251,8 +240,8 @@ def test_page_of_an_undecided_record_renders(result):
     record = replace(
         result.records[0], curve=(), course=(), eps_lower=math.inf, eps_upper=math.inf, number_upper=math.inf
     )
-    page = as_html.render(replace(result, records=(record,)))
-    details = "".join(packed.unpacked(page))
+    page = html_page.render(replace(result, records=(record,)))
+    details = "".join(html_page.unpacked(page))
     assert "nan" not in "".join(re.findall(r'points="[^"]*"', details))
     assert details.count('class="plot"') == 1
 
@@ -262,12 +251,12 @@ def test_template_is_package_data():
 
     data = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     named = data["tool"]["setuptools"]["package-data"]["dpverify"]
-    assert {f"faces/report/*{suffix}" for suffix in (".html", ".js", ".json")} <= set(named)
+    assert {f"report/*{suffix}" for suffix in (".html", ".js", ".json")} <= set(named)
 
 
 def test_published_schema_is_that_of_the_records():
     published = Path(schema.__file__).with_name("records.schema.json")
-    again = "python -m dpverify.faces.report.schema > dpverify/faces/report/records.schema.json"
+    again = "python -m dpverify.report.schema > dpverify/report/records.schema.json"
     assert json.loads(published.read_text(encoding="utf-8")) == schema.document(), again
 
 
@@ -302,7 +291,7 @@ def test_results_obey_the_schema(result):
         return Outcomes(rng.random(size))
 
     check = check_promise(Promise(name="p", draw=draw, bound=0.9, failure_probability=0.2, trials=100), seed=1)
-    written = json.loads(as_json.render(replace(result, promises=(check,))))
+    written = json.loads(json_file.render(replace(result, promises=(check,))))
     assert list(_violations(written, schema.document())) == []
     written["records"][0]["eps_lower"] = "much"
     del written["records"][1]["seed"]
@@ -316,5 +305,5 @@ def test_a_promise_says_how_much_its_bounds_could_have_said(result):
         return Outcomes(rng.random(size), active=rng.random(size) * 0 + 0.25)
 
     check = check_promise(Promise(name="p", draw=draw, bound=0.9, failure_probability=0.2, trials=100), seed=1)
-    page = as_html.render(replace(result, promises=(check,)))
+    page = html_page.render(replace(result, promises=(check,)))
     assert f"Tightness {check.tightness:.3g}, 25.00% of the bounds below their caps." in page

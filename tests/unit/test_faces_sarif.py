@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from in_process import load_folder, run_suite
 
-from dpverify.faces import cli
-from dpverify.faces.report import as_sarif
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.verdict import Verdict
+from dpverify.auditing.verdict import Verdict
+from dpverify.cli import main
+from dpverify.report import sarif
+from dpverify.suite.settings import Settings
 
 AUDIT = """
     from cachelib.noise import noisy
@@ -64,7 +64,7 @@ def project(tmp_path, monkeypatch):
 def test_sarif_points_at_the_line_of_the_claim(project, capsys, monkeypatch):
     project()
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert cli.run(["audit", "audits_here", "--sarif", "out.sarif"]) == 1
+    assert main.run(["audit", "audits_here", "--sarif", "out.sarif"]) == 1
     (finding,) = json.loads(Path("out.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
     place = finding["locations"][0]["physicalLocation"]
     assert finding["ruleId"] == "claim-refuted"
@@ -80,7 +80,7 @@ def test_sarif_points_at_the_line_of_the_claim(project, capsys, monkeypatch):
 
 def test_every_kind_of_surprise_has_its_rule(project):
     record = run_suite(project().subjects[:1], Settings(seed=1)).records[0]
-    assert as_sarif.rule(replace(record, verdict=Verdict.INCONCLUSIVE)) == "inconclusive"
-    assert as_sarif.rule(replace(record, verdict=Verdict.REFUTED)) == "claim-refuted"
-    assert as_sarif.rule(replace(record, expected="REFUTED", planted=True)) == "bug-not-caught"
-    assert as_sarif.rule(replace(record, expected_accounted=True)) == "not-accounted"
+    assert sarif.rule(replace(record, verdict=Verdict.INCONCLUSIVE)) == "inconclusive"
+    assert sarif.rule(replace(record, verdict=Verdict.REFUTED)) == "claim-refuted"
+    assert sarif.rule(replace(record, expected="REFUTED", planted=True)) == "bug-not-caught"
+    assert sarif.rule(replace(record, expected_accounted=True)) == "not-accounted"

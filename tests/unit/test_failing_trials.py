@@ -9,14 +9,14 @@ from in_process import run_suite
 from scipy import stats
 
 from dpverify import audit, failure, loop_trials, Outcomes, Pair, PureDP, Subject
-from dpverify.base.errors import InvalidTrials, ParameterError, TargetError
+from dpverify.auditing.verdict import Verdict
 from dpverify.base.seeding import Stage
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif, packed, words
+from dpverify.errors import InvalidTrials, ParameterError, TargetError
+from dpverify.report import html_page, json_file, junit, markdown, sarif, words
+from dpverify.suite.settings import Settings
 from dpverify.trials import failing
 from dpverify.trials.collect import Experiment, select
 from dpverify.trials.target import as_target
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.verdict import Verdict
 
 PAIR = Pair(0.0, 1.0)
 RATE = 0.02
@@ -224,11 +224,13 @@ def test_every_face_says_how_many_trials_failed_and_with_what():
         assert abs(count - rates[0] * 0.7 * 1500) < 150
         said = words.failed_trials(record)
         assert f"ArithmeticError {count:,}" in said
-        assert said in "".join(packed.unpacked(as_html.render(result)))
-        assert said.replace("(", "(") in as_markdown.render(result)
-        assert said in as_junit.render(result)
-        assert json.loads(as_json.render(result))["records"][0]["failed_trials"]["first"] == {"ArithmeticError": count}
-    assert said in as_sarif.render(result)  # findings only: the inconclusive one
+        assert said in "".join(html_page.unpacked(html_page.render(result)))
+        assert said.replace("(", "(") in markdown.render(result)
+        assert said in junit.render(result)
+        assert json.loads(json_file.render(result))["records"][0]["failed_trials"]["first"] == {
+            "ArithmeticError": count
+        }
+    assert said in sarif.render(result)  # findings only: the inconclusive one
 
 
 def test_an_invalid_audit_looks_invalid_in_every_face():
@@ -242,9 +244,9 @@ def test_an_invalid_audit_looks_invalid_in_every_face():
     record = result.records[0]
     assert result.exit_code == 3
     assert "one draw is made for the whole call" in record.invalid
-    for text in (as_html.render(result), as_markdown.render(result), as_junit.render(result), as_sarif.render(result)):
+    for text in (html_page.render(result), markdown.render(result), junit.render(result), sarif.render(result)):
         assert "INVALID" in text or '"invalid"' in text
         assert "for the whole call" in text
-    assert 'failures="0" errors="1"' in as_junit.render(result)
-    again = type(record).from_dict(json.loads(as_json.render(result))["records"][0])
+    assert 'failures="0" errors="1"' in junit.render(result)
+    again = type(record).from_dict(json.loads(json_file.render(result))["records"][0])
     assert again == record

@@ -9,14 +9,14 @@ import pytest
 from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
-from dpverify.base.errors import ParameterError, UsageError
-from dpverify.evidence.promises import Outcomes, Promise
-from dpverify.faces.report import as_html, as_json, as_markdown, packed, words
-from dpverify.verdicts.audit import audit
-from dpverify.verdicts.family import BONFERRONI, E_BH, HOLM, judged_together
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.suite_result import Failure
-from dpverify.verdicts.verdict import Verdict
+from dpverify.auditing.pipeline import audit
+from dpverify.auditing.verdict import Verdict
+from dpverify.errors import ParameterError, UsageError
+from dpverify.promises import Outcomes, Promise
+from dpverify.report import html_page, json_file, markdown, words
+from dpverify.suite.family import BONFERRONI, E_BH, HOLM, judged_together
+from dpverify.suite.result import Failure
+from dpverify.suite.settings import Settings
 
 PAIRS = (Pair(0, 1), Pair(1, 0))
 
@@ -152,15 +152,15 @@ def test_further_refutations_are_told_in_every_report(three):
     assert result.exit_code == 1  # both claims were expected to stand
     said = "any claim is refuted wrongly with probability <= 0.05; 2 refuted, 2 of them not by their own bounds: a, b"
     assert said in words.family(result)
-    assert said in as_markdown.render(result)
-    assert said in unescape(as_html.render(result))
-    assert "p-value of the claim 0.016" in "".join(packed.unpacked(as_html.render(result)))
+    assert said in markdown.render(result)
+    assert said in unescape(html_page.render(result))
+    assert "p-value of the claim 0.016" in "".join(html_page.unpacked(html_page.render(result)))
 
 
 def test_families_survive_json(three, tmp_path):
     result = judged_together(with_values(three, p_value=(0.0, 0.016, 0.9)), HOLM)
-    (tmp_path / "r.json").write_text(as_json.render(result))
-    assert as_json.load(tmp_path / "r.json") == result
+    (tmp_path / "r.json").write_text(json_file.render(result))
+    assert json_file.load(tmp_path / "r.json") == result
 
 
 def test_what_cannot_be_judged_together_is_refused(three):

@@ -14,7 +14,7 @@ from audits.atlas.reading import FIELD as FOLDER
 from audits.atlas.reading import read_atlas
 from audits.atlas.reproduce import reproduce
 from audits.atlas.running import How
-from dpverify.base.errors import UsageError
+from dpverify.errors import UsageError
 from dpverify.wild import schema
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from dpverify.base.errors import ParameterError, RunError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError, RunError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.flow import FlowConsistent
 from mechanisms.privatizers.nearest_counts import nearest_counts

@@ -21,8 +21,8 @@ from algorithms.shift_certificates import binomial_eps, mean_lower
 from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from benchmarks import full_size as table
-from dpverify.base.errors import ParameterError, RunError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError, RunError
 from dpverify.tape.streaming import streaming
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.toolbox.noise_laws import Laplace

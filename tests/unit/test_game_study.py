@@ -8,9 +8,9 @@ from algorithms.markov_games import random_game
 from algorithms.study import Study
 from audits import audit_nash_vi
 from dpverify import audit, View
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import check_promise
+from dpverify.errors import ParameterError
+from dpverify.promises import check_promise
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local

@@ -7,8 +7,8 @@ from algorithms.counting import layout_of
 from algorithms.environments import river_swim
 from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
 from dpverify.accounting.accountant import account, meets
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 SMALL = CountLayout(H=1, S=2, A=2, rewards=True)

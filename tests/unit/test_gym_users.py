@@ -8,7 +8,7 @@ import pytest
 
 from algorithms.gym_users import GymUsers
 from algorithms.users import play, TreeUsers
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 
 
 class Walk:

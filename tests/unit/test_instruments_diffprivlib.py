@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from private_libraries import diffprivlib
 
-from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair
-from dpverify.tape.trace import trace
+from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
+from dpverify.tape.tracer import trace
 
 LIBRARY = diffprivlib()
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -7,15 +7,15 @@ import pytest
 from scipy import integrate, stats
 from sklearn.utils import check_random_state
 
-from dpverify.accounting.ledger import Ledger, PureStep
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair, Relation
-from dpverify.tape import derive
-from dpverify.tape.conform import conforms
+from dpverify.ledger.events import Ledger, PureStep
+from dpverify.tape import trace_result
 from dpverify.tape.forced import Moved
 from dpverify.tape.instruments import diffprivlib
 from dpverify.tape.instruments.calls import Call, Loss, pure
-from dpverify.tape.trace import trace
+from dpverify.tape.ledger_matching import conforms
+from dpverify.tape.tracer import trace
 
 CALL = Call("x", ("", 0), "", np.zeros(1), {}, 1.0, 1.0, 1.0, 0.0, (0, ""), None)
 
@@ -79,7 +79,7 @@ def step(eps, code="bound"):
 
 
 def test_steps_have_the_largest_of_each_rank_in_the_envelope():
-    found = derive.envelope([(step(0.5), step(1.0)), (step(0.7), step(0.6), step(0.1))])
+    found = trace_result.envelope([(step(0.5), step(1.0)), (step(0.7), step(0.6), step(0.1))])
     assert sorted(event.eps for event, times in found.counted for _ in range(times)) == [0.1, 0.6, 1.0]
 
 

@@ -10,11 +10,11 @@ import opendp.prelude as dp
 import pytest
 from opendp.core import measurement_invoke as imported
 
-from dpverify.accounting.ledger import LaplaceNoise, Ledger, PureStep, Sensitivity, Shift
 from dpverify.claims.neighbours import Pair
+from dpverify.ledger.events import LaplaceNoise, Ledger, PureStep, Sensitivity, Shift
 from dpverify.tape.instruments.calls import distance as between
 from dpverify.tape.instruments.opendp import _watching, distance
-from dpverify.tape.trace import trace
+from dpverify.tape.tracer import trace
 
 dp.enable_features("contrib", "honest-but-curious")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import hostile_tasks
 import pytest
 
-from dpverify.base.errors import ParameterError
-from dpverify.runs import isolated as module
-from dpverify.runs.interruption import Halt
-from dpverify.runs.isolated import Answer, Call, Ended, isolated, limited, Limits, side_by_side
+from dpverify.errors import ParameterError
+from dpverify.execution import isolated as module
+from dpverify.execution.interruption import Halt
+from dpverify.execution.isolated import Answer, Call, Ended, isolated, limited, Limits, side_by_side
 
 pytestmark = pytest.mark.process
 ENOUGH = Limits(timeout=120)
@@ -266,7 +266,7 @@ def test_an_event_starts_the_clock_anew_where_the_call_is_patient():
 def test_nobody_survives_a_parent_that_is_killed():
     script = (
         f"import sys; sys.path[:0] = {[str(HERE), str(HERE.parents[1])]!r}\n"
-        "from dpverify.runs.isolated import Call, isolated, Limits, start_server\n"
+        "from dpverify.execution.isolated import Call, isolated, Limits, start_server\n"
         "start_server(('dpverify',))\n"
         "tell = lambda event: print(event['pid'], flush=True)\n"
         "isolated(Call('hostile_tasks:tells_and_waits'), Limits(), listener=tell)\n"

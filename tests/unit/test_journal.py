@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies
 
-from dpverify.base.errors import RunError
-from dpverify.runs.journal import Journal, prune
+from dpverify.errors import RunError
+from dpverify.execution.journal import Journal, prune
 
 LINES = [(("subject", "a"), {"x": [1.5, None]}), (("block", "a#0", 3), "é\n"), (("subject", "b"), float("inf"))]
 
@@ -76,7 +76,7 @@ def test_a_second_run_at_the_same_time_is_refused(tmp_path):
     for resume in (False, True):
         with pytest.raises(RunError, match="another run"):
             Journal.start(path, resume=resume)
-    code = "import sys; from pathlib import Path; from dpverify.runs.journal import Journal; "
+    code = "import sys; from pathlib import Path; from dpverify.execution.journal import Journal; "
     code += "Journal.start(Path(sys.argv[1]))"
     root = str(Path(__file__).parents[2])
     done = subprocess.run(

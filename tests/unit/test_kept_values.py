@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify import audit, loop_trials, Outcomes, Pair, PureDP
-from dpverify.base.errors import InvalidTrials, TargetError
-from dpverify.trials.outcomes import read
-from dpverify.trials.plain import as_array
+from dpverify.errors import InvalidTrials, TargetError
+from dpverify.trials.outcomes import as_array, read
 
 PAIR = Pair(0, 1)
 

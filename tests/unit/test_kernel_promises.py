@@ -8,7 +8,7 @@ from algorithms.kernel_promises import fork, lemma_b3_promise
 from algorithms.markov_games import random_game
 from audits.audit_nash_vi import MANY, promises, RARE
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, KEPT
+from dpverify.promises import BROKEN, check_promise, KEPT
 
 CASES = [each for each in promises if each.name.startswith("lemma-b3")]
 

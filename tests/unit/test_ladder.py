@@ -10,17 +10,17 @@ from in_process import run_suite
 from scipy import stats
 
 from dpverify import audit, loop_trials, measured_ladder, Pair, PureDP, Subject
-from dpverify.accounting.ledger import Sensitivity
-from dpverify.base.errors import ParameterError, TargetError
+from dpverify.auditing import ladder
+from dpverify.auditing.ladder import less_noise
+from dpverify.auditing.noise_ladder import Ladder, NoiseRung
+from dpverify.auditing.subject import planted
+from dpverify.auditing.tape_record import Taped
 from dpverify.base.rounding import digits_up
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.faces.report import as_html, as_json, as_markdown, packed, words
-from dpverify.verdicts import ladder
-from dpverify.verdicts.less_noise import less_noise
-from dpverify.verdicts.measured_ladder import Ladder, NoiseRung
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.subject import planted
-from dpverify.verdicts.taped import Taped
+from dpverify.errors import ParameterError, TargetError
+from dpverify.ledger.events import Sensitivity
+from dpverify.report import html_page, json_file, markdown, words
+from dpverify.suite.settings import Settings
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import BinaryCounter
@@ -215,15 +215,15 @@ def test_a_suite_measures_power_on_request(suites):
 
 def test_faces_show_what_was_measured(suites):
     _, asked = suites
-    again = as_json.render(asked)
+    again = json_file.render(asked)
     row = json.loads(again)["records"][0]["ladder"][0]
     assert (row["name"], row["runs"], row["refuted"]) == ("half-noise", 8, 8)
     record = asked.records[0]
     assert type(record).from_dict(json.loads(again)["records"][0]) == record
-    page, comment = "".join(packed.unpacked(as_html.render(asked))), as_markdown.render(asked)
+    page, comment = "".join(html_page.unpacked(html_page.render(asked))), markdown.render(asked)
     assert "planted half-noise (2): refuted 8 of 8; power 63 to 100 %" in page
     assert "0.5 of the noise (2): refuted 8 of 8" in comment
-    for text in (page, comment, words.sentence(record), as_html.render(asked)):
+    for text in (page, comment, words.sentence(record), html_page.render(asked)):
         assert "most favourable violation" in text
         assert "would have been" not in text
         assert "would catch" not in text.lower()

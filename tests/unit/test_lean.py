@@ -13,9 +13,9 @@ from algorithms.offline_data import appendix_mdp, collect, counts_of_runs, leani
 from algorithms.vapvi import Halves
 from audits import audit_lean
 from dpverify.accounting.accountant import account
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ZCDP
+from dpverify.errors import ParameterError
 
 HORIZON = 3
 

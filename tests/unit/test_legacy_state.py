@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpverify.tape import legacy_state
+from dpverify.tape import entropy
 
 
 @pytest.fixture(autouse=True)
@@ -27,42 +27,42 @@ DRAWS = [lambda: np.random.random(), lambda: np.random.standard_normal(), lambda
 def test_a_draw_changes_the_state_and_it_can_be_put_back(begin, draw):
     begin()
     for _ in range(2):  # the second time the words are known
-        before = legacy_state.read()
-        assert legacy_state.read() == before
+        before = entropy.read()
+        assert entropy.read() == before
         first = draw()
-        assert legacy_state.read() != before
-        legacy_state.restore(before)
-        assert legacy_state.read() == before
+        assert entropy.read() != before
+        entropy.restore(before)
+        assert entropy.read() == before
         assert draw() == first
-        legacy_state.restore(before)
+        entropy.restore(before)
 
 
 def test_words_of_a_state_without_a_kept_number_do_not_hide_one():
     kept()
-    with_one = legacy_state.read()
+    with_one = entropy.read()
     np.random.standard_normal()  # noqa: NPY002
-    without = legacy_state.read()  # the same words
-    legacy_state.restore(with_one)
-    assert legacy_state.read() == with_one
-    assert legacy_state.read() != without
+    without = entropy.read()  # the same words
+    entropy.restore(with_one)
+    assert entropy.read() == with_one
+    assert entropy.read() != without
 
 
 def test_states_without_a_kept_number_are_read_from_memory_and_others_are_not():
     np.random.seed(7)  # noqa: NPY002
-    assert legacy_state.read().words
+    assert entropy.read().words
     kept()
-    assert not legacy_state.read().words
+    assert not entropy.read().words
 
 
 def test_another_generator_in_its_place_is_another_state():
-    before, found = np.random.get_bit_generator(), legacy_state.read()
+    before, found = np.random.get_bit_generator(), entropy.read()
     try:
         np.random.set_bit_generator(np.random.PCG64(1))
-        assert legacy_state.read() != found
-        other = legacy_state.read()
+        assert entropy.read() != found
+        other = entropy.read()
         np.random.random()  # noqa: NPY002
-        assert legacy_state.read() != other
+        assert entropy.read() != other
         np.random.set_bit_generator(np.random.MT19937(1))
-        assert legacy_state.read() != found
+        assert entropy.read() != found
     finally:
         np.random.set_bit_generator(before)

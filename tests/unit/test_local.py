@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from dpverify import PureDP, Relation
 from dpverify.accounting.accountant import account, meets
-from dpverify.base.errors import ParameterError, UsageError
+from dpverify.errors import ParameterError, UsageError
 from mechanisms.datasets.pairs import absence, constant, random_replacement, uniform, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.local import Local

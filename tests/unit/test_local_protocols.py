@@ -11,8 +11,8 @@ from scipy import special, stats
 from audits.audit_local_protocols import subjects
 from audits.planted.local_protocols import LouderTruth, NotPermanent, ResponseProbability, WholeBudgetABit
 from dpverify import account, exact, Pair
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError, TargetError
 from mechanisms.releases.fake_data import FakeData
 from mechanisms.releases.local_hashing import LocalHashing
 from mechanisms.releases.randomised_response import RandomisedResponse

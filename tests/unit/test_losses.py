@@ -8,24 +8,38 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpverify.accounting import continuous_losses, discrete_losses, divergence, grid_law, integer_losses
+from dpverify.accounting import discrete_losses, grid_law, noise_losses
 from dpverify.accounting.accountant import delta_upper, eps_upper, meets, pure_eps
-from dpverify.accounting.continuous_losses import GaussianLoss, LaplaceLoss
 from dpverify.accounting.discrete_losses import (
     AtomicLoss,
     KaryLoss,
     LawsLoss,
 )
-from dpverify.accounting.divergence import max_log_ratio
 from dpverify.accounting.grid_law import GridLaw, of_atoms, worst_of
-from dpverify.accounting.integer_losses import BinomialLoss, DiscreteGaussianLoss, DiscreteLaplaceLoss
-from dpverify.accounting.ledger import Direction, FiniteLaws, GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.accounting.loss import Loss
-from dpverify.base.errors import ParameterError
+from dpverify.accounting.noise_losses import (
+    BinomialLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    LaplaceLoss,
+)
 from dpverify.base.rounding import as_fraction
 from dpverify.claims import profiles
 from dpverify.claims.claim import ApproxDP, PureDP
 from dpverify.claims.neighbours import Relation
+from dpverify.errors import ParameterError
+from dpverify.ledger import events
+from dpverify.ledger.events import (
+    Direction,
+    FiniteLaws,
+    GaussianNoise,
+    LaplaceNoise,
+    Ledger,
+    max_log_ratio,
+    Sensitivity,
+    Shift,
+)
 from oracles.finite_laws import delta_at, eps_at
 
 R = Relation.REPLACE_ONE
@@ -183,7 +197,7 @@ def test_atoms_are_moved_up(monkeypatch: pytest.MonkeyPatch) -> None:
         assert below() > 0
 
 
-@pytest.mark.parametrize("modules", [(grid_law, continuous_losses), (discrete_losses, integer_losses)])
+@pytest.mark.parametrize("modules", [(grid_law, noise_losses), (discrete_losses, noise_losses)])
 def test_without_rounding_up_something_falls_below(modules: tuple[object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutations: unit roundoff 0 where losses of a kind are made and moved."""
     for module in modules:
@@ -307,4 +321,4 @@ def test_a_law_may_not_lack_mass() -> None:
         eps_at((0.5, 0.5 - 9e-10), (0.5, 0.5), 0.0)
     with pytest.raises(ParameterError):
         delta_at((0.5, 0.5 - 9e-10), (0.5, 0.5), 0.0)
-    assert divergence.MASS_TOLERANCE == 1e-12
+    assert events.MASS_TOLERANCE == 1e-12

@@ -7,8 +7,8 @@ import pytest
 
 from algorithms.markov_games import marginals, MarkovGame, matrix_game, pursuit, random_game
 from algorithms.tabular import evaluate
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 
 GAME = random_game(3, 2, 2, 2, 2)
 

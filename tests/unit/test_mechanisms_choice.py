@@ -14,9 +14,9 @@ from scipy import integrate, stats
 
 from audits.planted.sparse_vector import Algorithm4, Algorithm5, Algorithm6
 from dpverify import Pair, View
-from dpverify.accounting.ledger import Sensitivity, Shift
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError, TargetError
+from dpverify.ledger.events import Sensitivity, Shift
 from mechanisms.releases.exponential import Exponential
 from mechanisms.releases.noisy_max import NoisyMax
 from mechanisms.releases.randomised_response import RandomisedResponse

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpverify import Pair, Relation
-from dpverify.accounting.ledger import Sensitivity, Shift
-from dpverify.base.errors import AccountingError, ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import AccountingError, ParameterError, TargetError
+from dpverify.ledger.events import Sensitivity, Shift
 from mechanisms.releases.gaussian import Gaussian
 from mechanisms.releases.laplace import Laplace
 

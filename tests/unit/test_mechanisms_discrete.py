@@ -11,9 +11,9 @@ import pytest
 from scipy import special, stats
 
 from dpverify import Pair
-from dpverify.accounting.ledger import Sensitivity, Shift
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError, TargetError
+from dpverify.ledger.events import Sensitivity, Shift
 from mechanisms.releases.discrete_gaussian import DiscreteGaussian
 from mechanisms.releases.discrete_laplace import DiscreteLaplace
 from mechanisms.toolbox import samplers as sampling

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import randomgen
 
-from dpverify.accounting.ledger import Sensitivity
-from dpverify.base.errors import UsageError
+from dpverify.errors import UsageError
+from dpverify.ledger.events import Sensitivity
 from mechanisms.releases.discrete_laplace import DiscreteLaplace
 from mechanisms.toolbox.secure import publish, secure_generator, SeededReleaseWarning
 

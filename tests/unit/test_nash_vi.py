@@ -12,9 +12,9 @@ from algorithms.game_promises import plan_promise, value_promise, Watched
 from algorithms.markov_games import marginals, MarkovGame, random_game
 from algorithms.nash_vi import error_of, NashVI, self_play
 from algorithms.users import TapeUsers
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
+from dpverify.errors import ParameterError
+from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from dpverify import Relation
 from dpverify.accounting.accountant import meets, rho_upper
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.pairs import absence, constant, random_replacement, uniform
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.linear_costs import appendix_features, StepCost

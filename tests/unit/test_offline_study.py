@@ -8,8 +8,8 @@ from algorithms.environments import random_environment
 from algorithms.offline import OfflineStudy
 from audits import audit_apvi
 from dpverify import audit
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.no_privacy import NoPrivacy
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace

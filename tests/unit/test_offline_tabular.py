@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpverify import PureDP, Relation, ZCDP
 from dpverify.accounting.accountant import account, meets, rho_upper
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.datasets.pairs import absence, uniform, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace

@@ -16,8 +16,8 @@ from algorithms.schedule import stages
 from algorithms.sdp_pe import SDPPE
 from algorithms.tabular import all_policies, backward_induction, expected_return, occupancy
 from algorithms.users import Episodes, TapeUsers, Tree, TreeUsers
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 
 H, S, A = 3, 2, 2
 

@@ -19,9 +19,9 @@ from algorithms.gaussian_counts import GaussianTrees
 from algorithms.instances import figure_regret
 from algorithms.online import regret_per_episode, run_online
 from algorithms.users import TapeUsers
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.runs.executors import ordered_map
+from dpverify.errors import ParameterError
+from dpverify.execution.executors import ordered_map
 
 SMALL = {"runs": 2, "episodes": 60, "seed": 3}
 

@@ -14,8 +14,8 @@ from algorithms.pucb import corrected_counters, printed_counters, printed_error,
 from algorithms.tabular import backward_induction, expected_return, uniform_policy
 from algorithms.ucbvi import UCBVI
 from algorithms.users import play, Replaced, TapeUsers, Tree
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.trajectories import Trajectories

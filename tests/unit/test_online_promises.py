@@ -22,9 +22,9 @@ from algorithms.sdp_pe import SDPPE
 from algorithms.users import TapeUsers
 from audits import audit_sdp_pe
 from audits.audit_pucb import BETA, seen, small
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
+from dpverify.errors import ParameterError
+from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
 
 T = 300
 

@@ -16,9 +16,9 @@ from algorithms.transcripts import Actions, replaced, Transcript, users_of
 from algorithms.users import play, Tree
 from audits.planted.online import OneNoise, UnfedRewards
 from dpverify import Pair, PureDP, Records
-from dpverify.base.errors import ParameterError
+from dpverify.auditing.pipeline import audit
 from dpverify.base.seeding import Stage, stream
-from dpverify.verdicts.audit import audit
+from dpverify.errors import ParameterError
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter

@@ -5,15 +5,14 @@ from dataclasses import replace
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
-from dpverify.evidence.promises import check_promise, Outcomes, Promise
-from dpverify.faces import console
-from dpverify.faces.report import as_html, as_junit, as_markdown, packed, words
-from dpverify.faces.report.anchors import anchors
-from dpverify.faces.report.answers import answers, BAD, GOOD, headline, PLAIN, WARN
-from dpverify.faces.report.overview import NO_PAPER, Overview
-from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.verdict import Status, Verdict
+from dpverify.auditing.verdict import Status, Verdict
+from dpverify.cli import console
+from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
+from dpverify.promises import check_promise, Outcomes, Promise
+from dpverify.report import html_page, junit, markdown, words
+from dpverify.report.html_page import anchors
+from dpverify.report.overview import answers, BAD, GOOD, headline, NO_PAPER, Overview, PLAIN, WARN
+from dpverify.suite.result import Failure, SuiteResult
 
 
 class Noisy:
@@ -79,7 +78,7 @@ def test_a_good_run_is_green_and_bugs_are_folded(kinds):
 def test_nothing_is_green_where_nothing_is_proved(kinds):
     result = suite(replace(kinds[2], subject="s/b"), bug(kinds[1], "s/b!x"))
     assert words.kind(Status.OPEN) == PLAIN
-    page = as_html.render(result)
+    page = html_page.render(result)
     row = page.partition('<tr id="s/b"')[2].partition("</tr>")[0]
     assert '<b class="s ">OPEN</b>' in row
     assert 'class="s ok"' not in row
@@ -118,11 +117,11 @@ def test_what_is_wrong_is_named_and_the_worst_comes_first(kinds):
         (WARN, "1 not reached: s/f"),
     ]
     assert str(false_) == "1 of 5 claims; not expected: s/a; 1 promise BROKEN, not expected: s/rate 0.5"
-    for text in (as_html.render(result), as_markdown.render(result)):
+    for text in (html_page.render(result), markdown.render(result)):
         for name in ("s/a!missed", "s/c", "s/d", "s/e", "s/f", "s/rate 0.5"):
             assert name in text
-    assert "(1 BROKEN)" in as_html.render(result)
-    assert '<property name="status" value="INVALID"' in as_junit.render(result)
+    assert "(1 BROKEN)" in html_page.render(result)
+    assert '<property name="status" value="INVALID"' in junit.render(result)
 
 
 def test_a_broken_promise_that_was_expected_is_no_trouble_and_stands_in_the_answer(kinds):
@@ -130,7 +129,7 @@ def test_a_broken_promise_that_was_expected_is_no_trouble_and_stands_in_the_answ
     false, _, _, run = answers(Overview.of(result))
     assert str(false) == "0 of 1 claim; 1 promise BROKEN, as expected"
     assert run.count == "Nothing"
-    assert "Promises (1 BROKEN)" in as_html.render(result)
+    assert "Promises (1 BROKEN)" in html_page.render(result)
 
 
 def test_nothing_at_all_is_wrong(kinds):
@@ -142,7 +141,7 @@ def test_a_bug_whose_subject_was_not_asked_about_stands_for_itself(kinds):
     assert [one.name for one in overview.entries] == ["s/a!x", "s/a!y"]
     assert overview.claims == ()
     assert str(answers(overview)[0]) == "0 of 0 claims"
-    page = as_html.render(overview.result)
+    page = html_page.render(overview.result)
     assert page.count("CAUGHT</b>") == 1
     assert page.count("MISSED</b>") == 2  # in its row, and among what is not as expected
 
@@ -185,8 +184,8 @@ def test_anchors_are_of_the_name_alone():
 
 def test_details_are_packed_and_small(kinds):
     many = suite(*(replace(kinds[index % 3], subject=f"s/{index}") for index in range(300)))
-    page = as_html.render(many)
-    pieces = packed.unpacked(page)
+    page = html_page.render(many)
+    pieces = html_page.unpacked(page)
     assert len(pieces) == 300
     assert all("The trials certify" in piece or "is false" in piece for piece in pieces)
     assert len(page) / 300 < 2_500  # bytes a subject: 20,000 in 50 MB; one record in full has more than twice that

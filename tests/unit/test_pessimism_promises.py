@@ -6,7 +6,7 @@ import pytest
 from algorithms.pessimism_promises import batch_counts, extra_pessimism, fan
 from audits import audit_apvi, audit_vapvi
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, KEPT
+from dpverify.promises import BROKEN, check_promise, KEPT
 
 CASES = {each.name: each for each in (*audit_apvi.promises, *audit_vapvi.promises)}
 

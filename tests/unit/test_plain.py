@@ -8,15 +8,15 @@ import pytest
 from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
-from dpverify.evidence.promises import check_promise, Outcomes, Promise, PromiseCheck
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif
-from dpverify.runs.isolated import Answer
-from dpverify.verdicts.manifest import Entry
-from dpverify.verdicts.plain import from_plain, to_plain
-from dpverify.verdicts.record import AuditRecord, Rung
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.watched import outcome_of
+from dpverify.auditing.record import AuditRecord, Rung
+from dpverify.execution.isolated import Answer
+from dpverify.promises import check_promise, Outcomes, Promise, PromiseCheck
+from dpverify.report import html_page, json_file, junit, markdown, sarif
+from dpverify.suite.plan import Entry
+from dpverify.suite.result import Failure, SuiteResult
+from dpverify.suite.run import outcome_of
+from dpverify.suite.serialise import from_plain, to_plain
+from dpverify.suite.settings import Settings
 
 ENTRY = Entry(kind="subject", source="/f.py", local="one", name="f/one", claim="pure:1", trials=800, expected="")
 ODD = (
@@ -63,7 +63,7 @@ def _reports(outcome):
         family_wise_error=0.05,
         environment={},
     )
-    for face in (as_json, as_html, as_junit, as_markdown, as_sarif):
+    for face in (json_file, html_page, junit, markdown, sarif):
         face.render(result).encode("utf-8")
 
 
@@ -99,11 +99,11 @@ def test_no_number_of_an_answer_is_nan(outcomes, name):
 
 
 def test_a_result_file_with_a_wrong_type_is_refused_in_one_line(outcomes, tmp_path):
-    from dpverify.base.errors import UsageError
+    from dpverify.errors import UsageError
 
-    document = {"schema": as_json.SCHEMA, "records": [{**to_plain(outcomes[0])["outcome"], "trials": "many"}]}
+    document = {"schema": json_file.SCHEMA, "records": [{**to_plain(outcomes[0])["outcome"], "trials": "many"}]}
     document |= {"failures": [], "seed": 1, "family_wise_error": 0.05, "environment": {}, "asked": None}
     path = tmp_path / "o.json"
     path.write_text(json.dumps({**document, "interrupted": ""}))
     with pytest.raises(UsageError, match="trials is 'many', must be int"):
-        as_json.load(path)
+        json_file.load(path)

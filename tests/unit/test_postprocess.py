@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from mechanisms.privatizers.consistency import consistent, never_underestimating, solve_cells
 from oracles.consistency_reference import ReferenceProgramme
 

@@ -12,7 +12,7 @@ from algorithms.tabular import all_policies
 from audits.audit_pucb_guarantees import ALPHA, arms, learner, pac, promises, regret
 from audits.planted.online import NeverCurious
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
+from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
 
 
 @pytest.mark.parametrize("promise", promises, ids=lambda each: each.name)

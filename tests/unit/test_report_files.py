@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from dpverify.base.errors import RunError, UsageError
-from dpverify.faces.options import Outputs
-from dpverify.faces.report import as_html, files
-from dpverify.verdicts.suite_result import SuiteResult
+from dpverify.errors import RunError, UsageError
+from dpverify.report import files, html_page
+from dpverify.report.files import Outputs
+from dpverify.suite.result import SuiteResult
 
 NOTHING = SuiteResult(records=(), failures=(), seed=1, family_wise_error=0.05, environment={})
 
@@ -76,7 +76,7 @@ def test_a_report_that_cannot_be_made_takes_no_other_along(folder, monkeypatch):
     def broken(result):
         raise KeyError("a bug of ours")
 
-    monkeypatch.setattr(as_html, "render", broken)
+    monkeypatch.setattr(html_page, "render", broken)
     with pytest.raises(RunError, match=r"--html o\.html: could not be made"):
         files.write(NOTHING, Outputs(json="o.json", html="o.html", sarif="o.sarif"))
     assert {"o.json", "o.sarif"} <= set(os.listdir())

@@ -30,7 +30,7 @@ from audits import (
     audit_vapvi,
 )  # fmt: skip
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import check_promise
+from dpverify.promises import check_promise
 from mechanisms.datasets.visit_counts import CountLayout
 
 KNOWN = json.loads(Path(__file__).with_name("digests_of_runs.json").read_text())

@@ -9,10 +9,10 @@ from fractions import Fraction
 import pytest
 
 from dpverify.accounting.accountant import account, delta_upper, meets, pure_eps, rho_upper
-from dpverify.accounting.ledger import BinomialNoise, Exposed, GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.base.rounding import div_up, sqrt_up
 from dpverify.claims.claim import ApproxDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
+from dpverify.ledger.events import BinomialNoise, Exposed, GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 
 R = Relation.REPLACE_ONE
 A = Relation.ADD_OR_REMOVE_ONE

@@ -10,17 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify import audit, loop_trials, Pair, PureDP
-from dpverify.base.errors import InvalidTrials
 from dpverify.base.text import clean, LABEL, label
-from dpverify.evidence.scores.boosted import BoostedFamily
+from dpverify.errors import InvalidTrials
 from dpverify.evidence.scores.coordinates import FeatureMap
-from dpverify.evidence.scores.logistic import LogisticFamily
-from dpverify.evidence.scores.radial import RadialFamily
-from dpverify.trials import sentinel
+from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily, RadialFamily
 from dpverify.trials.collect import Experiment, SelectionTrials
-from dpverify.trials.copies import NO_COPY
+from dpverify.trials.health import sentinel
+from dpverify.trials.health.sentinel import _rarity, NO_COPY, watched
 from dpverify.trials.outcomes import Outcomes
-from dpverify.trials.sentinel import _rarity, watched
 from dpverify.trials.target import as_target
 
 PAIR = Pair(0.0, 1.0)

@@ -11,10 +11,10 @@ from scipy import stats
 from audits import audit_shuffle
 from audits.planted.shuffle import RewardsBothWays
 from dpverify.accounting.accountant import delta_upper, eps_upper
-from dpverify.accounting.ledger import Direction, Shift
-from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Difference, Pair, Relation
+from dpverify.errors import NeighbourError, ParameterError
+from dpverify.ledger.events import Direction, Shift
 from mechanisms.datasets.pairs import constant, random_replacement, uniform, worst_replacement
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout

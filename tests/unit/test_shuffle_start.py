@@ -5,8 +5,8 @@ import math
 import pytest
 
 from dpverify.accounting.accountant import delta_upper
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity, Shift
 from dpverify.claims.neighbours import Relation
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity, Shift
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.shuffle import changed_counters, Shuffle
 from mechanisms.shuffling.bits import counter_ledger

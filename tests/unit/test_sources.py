@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpverify.runs import sources
+from dpverify.execution import sources
 
 IMPORTS = {  # text of project/pack/main.py -> the file behind it
     "import other": "other.py",

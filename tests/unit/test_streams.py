@@ -57,7 +57,7 @@ mechanism = Mechanism()
 
 EACH = """
 import sys
-from dpverify.faces import cli
+from dpverify.cli import main
 
 if __name__ == "__main__":
     for at, words in enumerate(sys.argv[1:]):
@@ -65,7 +65,7 @@ if __name__ == "__main__":
             print("next command", flush=True)
         sys.argv[1:] = words.split()
         try:
-            cli.main()
+            main.main()
         except SystemExit:
             pass
     sys.exit(0)

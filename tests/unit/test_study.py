@@ -9,8 +9,8 @@ from algorithms.instances import full_size
 from algorithms.study import Study
 from audits import audit_dp_ucbvi
 from dpverify import View
-from dpverify.base.errors import ParameterError
-from dpverify.evidence.promises import check_promise
+from dpverify.errors import ParameterError
+from dpverify.promises import check_promise
 from mechanisms.datasets.visit_counts import CountLayout
 
 LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.base.errors import DiscoveryError
-from dpverify.verdicts.discovery import load_audits
-from dpverify.verdicts.names import group, local, matches, qualified
+from dpverify.errors import DiscoveryError
+from dpverify.suite.discovery import load_audits
+from dpverify.suite.plan import group, local, matches, qualified_files
 
 WORDS = st.sampled_from(["a", "b", "c/d", "x!y", "not-a", "Or"])
 TREES = st.recursive(
@@ -75,14 +75,14 @@ def test_words_may_be_quoted_and_nothing_means_all():
 
 def test_files_with_one_stem_are_told_apart_by_as_many_folders_as_it_takes():
     files = [Path(each) for each in ("/p/a/audit_x.py", "/p/b/audit_x.py", "/q/b/audit_x.py", "/p/a/audit_y.py")]
-    assert list(qualified(files).values()) == ["a:x", "p/b:x", "q/b:x", "y"]
-    assert qualified([]) == {}
+    assert list(qualified_files(files).values()) == ["a:x", "p/b:x", "q/b:x", "y"]
+    assert qualified_files([]) == {}
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "audit_a", "a/b"]), min_size=1, max_size=4), unique_by=tuple))
 def test_no_two_files_share_a_name(parts):
     files = list(dict.fromkeys(Path("/", *each[:-1], f"audit_{each[-1].replace('/', '_')}.py") for each in parts))
-    assert len(set(qualified(files).values())) == len(files)
+    assert len(set(qualified_files(files).values())) == len(files)
 
 
 def test_the_name_in_a_file_alone():

@@ -5,12 +5,11 @@ import pytest
 from in_process import run_suite
 
 from dpverify import Pair, planted, PureDP, Subject
-from dpverify.base.errors import DiscoveryError, ParameterError
-from dpverify.evidence.promises import BROKEN, KEPT, Outcomes, Promise
-from dpverify.verdicts.agenda import Agenda
-from dpverify.verdicts.discovery import load_audits
-from dpverify.verdicts.names import matches
-from dpverify.verdicts.settings import Settings
+from dpverify.errors import DiscoveryError, ParameterError
+from dpverify.promises import BROKEN, KEPT, Outcomes, Promise
+from dpverify.suite.discovery import load_audits
+from dpverify.suite.plan import Agenda, matches
+from dpverify.suite.settings import Settings
 
 PAIRS = (Pair(0.0, 1.0, name="0 or 1"),)
 
@@ -126,7 +125,7 @@ def test_expressions_that_cannot_be_read_are_refused():
 
 
 def test_files_may_declare_promises_and_misdeclared_ones_are_refused(tmp_path):
-    body = "import numpy as np\nfrom dpverify.evidence.promises import Outcomes, Promise\nsubjects = []\n"
+    body = "import numpy as np\nfrom dpverify.promises import Outcomes, Promise\nsubjects = []\n"
     (tmp_path / "audit_promising.py").write_text(
         body + "def draw(*, rng, size): return Outcomes(np.zeros(size))\n"
         "promises = [Promise(name='zero', draw=draw, bound=1.0, failure_probability=0.1)]\n"

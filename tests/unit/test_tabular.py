@@ -15,8 +15,8 @@ from algorithms.tabular import (
     occupancy,
     uniform_policy,
 )
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 
 H, S, A = 3, 2, 2
 

@@ -8,9 +8,9 @@ from scipy import stats
 
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair
-from dpverify.tape import derive, rows
+from dpverify.tape import trace_result, tracer
 from dpverify.tape.forced import Pairing
-from dpverify.tape.trace import trace
+from dpverify.tape.tracer import trace
 
 PAIR = Pair(np.array([1.0, 2.0, 0.0, 4.0]), np.array([1.0, 2.0, 1.0, 4.0]))
 
@@ -105,7 +105,7 @@ def adaptive(data, *, rng, size):
 @pytest.mark.parametrize("program", [adaptive, lambda data, *, rng, size: (rng.random(size) < 0.1 + data[2] / 2) + 0])
 def test_rows_are_the_transcripts_that_single_calls_give(program) -> None:
     pairing = Pairing(target(program), PAIR.first, PAIR.second, seed=3, order=0)
-    found = rows.batch(pairing, 5, 101)
+    found = tracer.batch(pairing, 5, 101)
     assert found is not None
     assert len(found) == 101
     pairing.size = 101
@@ -113,7 +113,7 @@ def test_rows_are_the_transcripts_that_single_calls_give(program) -> None:
     pairing.size = 1
     widths = [draw.count // 101 for draw in whole.first.transcript.draws]
     for row in range(0, 101, 7):
-        alone = pairing.transcript(5, change=rows._values(whole.first, widths, row, 101))
+        alone = pairing.transcript(5, change=tracer._values(whole.first, widths, row, 101))
         assert alone.log_ratio == pytest.approx(found[row].log_ratio, abs=1e-12)
         assert sum(float(each.terms.sum()) for each in found[row].moved) == pytest.approx(alone.log_ratio, abs=1e-12)
 
@@ -127,7 +127,7 @@ def test_rows_are_the_transcripts_that_single_calls_give(program) -> None:
 ], ids=["shared", "cumulated", "sized", "list", "atom"])  # fmt: skip
 def test_programs_whose_rows_are_no_releases_are_refused(program) -> None:
     pairing = Pairing(target(program), PAIR.first, PAIR.second, seed=3, order=0)
-    assert rows.batch(pairing, 5, 31) is None
+    assert tracer.batch(pairing, 5, 31) is None
     assert pairing.size == 1
 
 
@@ -165,7 +165,7 @@ def test_f5_holds_on_planted_leaks() -> None:
     below, runs = 0, 0
     for at in range(20):
         p = (0.1, 0.15, 0.2, 0.25, 0.3)[at % 5]
-        k = next(k for k in range(1, 200) if derive.failure_mass(k, 0.025) < p)
+        k = next(k for k in range(1, 200) if trace_result.failure_mass(k, 0.025) < p)
         for run in range(10):
             found = False
             for order, (one, two) in enumerate([(PAIR.first, PAIR.second), (PAIR.second, PAIR.first)]):

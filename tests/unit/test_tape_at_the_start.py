@@ -72,5 +72,5 @@ def test_its_twin_with_half_the_noise_is_refuted_at_once(folder):
     record = json.loads((folder / "c.json").read_text())["records"][0]
     assert (record["trials"], record["tape"]["refutes"]) == (0, True)
     assert 1.999 < record["eps_lower"] <= 2.0
-    _, _, start = run(folder, "-c", "import dpverify.verdicts.certificate")
+    _, _, start = run(folder, "-c", "import dpverify.auditing.certificate")
     assert seconds < PRICE * start

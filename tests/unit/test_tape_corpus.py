@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tape_corpus import NOT_PRIVATE, NUMBER, PAIR, Private, programs, Statement, TRUE_DELTA, TRUE_EPS
 
-from dpverify.accounting.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.claims.claim import PureDP
-from dpverify.tape.exact import exact
-from dpverify.tape.trace import trace
+from dpverify.ledger.events import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.tape.enumeration import exact
+from dpverify.tape.tracer import trace
 
 FALL = {  # proved infinite or above the claim by one transcript; all others are NOT TRACED
     *"""

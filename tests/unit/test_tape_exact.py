@@ -13,12 +13,12 @@ from scipy import stats
 from tape_corpus import PAIR, Private, programs
 
 import dpverify
-from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
-from dpverify.faces.cli import run
-from dpverify.tape import balls, supports
-from dpverify.tape import exact as module
-from dpverify.tape.exact import exact
+from dpverify.cli.main import run
+from dpverify.errors import ParameterError
+from dpverify.tape import enumeration as module
+from dpverify.tape import supports
+from dpverify.tape.enumeration import exact
 from dpverify.trials.target import loop_trials
 from mechanisms.releases.randomised_response import RandomisedResponse
 
@@ -232,14 +232,14 @@ def test_choice_is_numpys_on_its_grid() -> None:
 def test_outward_rounding_holds_rationals(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.random(200) ** 20
-    product, total = balls.exactly(1.0), balls.exactly(values).total()
+    product, total = supports.exactly(1.0), supports.exactly(values).total()
     truth = Fraction(1)
     for each in values[:12]:
-        product, truth = product * balls.exactly(each), truth * Fraction(each)
+        product, truth = product * supports.exactly(each), truth * Fraction(each)
     assert Fraction(float(product.low)) <= truth <= Fraction(float(product.high))
     added = sum(Fraction(each) for each in values)
     assert Fraction(float(total.low)) <= added <= Fraction(float(total.high))
-    quotient = balls.exactly(values[:5]) / balls.exactly(values[5:10])
+    quotient = supports.exactly(values[:5]) / supports.exactly(values[5:10])
     for low, high, a, b in zip(quotient.low, quotient.high, values[:5], values[5:10], strict=True):
         assert Fraction(float(low)) <= Fraction(a) / Fraction(b) <= Fraction(float(high))
 

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.accounting.ledger import (
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
+from dpverify.claims.neighbours import Pair, Relation
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import (
     DiscreteLaplaceNoise,
     GaussianNoise,
     LaplaceNoise,
@@ -17,15 +21,11 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.base.errors import ParameterError
-from dpverify.base.seeding import Stage, stream
-from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
-from dpverify.claims.neighbours import Pair, Relation
-from dpverify.tape import derive, witness
-from dpverify.tape.conform import conforms
+from dpverify.suite.discovery import load_audits
+from dpverify.tape import trace_result, witness
 from dpverify.tape.forced import Moved, Pairing
-from dpverify.tape.trace import trace
-from dpverify.verdicts.discovery import load_audits
+from dpverify.tape.ledger_matching import conforms
+from dpverify.tape.tracer import trace
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.releases.discrete_gaussian import DiscreteGaussian
@@ -66,7 +66,7 @@ def test_f1_log_ratios_are_those_that_the_mechanism_knows(name: str) -> None:
 def test_f5_failure_mass_is_the_exact_bound() -> None:
     for k in (1, 7, 64, 1000):
         for beta in (0.5, 0.05, 1e-6):
-            found = derive.failure_mass(k, beta)
+            found = trace_result.failure_mass(k, beta)
             assert (1 - found) ** k <= beta * (1 + 1e-9)
             assert (1 - found * (1 - 1e-6)) ** k >= beta
             assert found == pytest.approx(stats.beta.ppf(1 - beta, 1, k), rel=1e-9)
@@ -78,23 +78,23 @@ def test_f5_holds_for_laws_with_and_without_atoms() -> None:
     Power: with delta_k for k = 40 instead, a quarter of the runs of the continuous law would miss.
     """
     rng = stream(5, Stage.TAPE, 0)
-    delta = derive.failure_mass(20, 0.1)
+    delta = trace_result.failure_mass(20, 0.1)
     for draw, tail in (
         (lambda size: rng.exponential(size=size), lambda top: math.exp(-top)),
         (lambda size: rng.geometric(0.12, size=size).astype(float), lambda top: 0.88**top),
         (lambda size: np.where(rng.random(size) < 0.11, 3.0, 0.5), lambda top: 0.11 if top < 3 else 0.0),
     ):
-        misses = sum(tail(derive.largest(each)) > delta for each in draw((4000, 20)).tolist())
+        misses = sum(tail(trace_result.largest(each)) > delta for each in draw((4000, 20)).tolist())
         assert stats.binom.sf(misses - 1, 4000, 0.1) > 1e-6
-    half = derive.failure_mass(40, 0.1)
-    missed = sum(math.exp(-derive.largest(each)) > half for each in rng.exponential(size=(4000, 20)).tolist())
+    half = trace_result.failure_mass(40, 0.1)
+    missed = sum(math.exp(-trace_result.largest(each)) > half for each in rng.exponential(size=(4000, 20)).tolist())
     assert stats.binom.sf(missed - 1, 4000, 0.1) < 1e-6
 
 
 def test_f5_a_bad_transcript_leaves_nothing() -> None:
-    assert derive.largest([0.1, math.inf]) == math.inf
-    assert derive.largest([0.1, math.nan]) == math.inf
-    assert derive.largest([]) == math.inf
+    assert trace_result.largest([0.1, math.inf]) == math.inf
+    assert trace_result.largest([0.1, math.nan]) == math.inf
+    assert trace_result.largest([]) == math.inf
 
 
 def test_f6_covers_the_profile_of_gaussian_noise() -> None:
@@ -102,10 +102,10 @@ def test_f6_covers_the_profile_of_gaussian_noise() -> None:
     rng, mu, eps = stream(6, Stage.TAPE, 0), 0.5, 0.3
     truth = stats.norm.cdf(mu / 2 - eps / mu) - math.exp(eps) * stats.norm.cdf(-mu / 2 - eps / mu)
     losses = rng.normal(mu * mu / 2, mu, (2000, 100))
-    bounds = np.array([derive.profile(each.tolist(), eps, 0.1) for each in losses])
+    bounds = np.array([trace_result.profile(each.tolist(), eps, 0.1) for each in losses])
     assert stats.binom.sf(int((bounds < truth).sum()) - 1, 2000, 0.1) > 1e-6
     assert np.median(bounds) < truth + 0.1
-    assert derive.profile([math.inf] * 5, eps, 0.1) == 1.0
+    assert trace_result.profile([math.inf] * 5, eps, 0.1) == 1.0
 
 
 def many_cells(data, *, rng, size):
@@ -238,12 +238,12 @@ def test_f7_domination_is_true_of_the_profiles() -> None:
 
 def test_f8_the_envelope_has_every_event_as_often_as_its_largest_transcript() -> None:
     seen = [moved(shifts=(1, 1)), moved(shifts=(1, 2)), moved(shifts=(2,), scale=4.0)]
-    found = derive.envelope(seen)
+    found = trace_result.envelope(seen)
     assert found is not None
     sizes = {(event.scale, event.sensitivity.replace[0].size): times for event, times in found.counted}
     assert sizes == {(2.0, 1.0): 2, (2.0, 2.0): 1, (4.0, 2.0): 1}
-    assert derive.envelope([moved(other=3.0)]) is None
-    assert derive.envelope([moved("gumbel")]) is None
+    assert trace_result.envelope([moved(other=3.0)]) is None
+    assert trace_result.envelope([moved("gumbel")]) is None
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -277,7 +277,7 @@ def test_the_ledger_of_a_privatizer_without_one_is_derived_with_its_line() -> No
     certified = found.certified(1e-6)
     assert certified is not None
     assert certified.fact == "F7"
-    assert certified.delta_total == pytest.approx(1e-6 + derive.failure_mass(10, 0.025))
+    assert certified.delta_total == pytest.approx(1e-6 + trace_result.failure_mass(10, 0.025))
 
 
 def test_the_same_seed_gives_the_same_trace() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpverify.base.seeding import Stage, stream
-from dpverify.tape.arena import Arena
 from dpverify.tape.generator import TapeGenerator, TapeRandomState
 from dpverify.tape.opaque import Opaque, plain
+from dpverify.tape.randomness import Arena
 from dpverify.tape.sources import key_of, Opaques, Plain
 
 CALLS = {

@@ -13,7 +13,7 @@ from scipy import stats
 
 from dpverify.base.seeding import derive as seeded
 from dpverify.claims.neighbours import Pair
-from dpverify.tape import derive
+from dpverify.tape import trace_result
 from dpverify.tape.forced import log_ratio, Pairing
 from dpverify.trials.target import as_target
 
@@ -72,7 +72,7 @@ class Transcripts:
         bad = np.flatnonzero(np.isinf(self.left[:count]))
         stop = int(bad[0]) + 1 if len(bad) else count
         taken, self.left = self.left[:stop], self.left[stop:]
-        return derive.largest(taken.tolist())
+        return trace_result.largest(taken.tolist())
 
     def call(self):
         whole = self.pairing.transcript(self.calls)
@@ -88,7 +88,7 @@ class Transcripts:
 
 def statements(release, share=1.0):
     """How many of the runs certify something, and how many of those less than the truth; a share < 1 is a bug."""
-    streams, failure = [Transcripts(release, order) for order in (0, 1)], derive.failure_mass(ENOUGH, 0.025)
+    streams, failure = [Transcripts(release, order) for order in (0, 1)], trace_result.failure_mass(ENOUGH, 0.025)
     found = []
     for _ in range(RUNS):
         losses = [each.largest(round(share * ENOUGH)) for each in streams]

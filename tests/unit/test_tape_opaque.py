@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpverify.base.seeding import Stage, stream
-from dpverify.tape.arena import Arena
 from dpverify.tape.opaque import made, Opaque, OpaqueScalar, plain
+from dpverify.tape.randomness import Arena
 
 OPS: dict[str, Any] = {
     "add plain": lambda x, r: x + r.normal(size=x.shape),

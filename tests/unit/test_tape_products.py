@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 
 from dpverify.accounting.accountant import delta_upper
-from dpverify.accounting.ledger import (
+from dpverify.auditing import tape_record, tracing
+from dpverify.claims.claim import ApproxDP
+from dpverify.claims.neighbours import Pair, Relation
+from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
     FiniteLaws,
@@ -25,14 +28,11 @@ from dpverify.accounting.ledger import (
     Sensitivity,
     Shift,
 )
-from dpverify.claims.claim import ApproxDP
-from dpverify.claims.neighbours import Pair, Relation
-from dpverify.tape import derive
-from dpverify.tape.conform import conforms
-from dpverify.tape.exact import exact
+from dpverify.tape import trace_result
+from dpverify.tape.enumeration import exact
 from dpverify.tape.forced import Moved
-from dpverify.tape.trace import trace
-from dpverify.verdicts import taped, tracing
+from dpverify.tape.ledger_matching import conforms
+from dpverify.tape.tracer import trace
 
 UP, DOWN = Direction.UP, Direction.DOWN
 REPLACED = Relation.REPLACE_ONE
@@ -120,7 +120,7 @@ def test_what_is_matched_costs_no_more_than_its_event() -> None:
         if conforms([(seen,)], declared, REPLACED).status != "CONFORMS":
             continue
         accepted += 1
-        own = derive.envelope([(seen,)])
+        own = trace_result.envelope([(seen,)])
         assert own is not None
         for eps in (0.0, 0.2, 1.0, 2.5):
             most = delta_upper(declared, eps=eps, relation=REPLACED)
@@ -203,9 +203,9 @@ def test_what_a_record_keeps_of_a_product_is_accounted_as_the_product() -> None:
         found = next(each for seed in range(20) if not (each := trace(target, pair=pair, transcripts=8, seed=seed)).bad)
         block = tracing.of_trace(found, claim)
         assert block.events is not None
-        assert taped.Taped.from_dict(json.loads(json.dumps(asdict(block)))) == block
+        assert tape_record.Taped.from_dict(json.loads(json.dumps(asdict(block)))) == block
         assert block.number == found.eps(claim.delta)
-        assert taped.numbers(claim, block.events) == (block.eps, block.number)
+        assert tape_record.numbers(claim, block.events) == (block.eps, block.number)
         assert all("Noise(" in str(each) or "FiniteLaws" in str(each) for each in block.events)
 
 
@@ -333,7 +333,7 @@ def is_derived(seed: int) -> bool:
     if not found.fixed:
         assert found.eps(0.01) is None
         return False
-    open_mass = derive.failure_mass(64, 0.025)
+    open_mass = trace_result.failure_mass(64, 0.025)
     for delta in (1e-9, 0.02, 0.2):
         law = exact(target, pair=pair, delta=delta + open_mass)
         assert law.status == "EXACT"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dpverify import Pair, PureDP, trace
-from dpverify.tape.arena import Arena
 from dpverify.tape.opaque import made, Opaque
 from dpverify.tape.outputs import parts, settled
+from dpverify.tape.randomness import Arena
 
 OTHERS: list[Any] = [
     *(0, 1, -3, 2**60, True, False, 0.0, -0.0, 2.5, -1.0, float("inf"), float("nan")),

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dpverify.claims.neighbours import Pair
-from dpverify.tape import rows
+from dpverify.tape import tracer
 from dpverify.tape.forced import Pairing
-from dpverify.tape.rounding import at_most
-from dpverify.tape.trace import trace
+from dpverify.tape.tracer import trace
+from dpverify.tape.witness import at_most
 from dpverify.trials.target import as_target
 
 SCALE = 10.0
@@ -67,8 +67,8 @@ def test_f5_the_certified_eps_is_that_of_rationals_or_more() -> None:
 
 def test_rows_of_a_call_are_rounded_up_as_well() -> None:
     pairing = Pairing(as_target(counted), 1e9 + 1.3, 1e9 + 0.3, seed=5, order=0)
-    found = rows.batch(pairing, 0, rows.ROWS)
-    exact = [in_rationals(found[0], slice(row, row + 1)) for row in range(rows.ROWS)]
+    found = tracer.batch(pairing, 0, tracer.ROWS)
+    exact = [in_rationals(found[0], slice(row, row + 1)) for row in range(tracer.ROWS)]
     assert all(one <= Fraction(at_most(run)) for one, run in zip(exact, found, strict=True))
     assert any(one > Fraction(run.log_ratio) for one, run in zip(exact, found, strict=True))
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpverify.claims.claim import ApproxDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Pair
-from dpverify.tape.trace import STATEFUL, trace
+from dpverify.tape.tracer import STATEFUL, trace
 
 PAIR = Pair(1.0, 0.0)
 WIDTH = 5.0

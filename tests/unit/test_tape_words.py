@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpverify.faces.report.tape_words import compared
-from dpverify.verdicts.taped import CONFORMS, CONTRADICTED, DERIVED, EXACT, NOT_TRACED, Taped, UNDECIDED
+from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, DERIVED, EXACT, NOT_TRACED, Taped, UNDECIDED
+from dpverify.report.tape_words import compared
 
 
 @pytest.mark.parametrize(

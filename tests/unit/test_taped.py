@@ -11,14 +11,14 @@ import pytest
 from in_process import run_suite
 
 from dpverify import ApproxDP, certify, GaussianDP, Pair, PureDP, Subject, ZCDP
-from dpverify.accounting.ledger import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, Ledger, Sensitivity
-from dpverify.base.errors import ParameterError
-from dpverify.verdicts import taped, tracing
-from dpverify.verdicts.plain import from_plain, to_plain
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.taped import read, Taped, TapeReason, together, written
-from dpverify.verdicts.tracing import taped_pair
-from dpverify.verdicts.verdict import Status, Verdict
+from dpverify.auditing import tape_record, tracing
+from dpverify.auditing.tape_record import read, Taped, TapeReason, together, written
+from dpverify.auditing.tracing import taped_pair
+from dpverify.auditing.verdict import Status, Verdict
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, Ledger, Sensitivity
+from dpverify.suite.serialise import from_plain, to_plain
+from dpverify.suite.settings import Settings
 
 pytestmark = pytest.mark.process
 
@@ -314,4 +314,4 @@ def test_certificates_require_what_they_are_told_to_require():
 def test_every_field_of_the_block_is_plain():
     found = taped_pair(noisy, claim=PureDP(1.0), pair=PAIR, seed=1, trials=1000)
     assert Taped.from_dict(json.loads(json.dumps(asdict(found)))) == found
-    assert set(taped.STATUSES) == {"NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED", "EXACT"}
+    assert set(tape_record.STATUSES) == {"NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED", "EXACT"}

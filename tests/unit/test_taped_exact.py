@@ -10,14 +10,14 @@ import pytest
 from in_process import run_suite
 
 from dpverify import ApproxDP, certify, Pair, PureDP, Subject, ZCDP
-from dpverify.accounting.ledger import Ledger, PureStep, Sensitivity
-from dpverify.faces.report import tape_words
-from dpverify.verdicts import tracing
-from dpverify.verdicts.plain import from_plain, to_plain
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.taped import Taped, together
-from dpverify.verdicts.tracing import taped_pair
-from dpverify.verdicts.verdict import Status, Verdict
+from dpverify.auditing import tracing
+from dpverify.auditing.tape_record import Taped, together
+from dpverify.auditing.tracing import taped_pair
+from dpverify.auditing.verdict import Status, Verdict
+from dpverify.ledger.events import Ledger, PureStep, Sensitivity
+from dpverify.report import tape_words
+from dpverify.suite.serialise import from_plain, to_plain
+from dpverify.suite.settings import Settings
 
 pytestmark = pytest.mark.process
 

@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify import Pair, PureDP
+from dpverify.auditing.pipeline import audit
+from dpverify.auditing.tape_record import Taped, TapeDraw, TapeReason
+from dpverify.auditing.verdict import Verdict
+from dpverify.base import text as workflow
 from dpverify.base.text import clean, cleaned, LONGEST
-from dpverify.evidence.promises import check_promise, Outcomes, Promise
-from dpverify.faces import console, workflow
-from dpverify.faces.report import as_html, as_json, as_junit, as_markdown, as_sarif, packed
-from dpverify.verdicts.audit import audit
-from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.taped import Taped, TapeDraw, TapeReason
-from dpverify.verdicts.verdict import Verdict
+from dpverify.cli import console
+from dpverify.promises import check_promise, Outcomes, Promise
+from dpverify.report import html_page, json_file, junit, markdown, sarif
+from dpverify.suite.result import Failure, SuiteResult
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=20)  # with lone surrogates
 NASTY = st.sampled_from(
@@ -101,21 +102,21 @@ def _hostile(parts, text):
 @given(TEXTS)
 def test_no_face_breaks_and_none_shows_a_sign_that_acts(parts, text):
     result = _hostile(parts, text)
-    documents = {each.__name__: each.render(result) for each in (as_html, as_json, as_junit, as_markdown, as_sarif)}
+    documents = {each.__name__: each.render(result) for each in (html_page, json_file, junit, markdown, sarif)}
     for name, document in documents.items():
         document.encode("utf-8")
         assert not UNSEEN.search(document), name
-    json.loads(documents[as_json.__name__])
-    json.loads(documents[as_sarif.__name__])
-    suite = etree.fromstring(documents[as_junit.__name__].partition("\n")[2])
+    json.loads(documents[json_file.__name__])
+    json.loads(documents[sarif.__name__])
+    suite = etree.fromstring(documents[junit.__name__].partition("\n")[2])
     assert len(suite.findall(".//testcase")) == 2 + 1 + 1 + 1 + 1  # records, promise, failure, missing, the run itself
-    page = documents[as_html.__name__]
-    for text_of_page in (page, *packed.unpacked(page)):
+    page = documents[html_page.__name__]
+    for text_of_page in (page, *html_page.unpacked(page)):
         assert "<script>alert" not in text_of_page
         assert not UNSEEN.search(text_of_page)
-    lines = documents[as_markdown.__name__].splitlines()
+    lines = documents[markdown.__name__].splitlines()
     table = [line for line in lines if line.startswith("| ")]
-    answers, outcomes = 4, len(as_markdown.HEAD) + 1  # signs between cells, and at both ends
+    answers, outcomes = 4, len(markdown.HEAD) + 1  # signs between cells, and at both ends
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {answers, outcomes}
 
 
@@ -131,7 +132,7 @@ def test_the_terminal_shows_text_and_annotations_are_one_line_each(parts, text):
         console.show_result(result)
         console.show_scorecard(result)
     assert not UNSEEN.search(shown.getvalue())
-    for line in as_sarif.annotations(result):
+    for line in sarif.annotations(result):
         assert line.startswith("::error ")
         assert "\n" not in line
         head, _, message = line[2:].partition("::")

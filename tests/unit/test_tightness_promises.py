@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from audits import audit_central, audit_local, audit_shuffle
-from dpverify.evidence.promises import BROKEN, check_promise, KEPT
+from dpverify.promises import BROKEN, check_promise, KEPT
 from mechanisms.privatizers.error_bounds import tightness_promise
 
 CASES = [

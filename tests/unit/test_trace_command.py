@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.faces import watched_run
-from dpverify.faces.cli import run
+from dpverify.cli import isolated_command
+from dpverify.cli.main import run
 
 CODE = """
 import numpy as np
 from dpverify import Pair
-from dpverify.accounting.ledger import LaplaceNoise, Ledger, Sensitivity
+from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
 PAIRS = [Pair(np.array([1.0, 2.0]), np.array([1.0, 3.0]))]
 LEDGER = Ledger(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1)))
 def good(data, *, rng, size):
@@ -54,7 +54,7 @@ def test_words_and_exit_codes(module, capsys, name, extra, code, words) -> None:
 @pytest.mark.parametrize("command", ["trace", "exact"])
 def test_a_call_that_does_not_end_is_ended(module, capsys, monkeypatch, command) -> None:
     """Their own limits are looked at between calls."""
-    monkeypatch.setattr(watched_run, "SLOW", 3.0)
+    monkeypatch.setattr(isolated_command, "SLOW", 3.0)
     started = time.monotonic()
     assert run([command, f"{module}:endless", "--pairs", f"{module}:PAIRS", "--timeout", "0.5"]) == 3
     assert time.monotonic() - started < 30

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from dpverify.tape.likelihood import likelihood
 from dpverify.trials.target import as_target, loop_trials
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpverify import PureDP, Relation
-from dpverify.base.errors import NeighbourError, ParameterError
 from dpverify.claims.neighbours import Difference
+from dpverify.errors import NeighbourError, ParameterError
 from mechanisms.datasets.pairs import absence, constant, random_replacement, uniform, worst_replacement
 from mechanisms.datasets.trajectories import ABSENT, Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, Counts, ExactCounts

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from dpverify import failure, loop_trials, Pair
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage
+from dpverify.errors import ParameterError, TargetError
 from dpverify.evidence.tally import Tally
-from dpverify.trials import grains
+from dpverify.trials import collect
 from dpverify.trials.collect import estimate, Experiment, select
 from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target
@@ -154,7 +154,7 @@ def test_rows_know_their_coordinates_whatever_the_number_of_trials(shape):
 
 
 def test_grains_depend_on_neither_budget_nor_time():
-    sizes = [list(grains.grains(trials, 1 << 16)) for trials in (2000, 10_000, 100_000, 10**6, 10**7)]
+    sizes = [list(collect.grains(trials, 1 << 16)) for trials in (2000, 10_000, 100_000, 10**6, 10**7)]
     assert [len(each) for each in sizes] == [8, 19, 34, 52, 189]  # at least 30 at 1e5, hardly more than 153 at 1e7
     for few, many in pairwise(sizes):
         assert many[: len(few) - 1] == few[:-1]
@@ -166,14 +166,14 @@ def test_grains_depend_on_neither_budget_nor_time():
 @pytest.mark.parametrize("seconds", [0.0, 1e-6, 2e-3, 10.0])
 @pytest.mark.parametrize("jobs", [1, 2, 8])
 def test_tasks_hold_every_grain_once_and_a_slow_target_fills_all_workers(seconds, jobs):
-    blocks = list(grains.grains(20_000, 1 << 16))
-    found = list(grains.tasks(iter(blocks), 20_000, seconds, jobs))
+    blocks = list(collect.grains(20_000, 1 << 16))
+    found = list(collect.tasks(iter(blocks), 20_000, seconds, jobs))
     assert [block for task in found for block in task] == blocks
     if seconds >= 2e-3:
         assert len(found) >= 2 * jobs
-        assert grains.workers(20_000, seconds, jobs, "loky") == jobs
-    assert grains.workers(20_000, 1e-6, jobs, "loky") == 1
-    assert grains.workers(20_000, 1e-6, jobs, "dask") == jobs
+        assert collect.workers(20_000, seconds, jobs, "loky") == jobs
+    assert collect.workers(20_000, 1e-6, jobs, "loky") == 1
+    assert collect.workers(20_000, 1e-6, jobs, "dask") == jobs
 
 
 def test_measured_time_changes_no_trial_and_no_key():

@@ -11,8 +11,8 @@ from algorithms.offline_data import appendix_mdp, collect, counts_of_runs, leani
 from algorithms.vapvi import Halves, pevi, VAPVI
 from algorithms.vapvi_transcripts import StatisticsView
 from dpverify import Pair
-from dpverify.base.errors import ParameterError
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.privatizers.linear_noise import LinearNoise
 
 H = 4

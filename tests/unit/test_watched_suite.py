@@ -20,8 +20,8 @@ from signals import heed_signals
 
 from dpverify import audit as run_audit
 from dpverify import Pair, PureDP
-from dpverify.faces import cli
-from dpverify.runs.journal import Journal
+from dpverify.cli import main
+from dpverify.execution.journal import Journal
 from mechanisms.releases.randomised_response import RandomisedResponse
 
 pytestmark = pytest.mark.process
@@ -103,7 +103,7 @@ COMMAND = ["audit", "checks", "--significance", "0.5", "--no-tape"]  # traces un
 
 
 def audit(*arguments):
-    return cli.run([*COMMAND, *map(str, arguments)])
+    return main.run([*COMMAND, *map(str, arguments)])
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -140,7 +140,7 @@ def test_35_of_40_are_judged_and_5_failures_are_named_in_every_face(project, cap
     notes = invocation["toolExecutionNotifications"]
     assert {note["message"]["text"].partition(":")[0] for note in notes} == FAILED
     assert all(note["locations"] for note in notes)
-    assert cli.run(["report", "out.json", "-q"]) == 3
+    assert main.run(["report", "out.json", "-q"]) == 3
 
 
 def test_a_refuted_claim_beside_a_crash_is_one(project):
@@ -160,7 +160,7 @@ def test_a_file_that_ends_the_process_when_it_is_loaded_is_a_usage_error(project
     assert told.count("\n") == 1
     assert "audit_loads.py" in told
     assert "cannot be loaded" in told
-    assert cli.run(["report", "old.json", "-q"]) == 3
+    assert main.run(["report", "old.json", "-q"]) == 3
 
 
 def test_a_list_that_differs_from_load_to_load_is_a_failure(project):
@@ -258,7 +258,7 @@ def test_an_interrupted_run_says_so_and_goes_on_where_it_was(project, undisturbe
     assert early["interrupted"]
     assert len(early["asked"]) == 24
     assert len(early["records"]) < 24
-    assert cli.run(["report", "out.json", "-q"]) == 3
+    assert main.run(["report", "out.json", "-q"]) == 3
     assert "interrupted" in Path("out.xml").read_text()
     kept = lines_of_the_journal()
     assert audit("--resume", *options) == 0
@@ -355,7 +355,7 @@ def test_outputs_are_written_whole_or_not_at_all(project, capsys):
     assert sorted(path.name for path in Path("sub").iterdir()) == ["new.html"]
     assert audit("--json", "/dev/full") == 3  # judged, as expected, and not written
     assert "could not be written" in capsys.readouterr().err
-    assert cli.run(["audit", "nowhere", "--html", "never.html", "--trials", "0"]) == 2
+    assert main.run(["audit", "nowhere", "--html", "never.html", "--trials", "0"]) == 2
     assert not Path("never.html").exists()
 
 
@@ -400,9 +400,9 @@ def test_a_file_without_anything_to_audit_is_never_0(project, capsys, asked):
     """Also beside a file that is fine: a list that came out empty is what somebody wanted to be audited."""
     project("fine", HEAD, "subjects = [subject('a', Answer())]\n")
     project("none", HEAD, "subjects = [subject(name, Answer()) for name in ()]\n")
-    assert cli.run(["audit", asked, "--json", "out.json"]) == 2
+    assert main.run(["audit", asked, "--json", "out.json"]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "checks/audit_none.py: `subjects` is empty and there are no `promises`" in told
-    assert cli.run(["audit", asked, "--list"]) == 2
-    assert cli.run(["report", "out.json", "-q"]) == 3
+    assert main.run(["audit", asked, "--list"]) == 2
+    assert main.run(["report", "out.json", "-q"]) == 3

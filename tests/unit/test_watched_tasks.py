@@ -9,15 +9,15 @@ from hypothesis import given, strategies
 from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
-from dpverify.faces import cli, progress
-from dpverify.faces.report import as_json
-from dpverify.runs.isolated import Answer, Ended
-from dpverify.verdicts import listing, tasks
-from dpverify.verdicts.manifest import Entry, Manifest
-from dpverify.verdicts.plain import from_plain, to_plain
-from dpverify.verdicts.settings import Settings
-from dpverify.verdicts.suite_result import Failure, SuiteResult
-from dpverify.verdicts.watched import outcome_of
+from dpverify.cli import console, main
+from dpverify.execution.isolated import Answer, Ended
+from dpverify.report import json_file
+from dpverify.suite import discovery, task
+from dpverify.suite.plan import Entry, Manifest
+from dpverify.suite.result import Failure, SuiteResult
+from dpverify.suite.run import outcome_of
+from dpverify.suite.serialise import from_plain, to_plain
+from dpverify.suite.settings import Settings
 
 
 class Counted:
@@ -41,12 +41,12 @@ def result():
 
 
 def test_trials_are_told_on_the_way(monkeypatch):
-    monkeypatch.setattr(tasks, "load", lambda file: listing.Loaded({"long": SUBJECT}, {}))
-    monkeypatch.setattr(tasks, "OFTEN", 0.0)
+    monkeypatch.setattr(task, "load", lambda file: discovery.Loaded({"long": SUBJECT}, {}))
+    monkeypatch.setattr(task, "OFTEN", 0.0)
     told = []
-    monkeypatch.setattr(tasks, "emit", told.append)
+    monkeypatch.setattr(task, "emit", told.append)
     settings = {"seed": 3, "significance": 0.05, "trials": None, "jobs": 1, "backend": "loky", "tape": False}
-    tasks.run(file="f", kind="subject", local="long", name="f/long", level=0.05, settings=settings)
+    task.run(file="f", kind="subject", local="long", name="f/long", level=0.05, settings=settings)
     assert 0 < sum(event["trials"] for event in told) <= SUBJECT.trials
 
 
@@ -97,9 +97,9 @@ def test_a_name_that_was_asked_twice_needs_two_outcomes(result):
 def test_what_was_asked_and_interrupted_survives_a_file(result, tmp_path):
     early = replace(result, asked=("f/long", "f/other", "f/more"), interrupted="interrupted by SIGINT")
     file = tmp_path / "r.json"
-    file.write_text(as_json.render(early))
-    assert as_json.load(file) == early
-    assert cli.run(["report", str(file), "-q"]) == 3 == early.exit_code
+    file.write_text(json_file.render(early))
+    assert json_file.load(file) == early
+    assert main.run(["report", str(file), "-q"]) == 3 == early.exit_code
 
 
 def test_nothing_asked_is_never_0():
@@ -114,7 +114,7 @@ def agenda(count):
 def test_a_forecast_says_what_it_rests_on():
     def forecast(seconds, known, jobs=2):
         before = {("subject", f"f/{index}"): seconds for index in range(known)}
-        return progress.Lines(agenda(10), {}, before, jobs).forecast()
+        return console.Lines(agenda(10), {}, before, jobs).forecast()
 
     assert forecast(60.0, 10) == "takes about 5 min, by the times of the last run (10 of 10 known)"
     assert forecast(60.0, 10, jobs=1).startswith("takes about 10 min")
@@ -126,7 +126,7 @@ def test_a_forecast_says_what_it_rests_on():
 
 
 def test_a_line_of_progress_counts_what_is_done_and_what_runs():
-    lines = progress.Lines(agenda(4), {"f/1": 1000}, {}, 1)
+    lines = console.Lines(agenda(4), {"f/1": 1000}, {}, 1)
     assert "0 of 4 done, how long it takes is not known yet" in lines.line()
     lines.finished(Failure("f/0", "gone"))
     lines.trials("f/1", 250)
@@ -135,10 +135,10 @@ def test_a_line_of_progress_counts_what_is_done_and_what_runs():
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "FIRST", 0.01)
-    monkeypatch.setattr(progress, "EVERY", 0.01)
+    monkeypatch.setattr(console, "FIRST", 0.01)
+    monkeypatch.setattr(console, "EVERY", 0.01)
     limit, said = time.monotonic() + 60, ""
-    with progress.shown(agenda(4), Settings(seed=1), {}, quiet=False):
+    with console.shown(agenda(4), Settings(seed=1), {}, quiet=False):
         while said.count("0 of 4 done") < 2 and time.monotonic() < limit:
             said += capsys.readouterr().err
     assert said.count("0 of 4 done") >= 2

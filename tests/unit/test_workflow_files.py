@@ -13,7 +13,7 @@ def test_the_workflow_asks_for_no_more_rights_than_it_needs():
 
 
 def test_the_hook_names_options_that_exist():
-    from dpverify.faces.options import HELP
+    from dpverify.cli.options import HELP
 
     text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     assert "dpverify audit --last-failed --quiet" in text

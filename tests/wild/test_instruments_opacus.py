@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity
 from dpverify.claims.neighbours import Pair
-from dpverify.tape.trace import trace
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
+from dpverify.tape.tracer import trace
 
 pytestmark = [pytest.mark.wild, pytest.mark.filterwarnings("ignore")]
 

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from dpverify import PureDP
-from dpverify.faces.cli import run
+from dpverify.cli.main import run
 from dpverify.wild import Elsewhere, try_out
-from dpverify.wild.remote import codec
+from dpverify.wild.worker import codec
 
 pytestmark = [pytest.mark.wild, pytest.mark.filterwarnings("ignore")]
 

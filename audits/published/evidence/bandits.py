@@ -9,8 +9,8 @@ from scipy import optimize, stats
 
 from audits.published.evidence.trials import lower
 from dpverify import account, Relation
-from dpverify.accounting.ledger import GaussianNoise, Ledger, Sensitivity
 from dpverify.base.seeding import Stage, stream
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
 
 
 def gaussian_delta(mu: float, eps: float) -> float:

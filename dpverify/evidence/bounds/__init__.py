@@ -8,8 +8,7 @@ Notation of every module: n trials, v right and w wrong guesses, m = v + w; rho 
 r = rho/(1 + rho); d is the claim's slack a trial (`protocol.slack`).
 """
 
-from dpverify.evidence.bounds.binomial import BinomialTest
-from dpverify.evidence.bounds.bonferroni import BonferroniTest
+from dpverify.evidence.bounds.binomial import BinomialTest, BonferroniTest
 from dpverify.evidence.bounds.choice import choose_test
 from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest

@@ -7,7 +7,7 @@ not. The prediction may come from selection trials or from theory; a bad one cos
 import math
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.two_step import TwoStepTest

@@ -32,13 +32,23 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import Claim
-from dpverify.evidence.bounds import clopper_pearson, root_finding
-from dpverify.evidence.bounds.accuracy_limits import curve_limit, exact_limit, explained, response_limit, scaled
-from dpverify.evidence.bounds.log_tails import log10_of, log10_up, log_at_most, SMALLEST
+from dpverify.errors import ParameterError
+from dpverify.evidence.bounds import binomial_tails
+from dpverify.evidence.bounds.binomial_tails import log10_of, log10_up, log_at_most, SMALLEST
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
-from dpverify.evidence.bounds.rejection_region import blocks, Limit, Region, smallest_true, wrong_interval
+from dpverify.evidence.bounds.rejection_region import (
+    blocks,
+    curve_limit,
+    exact_limit,
+    explained,
+    Limit,
+    Region,
+    response_limit,
+    scaled,
+    smallest_true,
+    wrong_interval,
+)
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.tally import IntArray, Tally
 
@@ -83,7 +93,7 @@ class CurveTest:
         require.open_unit(significance=significance)
         prepared = self._prepared(tally)
         p_value = self._p_value_of_number(prepared)
-        found = root_finding.largest_refuted(
+        found = binomial_tails.largest_refuted(
             p_value, significance, start=prepared.number_near(self.claim), tolerance=_TOLERANCE * _size(self.claim)
         )
         return found if found > _SMALLEST else 0.0
@@ -103,7 +113,7 @@ class CurveTest:
         check_level(delta, significance)
         prepared, d = self._prepared(tally), slack(tally, delta)
         near = TwoStepTest(self.levels).eps_lower(tally, delta=delta, significance=significance)
-        return root_finding.largest_refuted(
+        return binomial_tails.largest_refuted(
             lambda eps: prepared.p_value(response_limit(eps, d)),
             significance,
             start=max(near, 0.01),
@@ -208,8 +218,8 @@ class _Box:
     def _ordering_claim(self) -> Claim | None:
         """The claim with the number that two Clopper-Pearson limits at `order_level` certify."""
         n, level = self.tally.trials, self.test.order_level
-        right_rate = clopper_pearson.lower(self.right, n, level)
-        wrong_rate = np.array([clopper_pearson.upper(self.wrong, n, level)])
+        right_rate = binomial_tails.clopper_pearson_lower(self.right, n, level)
+        wrong_rate = np.array([binomial_tails.clopper_pearson_upper(self.wrong, n, level)])
 
         def contradicted(number: float) -> bool:
             return bool(right_rate >= explained(self._order(self.test.claim.with_number(number)), wrong_rate)[0])

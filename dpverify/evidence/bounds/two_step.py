@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from scipy import special
 
-from dpverify.evidence.bounds import clopper_pearson
-from dpverify.evidence.bounds.log_tails import log10_of, log10_up, log_at_least, log_at_most
+from dpverify.evidence.bounds import binomial_tails
+from dpverify.evidence.bounds.binomial_tails import log10_of, log10_up, log_at_least, log_at_most
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
 from dpverify.evidence.tally import Tally
 
@@ -77,12 +77,12 @@ class TwoStepTest:
         """The bound before it is cut at 0; -inf where not even a ratio of 0 can be excluded."""
         right, wrong = pooled(tally, self.levels)
         guesses = right + wrong
-        rate = clopper_pearson.lower(guesses, tally.trials, RATE_SHARE * significance)
+        rate = binomial_tails.clopper_pearson_lower(guesses, tally.trials, RATE_SHARE * significance)
         slack_a_trial = slack(tally, delta)
         if not slack_a_trial < rate:
             return -math.inf
         kappa = slack_a_trial / rate
-        rest = clopper_pearson.upper(wrong, guesses, (1 - RATE_SHARE) * significance)  # 1 - theta_L
+        rest = binomial_tails.clopper_pearson_upper(wrong, guesses, (1 - RATE_SHARE) * significance)  # 1 - theta_L
         return math.log((1 - kappa - rest) / rest) if 1 - kappa - rest > 0 else -math.inf
 
 

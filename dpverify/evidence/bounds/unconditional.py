@@ -16,11 +16,17 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.base import require
-from dpverify.evidence.bounds import root_finding
-from dpverify.evidence.bounds.accuracy_limits import response_limit
-from dpverify.evidence.bounds.log_tails import log10_of
+from dpverify.evidence.bounds import binomial_tails
+from dpverify.evidence.bounds.binomial_tails import log10_of
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, pooled, slack
-from dpverify.evidence.bounds.rejection_region import blocks, FloatArray, Region, smallest_true, wrong_interval
+from dpverify.evidence.bounds.rejection_region import (
+    blocks,
+    FloatArray,
+    Region,
+    response_limit,
+    smallest_true,
+    wrong_interval,
+)
 from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.tally import IntArray, Tally
 
@@ -60,7 +66,7 @@ class UnconditionalTest:
             return 0.0
         d = slack(tally, delta)
         near = TwoStepTest(self.levels).eps_lower(tally, delta=delta, significance=significance)
-        return root_finding.largest_refuted(
+        return binomial_tails.largest_refuted(
             lambda eps: self._p_value(region, eps, d), significance, start=max(near, 0.01), tolerance=_TOLERANCE
         )
 

@@ -8,6 +8,7 @@ kind, moving a revealed trial from "on top" into level l leaves
 and the right side is at least the tail of the ideal experiment in which its own level were known.
 """
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,13 +17,69 @@ import scipy
 from scipy import special
 
 from dpverify.base import require
-from dpverify.base.errors import ParameterError
-from dpverify.evidence.bounds import root_finding
-from dpverify.evidence.bounds.convolution import log_revealed_tail, revealed_tail
-from dpverify.evidence.bounds.log_tails import log10_of, log10_up
+from dpverify.errors import ParameterError
+from dpverify.evidence.bounds import binomial_tails
+from dpverify.evidence.bounds.binomial import binomial_tail, log_binomial_tail
+from dpverify.evidence.bounds.binomial_tails import log10_of, log10_up, log_at_least, log_at_most, log_pmf, SMALLEST
 from dpverify.evidence.bounds.protocol import check_hypothesis, check_level, slack
 from dpverify.evidence.bounds.rejection_region import FloatArray
 from dpverify.evidence.tally import IntArray, Tally
+
+# ----------------------------------------------------------------------------------------------------------------------
+# delta > 0 when n d is small: every revealed trial is counted as a right guess that came for free.
+#
+# The p-value is Pr[Bin(n, d) + Bin(m, r) >= v]: over-charged by about r n d guesses, hence for n d < 0.5.
+#
+# A fixed rule under H0(eps, delta) behaves as if each trial were revealed with probability at most d and
+# were otherwise guessed right with probability at most r given the guess (Kairouz, Oh, Viswanath 2015).
+# The tail below is then conservative although m is random: putting a revealed trial among the guesses
+# instead of on top of them never lowers it.
+
+
+_WHAT_IS_LEFT_OUT = 1e-15  # the short sum's remainder is far below, and would decide p-values of its own size
+_SUMMING = 1e-9  # more than the rounding of a sum of a million terms
+
+
+def revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed: float) -> float:
+    """Pr[Bin(trials, revealed) + Bin(right + wrong, r) >= right]; what the sum leaves out is added back."""
+    if right == 0:
+        return 1.0
+    if revealed == 0:
+        return binomial_tail(right, wrong, eps)
+    mean = trials * revealed
+    last = min(trials, right - 1, math.ceil(mean + 10 * math.sqrt(mean) + 12))
+    count = np.arange(last + 1)
+    pmf = scipy.stats.binom.pmf(count, trials, revealed)
+    tail = special.betaincc(wrong + 1 + count, right - count, special.expit(-eps))
+    beyond = special.betainc(last + 1, trials - last, revealed) if last < trials else 0.0
+    found = float(pmf @ tail + beyond)
+    if found < _WHAT_IS_LEFT_OUT:
+        found = max(math.exp(log_revealed_tail(right, wrong, eps, trials, revealed)), SMALLEST)
+    return min(1.0, found)
+
+
+def log_revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed: float) -> float:
+    """Natural logarithm of `revealed_tail`, from above; sums until what is left out is e^-40 of the sum."""
+    if right == 0:
+        return 0.0
+    if revealed == 0:
+        return log_binomial_tail(right, wrong, eps)
+    mean, most = trials * revealed, min(trials, right - 1)
+    last = min(most, math.ceil(mean + 10 * math.sqrt(mean) + 12))
+    while True:
+        count = np.arange(last + 1)
+        terms = log_pmf(count, trials, revealed)
+        terms = terms + log_at_most(wrong + count, right + wrong, float(special.expit(-eps)))
+        inside = float(special.logsumexp(terms)) + _SUMMING
+        beyond = float(log_at_least(last + 1, trials, revealed)) if last < trials else -math.inf
+        if last == most or beyond < inside - 40:
+            return min(0.0, float(np.logaddexp(inside, beyond)))
+        last = min(most, 2 * last)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Several levels of confidence: right guesses are weighted by integers fixed in advance.
+
 
 _TAIL = 1e-14  # mass left out on either side of every binomial
 _ROUNDING = 1e-11  # more than the rounding of the fast convolutions; no p-value is smaller
@@ -81,7 +138,7 @@ class WeightedTest:
 
     def eps_lower(self, tally: Tally, *, delta: float, significance: float) -> float:
         check_level(delta, significance)
-        return root_finding.largest_refuted(
+        return binomial_tails.largest_refuted(
             lambda eps: self.p_value(tally, eps=eps, delta=delta),
             significance,
             start=max(self.approximate(tally, delta=delta, significance=significance), 1e-3),

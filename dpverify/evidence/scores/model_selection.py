@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.base.errors import ParameterError
 from dpverify.claims.neighbours import Pair
-from dpverify.evidence.scores.boosted import BoostedFamily
-from dpverify.evidence.scores.cross_fitting import cross_fit, Trained
-from dpverify.evidence.scores.empirical_bayes import OddsPosterior
-from dpverify.evidence.scores.exact import LikelihoodFamily
-from dpverify.evidence.scores.float_bits import FloatBitsFamily
-from dpverify.evidence.scores.histogram import distinct_fraction, HistogramFamily, TrainedHistogram
-from dpverify.evidence.scores.logistic import LogisticFamily
-from dpverify.evidence.scores.point_masses import PointMassFamily
-from dpverify.evidence.scores.radial import RadialFamily
-from dpverify.evidence.scores.score import Family, FloatArray, Score
+from dpverify.errors import ParameterError
+from dpverify.evidence.scores.histogram import (
+    distinct_fraction,
+    HistogramFamily,
+    OddsPosterior,
+    PointMassFamily,
+    TrainedHistogram,
+)
+from dpverify.evidence.scores.known import FloatBitsFamily, LikelihoodFamily
+from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily, RadialFamily
+from dpverify.evidence.scores.score import cross_fit, Family, FloatArray, Score, Trained
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.target import ExactTarget, Target
 

@@ -5,9 +5,12 @@ they are frozen before the certifying trials. Outputs that no formula reads (exc
 and symbols are scored by how often each dataset produced them in the selection trials.
 """
 
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -92,4 +95,60 @@ def with_symbols(outcomes: Outcomes, odds: Callable[[Outcomes], FloatArray], sym
     scores[failed] = symbols(outcomes.take(failed))
     if not failed.all():
         scores[~failed] = odds(outcomes.take(~failed))
+    return scores
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Numerical libraries on one thread: sums in one order whatever the machine, and no fight with the workers.
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """A context in which BLAS and OpenMP use one thread."""
+    limits: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1)
+    return limits
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> Any:
+    """The libraries that are loaded, looked for again only where more modules are: a search takes 10 ms."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Scores of selection trials by fits that have not seen them: events are chosen from these, not from the fit's own.
+
+
+FOLDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A score of all trials, held-out values, and the score's own values on the same trials.
+
+    `own` is None where the score fits its own trials too closely to be compared with the held-out values.
+    """
+
+    score: Score
+    values: FloatArray
+    own: FloatArray | None
+
+
+def folds_of(trials: int) -> npt.NDArray[np.int64]:
+    """The fold of every trial: a shuffle, since trials come sorted by dataset."""
+    folds: npt.NDArray[np.int64] = np.random.Generator(np.random.PCG64(0)).permutation(trials) % FOLDS
+    return folds
+
+
+def cross_fit(family: Family, trials: SelectionTrials) -> FloatArray:
+    """Scores of the trials, each by a fit that has not seen it."""
+    fold = folds_of(len(trials))
+    scores = np.zeros(len(trials))
+    for held_out in range(FOLDS):
+        rows = fold != held_out
+        part = SelectionTrials(trials.outcomes.take(rows), trials.first[rows])
+        if part.first.all() or not part.first.any():  # one arm only: too few trials to learn from
+            continue
+        scores[~rows] = family.fit(part)(trials.outcomes.take(~rows))
     return scores

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.tape.doors import Entropy
+from dpverify.tape.entropy import Entropy
 from dpverify.tape.instruments.calls import Call, Given, Spend
 from dpverify.tape.opaque import Opaque
 from dpverify.tape.sources import Source

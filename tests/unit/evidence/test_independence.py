@@ -9,19 +9,25 @@ import pytest
 from scipy import stats
 
 from dpverify import audit, loop_trials, Pair, PureDP
+from dpverify.auditing.verdict import Verdict
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence import independence
-from dpverify.evidence.independence import (
+from dpverify.trials import failing
+from dpverify.trials.health import independence, sentinel
+from dpverify.trials.health.independence import (
     compared,
+    deviation,
     Independence,
     log_split_law,
     log_wager,
+    LOOKED_AT,
+    looked_at,
+    Marks,
+    marks,
+    RANKED,
     rarity_of_split,
+    Sample,
     split_pairs,
 )
-from dpverify.evidence.marks import deviation, LOOKED_AT, looked_at, Marks, marks, RANKED, Sample
-from dpverify.trials import failing, sentinel
-from dpverify.verdicts.verdict import Verdict
 
 
 def test_no_moment_generating_function_exceeds_its_bound():

@@ -7,7 +7,7 @@ from dpverify.base.rounding import digits_up
 from dpverify.evidence.attack import Attack, Side
 from dpverify.evidence.bounds import BinomialTest, WeightedTest
 from dpverify.evidence.lower_bound import certify_bound
-from dpverify.evidence.power.fixed_sample import detectable_eps
+from dpverify.evidence.power import detectable_eps
 from dpverify.evidence.tally import Tally
 
 ALPHA = 0.05

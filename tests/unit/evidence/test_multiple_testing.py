@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from dpverify.base.errors import ParameterError
-from dpverify.evidence.multiple_testing import e_benjamini_hochberg, holm
+from dpverify.errors import ParameterError
+from dpverify.suite.family import e_benjamini_hochberg, holm
 
 p_vectors = st.lists(st.floats(0, 1) | st.floats(0, 0.05), min_size=1, max_size=6)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.base.errors import ParameterError, TargetError
 from dpverify.base.seeding import Stage, stream
-from dpverify.evidence.promises import (
+from dpverify.errors import ParameterError, TargetError
+from dpverify.promises import (
     BROKEN,
     check_promise,
     detectable_rate,

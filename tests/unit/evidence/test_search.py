@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from dpverify import Pair, PureDP, Records
-from dpverify.base.errors import NeighbourError, ParameterError
+from dpverify.auditing.pipeline import audit
 from dpverify.base.seeding import Stage
 from dpverify.claims.neighbours import Difference
-from dpverify.evidence.search import worst_pair
+from dpverify.errors import NeighbourError, ParameterError
+from dpverify.evidence.pair_search import worst_pair
 from dpverify.trials import collect
-from dpverify.verdicts.audit import audit
 
 
 def vector_pairs(length):

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from dpverify.faces.cli import run
+from dpverify.cli.main import run
 
 CODE = """
 import random

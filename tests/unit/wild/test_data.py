@@ -6,14 +6,13 @@ import numpy as np
 import pandas
 import pytest
 
-from dpverify.base.errors import NeighbourError, UsageError
 from dpverify.claims.neighbours import Difference, Relation
-from dpverify.wild import datasets, pairs, schema, sketch
-from dpverify.wild.candidate import Candidate
-from dpverify.wild.codebook import Codebook
-from dpverify.wild.neighbours import counted
-from dpverify.wild.remote import codec
-from dpverify.wild.shrink import shrunk
+from dpverify.errors import NeighbourError, UsageError
+from dpverify.wild import datasets, pairs, schema
+from dpverify.wild.datasets import Candidate, counted
+from dpverify.wild.fields import Codebook
+from dpverify.wild.refutation import shrunk
+from dpverify.wild.worker import codec
 
 REPLACE, ADD = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
 REAL = {"kind": "real", "low": 0.0, "high": 4.0}
@@ -61,7 +60,7 @@ def test_files_that_are_no_schema(tmp_path):
 
 def test_a_sketch_is_a_schema(tmp_path):
     (tmp_path / "people.csv").write_text("age,city,code\n31,Rome,a1\n,Oslo,b2\n54,Rome,c3\n")
-    text = sketch.sketch(tmp_path / "people.csv")
+    text = schema.sketch(tmp_path / "people.csv")
     assert "OBSERVED" in text
     (tmp_path / "s.toml").write_text(text)
     found = schema.read(tmp_path / "s.toml")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.base.errors import TargetError, UsageError
+from dpverify.errors import TargetError, UsageError
 from dpverify.wild import Elsewhere
-from dpverify.wild.remote import calling, codec
+from dpverify.wild.worker import calling, codec
 
 CODE = """
 import os, random, signal, sys, time

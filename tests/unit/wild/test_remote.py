@@ -15,7 +15,7 @@ import pandas
 import pytest
 
 from dpverify.wild import encode
-from dpverify.wild.remote import calling, codec, encoding, serving
+from dpverify.wild.worker import calling, codec, encoding, serving
 
 FILES = sorted((Path(encoding.__file__).parent).glob("*.py"))
 # of the standard library, after Python 3.7: a linter has put `functools.cache` here once

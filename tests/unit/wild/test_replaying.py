@@ -12,14 +12,14 @@ sys.path.append(str(Path(__file__).parents[1]))
 from private_libraries import diffprivlib
 
 from dpverify.accounting.accountant import account
-from dpverify.accounting.events import Filtered
-from dpverify.base.errors import TargetError, UsageError
 from dpverify.claims.claim import ApproxDP, PureDP
 from dpverify.claims.neighbours import Relation
+from dpverify.errors import TargetError, UsageError
+from dpverify.ledger.compound_events import Filtered
 from dpverify.tape.instruments.calls import Call
 from dpverify.wild import replay
-from dpverify.wild.calls.aligning import aligned
-from dpverify.wild.calls.recording import Run, Step
+from dpverify.wild.replay_calls.recording import Run, Step
+from dpverify.wild.replay_calls.rules import aligned
 
 LIBRARY = diffprivlib()
 pytestmark = pytest.mark.filterwarnings("ignore")

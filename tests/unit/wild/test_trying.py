@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpverify.base.errors import TargetError, UsageError
 from dpverify.claims.claim import ApproxDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
-from dpverify.wild import contender, try_out
-from dpverify.wild.candidate import Candidate
-from dpverify.wild.codebook import Codebook
+from dpverify.errors import TargetError, UsageError
+from dpverify.wild import pair_audit, try_out
+from dpverify.wild.datasets import Candidate
+from dpverify.wild.fields import Codebook
 from dpverify.wild.witness import search, stated
 
 pytestmark = pytest.mark.process
@@ -189,16 +189,16 @@ class Clock:
 def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monkeypatch):
     """Releases of 10 ms; a rule takes seconds: the first one is learned in any case."""
     clock = Clock()
-    monkeypatch.setattr(contender, "time", clock)
-    real = contender.fitted
+    monkeypatch.setattr(pair_audit, "time", clock)
+    real = pair_audit.fitted
 
     def slowly(trials):
         clock.now += learning
         return real(trials)
 
-    monkeypatch.setattr(contender, "fitted", slowly)
+    monkeypatch.setattr(pair_audit, "fitted", slowly)
     row = ((1.0,),)
-    one = contender.Contender(Candidate("a pair", Relation.REPLACE_ONE, row, ((2.0,),)), (b"", b""), clock, ONE,
+    one = pair_audit.Contender(Candidate("a pair", Relation.REPLACE_ONE, row, ((2.0,),)), (b"", b""), clock, ONE,
                               share=0.05, seed=1, index=0, block=64)  # fmt: skip
     one.sample(100)
     began = clock.now

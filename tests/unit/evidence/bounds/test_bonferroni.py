@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from dpverify.evidence.bounds import BinomialTest, BonferroniTest
 from dpverify.evidence.tally import Tally
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
 from dpverify.evidence.bounds import BinomialTest, choose_test, TwoStepTest
 
 

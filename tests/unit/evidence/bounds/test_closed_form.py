@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from dpverify.base.errors import ParameterError
+from dpverify.errors import ParameterError
+from dpverify.evidence.bounds import binomial_tails as cp
 from dpverify.evidence.bounds import BinomialTest, TwoStepTest, WeightedTest
-from dpverify.evidence.bounds import clopper_pearson as cp
 from dpverify.evidence.tally import Tally
 
 ALL = [(BinomialTest(), 0.0), (TwoStepTest(), 1e-3), (TwoStepTest(), 0.0), (WeightedTest((1,)), 1e-3)]

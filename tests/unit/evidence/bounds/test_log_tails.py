@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpverify.claims.claim import GaussianDP, PureDP
+from dpverify.evidence.betting import EProcess
 from dpverify.evidence.bounds import (
     BinomialTest,
     BonferroniTest,
@@ -15,8 +16,7 @@ from dpverify.evidence.bounds import (
     UnconditionalTest,
     WeightedTest,
 )
-from dpverify.evidence.bounds.log_tails import log10_of, log10_up, log_at_least, log_at_most
-from dpverify.evidence.sequential.betting import EProcess
+from dpverify.evidence.bounds.binomial_tails import log10_of, log10_up, log_at_least, log_at_most
 from dpverify.evidence.tally import Tally
 
 EXTREME = Tally.of(99_000, 1_000, 100_000)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpverify.base.errors import ParameterError
 from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
+from dpverify.errors import ParameterError
 from dpverify.evidence.bounds import (
     BinomialTest,
     choose_test,
@@ -18,9 +18,8 @@ from dpverify.evidence.bounds import (
     UnconditionalTest,
     WeightedTest,
 )
-from dpverify.evidence.bounds.accuracy_limits import curve_limit, response_limit
-from dpverify.evidence.bounds.convolution import revealed_tail
-from dpverify.evidence.bounds.rejection_region import _largest_on_cell, blocks, Region
+from dpverify.evidence.bounds.rejection_region import _largest_on_cell, blocks, curve_limit, Region, response_limit
+from dpverify.evidence.bounds.weighted import revealed_tail
 from dpverify.evidence.tally import Tally
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpverify.evidence.scores.empirical_bayes import NormalMixture, OddsPosterior
+from dpverify.evidence.scores.histogram import NormalMixture, OddsPosterior
 
 
 @pytest.mark.parametrize("shape", ["normal", "flat"])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from dpverify import Pair, PureDP
-from dpverify.accounting.ledger import Sensitivity
-from dpverify.base.errors import ParameterError
-from dpverify.evidence.scores.float_bits import FINEST, grid_symbols, SYMBOLS
+from dpverify.auditing.pipeline import audit
+from dpverify.errors import ParameterError
+from dpverify.evidence.scores.known import FINEST, grid_symbols, SYMBOLS
+from dpverify.ledger.events import Sensitivity
 from dpverify.trials.outcomes import Outcomes
-from dpverify.verdicts.audit import audit
 from mechanisms.releases.discrete_laplace import DiscreteLaplace
 
 PAIR = Pair(0, 1)

@@ -7,13 +7,12 @@ import pytest
 from scipy import linalg, special
 
 from dpverify import Pair
-from dpverify.evidence.scores import hessian, ridge
-from dpverify.evidence.scores.basis import Design
-from dpverify.evidence.scores.coordinates import Coordinate, FeatureMap
-from dpverify.evidence.scores.cross_fitting import FOLDS, folds_of
-from dpverify.evidence.scores.hessian import Dense, Rows, total, zero
-from dpverify.evidence.scores.logistic import LogisticFamily
+from dpverify.evidence.scores import ridge
+from dpverify.evidence.scores.coordinates import Coordinate, Design, FeatureMap
+from dpverify.evidence.scores.learned import LogisticFamily
 from dpverify.evidence.scores.model_selection import fit_score, log_loss
+from dpverify.evidence.scores.ridge import Dense, Rows, total, zero
+from dpverify.evidence.scores.score import FOLDS, folds_of
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target
@@ -170,7 +169,7 @@ def test_few_trials_give_the_weights_of_the_dense_fit(monkeypatch):
     trials = noisy(100, 30, [1.0] * 3 + [0.0] * 27)
     family = LogisticFamily(bends=True)
     few = family.train(trials)
-    monkeypatch.setattr(hessian, "FEWER", math.inf)
+    monkeypatch.setattr(ridge, "FEWER", math.inf)
     dense = family.train(trials)
     assert few.own == pytest.approx(dense.own, abs=1e-3)
     assert few.values == pytest.approx(dense.values, abs=1e-3)

@@ -4,18 +4,14 @@ import numpy as np
 import pytest
 
 from dpverify import Pair
-from dpverify.base.errors import ParameterError, TargetError
+from dpverify.errors import ParameterError, TargetError
 from dpverify.evidence.scores import model_selection
-from dpverify.evidence.scores.boosted import BoostedFamily
 from dpverify.evidence.scores.coordinates import FeatureMap
-from dpverify.evidence.scores.cross_fitting import cross_fit
-from dpverify.evidence.scores.empirical_bayes import NormalMixture
-from dpverify.evidence.scores.exact import LikelihoodFamily
-from dpverify.evidence.scores.histogram import HistogramFamily, row_keys
-from dpverify.evidence.scores.logistic import LogisticFamily
+from dpverify.evidence.scores.histogram import HistogramFamily, NormalMixture, row_keys
+from dpverify.evidence.scores.known import LikelihoodFamily
+from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily, RadialFamily
 from dpverify.evidence.scores.model_selection import fit_score, log_loss
-from dpverify.evidence.scores.radial import RadialFamily
-from dpverify.evidence.scores.score import symbols
+from dpverify.evidence.scores.score import cross_fit, symbols
 from dpverify.trials.collect import Experiment, select, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from dpverify import Pair
-from dpverify.evidence.scores.logistic import LogisticFamily
+from dpverify.evidence.scores.learned import differences, LogisticFamily, RadialFamily
 from dpverify.evidence.scores.model_selection import _simplest_near_best, fit_score
-from dpverify.evidence.scores.radial import differences, RadialFamily
 from dpverify.trials.collect import Experiment, select, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target

@@ -8,7 +8,7 @@ import pytest
 CODE = """
 import numpy
 from threadpoolctl import threadpool_info, threadpool_limits
-from dpverify.evidence.scores.threads import one_thread
+from dpverify.evidence.scores.score import one_thread
 
 def counts():
     return [each["num_threads"] for each in threadpool_info()]

@@ -6,10 +6,9 @@ from scipy import special
 
 from dpverify import ApproxDP, GaussianDP, PureDP, ZCDP
 from dpverify.evidence.attack import Attack, Side
+from dpverify.evidence.predicted_bound import bounded_by, calibrate, CapPrior, objective_for
 from dpverify.evidence.scores.model_selection import Calibrated, Fitted
-from dpverify.evidence.selection.calibration import bounded_by, calibrate, CapPrior
-from dpverify.evidence.selection.cuts import choose_event
-from dpverify.evidence.selection.predicted_bound import objective_for
+from dpverify.evidence.selection import choose_event
 from dpverify.evidence.tally import Tally
 from dpverify.trials.outcomes import Outcomes
 

@@ -5,11 +5,11 @@ import pytest
 from scipy import special
 
 from dpverify import ApproxDP, PureDP
+from dpverify.evidence import selection
 from dpverify.evidence.bounds import BinomialTest, BonferroniTest, WeightedTest
+from dpverify.evidence.predicted_bound import objective_for
 from dpverify.evidence.scores.model_selection import Calibrated, Fitted
-from dpverify.evidence.selection import cuts
-from dpverify.evidence.selection.cuts import APART, choose_event, FURTHER_CUTS, PARTS
-from dpverify.evidence.selection.predicted_bound import objective_for
+from dpverify.evidence.selection import APART, choose_event, FURTHER_CUTS, PARTS
 from dpverify.trials.outcomes import Outcomes
 
 
@@ -115,7 +115,7 @@ def test_levels_are_not_weighted_where_all_say_the_same():
 def test_no_weights_beyond_what_memory_holds(monkeypatch):
     values, first = levels_of_confidence(4000, np.random.default_rng(6))
     assert chosen(values, first, PureDP(0.05), trials=16_000).weights
-    monkeypatch.setattr(cuts, "MOST_WEIGHTED", 15_999)
+    monkeypatch.setattr(selection, "MOST_WEIGHTED", 15_999)
     assert chosen(values, first, PureDP(0.05), trials=16_000).weights == ()
 
 

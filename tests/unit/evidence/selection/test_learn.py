@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpverify import ApproxDP, Pair, PureDP
-from dpverify.evidence.selection.learn import learn
-from dpverify.evidence.selection.predicted_bound import objective_for
+from dpverify.evidence.predicted_bound import objective_for
+from dpverify.evidence.selection import learn
 from dpverify.trials.collect import Experiment, select
 from dpverify.trials.target import as_target
 

@@ -5,14 +5,14 @@ import pytest
 from scipy import special
 
 from dpverify import ApproxDP, Pair, PureDP
+from dpverify.auditing.pipeline import audit
 from dpverify.evidence.attack import carry
 from dpverify.evidence.bounds import WeightedTest
-from dpverify.evidence.scores.point_masses import PointMassFamily
-from dpverify.evidence.selection.calibration import calibrate, CapPrior
+from dpverify.evidence.predicted_bound import calibrate, CapPrior
+from dpverify.evidence.scores.histogram import PointMassFamily
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
-from dpverify.verdicts.audit import audit
 
 PAIR = Pair(0, 1)
 

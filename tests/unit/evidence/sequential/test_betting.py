@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from dpverify.base.errors import ParameterError
-from dpverify.evidence.sequential import growth
-from dpverify.evidence.sequential.betting import EProcess
+from dpverify.errors import ParameterError
+from dpverify.evidence import betting_plan
+from dpverify.evidence.betting import EProcess
 from dpverify.evidence.tally import Tally
 
 
@@ -211,10 +211,10 @@ def test_impossible_requests_are_refused():
 @pytest.mark.parametrize("fraction", [1e-4, 0.3, 1.0])
 @pytest.mark.parametrize("trials", [1, 200, 2_000])
 def test_what_is_detectable_is_a_number_also_where_every_guess_is_right(trials, fraction, delta):
-    found = growth.detectable_eps(
+    found = betting_plan.detectable_eps(
         trials=trials, guess_fraction=fraction, claim_eps=2.0, delta=delta, significance=0.001, power=0.95
     )
     assert found > 2.0
-    assert growth.detectable_eps(
+    assert betting_plan.detectable_eps(
         trials=4 * trials, guess_fraction=fraction, claim_eps=2.0, delta=delta, significance=0.001, power=0.95
     ) <= found * (1 + 1e-9)

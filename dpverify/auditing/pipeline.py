@@ -1,0 +1,244 @@
+"""The pipeline. `audit` is one short function whose lines are the stages; read it first.
+
+claim -> neighbours -> selection trials -> frozen attack -> certifying trials -> bound -> verdict -> record
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter  # as it is now, whatever audited code makes of the module
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.finding import Finding, found, invalid, POWER, Progress, recorded, Request
+from dpverify.auditing.ladder import climb, score_of_less, silence
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.sequential import wager
+from dpverify.base import require
+from dpverify.base.seeding import fresh_seed, Stage
+from dpverify.claims.claim import Claim
+from dpverify.claims.neighbours import Pair
+from dpverify.errors import InvalidTrials, ParameterError, RunError
+from dpverify.evidence.attack import Attack
+from dpverify.evidence.certifying_blocks import Evidence, Judged, judged
+from dpverify.evidence.lower_bound import certify_bound, course, number_course
+from dpverify.evidence.predicted_bound import objective_for
+from dpverify.evidence.scores.known import LikelihoodScore
+from dpverify.evidence.scores.model_selection import SCORES
+from dpverify.evidence.selection import learn
+from dpverify.evidence.tally import Tally
+from dpverify.execution import sources
+from dpverify.ledger.events import Ledger
+from dpverify.tape.likelihood import TRACE, traced_target
+from dpverify.trials.collect import Checkpoint, digest, estimate, Experiment
+from dpverify.trials.failing import check_answers
+from dpverify.trials.health.sentinel import watched
+from dpverify.trials.target import as_target, ExactTarget, Target
+
+
+def audit(
+    target: Any,
+    *,
+    claim: Claim,
+    pair: Pair,
+    trials: int = 100_000,
+    significance: float = 0.05,
+    seed: int | None = None,
+    score: str = "auto",
+    sequential: bool = False,
+    jobs: int = 1,
+    backend: str = "loky",
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+    outcomes: tuple[type[BaseException], ...] = (),
+    ladder: bool = False,
+    source_digest: str | None = None,
+) -> AuditRecord:
+    """Confronts a claim with trials on a neighbouring pair, and with the ledger where there is one.
+
+    target        `release(data, *, rng, size) -> (size, ...)`, an object with it or a plain function;
+                  optional `log_ratio(outputs, pair)` and `ledger`
+    claim, pair   what is claimed, and two datasets that are neighbours under the claim's relation
+    trials        budget, both datasets together; memory does not depend on it
+    sequential    bet on every trial and stop once the claim is refuted, or hardly can be: the record's `trials`
+                  are those that were run, its eps_lower the end of a confidence sequence
+    significance  probability with which the run may report an eps_lower above the truth
+    seed          equal seeds give equal records, for any `jobs` and `backend`; None draws one, see the record
+    score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier",
+                  "bits" (which floating-point numbers can be reached; never part of "auto"), "trace" (the log ratio
+                  that the tape takes from the code; refused where what is released does not show every value drawn)
+    ledger        overrides the target's own
+    checkpoint    a file: certifying blocks that it holds are not run again; the others are added. Blocks belong to the
+                  values of the target, its pair, the seed and the sources behind them; data files that the target
+                  reads are yours to watch
+    outcomes      exceptions that are answers of the mechanism although they look like failures of the run (OSError,
+                  MemoryError, ImportError, RecursionError, SystemExit and their kin); all others are answers anyway
+    ladder        measure how often the same target with less noise is refuted (`auditing.ladder`): sixteen times the
+                  work; for targets with `with_noise(factor)`, or that draw normal or Laplace noise from their rng
+    source_digest the record's, where the caller knows which sources are audited; None looks them up
+
+    The verdict is INVALID, without a bound, where the trials are not what a bound may be computed from: see
+    `trials.target` for what is checked. Raises UsageError (ParameterError, NeighbourError) for a request that is not
+    allowed, TargetError for a target that breaks the protocol or a run that failed; neither ends in a verdict.
+    """
+    started = perf_counter()
+    _check_request(claim, trials, significance, score, jobs)
+    if sequential and checkpoint is not None:
+        raise ParameterError("checkpoint", checkpoint, "None for a sequential audit: its rules grow with its trials")
+    if source_digest is None:
+        source_digest = sources.digest([sources.file_of(target)])
+    target = as_target(target)
+    answers = check_answers(outcomes)
+    pair = claim.check(pair)
+    seed = fresh_seed() if seed is None else seed
+    traced = score == TRACE
+    if traced:
+        target, score = traced_target(target, pair, seed), "exact"
+    asked = Request(claim, trials, significance, POWER, score, _is_exact(target, score), jobs, backend, progress)
+    try:
+        experiment = Experiment.of(target, pair, seed, answers)
+        scored = asked.exact and not traced  # the tape's ratios are ours
+        experiment, remarks = watched(experiment, trials, scored=scored, jobs=jobs, backend=backend)
+        if sequential:
+            finding = wager(experiment, asked)
+        else:
+            finding = _spend(experiment, asked, checkpoint)
+    except InvalidTrials as error:
+        finding, remarks = invalid(str(error), sequential=sequential), ()
+    if traced and finding.score == LikelihoodScore.name:
+        finding = replace(finding, score=TRACE)
+
+    def again(less: Any, other: int) -> AuditRecord:
+        return audit(
+            less,
+            claim=claim,
+            pair=pair,
+            trials=trials,
+            significance=significance,
+            seed=other,
+            score=score_of_less(target, TRACE if traced else score),
+            sequential=sequential,
+            jobs=jobs,
+            backend=backend,
+            outcomes=outcomes,
+            source_digest="",
+        )
+
+    rungs = climb(target, pair, again, seed) if ladder else ()
+    return recorded(
+        target,
+        claim,
+        pair,
+        finding,
+        ledger,
+        significance=significance,
+        seed=seed,
+        budget=trials,
+        sequential=sequential,
+        remarks=(*remarks, *(silence(rungs) if ladder else ())),
+        ladder=rungs,
+        source_digest=source_digest,
+        seconds=perf_counter() - started,
+    )
+
+
+def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | None) -> Finding:
+    """Selection trials, a frozen attack, certifying trials, and the bound that they certify."""
+    claim, significance = asked.claim, asked.significance
+    goal = objective_for(claim, significance, coordinates=experiment.form.items)
+    jobs, backend = asked.jobs, asked.backend
+    budget, attack = learn(experiment, asked.trials, goal, asked.score, exact=asked.exact, jobs=jobs, backend=backend)
+    store = _store(checkpoint, experiment, attack)
+    evidence, total, kept, blocks = Evidence(), attack.empty_tally(), list[Tally](), list[tuple[int, int, int, int]]()
+    work = partial(judged, attack)
+    for size, part in estimate(experiment, budget.estimation, work, jobs=jobs, backend=backend, store=store):
+        evidence.add(part)
+        total += part.tally
+        blocks.append((len(blocks), size, int(part.tally.right.sum()), int(part.tally.wrong.sum())))
+        if not kept or total.trials >= 1.5 * kept[-1].trials or total.trials == budget.estimation:
+            kept.append(total)
+        if asked.progress is not None:
+            asked.progress(size)
+    evidence.check()
+    certified = certify_bound(attack, total, claim, significance, asked.power)
+    return found(
+        certified,
+        attack,
+        evidence,
+        trials=asked.trials,
+        selection=budget.selection,
+        curve=_curve(total),
+        course=tuple(course(kept, attack, claim, significance)),
+        blocks=tuple(blocks),
+        number_course=tuple(number_course(kept, attack, claim, significance, certified.levels)),
+    )
+
+
+def _store(checkpoint: str | Path | None, experiment: Experiment, attack: Attack) -> Checkpoint[Judged] | None:
+    """Keyed by all that determines a block's counts: target, pair, seed, and the frozen attack."""
+    if checkpoint is None:
+        return None
+    frozen = (attack.cuts, attack.side.value, attack.orientation, attack.score.name, attack.event)
+    pair, answers = experiment.pair, [each.__qualname__ for each in experiment.answers]
+    key = digest(experiment.target, pair.first, pair.second, experiment.seed, answers, *frozen)
+    return Checkpoint(Path(checkpoint), key, Judged.to_plain, Judged.from_plain)
+
+
+def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
+    """(share of wrong guesses, share of right guesses) beyond every cut: a measured trade-off curve."""
+    wrong, right = np.cumsum(tally.wrong) / tally.trials, np.cumsum(tally.right) / tally.trials
+    return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
+
+
+def _is_exact(target: Target, score: str) -> bool:
+    return score in ("auto", "exact") and isinstance(target, ExactTarget)
+
+
+def _check_request(claim: Any, trials: Any, significance: Any, score: Any, jobs: Any) -> None:
+    if not isinstance(claim, Claim):
+        raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
+    require.integer(at_least=1, trials=trials, jobs=jobs)
+    require.open_unit(significance=significance)
+    if score not in (*SCORES, TRACE):
+        raise ParameterError("score", score, "one of " + ", ".join((*SCORES, TRACE)))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A sample of a record's trials once more: the grains that it lists, from the same seed, under the attack they chose.
+#
+# The selection trials are drawn and the attack is learned again; then single grains (`Working.blocks`) are run and
+# counted. Grains have streams of their own, so a few of them need nothing of the others. Same seed, same counts: they
+# differ where the code, its libraries or the machine are not those of the record, or the record is wrong.
+
+
+@dataclass(frozen=True)
+class Block:
+    """A grain as it stands in the record and as it came out: (trials, right, wrong)."""
+
+    index: int
+    stated: tuple[int, int, int]
+    found: tuple[int, int, int]
+
+
+def rerun(
+    target: Any, claim: Claim, pair: Pair, record: AuditRecord, chosen: Sequence[int], *, outcomes: Any = ()
+) -> list[Block]:
+    """The chosen grains of a record, by their place in `record.working.blocks`; RunError where it lists none."""
+    working = record.working
+    if working is None or not working.blocks:
+        raise RunError(f"{record.subject}: lists no blocks of trials that could be run again")
+    subject, pair = as_target(target), claim.check(pair)
+    experiment, _ = watched(Experiment.of(subject, pair, record.seed, check_answers(outcomes)), record.budget)
+    goal = objective_for(claim, record.significance, coordinates=experiment.form.items)
+    exact = isinstance(subject, ExactTarget)
+    _, attack = learn(experiment, record.budget, goal, "auto", exact=exact, jobs=1, backend="loky")
+    found = []
+    for place in chosen:
+        index, size, right, wrong = working.blocks[place]
+        tally = judged(attack, experiment.run_grain(Stage.ESTIMATE, index, size)).tally
+        came = (tally.trials, int(tally.right.sum()), int(tally.wrong.sum()))
+        found.append(Block(index, (size, right, wrong), came))
+    return found

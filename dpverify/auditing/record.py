@@ -1,0 +1,237 @@
+"""The evidence of one audit as a value: everything needed to read it, to judge it and to run it again."""
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from dpverify.auditing.tape_record import CONTRADICTED, Taped
+from dpverify.auditing.verdict import judge, Status, Verdict
+from dpverify.base.rounding import digits_up
+from dpverify.evidence.tally import Working
+from dpverify.ledger.description import Charged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """Measured power against one violation: so many runs of its audit, so many that refuted the claim.
+
+    kind     "planted" (a bug put in on purpose) or "noise" (the same target with less noise)
+    size     what the violation's own ledger says in the claim's unit; None where it has none or is contradicted
+    lower    the largest lower bound that a run certified, in the claim's unit
+    power_lower, power_upper   95 % Clopper-Pearson interval of the probability of being refuted
+    """
+
+    kind: str
+    name: str
+    size: float | None
+    lower: float
+    runs: int
+    refuted: int
+    power_lower: float
+    power_upper: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRecord:
+    """Result of `dpverify.audit`.
+
+    eps_lower       certified lower bound on eps at `delta`: holds with probability >= 1 - significance
+    eps_upper       what the ledger proves at `delta`; None without a ledger
+    accounted       True where the ledger proves the claim, False where it does not, None without a ledger
+    number_lower    the certified lower bound in the claim's own unit (`notion`: eps, rho, mu or factor)
+    detectable      the most favourable violation, in the claim's own unit: the smallest true number that this run
+                    refutes with probability `power` *if* the mechanism attains its curve on the guessed mass; inf
+                    when none. Real violations of that size may well be missed: `ladder` is measured
+    detectable_basis   what `detectable` is about, in words; `detectable_eps` is the eps that it means at `delta`
+    ladder          how often violations of known kinds were refuted, measured (`auditing.ladder`)
+    number_upper    the ledger's bound in the claim's own unit; None without a ledger
+    trials          all trials with a part in the evidence; `selection_trials` of them (or, with the exact
+                    score, on top of them) chose the event and certify nothing
+    log10_p_value   decimal logarithm of the p-value, from above, also where the p-value is below all doubles
+    p_value         of the claim, all pairs of the subject together; at any time of stopping if sequential
+    e_value         sequential: mean wealth of the pairs at the moment of stopping, at most 1 on average if the
+                    claim holds; None otherwise
+    refuted_by      the family procedure that refutes the claim although its own bound does not (`suite.family`)
+    failed_trials   {"first": {name: count}, "second": {name: count}}: certifying trials on each dataset that ended in
+                    an exception, or in a failure that the target returned
+    tape            what the code shows (`auditing.tape_record`): the ledger that it adds, what it does not conform to.
+                    None where nobody looked
+    working         what the bound was computed from (`evidence.tally`); None where no bound was
+    charged         the ledger's events as numbers (`ledger.description`); None where some are more than noise
+    audited         (eps_lower, number_lower) of the trials, where the tape refutes the claim by more than they do:
+                    eps_lower and number_lower are the tape's then, at significance 0. None otherwise
+    invalid         why no bound may be computed from the trials (verdict INVALID); empty otherwise. The bounds are
+                    those that hold without trials then, and no trial has a part in the evidence
+    seconds         wall time: what alone differs between two runs with the same seed
+    """
+
+    subject: str
+    claim: str
+    notion: str
+    claimed: float
+    claimed_eps: float
+    delta: float
+    relation: str
+    unit: str
+    view: str
+    assumptions: tuple[str, ...]
+    source: str
+    pair: str
+    pair_verified: bool
+    verdict: Verdict
+    accounted: bool | None
+    eps_lower: float
+    eps_upper: float | None
+    number_lower: float
+    number_upper: float | None
+    trials: int
+    selection_trials: int
+    significance: float
+    power: float
+    detectable: float
+    detectable_basis: str
+    detectable_eps: float
+    seed: int
+    score: str
+    test: str
+    right: int
+    wrong: int
+    one_sided: bool
+    witness: str
+    ledger: tuple[tuple[str, ...], ...] = ()  # rows of `ledger.description.COLUMNS`
+    curve: tuple[tuple[float, float], ...] = ()  # (wrong, right) shares beyond every cut; estimates, for plots
+    course: tuple[tuple[int, float], ...] = ()  # (trials, eps_lower) at prefixes; one look only is a certificate
+    number_course: tuple[tuple[int, float], ...] = ()  # the same in the unit of a claim that is not about eps
+    notes: tuple[str, ...] = ()
+    sequential: bool = False  # bound and verdict hold at any time of stopping
+    budget: int = 0  # the trials that were asked for; a sequential audit may stop before
+    p_value: float | None = None
+    log10_p_value: float | None = None
+    e_value: float | None = None
+    refuted_by: str = ""
+    failed_trials: dict[str, dict[str, int]] = field(default_factory=lambda: {"first": {}, "second": {}})
+    invalid: str = ""
+    seconds: float = 0.0
+    ladder: tuple[Rung, ...] = ()
+    tape: Taped | None = None
+    working: Working | None = None
+    charged: tuple[Charged, ...] | None = None
+    audited: tuple[float, float] | None = None
+    # filled by a suite
+    expected: str | None = None
+    expected_accounted: bool | None = None
+    planted: bool = False
+    paper: str = ""
+    statement: str = ""
+    pairs: int = 1  # pairs of the subject; this record is that of the most telling one
+    file: str = ""  # where the subject is declared
+    line: int = 0  # the line there; 0 where the name is not written out in one place
+    source_digest: str = ""  # of the audited sources: the project's files behind the subject, see `execution.sources`
+
+    @property
+    def p_text(self) -> str:
+        """The p-value in writing, rounded up: four digits, or a power of ten where it is below 1e-4; "-" for none."""
+        if self.p_value is None:
+            return "-"
+        if self.p_value >= 1e-4 or (self.log10_p_value is None and self.p_value == 0):
+            return f"{digits_up(self.p_value):.4g}"
+        log = math.log10(self.p_value) if self.log10_p_value is None else self.log10_p_value
+        return f"10^{math.ceil(10 * log) / 10:.1f}"
+
+    @property
+    def status(self) -> Status:
+        """What is known, from trials and ledger together; a verdict that judges nothing is never OPEN or PROVED."""
+        if self.verdict != Verdict.NOT_REFUTED:
+            return Status(self.verdict)
+        return Status.PROVED if self.accounted is True and not self.ledger_contradicted else Status.OPEN
+
+    @property
+    def ledger_contradicted(self) -> bool:
+        """True where trials or tape show more eps than the ledger allows, or the code a draw that is not in it."""
+        shown = self.eps_upper is not None and self.eps_lower > self.eps_upper
+        return shown or self.unlike_ledger
+
+    @property
+    def unlike_ledger(self) -> bool:
+        """True where the code adds other noise than the ledger says, or adds it to something else."""
+        return self.tape is not None and self.tape.ledger == CONTRADICTED
+
+    @property
+    def trials_lower(self) -> float | None:
+        """What the trials certify in the claim's own unit; None where there are none."""
+        if not self.trials:
+            return None
+        return self.number_lower if self.audited is None else self.audited[1]
+
+    @property
+    def refuted_by_trials(self) -> bool:
+        """True where the trials alone refute the claim, whatever the tape says."""
+        lower = self.trials_lower
+        return self.verdict is Verdict.REFUTED and lower is not None and lower > self.claimed
+
+    @property
+    def trials_eps(self) -> float:
+        """The eps that the trials certify at `delta`; 0 where there are none."""
+        return self.eps_lower if self.audited is None else self.audited[0]
+
+    def with_tape(self, tape: Taped) -> "AuditRecord":
+        """The same evidence and the tape's: a claim that it refutes is refuted, without statistics.
+
+        A ledger that the code contradicts accounts for nothing. Invalid trials stay invalid: such a target is not
+        what it says. Nothing else of a verdict changes.
+        """
+        accounted = None if tape.ledger == CONTRADICTED else self.accounted
+        lower = tape.lower if tape.refutes else None
+        if lower is None or lower <= self.number_lower or self.verdict == Verdict.INVALID:
+            return replace(self, tape=tape, accounted=accounted)
+        verdict = judge(number_lower=lower, claimed=self.claimed, detectable=self.detectable)
+        return replace(
+            self,
+            tape=tape,
+            accounted=accounted,
+            verdict=verdict,
+            eps_lower=lower,
+            number_lower=lower,
+            audited=(self.eps_lower, self.number_lower),
+        )
+
+    @property
+    def as_expected(self) -> bool:
+        """True where verdict and account are what the suite expects (a claim is expected to stand)."""
+        wanted = self.expected or Verdict.NOT_REFUTED
+        account = self.expected_accounted is None or self.accounted is self.expected_accounted
+        honest = not self.ledger_contradicted or self.planted
+        return self.verdict == wanted and account and honest
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values under the field names, with `status`, `ledger_contradicted` and `as_expected`."""
+        plain = asdict(self)
+        plain["verdict"] = str(self.verdict)
+        return {
+            **plain,
+            "status": str(self.status),
+            "ledger_contradicted": self.ledger_contradicted,
+            "as_expected": self.as_expected,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "AuditRecord":
+        """Inverse of `to_dict`, also after a trip through JSON."""
+        fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
+        for name in ("assumptions", "notes"):
+            fields[name] = tuple(fields.get(name, ()))
+        for name in ("curve", "course", "number_course"):
+            fields[name] = tuple((a, b) for a, b in fields.get(name, ()))
+        fields["ledger"] = tuple(tuple(row) for row in fields.get("ledger", ()))
+        fields["ladder"] = tuple(Rung(**row) for row in fields.get("ladder", ()))
+        if fields.get("working") is not None:
+            fields["working"] = Working.from_dict(fields["working"])
+        if fields.get("charged") is not None:
+            fields["charged"] = tuple(Charged.from_dict(each) for each in fields["charged"])
+        if fields.get("tape") is not None:
+            fields["tape"] = Taped.from_dict(fields["tape"])
+        if fields.get("audited") is not None:
+            eps, number = fields["audited"]
+            fields["audited"] = eps, number
+        fields["verdict"] = Verdict(fields["verdict"])
+        return cls(**fields)

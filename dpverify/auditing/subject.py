@@ -1,0 +1,98 @@
+"""A subject of an audit suite: a target, its claim, the pairs on which it is tried, and what is expected.
+
+A planted twin is the same subject with a bug in it. Its claim is false, so it must be REFUTED: a suite is
+red when it is not, because then the audit could not have seen the bug in the real subject either.
+"""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dpverify.base import require
+from dpverify.claims.claim import Claim
+from dpverify.claims.neighbours import Pair
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger
+from dpverify.trials.failing import check_answers
+
+REFUTED = "REFUTED"
+NOT_REFUTED = "NOT_REFUTED"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One row of an audit table.
+
+    name       unique in its file; `stem/name` is the subject's name in reports
+    target     what is audited (see `dpverify.trials.target`); its `ledger`, if it has one, is accounted
+    claim      the statement under test
+    pairs      neighbouring datasets; each is audited with an equal share of the significance
+    trials     budget for each pair, both arms together
+    expected   REFUTED for a false claim, NOT_REFUTED for a true one
+    accounted  what the ledger must say: True (claim met), False (not met), None (no ledger, or not asked)
+    planted    True for a bug put in on purpose
+    outcomes   exceptions that are answers although they look like failures of the run, see `audit`
+    blind      why the trials of a view cannot see less noise, where its target asks for twins (see `twins`)
+    paper, statement, row   where a published claim comes from; the scorecard prints them
+    """
+
+    name: str
+    target: Any
+    claim: Claim
+    pairs: tuple[Pair, ...]
+    trials: int = 100_000
+    score: str = "auto"
+    expected: str = NOT_REFUTED
+    accounted: bool | None = None
+    planted: bool = False
+    ledger: Ledger | None = None
+    outcomes: tuple[type[BaseException], ...] = ()
+    paper: str = ""
+    statement: str = ""
+    notes: tuple[str, ...] = field(default=())
+    blind: str = ""
+    file: str = ""  # the audit file that declares it, and the line; filled by discovery
+    line: int = 0
+
+    def __post_init__(self) -> None:
+        require.integer(at_least=1, trials=self.trials)
+        if isinstance(self.pairs, Pair) or not isinstance(self.pairs, Sequence) or not self.pairs:
+            raise ParameterError("pairs", self.pairs, "a non-empty tuple of Pair")
+        check_answers(self.outcomes)
+        if self.expected not in (REFUTED, NOT_REFUTED):
+            raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
+
+    def found(self, name: str, file: str, line: int) -> "Subject":
+        """The same subject under its full name, with the place that declares it."""
+        told = f"blind to noise: {self.blind}"
+        notes = (*self.notes, told) if self.blind and told not in self.notes else self.notes
+        named = copy.copy(self)  # what it declares has been checked
+        for field_, value in (("name", name), ("file", file), ("line", line), ("notes", notes)):
+            object.__setattr__(named, field_, value)
+        return named
+
+
+def lacking(subjects: Sequence[Subject]) -> list[str]:
+    """What subjects lack whose targets ask for planted twins with `twins`, a tuple of what their names begin with.
+
+    A view that may see nothing (the actions of the others) says nothing by a verdict alone: a twin that is caught does.
+    `exact-counts` is asked of every subject; a rung of less noise is not asked of one that is declared `blind`.
+    """
+    found = []
+    for subject in subjects:
+        twins = getattr(subject.target, "twins", ())
+        if not twins or subject.planted or subject.expected == REFUTED:
+            continue
+        own = [each.name.partition("!")[2] for each in subjects if each.name.startswith(f"{subject.name}!")]
+        for twin in twins:
+            spared = subject.blind and twin != "exact-counts"
+            if not spared and not any(name.startswith(twin) for name in own):
+                found.append(f"{subject.name} has no planted twin {twin}")
+    return found
+
+
+def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:
+    """Twin of `subject` called `subject.name!name` whose target has a bug: same claim, must be REFUTED."""
+    changed = {"accounted": None, "ledger": None, **changes}
+    return replace(subject, name=f"{subject.name}!{name}", target=target, expected=REFUTED, planted=True, **changed)

@@ -1,0 +1,218 @@
+"""Traces a subject's pairs before its trials are run: apart from them, within a share of their time, never an error.
+
+Each trace runs in a process forked for it (`execution.isolated`): what the tape or the code on it does to its
+process is lost with it, so the trials are those of a run without any trace, bit for bit. A crash, a hang, or
+code that the tape cannot follow is NOT_TRACED with its reason. A release of few finite draws is enumerated: it
+is EXACT, or refuted. How many transcripts are made does not depend on time, so equal seeds give equal records,
+except that a trace which needs more than its time is NOT_TRACED.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from dpverify.auditing import tape_record
+from dpverify.auditing.tape_record import MOST, Taped, TapeDraw, TapeReason, TapeTerm
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import ApproxDP, Claim, PureDP
+from dpverify.claims.neighbours import Pair
+from dpverify.errors import DpverifyError
+from dpverify.execution.isolated import Answer, Call, isolated, limited, Limits
+from dpverify.ledger.events import Ledger
+from dpverify.tape import trace_result
+from dpverify.tape.enumeration import Exact, exact
+from dpverify.tape.families import FAMILIES
+from dpverify.tape.tracer import SURE, Trace, trace
+from dpverify.tape.witness import Witness
+from dpverify.trials.target import as_target, declaration
+
+FIRST = 10  # transcripts in each order: the fewest that say whether what is released shows every value
+FULL = 64  # of a certificate
+CONFIDENCE = 0.95
+SHARE = 0.05  # of the time that the trials of the pair may take, one by one
+LEAST, LONGEST, WALL = 4.0, 60.0, 180.0  # seconds: of processor time at least and at most, of the clock
+
+PATHS, LAW = 2**16, 3.0  # of an enumeration on each dataset: paths, and seconds of processor time
+EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written with fewer digits
+FEW = 64  # draws of a release that is worth a try
+CONTINUOUS = tuple(name for name, family in FAMILIES.items() if not family.lattice and name != "uniform")
+HOPELESS = ("CRASH", "TIMEOUT", "ERROR", "SYSTEM", "FOREIGN", "MUTATED")  # of which an enumeration would not do better
+CODES = {"exit": "CRASH", "signal": "CRASH", "timeout": "TIMEOUT", "system": "SYSTEM"}
+
+
+def taped_pair(
+    target: Any,
+    *,
+    claim: Claim,
+    pair: Pair,
+    ledger: Ledger | None = None,
+    seed: int,
+    trials: int,
+    transcripts: int = FIRST,
+) -> Taped:
+    """What the tape says of `target` on a pair, see `auditing.tape_record`; NOT_TRACED where nothing comes back.
+
+    With more than FIRST transcripts the first ones are looked at by themselves: a claim that they refute needs no more.
+    """
+
+    def work() -> dict[str, Any]:
+        return _work(target, claim, pair, ledger, seed, trials, transcripts)
+
+    block = _answered(work, seed)
+    if isinstance(claim, PureDP | ApproxDP) and may_be_finite(block):
+        law = _answered(lambda: _enumerated(target, claim, pair, seed), seed)
+        if law.refutes or (law.number is not None and law.number < math.inf):
+            return law
+    return block
+
+
+def may_be_finite(block: Taped) -> bool:
+    """Whether an enumeration may say more than the transcripts: they failed, or a rare outcome may have been missed."""
+    if sum(row.count for row in block.draws) > FEW or any(row.family in CONTINUOUS for row in block.draws):
+        return False
+    if block.status == tape_record.NOT_TRACED:
+        return block.reasons[0].code not in HOPELESS
+    return block.status == tape_record.DERIVED and not block.ledger
+
+
+def _answered(work: Callable[[], dict[str, Any]], seed: int) -> Taped:
+    found = isolated(Call(work), Limits(WALL))
+    if not isinstance(found, Answer):
+        return Taped.lost(CODES[found.kind], f"the trace gave no answer: {found.text}", seed)
+    if found.error is not None:
+        said = f"{found.error['type']}: {found.error['text']}"
+        return Taped.lost("ERROR", f"the trace gave no answer: {said}", seed)
+    try:
+        return Taped.from_dict(found.value)
+    except (KeyError, TypeError, ValueError) as error:
+        return Taped.lost("ERROR", f"the trace's answer cannot be read ({type(error).__name__})", seed)
+
+
+def _work(
+    target: Any, claim: Claim, pair: Pair, ledger: Ledger | None, seed: int, trials: int, transcripts: int
+) -> dict[str, Any]:
+    """In the forked process."""
+    limited(LONGEST)
+    once = min(_seconds(target, pair) for _ in range(2))  # the first one loads and caches
+    limited(min(LONGEST, max(LEAST, SHARE * trials * once)))
+    declared = ledger if ledger is not None else declaration(as_target(target), "ledger")
+    found = Taped.lost("TIMEOUT", "no transcript", seed)
+    for count in sorted({min(FIRST, transcripts), transcripts}):
+        found = of_trace(_traced(target, claim, pair, declared, seed, count), claim)
+        if found.refutes or not found.traced:
+            break
+    return asdict(found)
+
+
+def _enumerated(target: Any, claim: PureDP | ApproxDP, pair: Pair, seed: int) -> dict[str, Any]:
+    """The exact law, in the forked process; NOT_TRACED where there is none to be had in LAW seconds."""
+    limited(LAW)
+    found = exact(target, pair=pair, delta=claim.delta, paths=PATHS, seed=seed, timeout=LAW)
+    return asdict(of_law(found, claim, seed))
+
+
+def of_law(found: Exact, claim: PureDP | ApproxDP, seed: int) -> Taped:
+    """An enumerated law as a part of a record. It refutes a claim that is below its lower end by more than 1e-9."""
+    if found.eps_lower is None or found.eps_upper is None:
+        return Taped.lost(found.status, "" if found.reason is None else found.reason.text, seed)
+    lower = found.eps_lower * (1 - EQUAL)
+    refutes, event = bool(lower > claim.eps), found.event
+    told = "" if event is None else f"{event.outcome} has probability {event.first:.6g} against {event.second:.6g}"
+    why = TapeReason("EXACT", "", f"enumerated, eps is at least {lower:.6g} on this pair")
+    return Taped(
+        status=tape_record.CONTRADICTED if refutes else tape_record.EXACT,
+        reasons=(why,) if refutes else (),
+        refutes=refutes,
+        lower=lower,
+        witness=told,
+        chances=None if event is None else (event.first, event.second),
+        eps=found.eps_upper,
+        number=found.eps_upper,
+        paths=found.paths,
+        seed=seed,
+    )
+
+
+def _traced(target: Any, claim: Claim, pair: Pair, ledger: Ledger | None, seed: int, count: int) -> Trace:
+    return trace(
+        target, pair=pair, claim=claim, ledger=ledger, transcripts=count, confidence=CONFIDENCE, seed=seed,
+        timeout=LONGEST,
+    )  # fmt: skip
+
+
+def _seconds(target: Any, pair: Pair) -> float:
+    started = time.process_time()
+    with contextlib.suppress(Exception, SystemExit):  # which may be what it gives
+        as_target(target).release(pair.first, rng=stream(0, Stage.TAPE), size=1)
+    return time.process_time() - started
+
+
+def of_trace(found: Trace, claim: Claim) -> Taped:
+    """A trace as a part of a record."""
+    refutes = found.status == tape_record.CONTRADICTED and any(each.code == "WITNESS" for each in found.reasons)
+    block = Taped(
+        status=found.status,
+        reasons=tuple(TapeReason(each.code, each.site, each.text) for each in found.reasons)[:MOST],
+        refutes=refutes,
+        error=SURE if refutes and claim.notion == "approx" and claim.delta > 0 else 0.0,
+        ledger=_ledger(found, refutes=refutes),
+        confidence=found.confidence,
+        transcripts=found.transcripts,
+        bad=found.bad,
+        draws=tuple(_draws(found)),
+        rounding=found.rounding,
+        alignment=found.alignment,
+        seed=found.seed,
+        notes=found.notes[:MOST],
+    )
+    if not found.traced:
+        return replace(block, ledger="")
+    if found.witness is not None and found.witness.visible:
+        one = found.witness
+        order = "the first dataset against the second" if one.order == 0 else "the second dataset against the first"
+        lower = _bounded(one.log_ratio, claim, refutes=refutes)
+        block = replace(block, lower=lower, terms=None if lower is None else _terms(one),
+                        witness=f"transcript {one.transcript} ({one.kind}), {order}, seed {one.seed}")  # fmt: skip
+    if found.bad or not found.transcripts:
+        return block
+    missed = trace_result.failure_mass(found.transcripts, (1 - found.confidence) / 2)
+    block = replace(block, delta_k=missed, loss=found.loss)
+    if found.ledger is None or not found.fixed:
+        return block
+    events = tape_record.written(found.ledger)
+    if events is None:
+        return block
+    try:
+        eps, number = tape_record.numbers(claim, events)
+    except DpverifyError as error:  # a ledger without an account under this claim
+        return replace(block, events=events, notes=(*block.notes, f"derived ledger not accounted: {error}"))
+    return replace(block, events=events, eps=eps, number=number)
+
+
+def _ledger(found: Trace, *, refutes: bool) -> str:
+    """The word about the declared ledger; what a library declares is one as well."""
+    if found.status == tape_record.CONTRADICTED and not refutes:
+        return tape_record.CONTRADICTED
+    return "" if found.conformity is None else found.conformity.status
+
+
+def _terms(found: Witness) -> tuple[TapeTerm, ...] | None:
+    """As plain values; a ratio that is infinite (F4) is no sum."""
+    if found.terms is None or not math.isfinite(found.log_ratio):
+        return None
+    return tuple(TapeTerm(**asdict(each)) for each in found.terms)
+
+
+def _bounded(log_ratio: float, claim: Claim, *, refutes: bool) -> float | None:
+    """A lower bound of eps at the claim's delta: of pure DP any witness is one, else only what refutes the claim."""
+    pure = isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0)
+    return log_ratio if pure or refutes else None
+
+
+def _draws(found: Trace) -> Iterator[TapeDraw]:
+    for row in sorted(found.draws, key=lambda each: -each.moved)[:MOST]:
+        scale = row.scale if math.isfinite(row.scale) else None
+        yield TapeDraw(row.site, row.family, scale, row.count, row.moved, row.shift_max, row.shift_l1, row.shift_l2)

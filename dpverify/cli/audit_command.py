@@ -1,0 +1,148 @@
+"""`dpverify audit`: every subject of a suite, each in a watched process of its own."""
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpverify.cli.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, DEFAULT_TIMEOUT, HELP
+from dpverify.cli.shared_options import (
+    Html,
+    Json,
+    Junit,
+    Ladder,
+    Markdown,
+    Memory,
+    NoTape,
+    PromisesOnly,
+    Quiet,
+    RequireTape,
+    Sarif,
+    Scorecard,
+    tapeless,
+    Timeout,
+)
+from dpverify.errors import UsageError
+from dpverify.report.files import Outputs
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command is told besides its options: the words that were typed."""
+
+    arguments: tuple[str, ...]
+
+
+class Family(str, Enum):  # noqa: UP042
+    """What limits the error of a suite's verdicts."""
+
+    bonferroni = "bonferroni"
+    holm = "holm"
+    e_bh = "e-bh"
+
+
+Paths = Annotated[list[Path], typer.Argument(help="Folders with audit_*.py files, or such files.", show_default=False)]
+Expression = Annotated[
+    str, typer.Option("-k", metavar="EXPR", help="Only subjects whose name matches, e.g. 'local and not printed'.")
+]
+OnlyList = Annotated[bool, typer.Option("--list", help="List the subjects and stop.")]
+
+
+def audit(
+    context: typer.Context,
+    paths: Paths,
+    expression: Expression = "",
+    only_list: OnlyList = False,
+    trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"])] = None,
+    significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"])] = None,
+    backend: Annotated[str, typer.Option(metavar="NAME", help=HELP["backend"])] = "loky",
+    sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
+    ladder: Ladder = False,
+    family: Annotated[Family, typer.Option(help=HELP["family"])] = Family.bonferroni,
+    json: Json = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
+    sarif: Sarif = None,
+    quiet: Quiet = False,
+    scorecard: Scorecard = False,
+    promises_only: PromisesOnly = False,
+    timeout: Timeout = DEFAULT_TIMEOUT,
+    memory: Memory = None,
+    resume: Annotated[bool, typer.Option("--resume", help=HELP["resume"])] = False,
+    no_tape: NoTape = False,
+    require_tape: RequireTape = False,
+    exit_first: Annotated[bool, typer.Option("-x", "--exitfirst", help=HELP["exit_first"])] = False,
+    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help=HELP["last_failed"])] = False,
+    durations: Annotated[int, typer.Option("--durations", metavar="N", min=0, help=HELP["durations"])] = 0,
+) -> None:
+    """Audit every subject found under PATHS and compare with what is expected.
+
+    Each subject runs in a watched process of its own: a crash, a hang or a missing answer is a named failure, and the
+    others go on. What is done is kept in the folder .dpverify here, for --resume. An audit file that declares neither
+    subjects nor promises is an error, also where it was found in a folder.
+
+    Exit code: 0 everything that was asked is done, as expected and written, 1 a claim refuted or a planted bug not
+    caught, 2 usage, 3 inconclusive, invalid or failed, 128 + N interrupted by signal N.
+    """
+    from dpverify.cli.options import LISTED, PRELOAD
+    from dpverify.execution.executors import usable_processors
+    from dpverify.execution.isolated import Limits, start_server
+
+    limits = Limits(timeout=timeout, memory=memory)
+    tape = not tapeless(no_tape, require_tape)
+    if only_list:
+        from dpverify.cli import audit_run
+
+        asked: dict[str, object] = {
+            "--json": json,
+            "--html": html,
+            "--markdown": markdown,
+            "--junit": junit,
+            "--sarif": sarif,
+        }
+        asked |= {"--resume": resume, "--last-failed": last_failed}
+        audit_run.alone(asked)
+        start_server(LISTED)  # it loads while this process does
+        which = {"scorecard": scorecard, "promises_only": promises_only}
+        raise typer.Exit(audit_run.run_list(paths, expression, limits, jobs=jobs, **which))
+    # counting loads joblib, which sets variables: before anything is started, so that all see the same ones
+    processors = usable_processors()
+    start_server(PRELOAD)
+    from dpverify.cli import audit_run
+    from dpverify.suite.settings import Settings
+
+    settings = Settings(
+        seed=seed,
+        significance=significance,
+        trials=trials,
+        jobs=processors if jobs is None else jobs,
+        backend=backend,
+        sequential=sequential,
+        ladder=ladder,
+        tape=tape,
+        require_tape=require_tape,
+    )
+    if family is Family.e_bh and not sequential:
+        raise UsageError("--family e-bh: needs --sequential, e-values come from betting")
+    request = audit_run.Request(
+        paths=paths,
+        expression=expression,
+        settings=settings,
+        limits=limits,
+        outputs=Outputs(json, html, markdown, junit, sarif),
+        family=family.value,
+        scorecard=scorecard,
+        promises_only=promises_only,
+        resume=resume,
+        quiet=quiet,
+        arguments=context.obj.arguments,
+        exit_first=exit_first,
+        last_failed=last_failed,
+        durations=durations,
+    )
+    raise typer.Exit(audit_run.run(request))

@@ -1,0 +1,294 @@
+"""`dpverify audit` after its options are parsed: discovery, the watched run, the reports, the exit code."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dpverify.base import require, text
+from dpverify.base.text import clean
+from dpverify.cli import console
+from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_UNEXPECTED, RunError, UsageError
+from dpverify.execution.interruption import Halt, Heard, heeded
+from dpverify.execution.isolated import Limits
+from dpverify.execution.journal import FOLDER, Journal, prune
+from dpverify.promises import PromiseCheck
+from dpverify.report import files
+from dpverify.report.files import Outputs
+from dpverify.report.sarif import annotations
+from dpverify.suite import plan
+from dpverify.suite.family import judged_together
+from dpverify.suite.plan import Manifest, read
+from dpverify.suite.result import Failure, Outcome, SuiteResult
+from dpverify.suite.run import place_of, result_of, run_watched, seconds_of, Supervision
+from dpverify.suite.settings import Settings
+
+# what a report says until the run has ended, should it be killed
+NOT_FINISHED = "still under way, or interrupted without a farewell"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What `dpverify audit` was asked for; `arguments` as they were typed."""
+
+    paths: list[Path]
+    expression: str
+    settings: Settings
+    limits: Limits
+    outputs: Outputs
+    family: str
+    scorecard: bool = False
+    promises_only: bool = False
+    resume: bool = False
+    quiet: bool = False
+    arguments: tuple[str, ...] = ()
+    exit_first: bool = False
+    last_failed: bool = False
+    durations: int = 0
+
+
+def _said(trouble: str) -> None:
+    print(f"dpverify: {trouble}", file=sys.stderr)
+
+
+def run(request: Request) -> int:
+    """Runs it and returns the exit code."""
+    files.check(request.outputs)
+    watch = Supervision(limits=request.limits, trouble=_said)
+    with heeded(watch.halt) as heard:
+        try:
+            agenda = _discovered(request, watch)
+            return _audited(request, agenda, watch, heard)
+        except DpverifyError as error:
+            if heard.number:
+                print(f"dpverify: interrupted by {heard.name} before anything was run", file=sys.stderr)
+                return heard.exit_code
+            raise error
+        except KeyboardInterrupt:  # the second one: reports stay as they are, marked as not finished
+            again = _kept_and_again(request, watch)
+            print(f"dpverify: interrupted by {heard.name or 'SIGINT'} twice; {again}", file=sys.stderr)
+            return heard.exit_code if heard.number else 130
+        finally:
+            watch.halt.close()
+            if watch.journal is not None:
+                watch.journal.close()
+
+
+def _discovered(request: Request, watch: Supervision) -> plan.Manifest:
+    try:
+        jobs = request.settings.jobs
+        agenda = plan.read(request.paths, request.expression, watch.limits, jobs=jobs, halt=watch.halt)
+        if request.last_failed:
+            agenda = _of_last_time(request, agenda)
+        agenda = agenda.of_papers() if request.scorecard else agenda
+        return agenda.of_promises() if request.promises_only else agenda
+    except DpverifyError as error:
+        files.write(_not_started(request, str(error)), request.outputs)  # no old report may look like this run's
+        raise
+
+
+def _of_last_time(request: Request, agenda: plan.Manifest) -> plan.Manifest:
+    """What failed the last time, at the same shares of the significance; everything where nothing did."""
+    failed = known(request.paths)
+    some = agenda.only(failed)
+    if some.entries:
+        print(f"dpverify: --last-failed: {len(some.entries)} of {len(agenda.entries)}", file=sys.stderr)
+        return some
+    print("dpverify: --last-failed: nothing failed the last time; runs everything", file=sys.stderr)
+    return agenda
+
+
+class _First:
+    """Ends the run at the first outcome that is not as expected, for -x."""
+
+    def __init__(self, watch: Supervision, wanted: bool) -> None:
+        self.watch, self.wanted, self.name = watch, wanted, ""
+
+    def heard(self, outcome: Outcome) -> None:
+        """Told of every outcome."""
+        if self.wanted and not self.name and not fine(outcome):
+            self.name = outcome.name if isinstance(outcome, PromiseCheck) else outcome.subject
+            self.watch.halt.set()
+
+
+def _not_started(request: Request, why: str) -> SuiteResult:
+    what = " ".join(str(path) for path in request.paths)
+    return SuiteResult.of(
+        [Failure(what, why, "discovery")],
+        seed=request.settings.seed,
+        family_wise_error=request.settings.significance,
+        asked=(what,),
+    )
+
+
+def _audited(request: Request, agenda: plan.Manifest, watch: Supervision, heard: Heard) -> int:
+    settings, outputs = request.settings, request.outputs
+    before = _journal(request, watch)
+    files.write(result_of(agenda, settings, {}, NOT_FINISHED), outputs, early=True)
+    with console.shown(agenda, settings, before, quiet=request.quiet) as watcher:
+        first = _First(watch, request.exit_first)
+
+        def listen(outcome: Outcome) -> None:
+            watcher.finished(outcome)
+            first.heard(outcome)
+
+        found = run_watched(agenda, settings, watch, listen, watcher.trials)
+    result = found.result
+    remember(request.paths, agenda, found.outcomes)
+    if first.name and not heard.number:
+        result = replace(result, interrupted=f"stopped at {first.name} (-x)" if result.missing else "")
+    elif result.interrupted:
+        result = replace(result, interrupted=f"interrupted by {heard.name}")
+    else:
+        result = judged_together(result, request.family)
+    problem = _written(result, outputs)
+    if heard.number:
+        return _interrupted(request, result, watch, heard)
+    (console.show_scorecard if request.scorecard else console.show_result)(result, quiet=request.quiet)
+    text.commands(annotations(result))
+    _durations(request, watch)
+    if problem:
+        print(f"dpverify: {problem}", file=sys.stderr)
+        return EXIT_UNEXPECTED if result.exit_code == EXIT_UNEXPECTED else EXIT_FAILED
+    prune(FOLDER)
+    return result.exit_code
+
+
+def _durations(request: Request, watch: Supervision) -> None:
+    """The slowest of what was run, in seconds of its own process."""
+    if not request.durations or watch.journal is None:
+        return
+    slowest = sorted(seconds_of(watch.journal).items(), key=lambda item: -item[1])[: request.durations]
+    print(f"slowest {len(slowest)}:")
+    for (_, name), seconds in slowest:
+        print(clean(f"{seconds:10.2f} s  {name}"))
+
+
+def _journal(request: Request, watch: Supervision) -> dict[tuple[str, str], float]:
+    """Opens the run's journal, and says how long everything took the last time."""
+    paths = sorted(str(path.resolve()) for path in request.paths)
+    place = place_of(FOLDER, paths, request.expression, request.scorecard, request.promises_only)
+    before = seconds_of(Journal.of(place)) if place.exists() else {}
+    if request.resume and not before:  # interrupted before anything was done: a retry need not know
+        print(
+            "dpverify: --resume: no interrupted run of this selection here; starts from the beginning", file=sys.stderr
+        )
+    try:
+        watch.journal = Journal.start(place, resume=request.resume)
+    except OSError as error:
+        print(f"dpverify: no journal, so no --resume ({place}: {error.strerror})", file=sys.stderr)
+    if watch.journal is not None and watch.journal.damaged:
+        print(f"dpverify: {watch.journal.damaged} damaged lines of {place} do not count", file=sys.stderr)
+    return before
+
+
+def _written(result: SuiteResult, outputs: Outputs) -> str:
+    try:
+        files.write(result, outputs)
+    except RunError as error:
+        return str(error)
+    return ""
+
+
+def _interrupted(request: Request, result: SuiteResult, watch: Supervision, heard: Heard) -> int:
+    asked = len(result.asked or ())
+    done = asked - len(result.missing)
+    again = _kept_and_again(request, watch)
+    print(f"dpverify: interrupted by {heard.name}, {done} of {asked} done; {again}", file=sys.stderr)
+    return heard.exit_code
+
+
+def _kept_and_again(request: Request, watch: Supervision) -> str:
+    """What is kept, and how to go on."""
+    if watch.journal is None:
+        return "nothing is kept"
+    again = [word for word in request.arguments if word != "--resume"]
+    return f"kept in {watch.journal.path}; go on with: {shlex.join(['dpverify', *again, '--resume'])}"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `dpverify audit --list`: names, claims and budgets of what audit files declare; nothing is run.
+#
+# On its own, since it needs neither statistics nor reports: their imports would take longer than a list.
+
+
+MOST = 8  # files read at a time where nobody says how many: counting usable processors takes longer than a list
+
+
+def run_list(
+    paths: list[Path], expression: str, limits: Limits, *, jobs: int | None, scorecard: bool, promises_only: bool
+) -> int:
+    """Prints the list and returns the exit code; ParameterError for no jobs."""
+    jobs = min(os.cpu_count() or 1, MOST) if jobs is None else jobs
+    require.integer(at_least=1, jobs=jobs)
+    halt = Halt()
+    with heeded(halt) as heard:
+        try:
+            found = read(paths, expression, limits, jobs=jobs, halt=halt)
+            found = found.of_papers() if scorecard else found
+            show(found.of_promises() if promises_only else found)
+            return 0
+        except DpverifyError as error:
+            if heard.number:
+                print(f"dpverify: interrupted by {heard.name} before anything was run", file=sys.stderr)
+                return heard.exit_code
+            raise error
+        finally:
+            halt.close()
+
+
+def alone(asked: Mapping[str, object]) -> None:
+    """UsageError for an option that a list could not serve: exit 0 says that all that was asked is done."""
+    for option, value in asked.items():
+        if value:
+            raise UsageError(f"{option}: needs a run, and --list runs nothing")
+
+
+def show(agenda: Manifest) -> None:
+    """One line for each subject and promise."""
+    for each in agenda.subjects:
+        print(f"{each.name}\t{each.claim}\t{each.relation}\t{each.trials} trials\t{each.expected}")
+    for each in agenda.promises:
+        print(f"{each.name}\t{each.claim}\t{each.trials} trials\t{each.expected}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What was not as expected the last time, for `--last-failed`: names of subjects and promises by the paths asked.
+#
+# A run of some of them forgets those that are as expected now and leaves the others where they are.
+
+
+Key = tuple[str, str]
+
+
+def known(paths: Sequence[Path]) -> set[Key]:
+    """What failed before; nothing where there was no run, or its file cannot be read."""
+    try:
+        return {(str(kind), str(name)) for kind, name in json.loads(_place(paths).read_text(encoding="utf-8"))}
+    except (OSError, ValueError, TypeError):
+        return set()
+
+
+def remember(paths: Sequence[Path], agenda: Manifest, outcomes: Mapping[Key, Outcome]) -> None:
+    """Adds what is not as expected or has no outcome, and takes away what is; what was not asked stays."""
+    asked = {entry.key for entry in agenda.entries}
+    failed = {key for key in asked if key not in outcomes or not fine(outcomes[key])}
+    place = _place(paths)
+    with contextlib.suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps(sorted((known(paths) - asked) | failed)), encoding="utf-8")
+
+
+def fine(outcome: Outcome) -> bool:
+    """Whether it is as expected."""
+    return not isinstance(outcome, Failure) and outcome.as_expected
+
+
+def _place(paths: Sequence[Path]) -> Path:
+    named = json.dumps(sorted(str(path.resolve()) for path in paths))
+    return FOLDER / "failed" / f"{hashlib.sha256(named.encode()).hexdigest()[:16]}.json"

@@ -1,0 +1,103 @@
+"""`dpverify certify`: one mechanism or privatizer, its code, ledger and trials, and a certificate."""
+
+import shlex
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from dpverify.cli import try_command
+from dpverify.cli.options import DEFAULT_SEED, DEFAULT_TIMEOUT, HELP, RelationName
+from dpverify.cli.shared_options import Html, Ladder, Memory, NoTape, RequireTape, tapeless, Timeout
+from dpverify.report.files import Outputs
+
+
+class ViewName(str, Enum):  # noqa: UP042
+    """What the adversary sees."""
+
+    central = "central"
+    joint = "joint"
+    local = "local"
+    shuffle = "shuffle"
+
+
+def certify(
+    subject: Annotated[
+        str,
+        typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class."),
+    ],
+    claim: Annotated[
+        str,
+        typer.Option(
+            metavar="CLAIM",
+            help=HELP["claim"],
+        ),
+    ],
+    pairs: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="Neighbouring pairs; default: the object's own.")
+    ] = None,
+    relation: Annotated[RelationName, typer.Option(help="Which datasets are neighbours.")] = RelationName.replace_one,
+    view: Annotated[ViewName, typer.Option(help="What the adversary sees of a release.")] = ViewName.central,
+    trials: Annotated[int, typer.Option(metavar="N", help="Trials per pair.")] = 100_000,
+    significance: Annotated[float, typer.Option(metavar="A", help="Error of the whole certificate.")] = 0.01,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"])] = None,
+    ladder: Ladder = False,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
+    html: Html = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT,
+    memory: Memory = None,
+    no_tape: NoTape = False,
+    require_tape: RequireTape = False,
+    call: try_command.CallOption = try_command.Call.auto,
+    arg: try_command.Arg = None,
+    python: try_command.Python = "",
+) -> None:
+    """Trace, account, audit and check one mechanism or privatizer, and write its certificate.
+
+    Exit code: 0 nothing speaks against the claim (the output says whether it is proved), 1 the claim is refuted,
+    the ledger contradicted or a promise broken, 2 usage, 3 inconclusive, not proved by its ledger, or failed.
+    """
+    from dpverify.cli.options import CERTIFIED
+    from dpverify.execution.isolated import Limits, start_server
+
+    start_server(CERTIFIED)  # it loads while this process does
+    from dpverify.claims.neighbours import View
+    from dpverify.claims.parsing import parse_claim
+    from dpverify.cli import certify_run
+    from dpverify.execution.executors import usable_processors
+
+    tape = not tapeless(no_tape, require_tape)
+    parse_claim(claim, view=View(view.value))  # refused here, before anything is started
+    words = ["dpverify", "certify", subject, "--claim", claim, *(["--pairs", pairs] if pairs else [])]
+    words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
+    words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
+    words += ([] if tape else ["--no-tape"]) + (["--require-tape"] if require_tape else [])
+    words += [] if call is try_command.Call.auto else ["--call", call.value]
+    words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
+    arguments = {
+        "spec": subject,
+        "claim": claim,
+        "relation": relation.value,
+        "view": view.value,
+        "pairs": pairs,
+        "trials": trials,
+        "significance": significance,
+        "seed": seed,
+        "jobs": usable_processors() if jobs is None else jobs,
+        "ladder": ladder,
+        "command": shlex.join(words),
+        "tape": tape,
+        "require_tape": require_tape,
+        "call": call.value,
+        "arg": list(arg or []),
+        "python": python,
+    }
+    request = certify_run.Request(
+        arguments=arguments,
+        limits=Limits(timeout=timeout, memory=memory),
+        outputs=Outputs(json, html),
+        quiet=quiet,
+    )
+    raise typer.Exit(certify_run.run(request))

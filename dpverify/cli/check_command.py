@@ -1,0 +1,86 @@
+"""`dpverify check`: the independent checker, and on request a sample of the trials once more."""
+
+import json
+import random
+import secrets
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpverify import check as checker
+from dpverify.base.text import clean
+from dpverify.errors import EXIT_FAILED, EXIT_UNEXPECTED, EXIT_USAGE, UsageError
+
+
+def check(
+    certificate: Annotated[Path, typer.Argument(help="What certify or audit wrote with --json.", show_default=False)],
+    rerun: Annotated[
+        int, typer.Option("--rerun", metavar="N", min=0, help="Run N of its blocks of trials again, chosen at random.")
+    ] = 0,
+) -> None:
+    """Compute again everything that follows from the counts, bets, events and values in the file; trust nothing.
+
+    The checker is one file of the standard library that runs without dpverify as well: `python check.py FILE`.
+    Exit code: 0 all that was checked follows, 1 something does not, 2 not such a file, 3 blocks could not be run again.
+    """
+    code = checker.main([str(certificate)])
+    if code or not rerun:
+        raise typer.Exit(EXIT_USAGE if code == 2 else EXIT_UNEXPECTED if code else 0)
+    raise typer.Exit(_again(json.loads(certificate.read_text(encoding="utf-8")), rerun))
+
+
+def _again(document: dict[str, Any], count: int) -> int:
+    from dpverify.cli import isolated_command
+    from dpverify.execution.isolated import Limits
+
+    words = shlex.split(document.get("command", ""))
+    if words[:2] != ["dpverify", "certify"]:
+        raise UsageError("--rerun: needs a certificate that `dpverify certify` wrote; it names the code to run")
+    arguments = {"document": document, "words": words[2:], "count": count, "draw": secrets.randbits(32)}
+    rows = isolated_command.answer("dpverify.cli.check_command:again", arguments, Limits(), missing="second run")
+    for row in rows:
+        same = row["stated"] == row["found"]
+        what = (
+            "(trials, right, wrong) as recorded"
+            if same
+            else f"recorded {tuple(row['stated'])}, now {tuple(row['found'])}"
+        )
+        print(clean(f"{'SAME' if same else 'DIFFERS'} pair {row['pair']}, block {row['index']}: {what}"))
+    if not rows:
+        print("dpverify: no block of trials is listed", file=sys.stderr)
+        return EXIT_FAILED
+    return EXIT_UNEXPECTED if any(row["stated"] != row["found"] for row in rows) else 0
+
+
+def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) -> list[dict[str, Any]]:
+    """Blocks of the certificate's records once more, as plain values; runs in the child."""
+    from dpverify.auditing.certificate import Certificate
+    from dpverify.auditing.pairs import pairs_for
+    from dpverify.auditing.pipeline import rerun
+    from dpverify.claims.neighbours import Relation, View
+    from dpverify.claims.parsing import parse_claim
+    from dpverify.cli import loading
+    from dpverify.trials.target import as_target
+
+    certificate = Certificate.from_dict(document)
+    options = dict(zip(words[1::2], words[2::2], strict=False))
+    neighbours = Relation.REPLACE_ONE if options["--relation"] == "replace" else Relation.ADD_OR_REMOVE_ONE
+    claim = parse_claim(options["--claim"], relation=neighbours, view=View(options["--view"]))
+    target = as_target(loading.load_subject(words[0]))
+    own = loading.load(options["--pairs"]) if "--pairs" in options else None
+    pairs, _ = pairs_for(target, target, claim, own)
+    listed = [
+        (i, j)
+        for i, record in enumerate(certificate.records)
+        for j in range(len(record.working.blocks if record.working else ()))
+    ]
+    sample = random.Random(draw).sample(listed, min(count, len(listed)))
+    rows = []
+    for i in sorted({pair for pair, _ in sample}):
+        places = sorted(block for pair, block in sample if pair == i)
+        for block in rerun(target, claim, pairs[i], certificate.records[i], places):
+            rows.append({"pair": i + 1, "index": block.index, "stated": block.stated, "found": block.found})
+    return rows

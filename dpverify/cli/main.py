@@ -1,0 +1,137 @@
+"""The command line: `dpverify audit`, `certify`, `report`, ... Parses, delegates, sets the exit code.
+
+Everything heavy is imported inside the commands: `dpverify --help` and a usage error load no numpy.
+"""
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+
+from dpverify.base import early, text
+from dpverify.base.text import clean
+from dpverify.cli import (
+    audit_command,
+    certify_command,
+    check_command,
+    diff_command,
+    exact_command,
+    init_command,
+    plan_command,
+    replay_command,
+    report_command,
+    trace_command,
+    try_command,
+)
+from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
+
+app = typer.Typer(
+    help="Checks differential-privacy claims instead of repeating them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from dpverify import __version__
+
+        print(f"dpverify {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Checks differential-privacy claims instead of repeating them."""
+
+
+app.command()(audit_command.audit)
+app.command()(report_command.report)
+app.command()(certify_command.certify)
+app.command()(plan_command.plan)
+app.command()(trace_command.trace)
+app.command()(exact_command.exact)
+app.command("try")(try_command.try_)
+app.command()(replay_command.replay)
+app.command()(check_command.check)
+app.command()(diff_command.diff)
+app.command()(init_command.init)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns its exit code; every expected error is one line on stderr."""
+    typed = sys.argv[1:] if arguments is None else arguments
+    asked = audit_command.Asked(tuple(typed))
+    with text.only_text():
+        return _run(typed, asked)
+
+
+def _run(arguments: list[str], asked: audit_command.Asked) -> int:
+    try:
+        code: Any = app(arguments, prog_name="dpverify", standalone_mode=False, obj=asked)
+        return code if isinstance(code, int) else 0
+    except DpverifyError as error:
+        return _complain(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending; what it has started is ended first
+        return _complain("interrupted; no verdict", 130)
+    except SystemExit:  # the parser's answer to a reader that went away, with the code of a refuted claim
+        return EXIT_FAILED
+    except OSError as error:  # a full disk behind stdout, say
+        return _complain(f"stopped ({error.strerror or error})", EXIT_FAILED)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # what the parser raises, wherever its class lives
+            return _usage(error)
+        traceback.print_exc()  # a bug of ours: never the exit code of a refuted claim
+        return EXIT_FAILED
+
+
+def _usage(error: Any) -> int:
+    message = " ".join(str(error.format_message()).split())
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return EXIT_USAGE
+    end = "" if message.endswith("?") else "."
+    return _complain(f"{message.rstrip('.')}{end} See dpverify --help.", EXIT_USAGE)
+
+
+def _complain(message: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        print("dpverify: " + clean(" ".join(message.split())), file=sys.stderr)
+    return code
+
+
+def main() -> None:
+    """Entry point. Streams that are closed count as the null device; one that cannot take its last lines fails.
+
+    Signs that a stream's encoding does not have are written as their codes.
+    """
+    early.arm()
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    code = run()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or EXIT_FAILED
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or the interpreter tries again
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""`dpverify replay`: the noise calls of a library on neighbouring pairs, recorded and played back."""
+
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from dpverify.base.text import clean
+from dpverify.cli.options import DEFAULT_SEED, HELP
+from dpverify.cli.try_command import (
+    Arg,
+    Call,
+    CallOption,
+    checked,
+    ClaimText,
+    Out,
+    Public,
+    Python,
+    RelationOption,
+    SchemaFile,
+    Target,
+)
+from dpverify.errors import UsageError
+from dpverify.report.files import Outputs
+
+
+class Library(str, Enum):  # noqa: UP042
+    """Whose calls are replayed."""
+
+    auto = "auto"
+    diffprivlib = "diffprivlib"
+    opendp = "opendp"
+    pydp = "pydp"
+    opacus = "opacus"
+    numpy = "numpy"
+
+
+def replay(
+    target: Target = None,
+    claim: ClaimText = None,
+    schema: SchemaFile = None,
+    calls: Annotated[Library, typer.Option(help="The library whose calls must be seen.")] = Library.auto,
+    pairs: Annotated[int, typer.Option(metavar="N", help="Ordinary random pairs of each relation.")] = 40,
+    confirm: Annotated[int, typer.Option(metavar="N", help="Trials on the worst pair of each finding.")] = 0,
+    relation: RelationOption = None,
+    call: CallOption = Call.auto,
+    arg: Arg = None,
+    out: Out = None,
+    public: Public = None,
+    python: Python = "",
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the result as JSON.")] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For everything.")] = 600.0,
+) -> None:
+    """Record the noise calls of diffprivlib, OpenDP, PyDP or opacus on one dataset, play them back on its neighbour.
+
+    The library's Python must be 3.11 or later, with NumPy and SciPy. Exit code: 0 KEPT on the pairs tried, 1 OVER or
+    REFUTED, 2 usage, 3 UNDECIDED, or the target failed.
+    """
+    from dpverify.cli import isolated_command
+    from dpverify.execution.isolated import Limits
+    from dpverify.report.json_file import strict
+    from dpverify.wild.requests import arguments
+
+    for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):
+        if value is None:
+            raise UsageError(f"{name} is missing; see dpverify replay --help")
+    arguments(arg or [])  # refused here, before anything is started
+    outputs = Outputs(json)
+    checked(outputs)
+    asked: dict[str, Any] = {
+        "target": target, "claim": claim, "schema": schema, "instrument": calls.value, "count": pairs,
+        "confirm": confirm, "relation": None if relation is None else relation.value, "call": call.value,
+        "arg": list(arg or []), "out": list(out or []), "public": list(public or []), "seed": seed,
+    }  # fmt: skip
+    if python:
+        asked = {"python": python, "asked": asked, "timeout": timeout}
+    name = "dpverify.wild.replaying:replayed_elsewhere" if python else "dpverify.wild.requests:replayed"
+    found = isolated_command.answer(name, asked, Limits(timeout=timeout), missing="replay")
+    for line in found["lines"]:
+        print(clean(line))
+    isolated_command.write(outputs.json, strict(found["document"]))
+    raise typer.Exit(found["code"])

@@ -1,1 +1,0 @@
-"""What a run could have caught, under a stated model of the violation."""

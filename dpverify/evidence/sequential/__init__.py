@@ -1,1 +1,0 @@
-"""Anytime-valid evidence: a test martingale that may be stopped whenever one likes."""

@@ -1,0 +1,78 @@
+"""What was really done, as a ledger of noise events; and what groups and adaptive filters make of it."""
+
+from dpverify.ledger.compound_events import (
+    BoundedRange,
+    DominatingPair,
+    Filtered,
+    FixedSizeSampled,
+    MatrixGaussian,
+    PoissonSampled,
+    Shuffled,
+)
+from dpverify.ledger.events import (
+    Assigned,
+    BinomialNoise,
+    Direction,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Disjoint,
+    Event,
+    Exposed,
+    FiniteLaws,
+    GaussianNoise,
+    KaryResponse,
+    LaplaceNoise,
+    Ledger,
+    OneOf,
+    PureStep,
+    Sensitivity,
+    Shift,
+)
+from dpverify.ledger.laws import LaplaceLaw, Law, Mixture, Normal, PiecewiseConstant, Truncated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dpverify.accounting.groups import group_of, odometer_eps
+
+__all__ = [
+    "Assigned",
+    "BinomialNoise",
+    "BoundedRange",
+    "Direction",
+    "DiscreteGaussianNoise",
+    "DiscreteLaplaceNoise",
+    "Disjoint",
+    "DominatingPair",
+    "Event",
+    "Exposed",
+    "Filtered",
+    "FiniteLaws",
+    "FixedSizeSampled",
+    "GaussianNoise",
+    "KaryResponse",
+    "LaplaceLaw",
+    "LaplaceNoise",
+    "Law",
+    "Ledger",
+    "MatrixGaussian",
+    "Mixture",
+    "Normal",
+    "OneOf",
+    "PiecewiseConstant",
+    "PoissonSampled",
+    "PureStep",
+    "Sensitivity",
+    "Shift",
+    "Shuffled",
+    "Truncated",
+    "group_of",
+    "odometer_eps",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in ("group_of", "odometer_eps"):
+        raise AttributeError(f"module 'dpverify.ledger' has no attribute {name!r}")
+    from dpverify.accounting import groups  # which imports this package
+
+    return getattr(groups, name)

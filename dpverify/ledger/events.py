@@ -1,0 +1,491 @@
+"""What was really done: frozen noise events, without an opinion about what they cost.
+
+An event says which noise was added and how far the noised values can move between neighbouring datasets,
+for each relation. `accountant` turns a ledger into parameters. The meaning of an event never changes; a
+new behaviour gets a new class.
+
+A `Shift(size, count)` reads: `count` independently noised coordinates move by at most `size` each. Several
+shifts in a tuple add up. `Sensitivity` gives the shifts for each relation; a relation it does not know is
+an error, never a guess.
+
+A shift may say in which direction its coordinates move. Neighbouring is symmetric, so a pair of datasets has
+two orders, and what goes up in one goes down in the other. The stated directions are those of one of the two
+orders, *the same order for the whole ledger*: two events that are UP rise together or fall together. State
+directions only where that holds for every pair of neighbours and whatever was released before; without one
+(the default) each coordinate is charged its worse direction. Directions cost nothing where noise is symmetric.
+"""
+
+import bisect
+import itertools
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base import require
+from dpverify.base.rounding import as_float, as_fraction, log_up, sum_exactly, UNIT
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import AccountingError, ParameterError
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Log ratios of finite laws, and where the conversions between notions are.
+#
+# A law is a vector of probabilities; `p` and `q` range over the same outputs. The floats are weights, the law is
+# w/sum(w) in exact fractions. Log ratios are rounded up, so no output is lost to a rounded comparison.
+#
+# Conversions, each where it is written down once:
+#     rho-zCDP -> (eps, delta)   `claims.profiles.zcdp_delta`       Canonne, Kamath, Steinke 2020, Proposition 12
+#     mu-GDP   -> (eps, delta)   `claims.profiles.gaussian_delta`   Balle, Wang 2018, Theorem 8
+#     eps-DP   -> (eps', delta)  `claims.profiles.response_delta`   Kairouz, Oh, Viswanath 2015, Theorem 2.5
+#     eps-DP   -> rho-zCDP       `pure_to_zcdp`                     Bun, Steinke 2016, Proposition 3.3
+
+
+Array = npt.NDArray[np.float64]
+
+MASS_TOLERANCE = 1e-12  # for each output: how far the sum of the weights may be from 1
+_MODERATE = 1e-290  # ratios of floats in [1e-290, 1e290] keep their relative precision
+
+
+def log_ratios(p: Array, q: Array, mass_p: float, mass_q: float) -> tuple[Array, Array]:
+    """log((p/mass_p)/(q/mass_q)) for p, q > 0 and sums that are off by u, and a bound on the error of each."""
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = p / q * (mass_q / mass_p)
+    moderate = (np.minimum(p, q) > _MODERATE) & (ratio > _MODERATE) & (ratio < 1 / _MODERATE)
+    near = np.log(np.where(moderate, ratio, 1.0))
+    log_p, log_q = np.log(p), np.log(q)
+    loss = np.where(moderate, near, log_p - log_q + math.log(mass_q / mass_p))
+    error = np.where(moderate, 8 + 2 * np.abs(near), 4 * (2 + np.abs(log_p) + np.abs(log_q))) * UNIT
+    return loss, error
+
+
+def max_log_ratio(p: Array, q: Array) -> float:
+    """max log(p/q) of two vectors of weights over outputs with p > 0, rounded up, >= 0; inf where q lacks one.
+
+    Floats only say which outputs can be the largest; those are compared as fractions.
+    """
+    live = p > 0
+    p, q = p[live], q[live]
+    if (q == 0).any():
+        return math.inf
+    loss, error = log_ratios(p, q, 1.0, 1.0)
+    close = loss + error >= (loss - error).max()
+    ties = np.unique(np.stack([p[close], q[close]]), axis=1)
+    largest = max(Fraction(float(a)) / Fraction(float(b)) for a, b in ties.T)
+    ratio = largest * sum_exactly(q) / sum_exactly(p)
+    return log_up(ratio) if ratio > 1 else 0.0
+
+
+def pure_to_zcdp(eps: Fraction) -> Fraction:
+    """rho = eps^2/2: every eps-DP mechanism is rho-zCDP (Bun, Steinke 2016, Proposition 3.3)."""
+    return eps * eps / 2
+
+
+def laws(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Array, Array]:
+    """Both as vectors of weights; ParameterError unless they are probability vectors over the same outputs."""
+    first, second = _law("p", p), _law("q", q)
+    if first.shape != second.shape:
+        raise ParameterError("q", f"{second.size} outputs", f"over the {first.size} outputs of p")
+    return first, second
+
+
+def _law(name: str, given: Any) -> Array:
+    try:
+        raw = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        raw = np.zeros(0)
+    if raw.dtype.kind not in "biufO":
+        raise ParameterError(name, given, "a probability vector")
+    if raw.dtype.kind == "O" or raw.dtype.itemsize > 8:
+        for number in raw.flat:
+            as_float(name, number)
+    law = np.asarray(raw, dtype=np.float64)
+    # written so that NaN fails
+    good = law.ndim == 1 and law.size and bool((law >= 0).all())
+    if not (good and abs(math.fsum(law) - 1) <= MASS_TOLERANCE * law.size):
+        raise ParameterError(name, given if law.size < 20 else f"{law.size} numbers", "a probability vector")
+    return law
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What was really done: frozen noise events, without an opinion about what they cost.
+
+
+class Direction(Enum):
+    """Where a coordinate goes from the first dataset to the second, in one order for the whole ledger."""
+
+    UP = "up"
+    DOWN = "down"
+
+    @property
+    def mirrored(self) -> "Direction":
+        """The direction in the other order."""
+        return Direction.DOWN if self is Direction.UP else Direction.UP
+
+
+class Assigned(Enum):
+    """What says in which branch of a `Disjoint` a user is."""
+
+    BY_POSITION = "by position"  # something public that a replacement keeps: arrival time, index, batch
+    BY_DATA = "by data"  # the user's own record
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Shift:
+    """`count` coordinates, each with noise of its own, move by at most `size` each; None = either way."""
+
+    size: float
+    count: int = 1
+    direction: Direction | None = None
+
+    def __post_init__(self) -> None:
+        require.own_numbers(self)
+        require.non_negative(size=self.size)
+        require.integer(at_least=0, count=self.count)
+        if self.direction is not None:
+            require.member(Direction, direction=self.direction)
+
+
+@dataclass(frozen=True, init=False)
+class Sensitivity:
+    """Worst-case movement of the noised coordinates, per relation; None = not stated.
+
+    >>> Sensitivity(replace=Shift(1, 4), add_remove=Shift(1, 2)).under(Relation.REPLACE_ONE)
+    (Shift(size=1, count=4, direction=None),)
+    """
+
+    replace: tuple[Shift, ...] | None
+    add_remove: tuple[Shift, ...] | None
+    derived: bool = field(default=False, compare=False, repr=False)  # by `doubled`: only for symmetric noise
+
+    def __init__(
+        self,
+        *,
+        replace: Shift | Sequence[Shift] | float | None = None,
+        add_remove: Shift | Sequence[Shift] | float | None = None,
+    ) -> None:
+        object.__setattr__(self, "replace", _shifts(replace))
+        object.__setattr__(self, "add_remove", _shifts(add_remove))
+
+    @classmethod
+    def doubled(cls, *, add_remove: Shift | Sequence[Shift] | float) -> "Sensitivity":
+        """Replace-one derived from add/remove: the same counts, twice the sizes, no directions.
+
+        To replace a user is to remove one and to add another. Holds where the mechanism is defined one user short and
+        uses no public number of users (a mean over the public n is not such a one), and where the noise is symmetric
+        and log-concave: all of ours but binomial noise of unfair bits, which refuses it (steps that are counted and
+        not moved refuse a size of 2).
+        Proof: let the removal move a set A of the c coordinates of a shift s, the addition a set B. With f_s the
+        trade-off curve of one coordinate, log-concave noise gives f_s iterated = f_2s, so two coordinates that move
+        by s, one after the other, are no easier to tell apart than one that moves by 2 s (Dong, Roth, Su 2022,
+        Theorem 4). A coordinate in both sets moves by at most 2 s; those in one set are paired, also as they come,
+        and |A| + |B| <= 2c leaves at most c pairs. Pairs that overlap in time compose as well (Vadhan, Zhang 2023).
+        """
+        single = _shifts(add_remove) or ()
+        twice = [Shift(2 * shift.size, shift.count) for shift in single]
+        found = cls(replace=twice, add_remove=single)
+        object.__setattr__(found, "derived", True)
+        return found
+
+    def under(self, relation: Relation) -> tuple[Shift, ...]:
+        """The shifts under `relation`; AccountingError when the ledger does not state them."""
+        require.member(Relation, relation=relation)
+        shifts = self.replace if relation is Relation.REPLACE_ONE else self.add_remove
+        if shifts is None:
+            raise AccountingError(f"the ledger states no sensitivity under {relation}")
+        return shifts
+
+
+def _shifts(given: Shift | Sequence[Shift] | float | None) -> tuple[Shift, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, Shift):
+        return (given,)
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        require.several(Shift, shifts=list(given))
+        return tuple(given)
+    return (Shift(given),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Base of all events. `what` names the released quantity in the words of its paper.
+
+    Raises ParameterError where a field that is no number is not of its class.
+    """
+
+    what: str = ""
+
+    def __post_init__(self) -> None:
+        require.own_numbers(self)
+        for each in fields(self):
+            if isinstance(each.type, type) and each.type not in (int, float):
+                require.instance(each.type, **{each.name: getattr(self, each.name)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaplaceNoise(Event):
+    """Density exp(-|x|/scale)/(2 scale) on each coordinate."""
+
+    scale: float
+    sensitivity: Sensitivity
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.positive(scale=self.scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplaceNoise(Event):
+    """Pr[k] proportional to exp(-|k|/scale) on the integers; shifts must be whole numbers."""
+
+    scale: float
+    sensitivity: Sensitivity
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.positive(scale=self.scale)
+        _whole(self.sensitivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianNoise(Event):
+    """N(0, sigma^2) on each coordinate. A vector that moves by l2 distance s is `Shift(s)`."""
+
+    sigma: float
+    sensitivity: Sensitivity
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.positive(sigma=self.sigma)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteGaussianNoise(Event):
+    """Pr[k] proportional to exp(-k^2/(2 sigma^2)) on the integers; shifts must be whole numbers."""
+
+    sigma: float
+    sensitivity: Sensitivity
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.positive(sigma=self.sigma)
+        _whole(self.sensitivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinomialNoise(Event):
+    """Bin(trials, probability) added to an integer: the sum of shuffled noise bits.
+
+    Not symmetric unless the probability is 1/2: composed coordinates cost less when their directions are known.
+    """
+
+    trials: int
+    probability: float
+    sensitivity: Sensitivity
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.integer(at_least=1, trials=self.trials)
+        require.probability(probability=self.probability)
+        _whole(self.sensitivity)
+        if self.sensitivity.derived and self.probability != 0.5:
+            raise ParameterError("sensitivity", "doubled", "stated under replace-one: noise of unfair bits is skew")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KaryResponse(Event):
+    """k-ary randomised response of `eps`: the truth with probability e^eps/(e^eps + k - 1), else uniform others.
+
+    `reports` is how many reports of it can change; a sensitivity with shifts of size 1.
+    """
+
+    k: int
+    eps: float
+    reports: Sensitivity
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.integer(at_least=2, k=self.k)
+        require.positive(eps=self.eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiniteLaws(Event):
+    """A mechanism with finitely many outputs, given by its law on each dataset of every neighbouring pair.
+
+    `pairs` lists (p, q), two probability vectors over the same outputs, for every pair of neighbours under
+    `relation` (both orders are considered). They need not be few, but they must be all. `directed` says that
+    the first laws all belong to one of the two datasets, in the order that is common to the whole ledger.
+    """
+
+    pairs: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
+    relation: Relation
+    directed: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.several(tuple, pairs=self.pairs)
+        for pair in self.pairs:
+            if len(pair) != 2:
+                raise ParameterError("pairs", pair, "pairs (p, q) of probability vectors")
+            laws(*pair)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PureStep(Event):
+    """A step that a theorem proves `eps`-DP (exponential mechanism, sparse vector): its worst case is charged."""
+
+    eps: float
+    uses: Sensitivity  # how many such steps a change of one user reaches: shifts of size 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.positive(eps=self.eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposed(Event):
+    """Something that depends on the data is released without noise: no finite eps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneOf(Event):
+    """Every pair of neighbours meets one of these ledgers: which one depends on the pair, never on what is released."""
+
+    branches: "tuple[Ledger, ...]"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.several(Ledger, branches=self.branches)
+        if not self.branches:
+            raise ParameterError("branches", self.branches, "at least one ledger")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disjoint(OneOf):
+    """Ledgers over disjoint sets of users: a user is in exactly one of them (parallel composition).
+
+    A user that is added or removed is met by one branch. One that is *replaced* is met by one where the user's place
+    says which, and by two where the user's data say it: the old record leaves one set, the new one enters another
+    (four cells of a histogram with noise Lap(1) each: eps = 1 under add/remove, 2 under replace-one). `assigned` says
+    which it is; without it, an account under replace-one is refused where there are several branches. A branch
+    that is entered or left is charged under add/remove, so it must state that sensitivity as well.
+    """
+
+    assigned: Assigned | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.assigned is not None:
+            require.member(Assigned, assigned=self.assigned)
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Ledger:
+    """Events composed adaptively: each may depend on what the earlier ones released.
+
+    An empty ledger is a release that does not depend on the data. Equal events are gathered: `counted` lists every
+    different event with how often it occurs, in the order of first use. That order is for people; two ledgers are
+    equal where they list the same events equally often.
+
+    >>> noise = GaussianNoise(sigma=1e4, sensitivity=Sensitivity(replace=1))
+    >>> ((_, times),) = (Ledger(noise) * 10**9).counted
+    >>> times, Ledger(noise, noise) == Ledger(noise) * 2
+    (1000000000, True)
+    """
+
+    counted: "tuple[tuple[Event, int], ...]"
+
+    def __init__(self, *events: Event) -> None:
+        self._gather((event, 1) for event in events)
+
+    def _gather(self, parts: "Iterable[tuple[Event, int]]") -> None:
+        counted: dict[Event, int] = {}
+        for event, times in parts:
+            if not isinstance(event, Event):
+                raise ParameterError("event", event, "a ledger event such as LaplaceNoise")
+            try:
+                counted[event] = counted.get(event, 0) + times
+                require.integer(at_least=0, times=counted[event])
+            except TypeError:
+                raise ParameterError("event", event, "made of numbers and tuples (no lists or arrays)") from None
+        object.__setattr__(self, "counted", tuple((event, times) for event, times in counted.items() if times))
+        object.__setattr__(self, "_hash", hash(frozenset(self.counted)))
+
+    @classmethod
+    def of(cls, *counted: "tuple[Event, int]") -> "Ledger":
+        """From events and how often each occurs."""
+        for _, times in counted:
+            require.integer(at_least=0, times=times)
+        ledger = cls.__new__(cls)
+        ledger._gather((event, int(times)) for event, times in counted)
+        return ledger
+
+    @property
+    def events(self) -> "Sequence[Event]":
+        """Every occurrence, equal ones one after the other; nothing is stored for it, however many there are."""
+        return _Occurrences(self.counted)
+
+    def __add__(self, other: "Ledger") -> "Ledger":
+        return Ledger.of(*self.counted, *other.counted)
+
+    def __mul__(self, times: int) -> "Ledger":
+        require.integer(at_least=0, times=times)
+        return Ledger.of(*((event, count * int(times)) for event, count in self.counted))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ledger):
+            return NotImplemented
+        return frozenset(self.counted) == frozenset(other.counted)
+
+    def __hash__(self) -> int:
+        return int(self.__dict__["_hash"])
+
+    def __repr__(self) -> str:
+        return f"Ledger({', '.join(f'{e!r} * {n}' if n > 1 else repr(e) for e, n in self.counted)})"
+
+
+class _Occurrences(Sequence[Event]):
+    """The events of a ledger one by one, as a sequence that is not stored."""
+
+    def __init__(self, counted: "tuple[tuple[Event, int], ...]") -> None:
+        self._events = [event for event, _ in counted]
+        self._ends = list(itertools.accumulate(times for _, times in counted))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, at: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Event, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Event | tuple[Event, ...]:
+        if isinstance(at, slice):
+            return tuple(self[i] for i in range(*at.indices(len(self))))
+        return self._events[bisect.bisect_right(self._ends, range(len(self))[at])]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self))})" if len(self) < 100 else f"({len(self):,} events)"
+
+
+def _whole(sensitivity: Sensitivity) -> None:
+    for shifts in (sensitivity.replace, sensitivity.add_remove):
+        for shift in shifts or ():
+            if as_fraction(shift.size).denominator != 1:
+                raise ParameterError("shift.size", shift.size, "a whole number for integer-valued noise")

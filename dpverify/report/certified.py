@@ -1,0 +1,25 @@
+"""`dpverify.certify` and `dpverify.Certificate`: those of `verdicts`, with the page that only a face can draw."""
+
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import Any
+
+from dpverify.auditing import certificate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate(certificate.Certificate):
+    """A certificate that draws itself."""
+
+    def to_html(self) -> str:
+        """The certificate as one self-contained page."""
+        from dpverify.report import certificate_page  # on demand: templates and plots load slowly
+
+        return certificate_page.render(self)
+
+
+@wraps(certificate.certify)
+def certify(*args: Any, **settings: Any) -> Certificate:
+    """That of `auditing.certificate`, with its signature and its words."""
+    found = certificate.certify(*args, **settings)
+    return Certificate(**{each.name: getattr(found, each.name) for each in fields(found)})

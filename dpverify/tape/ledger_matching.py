@@ -1,0 +1,370 @@
+"""Whether what a transcript moves is what a ledger declares (F7).
+
+F7. Suppose in k fresh transcripts every moved materialisation is matched, online, with a coordinate of the ledger that
+dominates it and is used once, and none is bad. Then at confidence 1 - beta V is (eps, delta_ledger(eps) + delta_k) in
+this order. Proof: draw one outcome for each coordinate of the ledger. Each conditional pair (law of o_i on D, on D') is
+dominated, so a kernel turns that outcome into o_i (Blackwell 1951), reading coordinates in the order in which they are
+matched; unread ones are ignored. On the event "matched", T is post-processing of the product of the dominating pairs;
+the rest has probability at most delta_k.
+
+Domination. Laplace noise of scale b moved by s is dominated by scale b0 moved by s0 where s/b <= s0/b0, likewise a sum
+of Laplace variables (one of them with fresh noise). Discrete Laplace noise needs b >= b0 and s <= s0, and so does
+discrete Gaussian noise, but with equal sigma. A binomial of n flips needs the same chance of a flip, n >= n0 (flips
+beyond n0 are fresh noise), s <= s0 (its mass is log-concave, so power grows with the shift) and the event's direction.
+A coin, p on D and q < p on D', needs p/q <= p0/q0 and (1-q)/(1-p) <= (1-q0)/(1-p0): its trade-off curve is then nowhere
+below that of the declared coin; for a pure step of eps both quotients are e^eps. Normal coordinates are matched by l2:
+sum (s/sigma)^2 at most that of all normal events together, since each step reads the increment of one Brownian motion
+with drift over (s/sigma)^2 of its time. Best fit is online and finds a matching wherever there is one, where one number
+says which of two coordinates dominates: if one exists, exchanging coordinates gives one where the element in hand has
+the smallest that suffices. For coins and binomials of several kinds it may miss one: nothing is called fine for that.
+
+A value that moves by less than 1e-12 of its continuous noise's scale (ROUNDED) has moved by the rounding of a sum: it
+needs no event. What that guarantees: of Laplace noise each such value costs at most 1e-12 in eps, of normal noise at
+most 1e-24 in mu^2; a statement by F7 is exact but for that times their number, and but for a relative 1e-9 of each
+movement (`stock.STRICT`). Neither is added to the account. Nothing is said of movements that floating point has lost:
+with counts of 1e9, off - off' itself is a multiple of 1e-7. F5 (`rounding`) adds all of that; compare the two where
+noise is small beside what it is added to.
+
+Directions, and which law of a coin is that of D, are those of one order of the pair for the whole ledger. They are
+compared as the pair's order has them, or all mirrored: the same for all transcripts of both orders.
+
+A call of a library of which a bound eps on this pair is known (`instruments`) is dominated by a step of the ledger with
+at least that eps: randomised response dominates every eps-DP pair of laws.
+
+Events that no draw shows (PureStep, FiniteLaws and others) are listed, never ticked off. A branch of `OneOf` conforms
+where one branch matches all transcripts.
+"""
+
+import bisect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from textwrap import shorten
+
+import numpy as np
+
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import AccountingError
+from dpverify.ledger.events import (
+    BinomialNoise,
+    Direction,
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    Event,
+    FiniteLaws,
+    GaussianNoise,
+    KaryResponse,
+    LaplaceNoise,
+    Ledger,
+    OneOf,
+    PureStep,
+    Sensitivity,
+    Shift,
+)
+from dpverify.tape.families import FAMILIES
+from dpverify.tape.forced import Moved
+from dpverify.tape.transcript import Reason
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The coordinates of a ledger, each to be used once by a moved draw that it dominates; see `conform`.
+
+
+STRICT = 1e-9  # relative: closer than that counts as equal
+
+
+def direction(sign: float) -> Direction:
+    """Of noise that must go this way for the largest loss: values are higher on D' where it must go down."""
+    return Direction.UP if sign < 0 else Direction.DOWN
+
+
+@dataclass(frozen=True)
+class _Binomial:
+    trials: int
+    probability: float
+    size: float
+    way: Direction | None  # None dominates both
+    count: int
+
+    def covers(self, trials: float, probability: float, shift: float, way: Direction) -> bool:
+        fits = trials >= self.trials and probability == self.probability and shift <= self.size
+        return fits and (self.way in (None, way) or probability == 0.5)
+
+
+@dataclass(frozen=True)
+class _Coin:
+    p: float  # of one outcome, on D
+    q: float  # on D'
+    directed: bool
+    count: int
+
+    def covers(self, p: float, q: float) -> bool:
+        return _less_telling(p, q, self.p, self.q) or (not self.directed and _less_telling(q, p, self.p, self.q))
+
+
+def _less_telling(p: float, q: float, more: float, less: float) -> bool:
+    """Whether no quotient of the coin (p, q) exceeds that of (more, less) of the same kind."""
+    if p < q:
+        p, q = 1 - p, 1 - q
+    if more < less:
+        more, less = 1 - more, 1 - less
+    within = 1 + STRICT
+    return p * less <= more * q * within and (1 - q) * (1 - more) <= (1 - less) * (1 - p) * within
+
+
+class Stock:
+    """Coordinates of a ledger that are not used yet; `mirrored` takes its directions for those of the other order."""
+
+    def __init__(self, ledger: Ledger, relation: Relation, *, mirrored: bool = False) -> None:
+        self.laplace: list[tuple[float, int]] = []
+        self.discrete: dict[str, list[tuple[float, float, int]]] = {"discrete_laplace": [], "discrete_gaussian": []}
+        self.binomial: list[_Binomial] = []
+        self.coins: list[_Coin] = []
+        self.pure: list[tuple[float, int]] = []
+        self.square = 0.0
+        self.directed = False  # whether mirroring makes a difference
+        self.other: list[str] = []  # names of events of which some implementations show no draw
+        self.shown: set[str] = set()  # those of them that were used
+        self._mirrored = mirrored
+        for event, times in ledger.counted:
+            self._add(event, times, relation)
+        self.laplace.sort()
+        self.pure.sort()
+        self.binomial.sort(key=lambda each: (each.size, each.way is None, -each.trials))
+        self.coins.sort(key=lambda each: (not each.directed, max(each.p, each.q) - min(each.p, each.q)))
+
+    def _add(self, event: Event, times: int, relation: Relation) -> None:
+        match event:
+            case PureStep():
+                self.pure += [(event.eps, shift.count * times) for shift in _shifts(event.uses, relation) if shift.size]
+                self.other.append(type(event).__name__)
+            case KaryResponse(k=2):
+                uses = [shift for shift in _shifts(event.reports, relation) if shift.size]
+                self.pure += [(event.eps, shift.count * times) for shift in uses]
+                self.other.append(type(event).__name__)
+            case FiniteLaws(pairs=(((p, not_p), (q, not_q)),)) if event.relation is relation:
+                p, q = p / (p + not_p), q / (q + not_q)
+                self.coins.append(_Coin(*((q, p) if self._mirrored else (p, q)), event.directed, times))
+                self.directed |= event.directed
+                self.other.append(type(event).__name__)
+            case LaplaceNoise() | GaussianNoise() | DiscreteLaplaceNoise() | DiscreteGaussianNoise() | BinomialNoise():
+                for shift in _shifts(event.sensitivity, relation):
+                    if shift.count * times and shift.size:
+                        self._add_noise(event, shift, shift.count * times)
+            case _:
+                self.other.append(type(event).__name__)
+
+    def _add_noise(self, event: Event, shift: Shift, count: int) -> None:
+        match event:
+            case LaplaceNoise():
+                self.laplace.append((shift.size / event.scale, count))
+            case GaussianNoise():
+                self.square += count * (shift.size / event.sigma) ** 2
+            case DiscreteLaplaceNoise():
+                self.discrete["discrete_laplace"].append((event.scale, shift.size, count))
+            case DiscreteGaussianNoise():
+                self.discrete["discrete_gaussian"].append((event.sigma, shift.size, count))
+            case BinomialNoise():
+                way = shift.direction
+                self.directed |= way is not None
+                way = way.mirrored if way is not None and self._mirrored else way
+                self.binomial.append(_Binomial(event.trials, event.probability, shift.size, way, count))
+
+    def take_step(self, eps: float) -> bool:
+        """Uses the smallest declared step that is as large."""
+        at = bisect.bisect_left(self.pure, (eps * (1 - STRICT), 0))
+        if at == len(self.pure):
+            return False
+        self.shown |= {"PureStep", "KaryResponse"}
+        declared, count = self.pure[at]
+        self.pure[at : at + 1] = [(declared, count - 1)] if count > 1 else []
+        return True
+
+    def take_coin(self, p: float, q: float) -> bool:
+        """Uses a declared coin that dominates one of chance p on D and q on D'."""
+        at = next((at for at, each in enumerate(self.coins) if each.covers(p, q)), None)
+        if at is None:
+            return False
+        self.shown.add("FiniteLaws")
+        left = self.coins[at]
+        self.coins[at : at + 1] = [replace(left, count=left.count - 1)] if left.count > 1 else []
+        return True
+
+    def take(self, family: str, shift: float, scale: float, parameters: tuple[float, ...], sign: float = 0.0) -> bool:
+        """Uses a coordinate that dominates; False where none is left. `sign` is the noise's with the largest loss."""
+        if family in ("laplace", "laplace_sum"):
+            at = bisect.bisect_left(self.laplace, (shift / scale * (1 - STRICT), 0))
+            if at == len(self.laplace):
+                return False
+            ratio, count = self.laplace[at]
+            self.laplace[at : at + 1] = [(ratio, count - 1)] if count > 1 else []
+            return True
+        if family == "normal":
+            self.square -= (shift / scale) ** 2 * (1 - STRICT)
+            return self.square >= -STRICT * (shift / scale) ** 2
+        if family in self.discrete and scale == 1:
+            return self._take_discrete(family, shift, parameters[0])
+        if family == "binomial" and scale == 1:
+            return self._take_binomial(parameters, shift, direction(sign))
+        return False
+
+    def _take_discrete(self, family: str, shift: float, width: float) -> bool:
+        fits = [
+            (size, -declared, at)
+            for at, (declared, size, _) in enumerate(self.discrete[family])
+            if size >= shift and (width == declared or (width > declared and family == "discrete_laplace"))
+        ]
+        if not fits:
+            return False
+        at = min(fits)[2]
+        declared, size, count = self.discrete[family][at]
+        self.discrete[family][at : at + 1] = [(declared, size, count - 1)] if count > 1 else []
+        return True
+
+    def _take_binomial(self, parameters: tuple[float, ...], shift: float, way: Direction) -> bool:
+        trials, chance = parameters
+        at = next((at for at, each in enumerate(self.binomial) if each.covers(trials, chance, shift, way)), None)
+        if at is None:
+            return False
+        left = self.binomial[at]
+        self.binomial[at : at + 1] = [replace(left, count=left.count - 1)] if left.count > 1 else []
+        return True
+
+
+def _shifts(sensitivity: Sensitivity, relation: Relation) -> tuple[Shift, ...]:
+    try:
+        return sensitivity.under(relation)
+    except AccountingError:
+        return ()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Whether what a transcript moves is what a ledger declares (F7).
+
+
+ROUNDED = 1e-12  # in units of the scale: a value that moves by less has moved by the rounding of a sum
+
+
+LEAST_CHANCE = 1e-6  # 1 - p of a double p then has ten digits
+UNSAID = "UNSAID"  # code of a reason that contradicts nothing
+
+
+@dataclass(frozen=True)
+class Conformity:
+    """CONFORMS where every transcript matches.
+
+    `unmatched_draws` say what has no event, `unmatched_events` are those that no draw can show.
+    """
+
+    status: str  # "CONFORMS" | "CONTRADICTED" | "UNDECIDED"
+    matches: int
+    unmatched_draws: tuple[Reason, ...]
+    unmatched_events: tuple[str, ...]
+
+
+def conforms(transcripts: Sequence[tuple[Moved, ...]], ledger: Ledger, relation: Relation) -> Conformity:
+    """F7 over transcripts without a bad one, as the pair's order sees them (`Forced.oriented`)."""
+    best: Conformity | None = None
+    for branch in _branches(ledger):
+        for mirrored in (False, True) if Stock(branch, relation).directed else (False,):
+            found = _one(transcripts, branch, relation, mirrored)
+            if found.status == "CONFORMS":
+                return found
+            best = found if best is None or found.matches > best.matches else best
+    assert best is not None
+    return best
+
+
+def _branches(ledger: Ledger) -> list[Ledger]:
+    """The ledger for each way in which its `OneOf` events may go; as it is where there are several of them."""
+    places = [(event, times) for event, times in ledger.counted if isinstance(event, OneOf)]
+    if len(places) != 1 or places[0][1] != 1:
+        return [ledger]
+    rest = Ledger.of(*(each for each in ledger.counted if not isinstance(each[0], OneOf)))
+    return [way for branch in places[0][0].branches for way in _branches(rest + branch)]
+
+
+def _one(transcripts: Sequence[tuple[Moved, ...]], ledger: Ledger, relation: Relation, mirrored: bool) -> Conformity:
+    matches, missing = 0, dict[str, Reason]()
+    other, shown = tuple(dict.fromkeys(Stock(ledger, relation).other)), set[str]()
+    for moved in transcripts:
+        stock = Stock(ledger, relation, mirrored=mirrored)
+        unmatched = [reason for each in moved if (reason := _unmatched(each, stock, ledger)) is not None]
+        matches += not unmatched
+        shown |= stock.shown
+        missing.update({str(reason): reason for reason in unmatched})
+    if any(moved.loss is not None for each in transcripts for moved in each):
+        other = tuple(name for name in other if name != "PureStep")  # calls show pure steps
+    if matches == len(transcripts):
+        return Conformity("CONFORMS", matches, (), tuple(name for name in other if name not in shown))
+    unsaid = all(reason.code == UNSAID for reason in missing.values())
+    status = "UNDECIDED" if other or unsaid else "CONTRADICTED"
+    return Conformity(status, matches, tuple(list(missing.values())[:5]), other)
+
+
+def _unmatched(moved: Moved, stock: Stock, ledger: Ledger) -> Reason | None:
+    if moved.loss is not None:
+        return _unmatched_call(moved, stock, ledger)
+    if moved.kind == "decision":
+        return _unmatched_coin(moved, stock, ledger)
+    if moved.kind != "value":
+        return Reason("NO_EVENT", moved.site, f"a {moved.kind} of {moved.family} depends on the data; no event says so")
+    fixed = np.array_equal(moved.scale, moved.other_scale) and all(
+        np.array_equal(one, other) for one, other in zip(moved.parameters, moved.other_parameters, strict=True)
+    )
+    if not fixed:
+        return Reason("DATA_SCALE", moved.site, f"the scale of {moved.family} noise depends on the data")
+    for index, (shift, scale) in enumerate(zip(np.abs(moved.shift), moved.scale, strict=True)):
+        given = tuple(float(column[index]) for column in moved.parameters)
+        if negligible(moved.family, float(shift), float(scale)):
+            continue
+        sign = float(moved.direction[index])
+        taken = scale > 0 and math.isfinite(shift) and stock.take(moved.family, float(shift), float(scale), given, sign)
+        if not taken:
+            width = given[0] if given else float(scale)
+            text = f"adds {moved.family}({width:g}) to a value that moves by {float(shift):g}; {_nearest(ledger)}"
+            return Reason("NO_EVENT", moved.site, text)
+    return None
+
+
+def _unmatched_coin(moved: Moved, stock: Stock, ledger: Ledger) -> Reason | None:
+    """Decisions that fall one way with different chances: coins of the ledger, or pure steps that lose as much."""
+    for p, q in zip(*(given[0].tolist() for given in (moved.parameters, moved.other_parameters)), strict=True):
+        what = f"a decision of {moved.family} has chance {p:.6g} on one dataset and {q:.6g} on the other"
+        if not told(p, q):
+            return Reason(UNSAID, moved.site, f"{what}: too near to certain to be compared")
+        if not (stock.take_coin(p, q) or stock.take_step(max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q)))))):
+            return Reason("NO_EVENT", moved.site, f"{what}; {_nearest(ledger)}")
+    return None
+
+
+def told(p: float, q: float) -> bool:
+    """Whether the chances of a coin say all digits that are compared, of both of its outcomes."""
+    return min(p, 1 - p, q, 1 - q) >= LEAST_CHANCE
+
+
+def _unmatched_call(moved: Moved, stock: Stock, ledger: Ledger) -> Reason | None:
+    """An instrumented call of which the tape has a bound: a step of the ledger covers it, or nothing can be said.
+
+    Noise of the ledger does not dominate every step with the same eps, so it is neither matched nor contradicted by a
+    call that loses no more than it does.
+    """
+    assert moved.loss is not None
+    gap, eps = moved.loss.moved, moved.loss.eps
+    what = f"{moved.family} costs eps {eps:.12g} where its input moves by {gap:g}"
+    if not math.isfinite(eps):
+        return Reason(UNSAID, moved.site, f"{moved.family} has no event of the ledger where its input moves by {gap:g}")
+    if stock.take_step(eps):
+        return None
+    if stock.take("laplace", eps, 1.0, ()):
+        return Reason(UNSAID, moved.site, f"{what}; the ledger has noise, which does not cover every such call")
+    return Reason("NO_EVENT", moved.site, f"{what}; {_nearest(ledger)}")
+
+
+def negligible(family: str, shift: float, scale: float) -> bool:
+    """Whether a movement is the rounding of a sum: never for whole numbers."""
+    return not FAMILIES[family].lattice and shift <= ROUNDED * scale
+
+
+def _nearest(ledger: Ledger) -> str:
+    names = [f"{shorten(repr(event), 200, placeholder=' ...)')} x {times}" for event, times in ledger.counted[:2]]
+    return f"the ledger has {'; '.join(names) if names else 'no event'} and nothing is left of it that covers this"

@@ -1,0 +1,499 @@
+"""`trace`: what the code of a release does with its random numbers, on one pair of neighbouring datasets.
+
+    NOT_TRACED     a bad transcript that proves nothing, randomness outside of the tape, an unfaithful opaque layer, an
+                   unknown law, a time limit; pilots that are not to be trusted, too. Never a number
+    CONTRADICTED   the claim falls by one transcript (`witness`, significance 0), or a moved draw has no event in the
+                   ledger, or a library's call breaks its own declaration (`instruments.declared`): both contradict the
+                   ledger and not the claim
+    CONFORMS       every transcript in both orders is what the ledger says (F7)
+    DERIVED        no bad transcript; there is no ledger, or it has events that no draw shows
+
+A trace is about its pair, about the transcripts that were drawn, and about ideal real numbers; laws of NumPy's samplers
+are assumed. It is made in this process: what depends on a process (hash seeds) is seen once. A program that recognises
+the tape and behaves otherwise deceives it.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from dpverify.base import require
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
+from dpverify.claims.neighbours import Pair, Relation
+from dpverify.errors import ParameterError
+from dpverify.ledger.events import Ledger
+from dpverify.tape import alignments, outputs, trace_result, witness
+from dpverify.tape.forced import Forced, log_ratio, Moved, Pairing
+from dpverify.tape.ledger_matching import conforms
+from dpverify.tape.randomness import Arena, Diverged
+from dpverify.tape.running import keeps_state
+from dpverify.tape.sources import Change
+from dpverify.tape.trace_result import Certified as Certified
+from dpverify.tape.trace_result import summaries
+from dpverify.tape.trace_result import Trace as Trace
+from dpverify.tape.transcript import Reason
+from dpverify.tape.witness import at_most, errors, Witness
+from dpverify.trials.target import as_target, declaration, name_of
+
+STRESSED = 16  # transcripts with values from a wider law, at most
+SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
+CHOSEN = 1_000_000  # index of the first transcript of a wider law
+CONFIRMED = 16  # transcripts in each order that must show all values before a claim falls, beside all others
+CONFIRM = 2_000_000  # index of the first of them
+FRESH = 3_000_000  # index of the first transcript after a change of the alignment
+ROUGH = (
+    "rounding: as plain numbers the outputs on both datasets agree, but not to the last digits: sums in other orders, "
+    "or low bits that tell the datasets apart"
+)
+
+
+def trace(
+    target: Any,
+    *,
+    pair: Pair,
+    claim: Claim | None = None,
+    ledger: Ledger | None = None,
+    transcripts: int = 64,
+    confidence: float = 0.95,
+    seed: int = 7,
+    stress: bool = True,
+    timeout: float = 60.0,
+) -> Trace:
+    """Runs `target` on both datasets of `pair` with the same random values, `transcripts` times in each order.
+
+    The ledger is the target's own unless one is given. With `stress`, transcripts with values from a wider law are made
+    as well; they count for refutations and as bad transcripts, never for an upper bound. `timeout` is looked at between
+    transcripts: a single run is not interrupted. Raises UsageError for what cannot be traced at all: a target without
+    `release`, a pair that is not one under the claim.
+
+    >>> import numpy as np
+    >>> def count(data, *, rng, size):
+    ...     return np.sum(data) + rng.laplace(0.0, 2.0, size)
+    >>> found = trace(count, pair=Pair([0, 1], [1, 1]), transcripts=8)
+    >>> found.status, found.eps()
+    ('DERIVED', 0.5)
+    """
+    require.integer(at_least=1, transcripts=transcripts)
+    require.integer(at_least=0, seed=seed)
+    require.open_unit(confidence=confidence)
+    require.positive(timeout=timeout)
+    if not isinstance(pair, Pair):
+        raise ParameterError("pair", pair, "a dpverify.Pair of two neighbouring datasets")
+    if claim is not None:
+        if not isinstance(claim, Claim):
+            raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
+        pair = claim.check(pair)
+    target = as_target(target)
+    if ledger is None:
+        ledger = declaration(target, "ledger")
+    relation = claim.relation if claim is not None else pair.relation or Relation.REPLACE_ONE
+    return _Tracing(target, pair, claim, ledger, relation, transcripts, confidence, seed, stress, timeout).run()
+
+
+STATEFUL = "the target has a generator or a state of its own: every run here had a copy of it, so nothing is refuted"
+
+
+@dataclass
+class _Tracing:
+    target: Any
+    pair: Pair
+    claim: Claim | None
+    ledger: Ledger | None
+    relation: Relation
+    transcripts: int
+    confidence: float
+    seed: int
+    stress: bool
+    timeout: float
+
+    @property
+    def _nothing_asked(self) -> bool:
+        """Neither a claim to refute nor a ledger to compare: a finding about a library's call is then enough."""
+        return self.claim is None and self.ledger is None
+
+    def run(self) -> Trace:
+        start = time.monotonic()
+        pairings = (
+            Pairing(self.target, self.pair.first, self.pair.second, seed=self.seed, order=0),
+            Pairing(self.target, self.pair.second, self.pair.first, seed=self.seed, order=1),
+        )
+        runs: tuple[list[Forced], list[Forced]] = ([], [])
+        chosen: list[tuple[str, Forced]] = []
+        pilots: tuple[list[Forced], list[Forced]] = ([], [])
+        alignment, late = "value", None
+        try:
+            alignment, pilots = alignments.choose(pairings, found_is_enough=self._nothing_asked)
+            late = strange(pilots)
+            known = late is not None or (self._nothing_asked and contradictions(pilots))
+            if known or beyond(pilots):  # more transcripts would show nothing more
+                shown = [("pilot", run) for order in pilots for run in order]
+                return self._concluded(runs, pilots, shown, alignment, late, start)
+            runs, chosen = self._transcripts(pairings, 0, start)
+            seen = [*runs[0], *runs[1], *(run for _, run in chosen)]
+            if agreement(seen) == "reals" and (again := alignments.unscaled(pairings)) is not None:
+                alignment, pilots = "unscaled", again  # the runs so far were pilots; those that count are fresh
+                runs, chosen = self._transcripts(pairings, FRESH, start)
+        except (Exception, Diverged) as error:  # foreign code, copied and run in ways that it was not made for
+            late = Reason("ERROR", "", f"{type(error).__name__}: {error}")
+        enough = hopeless(runs) or bool(contradictions(runs))
+        if late is None and len(runs[0]) < self.transcripts and not enough:
+            late = Reason("TIMEOUT", "", f"{len(runs[0])} of {self.transcripts} transcripts in {self.timeout:g} s")
+        if late is None and all(run.raised for each in runs for run in each):
+            late = Reason("RAISES", "", f"every run raises {runs[0][0].output}")
+        return self._concluded(runs, pilots, chosen, alignment, late, start)
+
+    def _transcripts(
+        self, pairings: tuple[Pairing, Pairing], base: int, start: float
+    ) -> tuple[tuple[list[Forced], list[Forced]], list[tuple[str, Forced]]]:
+        """Those that count, in both orders, as far as the time and a hopeless one allow; and those that are chosen."""
+        runs: tuple[list[Forced], list[Forced]] = ([], [])
+        vectorised = self.transcripts > SINGLE
+        while len(runs[1]) < self.transcripts:
+            index, left = base + len(runs[0]), self.transcripts - len(runs[0])
+            if vectorised and len(runs[0]) >= SINGLE:
+                many = [batch(pairing, index, ROWS) for pairing in pairings]
+                vectorised = all(each is not None for each in many)
+                for found, each in zip(runs, many, strict=True):
+                    found += (each or [])[:left] if vectorised else []
+            else:
+                for pairing, found in zip(pairings, runs, strict=True):
+                    found.append(pairing.transcript(index))
+            if self._settled(runs) or time.monotonic() - start > self.timeout:
+                break
+        if self._settled(runs):
+            return runs, []
+        chosen = self._chosen(pairings, base, runs)
+        return runs, [*chosen, *self._confirming(pairings, base, runs, chosen)]
+
+    def _keeps_state(self) -> bool:
+        return keeps_state(self.target, self.pair.first, stream(self.seed, Stage.TAPE, CONFIRM, 0))
+
+    def _settled(self, runs: tuple[list[Forced], list[Forced]]) -> bool:
+        """Nothing can be concluded any more, or a finding about a library's call is enough."""
+        return hopeless(runs) or (self._nothing_asked and bool(contradictions(runs)))
+
+    def _confirming(
+        self,
+        pairings: tuple[Pairing, Pairing],
+        base: int,
+        runs: tuple[list[Forced], list[Forced]],
+        chosen: list[tuple[str, Forced]],
+    ) -> list[tuple[str, Forced]]:
+        """Where the claim would fall: more transcripts, every second one of a wider law. One that V does not show, or
+        that cannot be followed, and nothing is refuted.
+        """
+        where = witness.visible(runs, [*runs[0], *runs[1], *(run for _, run in chosen)])
+        found = None if where is None else witness.best(runs, chosen, where, self.seed)
+        if refutation(self.claim, found, where, runs) is None:
+            return []
+        more: list[tuple[str, Forced]] = []
+        for index in range(CONFIRMED):
+            for pairing in pairings:
+                wide = witness.stress(self.seed, CONFIRM + index, pairing.order) if index % 2 else None
+                more.append(("stress" if index % 2 else "sampled",
+                             pairing.transcript(CONFIRM + base + index, change=wide)))  # fmt: skip
+        return more
+
+    def _chosen(
+        self, pairings: tuple[Pairing, Pairing], base: int, runs: tuple[list[Forced], list[Forced]]
+    ) -> list[tuple[str, Forced]]:
+        """Transcripts with chosen values: wide ones, and those of the density witness (F3): of the first that counts,
+        which stands at index `base`, with other signs.
+        """
+        found: list[tuple[str, Forced]] = []
+        for pairing, order in zip(pairings, runs, strict=True):
+            if self.stress:
+                for index in range(min(max(2, self.transcripts // 4), STRESSED)):
+                    wide = witness.stress(self.seed, index, pairing.order)
+                    found.append(("stress", pairing.transcript(CHOSEN + index, change=wide)))
+            if order[0].trusted and order[0].moved:
+                found.append(("signs", pairing.transcript(base, change=witness.signs(order[0]))))
+        return found
+
+    def _concluded(
+        self,
+        runs: tuple[list[Forced], list[Forced]],
+        pilots: tuple[list[Forced], list[Forced]],
+        chosen: list[tuple[str, Forced]],
+        alignment: str,
+        late: Reason | None,
+        start: float,
+    ) -> Trace:
+        every = [*runs[0], *runs[1], *(run for _, run in chosen)]
+        bad = [run for run in every if run.bad is not None]
+        where = witness.visible(runs, [*pilots[0], *pilots[1], *every])
+        found = None if where is None else witness.best(runs, chosen, where, self.seed)
+        stateful = found is not None and self._keeps_state()
+        if stateful:
+            found = None
+        proved = found is not None and math.isinf(found.log_ratio)
+        unproved = [run for run in bad if not (proved and run.trusted)]
+        good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
+        moved = tuple(run.oriented for run in good)
+        ledger, fixed, conformity = None, False, None
+        if not bad and late is None and good:
+            ledger = trace_result.envelope(run.oriented for order in pilots for run in order)
+            fixed = ledger is not None and conforms(moved, ledger, Relation.REPLACE_ONE).status == "CONFORMS"
+            if not fixed:
+                ledger = None
+            conformity = None if self.ledger is None else conforms(moved, self.ledger, self.relation)
+        against = reasons_of(contradictions((every,)))
+        reasons = reasons_of([run.bad for run in (unproved or bad) if run.bad is not None])
+        refuted = refutation(self.claim, found, where, runs)
+        if late is not None:
+            status, reasons = "NOT_TRACED", (late, *reasons)
+        elif refuted is not None:
+            status, reasons = "CONTRADICTED", (refuted, *against, *reasons)
+        elif against and (bad or conformity is None or conformity.status != "CONFORMS"):
+            status, reasons = "CONTRADICTED", (*against, *reasons)
+        elif unproved or (bad and not (self.claim is None and proved)):
+            status = "NOT_TRACED"
+        elif conformity is not None and conformity.status == "CONTRADICTED":
+            status, reasons = "CONTRADICTED", conformity.unmatched_draws
+        elif conformity is not None and conformity.status == "CONFORMS":
+            status = "CONFORMS"
+        else:
+            status = "DERIVED"
+        notes = [STATEFUL] if stateful else []
+        if any(run.changed for run in every):
+            notes.append("MUTATED: a run changes its data; every run here had a copy, trials do not")
+        if any(run.rough for run in good):
+            notes.append(ROUGH)
+        if conformity is not None and conformity.unmatched_events:
+            notes.append(f"not matched by draws: {', '.join(conformity.unmatched_events)}")
+        notes += bounds(good)
+        if status == "CONFORMS":  # what a library declares is less than what the ledger does
+            notes += [str(reason) for reason in against]
+        shown = [run for run in good if not run.row] or every
+        return Trace(
+            name=name_of(self.target), status=status, reasons=reasons, draws=summaries(shown, alignment),
+            ledger=ledger, fixed=fixed,
+            log_ratio=(tuple(_ratio(run) for run in runs[0]), tuple(_ratio(run) for run in runs[1])),
+            witness=found, conformity=conformity, transcripts=min(len(runs[0]), len(runs[1])), bad=len(bad),
+            confidence=self.confidence, relation=self.relation, alignment=alignment,
+            rounding=agreement(every),
+            seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
+            _at_most=(tuple(map(at_most, runs[0])), tuple(map(at_most, runs[1]))),
+        )  # fmt: skip
+
+
+def _ratio(run: Forced) -> float:
+    """The log ratio, inf for a bad transcript, nan where a library promises no pure bound of a call."""
+    return run.log_ratio if run.bad is None else math.inf
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What runs show, without another one: whether a claim falls, what is hopeless, how outputs agree.
+
+
+SURE = 1e-9  # error of a refutation that rests on a frequency (F4 against a claim with delta)
+
+
+def refutation(
+    claim: Claim | None,
+    found: Witness | None,
+    where: witness.Places | None,
+    runs: tuple[list[Forced], list[Forced]],
+) -> Reason | None:
+    """Why the claim is false, or None."""
+    if found is None or claim is None or where is None:
+        return None
+    shown = f"a transcript of the code has log ratio {found.log_ratio:g} ({found.kind}); what is released shows it"
+    if isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0):
+        return Reason("WITNESS", "", f"{shown}; claimed {claim.eps:g}") if found.log_ratio > claim.eps else None
+    if not math.isinf(found.log_ratio):
+        return None
+    if isinstance(claim, ZCDP | GaussianDP):
+        return Reason("WITNESS", "", f"{shown}; the claim allows no infinite loss")
+    if isinstance(claim, ApproxDP):
+        for order in runs:
+            hits = sum(witness.proves(run, where) for run in order)
+            lower = float(special.betaincinv(hits, len(order) - hits + 1, SURE / 2)) if hits else 0.0
+            if lower > claim.delta:
+                text = f"{shown}; that happens with probability {lower:.3g} at least, claimed delta {claim.delta:g}"
+                return Reason("WITNESS", "", text)
+    return None
+
+
+def contradictions(runs: Sequence[Sequence[Forced]]) -> list[Reason]:
+    """What calls of libraries do against their own declarations."""
+    return [reason for order in runs for run in order if run.trusted for reason in run.findings]
+
+
+def strange(pilots: Sequence[Sequence[Forced]]) -> Reason | None:
+    """Why a pilot is not to be trusted. Pilots are the first runs of all: state that only a first run leaves shows here
+    and nowhere else. Their losses and outputs never count, which is what the choice of a rule needs.
+    """
+    return next((run.bad for order in pilots for run in order if run.bad is not None and not run.trusted), None)
+
+
+def beyond(runs: Sequence[Sequence[Forced]]) -> bool:
+    """Whether the outputs of all runs differ, and what is released cannot show the transcript: it has whole values."""
+    return all(
+        run.bad is not None
+        and run.bad.code == "UNPROTECTED"
+        and any(entry.kind == "atom" for entry in run.first.transcript.entries)
+        for order in runs
+        for run in order
+    )
+
+
+def bounds(runs: Sequence[Forced]) -> list[str]:
+    """What opaque calls cost that no event of the ledger says."""
+    texts = (moved.loss.text for run in runs for moved in run.moved if moved.loss is not None and moved.loss.text)
+    return list(dict.fromkeys(texts))[:5]
+
+
+def hopeless(runs: tuple[list[Forced], list[Forced]]) -> bool:
+    """Nothing can be concluded any more: a run is not to be trusted, or diverged."""
+    return any(run.bad is not None and (not run.trusted or run.second.bad is not None) for each in runs for run in each)
+
+
+def agreement(runs: Sequence[Forced]) -> str:
+    """How outputs agree: in all bits; in all bits on a dyadic tape; or only but for the last digits."""
+    if any(run.bad is not None and run.bad.code == "ROUNDING" for run in runs):
+        return "reals"
+    return "dyadic" if any(run.dyadic for run in runs) else "bits"
+
+
+def reasons_of(found: Sequence[Reason]) -> tuple[Reason, ...]:
+    """Five of them, one for each code and place."""
+    return tuple({(each.code, each.site): each for each in found}.values())[:5]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Many transcripts from one call: the trials axis of a forced run, its losses row by row.
+#
+# Rows of a call are taken for independent releases, as trials take them. What can be checked is checked: every draw and
+# the output have the trials axis, and PROBED rows, made again by themselves with their values, have the same outputs
+# and the same log ratios. Where a program is not such a one (`None`), transcripts are made one by one. A row whose
+# outputs differ is made again by itself as well, with all checks of a transcript.
+
+
+Array = npt.NDArray[Any]
+
+ROWS = 1021  # releases of a call: a prime, so that an axis of this length is the trials axis
+PROBED = 4  # rows of a call that are made again
+AGAIN = 16  # rows of a call whose outputs may differ, and are made again; with more, all are made one by one
+
+
+def batch(pairing: Pairing, index: int, rows: int) -> list[Forced] | None:
+    """`rows` transcripts of one call; None where the program is none for this."""
+    pairing.size = rows
+    try:
+        whole = pairing.transcript(index)
+    finally:
+        pairing.size = 1
+    if not whole.trusted or whole.second.bad is not None or whole.raised or not _rowwise(whole, rows):
+        return None
+    total, moved = _losses(whole, rows)
+    lost = _lost(whole, rows)
+    different = _different(whole, rows)
+    if different is None or len(different) > AGAIN:
+        return None
+    width = [draw.count // rows for draw in whole.first.transcript.draws]
+    found = [
+        Forced(float(total[row]), None, whole.first, whole.second, None, None, order=pairing.order, trusted=True,
+               moved=moved[row], changed=whole.changed, row=True, lost=float(lost[row]))
+        for row in range(rows)
+    ]  # fmt: skip
+    for row in {
+        *np.linspace(0, rows - 1, PROBED).astype(int).tolist(),
+        *different,
+        *np.flatnonzero(~np.isfinite(total)),
+    }:
+        alone = pairing.transcript(index, change=_values(whole.first, width, int(row), rows))
+        if int(row) in different or not math.isfinite(total[row]):
+            if alone.bad is None and math.isfinite(total[row]):
+                alone.log_ratio = float(total[row])  # it differs among others and not alone: seen below
+            found[row] = alone
+            alone.row = True
+        if not _same(alone, whole, int(row), float(total[row])):
+            return None
+    return found
+
+
+def _rowwise(whole: Forced, rows: int) -> bool:
+    """Whether the draws, the entries and the outputs have the trials axis."""
+    if any(draw.rows != rows for draw in whole.first.transcript.draws):
+        return False
+    if any(entry.kind == "atom" for entry in whole.first.transcript.entries):
+        return False
+    shown = (whole.output[1], whole.other_output[1])
+    return all(type(each) is np.ndarray and each.dtype.kind in "biuf" and len(each) == rows for each in shown
+               if np.ndim(each)) and all(np.ndim(each) for each in shown)  # fmt: skip
+
+
+def _row_of(arena: Arena, place: Array, rows: int) -> Array:
+    draws = arena.transcript.draws
+    which = arena.draws_of(place)
+    starts = np.array([draw.start for draw in draws])[which]
+    widths = np.array([max(draw.count // rows, 1) for draw in draws])[which]
+    return np.asarray((place - starts) // widths)
+
+
+def _losses(whole: Forced, rows: int) -> tuple[Array, list[tuple[Moved, ...]]]:
+    """Log ratio and moved elements of every row."""
+    _, every = log_ratio(whole.first, whole.second)
+    terms: list[list[float]] = [[] for _ in range(rows)]
+    moved: list[list[Moved]] = [[] for _ in range(rows)]
+    for each in every:
+        row_of = _row_of(whole.first, each.place, rows)
+        order = np.argsort(row_of, kind="stable")
+        cuts = np.flatnonzero(np.r_[True, np.diff(row_of[order]) > 0])
+        for part in np.split(order, cuts[1:]):
+            row = int(row_of[part[0]])
+            terms[row] += each.terms[part].tolist()
+            moved[row].append(each.part(part))
+    total = np.array([math.fsum(each) if all(map(math.isfinite, each)) else math.inf for each in terms])
+    return total, [tuple(each) for each in moved]
+
+
+def _lost(whole: Forced, rows: int) -> Array:
+    """How far the log ratio of every row may be off by rounding."""
+    found = np.zeros(rows)
+    for place, lost in errors(whole.first, whole.second):
+        found += np.bincount(_row_of(whole.first, place, rows), lost, rows)
+    return found
+
+
+def _different(whole: Forced, rows: int) -> list[int] | None:
+    """Rows whose outputs differ in a bit; None where the outputs differ in form."""
+    first, second = whole.output[1], whole.other_output[1]
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return None
+    views = [
+        np.frombuffer(np.ascontiguousarray(each).tobytes(), np.uint8).reshape(rows, -1) for each in (first, second)
+    ]
+    return [int(row) for row in np.flatnonzero((views[0] != views[1]).any(axis=1))]
+
+
+def _values(arena: Arena, widths: list[int], row: int, rows: int) -> Change:
+    """The values of one row, for a run that makes it alone."""
+    parts = [arena.values(draw.start + row * width, width)
+             for draw, width in zip(arena.transcript.draws, widths, strict=True)]  # fmt: skip
+    values = np.concatenate([np.zeros(0), *parts])
+
+    def change(family: str, z: Array, start: int) -> Array:
+        known = values[start : start + z.size]
+        return known.reshape(z.shape) if known.size == z.size else z
+
+    return change
+
+
+def _same(alone: Forced, whole: Forced, row: int, total: float) -> bool:
+    """Whether a release made alone is the row that it was among the others, on both datasets."""
+    if not alone.trusted or alone.second.bad is not None:
+        return False
+    pairs = ((alone.output, whole.output), (alone.other_output, whole.other_output))
+    if any(one[0] != all_[0] or not outputs.close(outputs.parts(one[1]), outputs.parts(all_[1][row : row + 1]))
+           for one, all_ in pairs):  # fmt: skip
+        return False
+    return alone.log_ratio == total or abs(alone.log_ratio - total) <= 1e-9 * max(1.0, abs(total))

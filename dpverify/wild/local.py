@@ -1,0 +1,153 @@
+"""A target of this process as a source of releases: the same calls as in another interpreter, without the process."""
+
+import copy
+import functools
+import inspect
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base.text import clean
+from dpverify.errors import TargetError, UsageError
+from dpverify.trials.target import loop_trials
+from dpverify.wild.worker import calling, codec, encoding, serving
+
+
+class Source(Protocol):
+    """What gives releases: `Here`, or `Elsewhere`."""
+
+    name: str
+    hello: dict[str, Any]
+
+    def check(self, data: bytes) -> None:
+        """UsageError where data of this form cannot be handed over."""
+
+    def fields(self, data: bytes, seeds: Sequence[int]) -> dict[str, Any]:
+        """{"fields": [one dict a release], "changed": bool, "notes": [...]}."""
+
+    def versions(self) -> dict[str, str]:
+        """Of what is imported."""
+
+    def close(self) -> None:
+        """Ends what it has started."""
+
+
+class Here:
+    """A function, class or object with `release`, called in this process on a copy of the data."""
+
+    def __init__(
+        self,
+        target: Any,
+        *,
+        call: str = "auto",
+        arguments: dict[str, Any] | None = None,
+        encode: Callable[[Any], dict[str, float | str]] | None = None,
+    ) -> None:
+        try:
+            self._caller = calling.Caller(target, call, arguments, encode)
+        except calling.Refused as error:
+            raise UsageError(clean(error)) from None
+        self.name: str = self._caller.name
+        self.hello = {"call": self._caller.call, "python": platform.python_version(), "platform": platform.platform(),
+                      "executable": sys.executable, "stream": self._caller.stream}  # fmt: skip
+
+    def check(self, data: bytes) -> None:
+        """See `Source`."""
+        try:
+            self._caller.check(*serving.given(codec.unpacked(data)))
+        except calling.Refused as error:
+            raise UsageError(clean(error)) from None
+
+    def fields(self, data: bytes, seeds: Sequence[int]) -> dict[str, Any]:
+        """See `Source`."""
+        try:
+            found: dict[str, Any] = serving.many(self._caller, data, list(seeds))
+        except (calling.RunFailed, encoding.TooMuch) as error:
+            raise TargetError(f"{self.name}: {clean(error)}") from error
+        return found
+
+    def versions(self) -> dict[str, str]:
+        """See `Source`."""
+        found: dict[str, str] = serving.versions()
+        return found
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A library's function or class as a target of `audit` and `certify`: the call shapes of `try`, one release a call.
+#
+# The data of a pair are handed over as they are, a fresh deep copy for every release; a tuple is several arguments, as
+# (X, y) of `fit`. What is no array of numbers is read field by field (`remote.encoding`), and may hold no text: `try`
+# takes any output.
+
+
+def is_shaped(found: Any) -> bool:
+    """True for a function that takes data and a class with `fit`, unless it is a target, or makes one."""
+    if inspect.isclass(found):
+        return hasattr(found, "fit") and not hasattr(found, "release")
+    if hasattr(found, "release") or not callable(found):
+        return False
+    try:
+        parameters = inspect.signature(found).parameters
+    except (TypeError, ValueError):  # compiled
+        return True
+    if {"rng", "size"} <= set(parameters):
+        return False
+    return any(each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+               for each in parameters.values())  # fmt: skip
+
+
+def shaped(found: Any, *, call: str = "auto", arguments: dict[str, Any] | None = None, name: str = "") -> Any:
+    """The object as a target; UsageError where it cannot be called so."""
+    try:
+        caller = calling.Caller(found, call, arguments, name=name)
+    except calling.Refused as error:
+        raise UsageError(clean(error)) from None
+    if caller.call == "target":
+        return functools.partial(found, **caller.arguments) if caller.arguments else found
+    return loop_trials(Once(caller))
+
+
+class Once:
+    """One release; what a `LoopedTarget` calls."""
+
+    def __init__(self, caller: Any) -> None:
+        self._caller, self._checked = caller, False
+        self.__name__ = str(caller.name)
+        self.reproducible = caller.call not in ("data", "fit")
+
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> Any:
+        """One release on a copy of the data."""
+        mine = "args" if isinstance(data, tuple) else "one", copy.deepcopy(data)
+        if not self._checked:
+            try:
+                self._caller.check(*mine)
+            except calling.Refused as error:
+                raise UsageError(clean(error)) from None
+            self._checked = True
+        if self._caller.stream == "rng" and self._caller.call == "rng":
+            return numbers(self._caller.with_generator(mine, rng), self.__name__)
+        return numbers(self._caller.release(mine, int(rng.integers(2**62))), self.__name__)
+
+
+def numbers(value: Any, name: str) -> npt.NDArray[Any]:
+    """An output as an array of numbers; TargetError where it holds texts."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged
+        array = np.zeros(0, dtype=object)
+    if array.dtype.kind in "biuf":
+        return array
+    fields = encoding.encode(value)
+    texts = [each for each, cell in fields.items() if isinstance(cell, str) and cell != "None" and ":" not in each
+             and not each.endswith(("#", ".keys", ".columns"))]  # fmt: skip
+    if texts:
+        raise TargetError(f"{name}: its output holds texts ({', '.join(texts[:3])}); `dpverify try` takes any output")
+    held = [cell for each, cell in sorted(fields.items()) if ":" not in each]
+    return np.array([cell if isinstance(cell, float) else np.nan for cell in held], dtype=float)
