@@ -6,7 +6,7 @@ ucbvi-jdp, ucbvi-ldp                       eps-JDP, eps-LDP: delta is 0
 """
 
 from algorithms.experiments.constants import APPROX, PURE
-from algorithms.experiments.curves import draw, Settings
+from algorithms.experiments.curves import CurveSettings, draw_curve
 from dpverify.base import require
 from dpverify.errors import ParameterError
 
@@ -25,8 +25,8 @@ def figure_regret(name: str, *, eps: float, delta: float, runs: int, seed: int, 
     if learner in PURE:
         if delta != 0:
             raise ParameterError("delta", delta, f"0: {name} is at pure eps")
-        settings = Settings("riverswim", learner, eps, runs, episodes, seed)
+        settings = CurveSettings("riverswim", learner, eps, runs, episodes, seed)
     else:
         require.open_unit(delta=delta)
-        settings = Settings("riverswim", learner, eps, runs, episodes, seed, delta=delta)
-    return [float(each) for each in draw(settings).regret[:, -1]]
+        settings = CurveSettings("riverswim", learner, eps, runs, episodes, seed, delta=delta)
+    return [float(each) for each in draw_curve(settings).regret[:, -1]]

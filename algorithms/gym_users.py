@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.users import Tree, Which
+from algorithms.core.users import Tree, Which
 from dpverify.base import require
 from dpverify.errors import ParameterError
 

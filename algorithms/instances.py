@@ -27,24 +27,24 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.batches import ShuffledBatches
-from algorithms.black_box_instances import black_box as black_box
-from algorithms.canaries import Canaries, canaries, CoinUsers
-from algorithms.counting import LocalCounts, Plugged, TreeCounts
-from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.environments import Environment, river_swim
+from algorithms.beyond.black_box_instances import black_box as black_box
+from algorithms.core.canaries import Canaries, canaries, CoinUsers
+from algorithms.core.counting import LocalCounts, Plugged, TreeCounts
+from algorithms.core.environments import Environment, river_swim
+from algorithms.core.node_evidence import FarSide, NodeEvidence
+from algorithms.core.noise_tap import NoiseTap
+from algorithms.core.one_run import FullSize, RunWitness
+from algorithms.core.online import Learner, Planned
+from algorithms.core.protocol import Agent, drive, opening, Served
+from algorithms.core.users import Replaced, TapeUsers, Tree, TreeUsers
+from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.figure_instances import figure_regret as figure_regret
-from algorithms.full_size_batches import sdp_pe
-from algorithms.full_size_offline import dp_apvi, dp_vapvi
-from algorithms.markov_games import random_game
-from algorithms.nash_vi import error_of, NashVI, SelfPlay
-from algorithms.node_evidence import FarSide, NodeEvidence
-from algorithms.noise_tap import NoiseTap
-from algorithms.one_run import FullSize, Witness
-from algorithms.online import Learner, Planned
-from algorithms.protocol import Agent, drive, opening, Served
-from algorithms.pucb import corrected_counters, printed_error, PUCB
-from algorithms.users import Replaced, TapeUsers, Tree, TreeUsers
+from algorithms.nash_vi.learner import error_of, NashVI, SelfPlay
+from algorithms.nash_vi.markov_games import random_game
+from algorithms.offline.full_size import dp_apvi, dp_vapvi
+from algorithms.pucb.learner import corrected_counters, printed_error, PUCB
+from algorithms.sdp_pe.batches import ShuffledBatches
+from algorithms.sdp_pe.full_size import sdp_pe
 from dpverify.accounting.accountant import account
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
@@ -58,7 +58,7 @@ from dpverify.tape.witness import towards_zero
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
-from mechanisms.toolbox.noise_laws import Laplace, Noise
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw, Noise
 
 Array = npt.NDArray[Any]
 
@@ -99,7 +99,7 @@ class FullSizeOnline:
         """The adversary sees each user's message."""
         return isinstance(self.source, LocalCounts | Local)
 
-    def witness(self, seed: int) -> Witness:
+    def witness(self, seed: int) -> RunWitness:
         """One run with the first user's noise on the far side, everything else as drawn."""
         begin = time.process_time()
         layout, game = self.source.layout, self._agent.shown == "coins"
@@ -109,7 +109,7 @@ class FullSizeOnline:
             environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment if game else river_swim()
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)), 0, trees[0])
         tree = not self.local
-        noise: Noise = self.source.counter.noise if tree else Laplace(self.source.scale)
+        noise: Noise = self.source.counter.noise if tree else LaplaceNoiseLaw(self.source.scale)
         tap = NoiseTap(layout.cells, self.scale)
         evidence = NodeEvidence(self.users - 1, tree, noise, tap)
         start = opening(self._agent, self._channel, self.users, lead=(1,), rng=self._noise(seed))
@@ -139,7 +139,7 @@ class FullSizeOnline:
         used = time.process_time() - begin
         code = evidence.code(far, self.ledger)
         told = digest.hexdigest()
-        return Witness(lower, "eps", "witness", evidence.moved, nodes, tape.drawn, used, told, report, code)
+        return RunWitness(lower, "eps", "witness", evidence.moved, nodes, tape.drawn, used, told, report, code)
 
     def canaries(self, seed: int) -> Canaries:
         """One more run, for local rows: ParameterError for a tree, whose nodes hide a user's share of eps."""
@@ -205,7 +205,7 @@ def full_size(
         return sdp_pe(count, batches if noise == 1 else batches.with_noise(noise), batches, change)
     locally = name.endswith("ldp")
     learner, honest = (_game if name.startswith("dp-nash-vi") else _single)(name, count)
-    node = Laplace(honest.scale) if locally else honest.counter.noise
+    node = LaplaceNoiseLaw(honest.scale) if locally else honest.counter.noise
     source = honest
     if isinstance(honest, TreeCounts):
         source = replace(honest, counter=replace(honest.counter, noise=node.with_noise(noise)))

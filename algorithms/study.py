@@ -21,18 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.batches import ExactBatches
-from algorithms.checked_agent import CheckedAgent
-from algorithms.counting import Exact, LocalCounts, Plugged, TreeCounts
-from algorithms.environments import Environment
-from algorithms.gaussian_counts import GaussianMessages
+from algorithms.beyond.gaussian_counts import GaussianMessages
+from algorithms.core.checked_agent import CheckedAgent
+from algorithms.core.counting import ExactSource, LocalCounts, Plugged, TreeCounts
+from algorithms.core.environments import Environment
+from algorithms.core.one_run import RunWitness
+from algorithms.core.online import Planned, regret_per_episode
+from algorithms.core.protocol import drive, played, Served
+from algorithms.core.transcripts import Actions, replaced, RunTranscript
+from algorithms.core.users import TapeUsers, Tree
 from algorithms.instances import FullSizeOnline
-from algorithms.markov_games import marginals, MarkovGame
-from algorithms.one_run import Witness
-from algorithms.online import Planned, regret_per_episode
-from algorithms.protocol import drive, played, Served
-from algorithms.transcripts import Actions, replaced, Transcript
-from algorithms.users import TapeUsers, Tree
+from algorithms.nash_vi.markov_games import marginals, MarkovGame
+from algorithms.sdp_pe.batches import ExactBatches
 from dpverify.accounting.accountant import account
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
@@ -44,7 +44,7 @@ from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
-from mechanisms.toolbox.noise_laws import Laplace
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -52,7 +52,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 PLAYED = (TreeCounts, LocalCounts, GaussianMessages, Central, Local)  # one user a plan; the last two are of games
 LOCAL = (LocalCounts, GaussianMessages, Local)
 KINDS = (
-    "TreeCounts, LocalCounts or GaussianMessages (algorithms.dp_ucbvi, algorithms.gaussian_counts); Central or Local "
+    "TreeCounts, LocalCounts (algorithms.dp_ucbvi.learner) or GaussianMessages (algorithms.beyond.gaussian_counts); "
+    "Central or Local "
     "of a game; or batches with release, log_ratio and ledger, as ShuffledBatches has"
 )
 
@@ -122,9 +123,9 @@ class Study:
         return float(account(self.ledger, delta=self.delta))
 
     @property
-    def transcript(self) -> Transcript:
+    def transcript(self) -> RunTranscript:
         """Target: all released counts of a run, with the exact log ratio; in games also the coins."""
-        return Transcript(agent=self._agent, privatizer=self._source)
+        return RunTranscript(agent=self._agent, privatizer=self._source)
 
     def actions(self, hidden: int, *, exact: bool = False) -> Actions:
         """Target: what all users but `hidden` (from 0) are told, and the final policy.
@@ -158,14 +159,14 @@ class Study:
         """
         return steady_pair(self.layout, self.users, user)
 
-    def witness(self, environment: Environment | MarkovGame, *, seed: int) -> Witness:
+    def witness(self, environment: Environment | MarkovGame, *, seed: int) -> RunWitness:
         """One run with users of `environment`, the first one replaced: the exact log ratio of what was released.
 
         A lower bound on eps that takes the noise's law for granted, and tests of that law beside it (`tap`).
         """
         model, counter = self._fits(environment), getattr(self.privatizer, "counter", None)
         node = self.privatizer if counter is None else counter.noise
-        if not isinstance(node, Laplace | LocalCounts | Local):
+        if not isinstance(node, LaplaceNoiseLaw | LocalCounts | Local):
             raise ParameterError("privatizer", node, "Laplace noise of one user a plan: a witness is about pure eps")
         run = FullSizeOnline(
             name=type(self.agent).__name__,
@@ -250,7 +251,7 @@ class Study:
 
     @property
     def _exact(self) -> Any:
-        return Exact(self.layout) if self.deployments is None else ExactBatches()
+        return ExactSource(self.layout) if self.deployments is None else ExactBatches()
 
     @property
     def _made_for(self) -> int | None:

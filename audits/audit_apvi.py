@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.apvi import APVI, DPAPVI
-from algorithms.environments import random_environment
-from algorithms.offline import PolicyView
-from algorithms.pessimism_promises import apvi_promise, batch_counts, dense_counts, fan
+from algorithms.core.environments import random_environment
+from algorithms.offline.apvi import APVI, DPAPVI
+from algorithms.offline.learners import PolicyView
+from algorithms.offline.pessimism_promises import apvi_promise, batch_counts, dense_counts, fan
 from audits.papers import OFFLINE
 from audits.planted.apvi import OneNoiseForAllSteps
 from dpverify import Pair, planted, Subject

@@ -2,23 +2,23 @@
 
 Joint view of whole runs, white box: the released counts. For the local source they determine every message,
 and one user's message is eps-LDP, so the transcript may show no more than eps either. The same with Gaussian noise at
-(eps, delta) (`algorithms.gaussian_counts`), whose claims are no paper's.
+(eps, delta) (`algorithms.beyond.gaussian_counts`), whose claims are no paper's.
 """
 
 from dataclasses import replace
 
-from algorithms.counting import LocalCounts, TreeCounts
-from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
+from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
+from algorithms.core.counting import LocalCounts, TreeCounts
+from algorithms.core.online import Planned
+from algorithms.core.transcripts import replaced, RunTranscript
+from algorithms.core.users import Tree
+from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.instances import black_box
-from algorithms.online import Planned
-from algorithms.transcripts import replaced, Transcript
-from algorithms.users import Tree
 from audits.papers import DP_UCBVI, RELEASE
 from audits.planted.online import BareRewards, SharedMessages
 from dpverify import planted, PureDP, Subject, Unit, View
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.toolbox.noise_laws import Laplace
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 EPS, DELTA = 2.5, 1e-3
 EPISODES = 4
@@ -32,16 +32,18 @@ second_user = (replaced(users, 1, other, "second user replaced"),)
 
 jdp = central(layout, EPISODES, EPS)
 ldp = local(layout, EPISODES, EPS)
-half_tree = TreeCounts(layout, replace(jdp.counter, noise=Laplace(3 * jdp.counter.nodes_per_item / EPS)), jdp.error)
+half_tree = TreeCounts(
+    layout, replace(jdp.counter, noise=LaplaceNoiseLaw(3 * jdp.counter.nodes_per_item / EPS)), jdp.error
+)
 
 
 normal_trees = GaussianTrees.central(layout, EPISODES, EPS, DELTA)
 normal_messages = GaussianMessages.local(layout, EPISODES, EPS, DELTA)
 
 
-def run(source: TreeCounts | LocalCounts | GaussianMessages | SharedMessages | BareRewards) -> Transcript:
+def run(source: TreeCounts | LocalCounts | GaussianMessages | SharedMessages | BareRewards) -> RunTranscript:
     learner = DPUCBVI(layout=layout, episodes=EPISODES, error=source.error)
-    return Transcript(agent=Planned(learner=learner, layout=layout), privatizer=source)
+    return RunTranscript(agent=Planned(learner=learner, layout=layout), privatizer=source)
 
 
 joint = Subject(

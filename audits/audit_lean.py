@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from algorithms.lean import Lean
-from algorithms.lean_transcripts import LeanView
+from algorithms.beyond.lean import Lean
+from algorithms.beyond.lean_transcripts import LeanView
 from audits.audit_vapvi import swap, two_features
 from audits.papers import RELEASE
 from audits.planted.lean import BareLastGram, OneBudget

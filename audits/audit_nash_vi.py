@@ -9,14 +9,14 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from algorithms.counting import Plugged
-from algorithms.game_promises import plan_promise, value_promise
+from algorithms.core.counting import Plugged
+from algorithms.core.transcripts import replaced, RunTranscript
+from algorithms.core.users import Tree
 from algorithms.instances import black_box
-from algorithms.kernel_promises import fork, lemma_b3_promise
-from algorithms.markov_games import random_game
-from algorithms.nash_vi import error_of, NashVI, SelfPlay
-from algorithms.transcripts import replaced, Transcript
-from algorithms.users import Tree
+from algorithms.nash_vi.kernel_promises import fork, lemma_b3_promise
+from algorithms.nash_vi.learner import error_of, NashVI, SelfPlay
+from algorithms.nash_vi.markov_games import random_game
+from algorithms.nash_vi.promises import plan_promise, value_promise
 from audits.papers import NASH_VI
 from audits.planted.nash_vi import OneNoiseForAllSteps
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
@@ -50,9 +50,9 @@ def learner(game: Any, episodes: int, error: float = 1.0) -> NashVI:
     )
 
 
-def run(privatizer: Any, *, game: Any = two_steps, episodes: int = 2, feed_last: bool = False) -> Transcript:
+def run(privatizer: Any, *, game: Any = two_steps, episodes: int = 2, feed_last: bool = False) -> RunTranscript:
     agent = SelfPlay(planner=learner(game, episodes), feed_last=feed_last)
-    return Transcript(agent=agent, privatizer=Plugged(privatizer))
+    return RunTranscript(agent=agent, privatizer=Plugged(privatizer))
 
 
 def node(releases: int) -> Central:

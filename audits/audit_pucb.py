@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.counting import layout_of, TreeCounts
-from algorithms.environments import random_environment
+from algorithms.core.counting import layout_of, TreeCounts
+from algorithms.core.environments import random_environment
+from algorithms.core.online import Planned
+from algorithms.core.transcripts import replaced, RunTranscript
+from algorithms.core.users import Tree
 from algorithms.instances import black_box
-from algorithms.online import Planned
-from algorithms.online_promises import counters_promise, optimism_of_plan, optimism_promise
-from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
-from algorithms.transcripts import replaced, Transcript
-from algorithms.users import Tree
+from algorithms.pucb.learner import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
+from algorithms.pucb.promises import counters_promise, optimism_of_plan, optimism_promise
 from audits import papers
 from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
@@ -27,7 +27,7 @@ from mechanisms.counters.promises import prefix_promise
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.toolbox.noise_laws import Laplace
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 EPS = 2.5
 TRIALS = 200_000
@@ -61,24 +61,26 @@ def run(
     *,
     feed_last: bool = False,
     last_transition: bool = True,
-) -> Transcript:
+) -> RunTranscript:
     source = TreeCounts(layout, counter, printed_error(layout, episodes, EPS, 0.05))
     learner = pucb(layout, episodes)
     agent = Planned(learner=learner, layout=layout, feed_last=feed_last, last_transition=last_transition)
-    return Transcript(agent=agent, privatizer=source)
+    return RunTranscript(agent=agent, privatizer=source)
 
 
-def planted_in(source: Any) -> Transcript:
+def planted_in(source: Any) -> RunTranscript:
     """The run of four users on a source with a mistake."""
-    return Transcript(agent=Planned(learner=pucb(choice, 4), layout=choice), privatizer=source)
+    return RunTranscript(agent=Planned(learner=pucb(choice, 4), layout=choice), privatizer=source)
 
 
-def printed(layout: CountLayout, episodes: int, *, log: LogBase = LogBase.TWO, feed_last: bool = False) -> Transcript:
+def printed(
+    layout: CountLayout, episodes: int, *, log: LogBase = LogBase.TWO, feed_last: bool = False
+) -> RunTranscript:
     counter = printed_counters(layout, episodes, EPS, log=log, releases=episodes if feed_last else None)
     return run(layout, episodes, counter, feed_last=feed_last)
 
 
-def corrected(layout: CountLayout, episodes: int, *, feed_last: bool = False) -> Transcript:
+def corrected(layout: CountLayout, episodes: int, *, feed_last: bool = False) -> RunTranscript:
     releases = episodes if feed_last else episodes - 1
     return run(layout, episodes, corrected_counters(layout, releases, EPS), feed_last=feed_last)
 
@@ -174,13 +176,13 @@ subjects = [
     planted(
         mended,
         "budget-split-by-h",  # eps/H a counter instead of eps/(3H): three families, one budget
-        run(forced, 2, replace(corrected_counters(forced, 1, EPS), noise=Laplace(2 / EPS))),
+        run(forced, 2, replace(corrected_counters(forced, 1, EPS), noise=LaplaceNoiseLaw(2 / EPS))),
         accounted=False,
     ),
     planted(
         mended_choice,
         "one-node-counted",  # noise for one node, although the item lies in L
-        run(choice, 4, replace(fair, noise=Laplace(6 / EPS))),
+        run(choice, 4, replace(fair, noise=LaplaceNoiseLaw(6 / EPS))),
         accounted=False,
     ),
     planted(

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.counting import layout_of, TreeCounts
-from algorithms.environments import Environment
-from algorithms.pucb import corrected_counters, printed_error, PUCB
-from algorithms.regret_promises import online_play, pac_promise, Play, pucb_regret, pucb_suboptimal, regret_promise
+from algorithms.core.counting import layout_of, TreeCounts
+from algorithms.core.environments import Environment
+from algorithms.pucb.learner import corrected_counters, printed_error, PUCB
+from algorithms.pucb.regret_promises import online_play, pac_promise, Play, pucb_regret, pucb_suboptimal, regret_promise
 from audits.papers import PUCB as PAPER
 from audits.planted.online import NeverCurious
 from dpverify import Subject

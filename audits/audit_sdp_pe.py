@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from algorithms.batches import Batches, ExactBatches, ShuffledBatches
-from algorithms.counting import layout_of
-from algorithms.environments import Environment, random_environment
-from algorithms.online_promises import assumption_promise, survival_promise
-from algorithms.sdp_pe import SDPPE, Staged
-from algorithms.transcripts import Actions, replaced, Transcript
-from algorithms.users import Tree
+from algorithms.core.counting import layout_of
+from algorithms.core.environments import Environment, random_environment
+from algorithms.core.transcripts import Actions, replaced, RunTranscript
+from algorithms.core.users import Tree
+from algorithms.pucb.promises import run_assumption_promise, survival_promise
+from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
+from algorithms.sdp_pe.elimination import SDPPE, Staged
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
@@ -33,9 +33,9 @@ crude_user = replaced([stays] * USERS, 0, moves, "a user of the first crude batc
 fine_user = replaced([stays] * USERS, 3, moves, "a user of the first fine batch")
 
 
-def run(batches: ShuffledBatches, version: Literal["journal", "conference"] = "journal") -> Transcript:
+def run(batches: ShuffledBatches, version: Literal["journal", "conference"] = "journal") -> RunTranscript:
     learner = SDPPE(layout=layout, episodes=USERS, version=version, threshold_scale=0.1, privacy_scale=0.0)
-    return Transcript(agent=Staged(learner=learner, initial=(0.5, 0.5)), privatizer=batches)
+    return RunTranscript(agent=Staged(learner=learner, initial=(0.5, 0.5)), privatizer=batches)
 
 
 printed = Subject(
@@ -130,7 +130,7 @@ short = learner_for(small, 42)
 brief, longer = learner_for(small, 18), learner_for(small, 300)
 calibrated_small = shuffled(small, EPS, "calibrated")
 promises = [
-    assumption_promise(
+    run_assumption_promise(
         small,
         short,
         shuffled(small, EPS, "journal"),
@@ -140,7 +140,7 @@ promises = [
         statement=ASSUMPTION + ", noise as printed",
         **common,
     ),
-    assumption_promise(
+    run_assumption_promise(
         small,
         brief,
         calibrated_small,
@@ -150,7 +150,7 @@ promises = [
         statement=ASSUMPTION + ", calibrated noise",
         **common,
     ),
-    assumption_promise(
+    run_assumption_promise(
         small,
         longer,
         shuffled(small, 100.0, "journal"),

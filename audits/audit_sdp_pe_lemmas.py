@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.batches import Batches, ExactBatches, ShuffledBatches
-from algorithms.counting import layout_of
-from algorithms.elimination_promises import bias_promise, coverage_promise, kernel_promise, regret_bound
-from algorithms.environments import Environment, random_environment
-from algorithms.regret_promises import regret_promise, staged_play
-from algorithms.sdp_pe import SDPPE
+from algorithms.core.counting import layout_of
+from algorithms.core.environments import Environment, random_environment
+from algorithms.pucb.regret_promises import regret_promise, staged_play
+from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
+from algorithms.sdp_pe.elimination import SDPPE
+from algorithms.sdp_pe.promises import bias_promise, coverage_promise, kernel_promise, regret_bound
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.elimination import RewardsAsCosts, UniformDesign
 from dpverify import Subject

@@ -6,13 +6,13 @@ planted mistakes are those of SDP-PE.
 
 from dataclasses import replace
 
-from algorithms.batches import ShuffledBatches
-from algorithms.counting import layout_of
-from algorithms.environments import random_environment
-from algorithms.pooled_promises import pooled_promise
-from algorithms.shuffled_optimism import ShuffledOptimism
-from algorithms.transcripts import replaced, Transcript
-from algorithms.users import Tree
+from algorithms.beyond.pooled_promises import pooled_promise
+from algorithms.beyond.shuffled_optimism import ShuffledOptimism
+from algorithms.core.counting import layout_of
+from algorithms.core.environments import random_environment
+from algorithms.core.transcripts import replaced, RunTranscript
+from algorithms.core.users import Tree
+from algorithms.sdp_pe.batches import ShuffledBatches
 from audits.papers import RELEASE
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
@@ -29,9 +29,9 @@ first_batch = replaced([stays] * USERS, 0, moves, "a user of the first batch")
 second_batch = replaced([stays] * USERS, 2, moves, "a user of the second batch")
 
 
-def run(batches: ShuffledBatches) -> Transcript:
+def run(batches: ShuffledBatches) -> RunTranscript:
     learner = ShuffledOptimism(layout=layout, episodes=USERS, deployments=DEPLOYMENTS, error_scale=0.1)
-    return Transcript(agent=learner, privatizer=batches)
+    return RunTranscript(agent=learner, privatizer=batches)
 
 
 calibrated = Subject(

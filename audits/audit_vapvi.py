@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.environments import random_environment
-from algorithms.offline import PolicyView
-from algorithms.offline_data import appendix_mdp, collect, leaning_policy
-from algorithms.offline_promises import coverage_promise, noise_promise
-from algorithms.pessimism_promises import extra_pessimism, vapvi_promise
+from algorithms.core.environments import random_environment
+from algorithms.offline.data import appendix_mdp, collect, leaning_policy
+from algorithms.offline.learners import PolicyView
+from algorithms.offline.pessimism_promises import extra_pessimism, vapvi_promise
+from algorithms.offline.promises import feature_coverage_promise, noise_promise
+from algorithms.offline.vapvi import VAPVI
+from algorithms.offline.vapvi_transcripts import StatisticsView
 from algorithms.tabular import occupancy
-from algorithms.vapvi import VAPVI
-from algorithms.vapvi_transcripts import StatisticsView
 from audits.papers import GARBLED, OFFLINE
 from audits.planted.vapvi import BareGram, OneDraw, RawVariance
 from dpverify import Pair, planted, Subject, ZCDP
@@ -187,7 +187,7 @@ def noise(name: str, beta: float = 0.05, **options: Any) -> Promise:
 
 def coverage(name: str, **options: Any) -> Promise:
     """300 instances, H = 3: kappa is the least of the steps."""
-    return coverage_promise(name=name, horizon=3, trials=300, paper=OFFLINE, statement=COVERAGE, **options)
+    return feature_coverage_promise(name=name, horizon=3, trials=300, paper=OFFLINE, statement=COVERAGE, **options)
 
 
 def pessimism(name: str, *, extra: bool = True, **options: Any) -> Promise:

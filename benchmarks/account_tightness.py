@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.tightness import events
 from benchmarks.tightness.known import laws_of, why_not
 from dpverify import Relation, Subject
-from dpverify.accounting.accountant import eps_upper, ledger_of
+from dpverify.accounting.accountant import as_ledger, eps_upper
 from dpverify.accounting.losses_of_ledger import alternatives
 from dpverify.errors import AccountingError
 from dpverify.suite.discovery import load_audits
@@ -58,7 +58,7 @@ def rows(subject: Subject) -> list[Row]:
         for delta in dict.fromkeys((subject.claim.delta, *DELTAS)):
             known = [each for each in (law.eps(delta) for law in laws) if each is not None]
             if known and len(known) == len(laws):
-                upper = eps_upper(ledger_of(subject), delta=delta, relation=relation)
+                upper = eps_upper(as_ledger(subject), delta=delta, relation=relation)
                 low, high = max(low for low, _ in known), max(high for _, high in known)
                 found.append(Row(subject.name, relation, delta, low, high, upper))
     return found
@@ -73,7 +73,7 @@ def event_row(known: events.Known) -> Row:
 
 def _states(subject: Subject, relation: Relation) -> bool:
     try:
-        alternatives(ledger_of(subject), relation)
+        alternatives(as_ledger(subject), relation)
     except AccountingError:
         return False
     return True

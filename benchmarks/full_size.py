@@ -12,10 +12,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from algorithms.core.noise_tap import SIGNIFICANCE
 from algorithms.experiments import full_size
-from algorithms.experiments.full_size import Row
+from algorithms.experiments.full_size import FullSizeRow
 from algorithms.instances import NAMES
-from algorithms.noise_tap import SIGNIFICANCE
 from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from dpverify.tape.sources import Change
 
@@ -27,7 +27,7 @@ CHANGES: dict[str, Callable[[], Change]] = {
 HALF, LONG = "half the noise", "features as printed"
 
 
-def row(name: str, bug: str | None, seed: int, users: int | None = None) -> Row:
+def row(name: str, bug: str | None, seed: int, users: int | None = None) -> FullSizeRow:
     """One line, with `bug` planted."""
     return full_size.row(
         name,
@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     print(full_size.heading())
-    done: list[Row] = []
+    done: list[FullSizeRow] = []
     for each in full_size.one_by_one(row, rows(given.only or list(NAMES), given.planted, given.seed)):
         done.append(each)
         print(full_size.line(each), flush=True)

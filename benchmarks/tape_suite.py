@@ -62,7 +62,7 @@ def row(subject: Subject, transcripts: int) -> dict[str, Any]:
     spent = time.process_time() - start
     ledger = subject.ledger or declaration(as_target(subject.target), "ledger")
     declared = account_of(subject.claim, ledger).number_upper
-    kind, why = tape_words.compared(block, declared)
+    kind, why = tape_words.compared_words(block, declared)
     eps = None if block.status not in SEEN else block.loss if block.eps is None else block.eps
     return {
         "subject": subject.name,
@@ -80,7 +80,7 @@ def row(subject: Subject, transcripts: int) -> dict[str, Any]:
         "derived": block.number,
         "declared": declared,
         "compared": kind,
-        "told": f"{tape_words.sentence(block, SYMBOLS[subject.claim.notion])} {why}".rstrip(),
+        "told": f"{tape_words.tape_sentence(block, SYMBOLS[subject.claim.notion])} {why}".rstrip(),
         "code": block.reasons[0].code if block.reasons else "",
         "site": block.reasons[0].site if block.reasons else "",
         "cpu": spent,

@@ -138,7 +138,7 @@ class PromiseCheck:
         return f"tightness {self.tightness:.3g}{active}"
 
 
-def judged(*, broken: bool, rate_upper: float, failure_probability: float, active_share: float | None) -> str:
+def _judged(*, broken: bool, rate_upper: float, failure_probability: float, active_share: float | None) -> str:
     """The verdict from what was counted."""
     if broken:
         return BROKEN
@@ -187,7 +187,7 @@ def check_promise(
         rate_lower=lower,
         rate_upper=upper,
         significance=significance,
-        verdict=judged(broken=broken, rate_upper=upper, failure_probability=beta, active_share=share),
+        verdict=_judged(broken=broken, rate_upper=upper, failure_probability=beta, active_share=share),
         detectable_rate=detectable_rate(trials, beta, significance),
         tightness=_over(float(largest[0]), promise.bound),
         worst=_over(float(largest[-1]), promise.bound),

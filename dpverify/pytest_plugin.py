@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpverify.auditing.record import AuditRecord
     from dpverify.execution.isolated import Call, Outcome
     from dpverify.promises import PromiseCheck
-    from dpverify.suite.plan import Entry
+    from dpverify.suite.plan import PlanEntry
     from dpverify.suite.settings import Settings
 
 FORMATS = ("json", "html", "markdown", "junit", "sarif")
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from dpverify.report import files
 
         try:
-            files.check(outputs)
+            files.check_writable(outputs)
             files.drop(outputs)  # no report of an earlier session may look like this one's
         except UsageError as error:
             raise pytest.UsageError(str(error).replace("--", "--dp-", 1)) from None
@@ -120,7 +120,7 @@ class EvidenceItem(pytest.Item):
     place = 0  # its position among all such items
     outcome = ""  # its result as JSON, on the way to the report
 
-    def __init__(self, *, entry: "Entry", **rest: Any) -> None:
+    def __init__(self, *, entry: "PlanEntry", **rest: Any) -> None:
         super().__init__(**rest)
         self.entry = entry
 
@@ -208,7 +208,7 @@ class Keeper:
         result = result.asking(missing)
         terminalreporter.write_sep("-", "dpverify")
         terminalreporter.write_line(words.headline(result))
-        files.write(result, _outputs(self.config))
+        files.write_reports(result, _outputs(self.config))
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ def _explained(outcome: "AuditRecord | PromiseCheck", settings: "Settings") -> s
     return "\n".join(
         [
             f"{outcome.subject}: {outcome.verdict}, {words.expectation(outcome)}",
-            words.told(outcome),
+            words.evidence_words(outcome),
             f"witness: {outcome.witness}",
             f"again, alone: {words.command_for(outcome, settings.seed)}",
         ]

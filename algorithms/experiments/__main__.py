@@ -12,10 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from algorithms.experiments import compare_command, full_size_command, offline, selfplay
 from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
-from algorithms.experiments.curves import PRIVATE, Settings, staged
+from algorithms.experiments.curves import CurveSettings, PRIVATE, staged
 from algorithms.experiments.figures import write_all
 from algorithms.experiments.more_figures import write_offline, write_selfplay
-from algorithms.experiments.store import finish, finish_online, load
+from algorithms.experiments.store import finish, finish_online, load_curve
 from algorithms.experiments.tuning import tune, with_found
 from dpverify.base import require
 from dpverify.errors import ParameterError
@@ -24,7 +24,7 @@ from dpverify.execution.executors import ordered_map
 console = Console(stderr=True)
 
 
-class Budget(Enum):
+class SearchBudget(Enum):
     """How SDP-PE's shuffle noise is chosen; all of them meet (eps, beta)."""
 
     CALIBRATED = "calibrated"
@@ -32,7 +32,7 @@ class Budget(Enum):
     CONFERENCE = "conference"
 
 
-class Experiment(Enum):
+class ExperimentName(Enum):
     """The two environments of the journal paper, the offline paper's figure 1, and self-play."""
 
     RIVERSWIM = "riverswim"
@@ -50,18 +50,18 @@ DEFAULT_EPS = {
 DEFAULT_EPISODES = {"riverswim": 20_000, "bandit": 20_000, "offline": 1_000, "selfplay": 5_000}
 
 
-def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int, budget: str) -> list[Settings]:
+def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int, budget: str) -> list[CurveSettings]:
     """All curves of an experiment, the learners in batches first."""
-    private = [Settings(name, learner, each, runs, episodes, seed, budget) for learner in PRIVATE for each in eps]
-    plain = [Settings(name, learner, None, runs, episodes, seed) for learner in PLAIN]
+    private = [CurveSettings(name, learner, each, runs, episodes, seed, budget) for learner in PRIVATE for each in eps]
+    plain = [CurveSettings(name, learner, None, runs, episodes, seed) for learner in PLAIN]
     return sorted(private + plain, key=lambda each: not staged(each.learner))
 
 
 def offline_figures(folder: Path, runs: int, episodes: int, rhos: tuple[float, ...], seed: int) -> list[Path]:
     """Figure 1 of the offline paper at K = 5..episodes, and at K up to 10^6."""
     near, far = (
-        [curve for variant in offline.VARIANTS for curve in offline.draw(variant, users, rhos, runs, seed)]
-        for users in (offline.grid(episodes), offline.long_grid())
+        [curve for variant in offline.VARIANTS for curve in offline.draw_offline(variant, users, rhos, runs, seed)]
+        for users in (offline.settings_grid(episodes), offline.long_grid())
     )
     return write_offline(folder, near, far, {"runs": runs, "seed": seed})
 
@@ -73,14 +73,14 @@ def selfplay_figures(folder: Path, runs: int, episodes: int, eps: tuple[float, .
 
 
 def main(
-    experiment: Experiment,
+    experiment: ExperimentName,
     runs: Annotated[int, typer.Option(help="independent runs of every learner")] = 20,
     episodes: Annotated[int | None, typer.Option(help="K, the number of users")] = None,
     eps: Annotated[list[float] | None, typer.Option(help="privacy budget (offline: rho); repeat for several")] = None,
     seed: Annotated[int, typer.Option(help="users and noise are functions of it")] = 1,
     out: Annotated[Path, typer.Option(help="folder for pictures, numbers and finished curves")] = Path("figures"),
     jobs: Annotated[int, typer.Option(help="worker processes; results do not depend on it")] = 1,
-    budget: Annotated[Budget, typer.Option(help="SDP-PE's noise")] = Budget.CALIBRATED,
+    budget: Annotated[SearchBudget, typer.Option(help="SDP-PE's noise")] = SearchBudget.CALIBRATED,
     learner: Annotated[list[str] | None, typer.Option(help="bandit, riverswim: only these; repeat for several")] = None,
     search: Annotated[int, typer.Option(help="riverswim: points for every learner; 0: those chosen before")] = 0,
     search_seed: Annotated[int, typer.Option(help="of the search: never the figure's users")] = SEARCH_SEED,
@@ -95,14 +95,14 @@ def main(
     episodes = DEFAULT_EPISODES[experiment.value] if episodes is None else episodes
     require.integer(at_least=1, runs=runs, episodes=episodes, jobs=jobs)
     require.integer(at_least=0, search=search, search_seed=search_seed)
-    if search and experiment is not Experiment.RIVERSWIM:
+    if search and experiment is not ExperimentName.RIVERSWIM:
         raise ParameterError("search", search, "0: only riverswim has a search, the others' constants are set by hand")
     budgets = tuple(eps) if eps else DEFAULT_EPS[experiment.value]
     for budget_eps in budgets:
         require.positive(eps=budget_eps)
     folder = out / experiment.value
-    if experiment in (Experiment.OFFLINE, Experiment.SELFPLAY):
-        write = offline_figures if experiment is Experiment.OFFLINE else selfplay_figures
+    if experiment in (ExperimentName.OFFLINE, ExperimentName.SELFPLAY):
+        write = offline_figures if experiment is ExperimentName.OFFLINE else selfplay_figures
         for path in write(folder, runs, episodes, budgets, seed):
             console.print(f"wrote {path}")
         return
@@ -118,7 +118,7 @@ def main(
         found = tune(experiment.value, names, keep=folder / "search.json", **options)
         todo = [with_found(each, found) for each in todo]
         record = {**options, "learners": {name: each.record for name, each in found.items()}}
-    missing = [settings for settings in todo if load(folder, settings) is None]
+    missing = [settings for settings in todo if load_curve(folder, settings) is None]
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("curves", total=len(todo), completed=len(todo) - len(missing))
@@ -134,7 +134,7 @@ def main(
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["compare"]:
-        sys.exit(compare_command.run(sys.argv[2:]))
+        sys.exit(compare_command.run_compare(sys.argv[2:]))
     if sys.argv[1:2] == ["full-size"]:
-        sys.exit(full_size_command.run(sys.argv[2:]))
+        sys.exit(full_size_command.run_full_size(sys.argv[2:]))
     typer.run(main)

@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.counting import Exact, layout_of
-from algorithms.dp_ucbvi import DPUCBVI
-from algorithms.environments import Environment
+from algorithms.baselines.ucbvi import UCBVI
+from algorithms.core.counting import ExactSource, layout_of
+from algorithms.core.environments import Environment
+from algorithms.core.online import Learner, regret_per_episode, run_online
+from algorithms.core.users import TapeUsers
+from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.experiments import compare_evidence
 from algorithms.experiments.compare_evidence import FEW
 from algorithms.experiments.constants import KNOWN, SPACES
-from algorithms.experiments.search import Found, Point, search, Space
-from algorithms.online import Learner, regret_per_episode, run_online
+from algorithms.experiments.search import Point, search, SearchResult, Space
 from algorithms.study import Study
 from algorithms.tabular import backward_induction, expected_return, uniform_policy
-from algorithms.ucbvi import UCBVI
-from algorithms.users import TapeUsers
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
@@ -44,7 +44,7 @@ PROMISED_USERS = 50
 
 
 @dataclass(frozen=True)
-class Row:
+class CompareRow:
     """One agent: its mean regret over `runs` runs and the standard error of it; the point that was found for it."""
 
     learner: str
@@ -71,7 +71,7 @@ class Comparison:
     promise: dict[str, Any]
     search: dict[str, Any]
     objections: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CompareRow, ...]
 
     @property
     def drawn(self) -> bool:
@@ -146,9 +146,9 @@ def compare(
         return Study(agent=agents[name](few, number, **point), privatizer=few, users=number, eps=eps, delta=delta)
 
     objections, evidence = compare_evidence.evidence(mine, smaller, environment, seed)
-    promised = compare_evidence.promise(smaller(min(users, PROMISED_USERS)), name, environment, seed)
-    found: dict[str, Found] = {}
-    rows: list[Row] = []
+    promised = compare_evidence.promise_evidence(smaller(min(users, PROMISED_USERS)), name, environment, seed)
+    found: dict[str, SearchResult] = {}
+    rows: list[CompareRow] = []
     if not objections:
         known = {"DP-UCBVI": KNOWN["UCBVI-JDP"]}
         found = search(
@@ -238,13 +238,15 @@ def _regret_of_uniform_actions(environment: Environment) -> float:
 def _exact(environment: Environment, layout: CountLayout, users: int, runs: int, seed: int) -> Array:
     learner = UCBVI(layout=layout, episodes=users, bonus_scale=KNOWN["UCBVI"][0]["bonus"])
     everybody = TapeUsers(environment, environment.tapes(seed, runs, users))
-    done = run_online(everybody, learner, Exact(layout), runs=runs, rng=stream(seed, Stage.EXPERIMENT))
+    done = run_online(everybody, learner, ExactSource(layout), runs=runs, rng=stream(seed, Stage.EXPERIMENT))
     return np.asarray(regret_per_episode(done.policies, environment.model).sum(axis=0))
 
 
-def _row(name: str, privacy: str, regret: Array, point: Mapping[str, float], searched: int, why: str = "") -> Row:
+def _row(
+    name: str, privacy: str, regret: Array, point: Mapping[str, float], searched: int, why: str = ""
+) -> CompareRow:
     error = float(regret.std(ddof=1) / math.sqrt(len(regret)))
-    return Row(name, privacy, dict(point), float(regret.mean()), error, searched, why)
+    return CompareRow(name, privacy, dict(point), float(regret.mean()), error, searched, why)
 
 
 def table(found: Comparison) -> Sequence[Sequence[str]]:

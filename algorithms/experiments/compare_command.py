@@ -1,4 +1,4 @@
-"""`python -m algorithms.experiments compare --agent soft:Soft --privatizer algorithms.dp_ucbvi:central --eps 1`.
+"""`python -m algorithms.experiments compare --agent soft:Soft --privatizer algorithms.dp_ucbvi.learner:central`.
 
 Exit code: 0 compared, 1 the code or its ledger contradicts the claim (nothing is drawn), 2 usage, 3 nothing could be
 compared.
@@ -13,17 +13,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from algorithms.environments import Environment
+from algorithms.core.environments import Environment
 from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.constants import SEARCH_SEED
-from dpverify.cli.loading import load
+from dpverify.cli.loading import load_object
 from dpverify.errors import DpverifyError, ParameterError, RunError, UsageError
 from dpverify.report import files
 
 OUT, ERR = Console(), Console(stderr=True)
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_compare(arguments: Sequence[str]) -> int:
     """The command on these arguments; gives the exit code."""
     app = typer.Typer(add_completion=False)
     app.command()(_command)
@@ -50,10 +50,10 @@ def _command(
     ],
     env: Annotated[
         str, typer.Option(metavar="M:O", help="an Environment, or what makes one without arguments")
-    ] = "algorithms.environments:river_swim",
+    ] = "algorithms.core.environments:river_swim",
     privatizer: Annotated[
         str, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
-    ] = "algorithms.dp_ucbvi:central",
+    ] = "algorithms.dp_ucbvi.learner:central",
     eps: Annotated[float, typer.Option(help="what everybody spends")] = 1.0,
     delta: Annotated[float, typer.Option(help="0: pure eps")] = 0.0,
     users: Annotated[int, typer.Option(help="K, one episode each")] = 2_000,
@@ -67,10 +67,10 @@ def _command(
     if out is not None and not out.resolve().parent.is_dir():
         raise ParameterError("--json", out, "a file in a folder that exists")
     found = compare(
-        load(agent),
+        load_object(agent),
         name=agent.rpartition(":")[2],
         environment=_environment(env),
-        privatizer=load(privatizer),
+        privatizer=load_object(privatizer),
         eps=eps,
         delta=delta,
         users=users,
@@ -94,10 +94,10 @@ def _write(out: Path, text: str) -> None:
 
 
 def _environment(spec: str) -> Environment:
-    found = load(spec)
+    found = load_object(spec)
     made = found if isinstance(found, Environment) else found() if callable(found) else found
     if not isinstance(made, Environment):
-        raise ParameterError("--env", spec, "an algorithms.environments.Environment, or what makes one")
+        raise ParameterError("--env", spec, "an algorithms.core.environments.Environment, or what makes one")
     return made
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from algorithms.environments import Environment
-from algorithms.one_run import Witness
+from algorithms.core.environments import Environment
+from algorithms.core.one_run import RunWitness
 from algorithms.study import Study
 from dpverify.base.seeding import derive
 from dpverify.promises import check_promise
 from dpverify.tape.tracer import trace
-from mechanisms.toolbox.noise_laws import Laplace
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 FEW, TRANSCRIPTS = 4, 8  # users of the runs that the tape looks at, and how many in each order
 MORE, LONGER = 48, 2  # the same, where no witness sees a run of all users
@@ -31,8 +31,8 @@ def evidence(
     said, tape = _on_tape(smaller(FEW), TRANSCRIPTS, seed)
     objections += said
     noise = getattr(getattr(mine.privatizer, "counter", None), "noise", None)
-    if isinstance(noise, Laplace) or not (noise is not None or mine.delta):
-        one: Witness = mine.witness(environment, seed=seed)
+    if isinstance(noise, LaplaceNoiseLaw) or not (noise is not None or mine.delta):
+        one: RunWitness = mine.witness(environment, seed=seed)
         if not one.lower <= mine.eps * (1 + 1e-6):
             objections.append(f"REFUTED: one run has log ratio {one.lower:.9g}, claimed {mine.eps:.9g}")
         if one.code != "CONFORMS":
@@ -67,7 +67,7 @@ def _on_tape(study: Study, transcripts: int, seed: int) -> tuple[list[str], dict
     return objections, {"word": found.status, "users": study.users, "said": said}
 
 
-def promise(study: Study, name: str, environment: Environment, seed: int) -> dict[str, Any]:
+def promise_evidence(study: Study, name: str, environment: Environment, seed: int) -> dict[str, Any]:
     """Are released counts as near as the agent is told? By trials of a run of few users."""
     check = check_promise(study.promise(environment, beta=BETA, name=name), seed=seed, trials=PROMISE_TRIALS)
     return {"verdict": check.verdict, "users": study.users, "beta": BETA, "rate_upper": check.rate_upper,

@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.batches import Batches, ExactBatches, ShuffledBatches
-from algorithms.counting import Exact, layout_of, Source
-from algorithms.dp_ucbvi import central, local
-from algorithms.environments import Environment, heterogeneous_bandit, river_swim
+from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
+from algorithms.beyond.shuffled_optimism import ShuffledOptimism
+from algorithms.core.counting import CountSource, ExactSource, layout_of
+from algorithms.core.environments import Environment, heterogeneous_bandit, river_swim
+from algorithms.core.online import regret_per_episode
+from algorithms.core.protocol import played
+from algorithms.core.users import TapeUsers
+from algorithms.dp_ucbvi.learner import central, local
 from algorithms.experiments.constants import (
     APPROX,
     Constants,
@@ -25,13 +29,9 @@ from algorithms.experiments.constants import (
     TUNED,
 )
 from algorithms.experiments.side_by_side import Part, run_parts
-from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
-from algorithms.online import regret_per_episode
-from algorithms.policy_sets import FactoredSet
-from algorithms.protocol import played
-from algorithms.sdp_pe import SDPPE
-from algorithms.shuffled_optimism import ShuffledOptimism
-from algorithms.users import TapeUsers
+from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
+from algorithms.sdp_pe.elimination import SDPPE
+from algorithms.sdp_pe.policy_sets import FactoredSet
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.neighbours import Unit, View
 from dpverify.errors import ParameterError
@@ -49,7 +49,7 @@ def staged(learner: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CurveSettings:
     """What decides a curve; `eps` is None for the learners without privacy. `chosen` stands for the tuned constants."""
 
     environment: str
@@ -109,12 +109,12 @@ class Curve(NamedTuple):
     switches: npt.NDArray[np.int64]
 
 
-def environment_of(settings: Settings) -> Environment:
+def environment_of(settings: CurveSettings) -> Environment:
     """The environment; the bandit's means are drawn from the seed."""
     return river_swim() if settings.environment == "riverswim" else heterogeneous_bandit(settings.seed)
 
 
-def draw(settings: Settings) -> Curve:
+def draw_curve(settings: CurveSettings) -> Curve:
     """Runs the learner. Users are the same for all learners and eps: row (seed, run, user) of the tapes."""
     environment = environment_of(settings)
     users = TapeUsers(environment, environment.tapes(settings.seed, settings.runs, settings.episodes))
@@ -125,7 +125,7 @@ def draw(settings: Settings) -> Curve:
     return draw_online([settings])[0]
 
 
-def draw_online(together: Sequence[Settings]) -> list[Curve]:
+def draw_online(together: Sequence[CurveSettings]) -> list[Curve]:
     """Online learners side by side, all with privacy or all without; environment, episodes and K must be the same."""
     first = together[0]
     environment, layout = environment_of(first), layout_of(environment_of(first).model)
@@ -146,28 +146,28 @@ def draw_online(together: Sequence[Settings]) -> list[Curve]:
     return curves
 
 
-def online_source(settings: Settings, layout: CountLayout, error_scale: float) -> Source:
+def online_source(settings: CurveSettings, layout: CountLayout, error_scale: float) -> CountSource:
     """The counts of an online learner; they tell it their E times `error_scale`."""
     episodes, eps, delta = settings.episodes, settings.eps, settings.delta
     if eps is None:
-        return Exact(layout)
+        return ExactSource(layout)
     if settings.learner == "UCBVI-JDP-gaussian":
         return GaussianTrees.central(layout, episodes, eps, delta, error_scale=error_scale)
     if settings.learner == "UCBVI-LDP-gaussian":
         return GaussianMessages.local(layout, episodes, eps, delta, error_scale=error_scale)
     make = central if settings.learner == "UCBVI-JDP" else local
-    source: Source = make(layout, episodes, eps, error_scale=error_scale)
+    source: CountSource = make(layout, episodes, eps, error_scale=error_scale)
     return source
 
 
-def _batches(settings: Settings, layout: CountLayout) -> ExactBatches | ShuffledBatches:
+def _batches(settings: CurveSettings, layout: CountLayout) -> ExactBatches | ShuffledBatches:
     if settings.eps is None:
         return ExactBatches()
     budget: Any = settings.budget
     return ShuffledBatches(layout=layout, eps=settings.eps, beta=settings.delta, budget=budget)
 
 
-def _pooled(settings: Settings, constants: Optimistic, users: TapeUsers) -> Curve:
+def _pooled(settings: CurveSettings, constants: Optimistic, users: TapeUsers) -> Curve:
     model = users.environment.model
     layout = layout_of(model)
     learner = ShuffledOptimism(
@@ -180,7 +180,7 @@ def _pooled(settings: Settings, constants: Optimistic, users: TapeUsers) -> Curv
     return _curve(settings, regret, np.full(settings.runs, len(each)), switches)
 
 
-def _staged(settings: Settings, constants: Elimination, users: TapeUsers) -> Curve:
+def _staged(settings: CurveSettings, constants: Elimination, users: TapeUsers) -> Curve:
     model = users.environment.model
     layout = layout_of(model)
     learner = SDPPE(
@@ -203,6 +203,6 @@ def _staged(settings: Settings, constants: Elimination, users: TapeUsers) -> Cur
     return _curve(settings, np.stack(regret), np.array(deployments), np.array(deployments) - 1)
 
 
-def _curve(settings: Settings, regret: Array, deployments: Any, switches: Any) -> Curve:
+def _curve(settings: CurveSettings, regret: Array, deployments: Any, switches: Any) -> Curve:
     points = np.unique(np.linspace(1, settings.episodes, min(POINTS, settings.episodes)).astype(np.int64))
     return Curve(points, np.cumsum(regret, axis=1)[:, points - 1], deployments, switches)

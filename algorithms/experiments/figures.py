@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from algorithms.experiments.constants import DELTA, TOLERANCE
-from algorithms.experiments.curves import Curve, Settings
+from algorithms.experiments.curves import Curve, CurveSettings
 
 matplotlib.use("Agg")
 
@@ -27,7 +27,7 @@ COLOURS = {
     "batched-optimism": "C7",
     "shuffled-optimism": "C8",
 }
-Curves = dict[Settings, Curve]
+Curves = dict[CurveSettings, Curve]
 
 
 def write_all(folder: Path, curves: Curves, search: dict[str, Any] | None = None) -> list[Path]:
@@ -83,7 +83,7 @@ def write_numbers(folder: Path, curves: Curves, search: dict[str, Any] | None = 
     return [summary, points, everything]
 
 
-def _summary(settings: Settings, curve: Curve) -> dict[str, Any]:
+def _summary(settings: CurveSettings, curve: Curve) -> dict[str, Any]:
     final = curve.regret[:, -1]
     return {
         "environment": settings.environment,

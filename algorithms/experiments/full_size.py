@@ -19,7 +19,7 @@ from dpverify.tape.sources import Change
 SECONDS, MEGABYTES = 120.0, 2048.0
 
 
-class Row(NamedTuple):
+class FullSizeRow(NamedTuple):
     """One line of the table."""
 
     name: str
@@ -66,7 +66,7 @@ def row(
     noise: float = 1.0,
     change: Change | None = None,
     features: Literal["scaled", "printed"] = "scaled",
-) -> Row:
+) -> FullSizeRow:
     """Runs one line; meant for a process of its own, whose CPU seconds and peak memory it reports.
 
     `bug` names what was planted by `noise`, `change` and `features`; `users` is smaller for tests.
@@ -75,7 +75,7 @@ def row(
     instance = full_size(name, noise=noise, change=change, users=users, features=features)
     found = instance.witness(seed)
     guessed = instance.canaries(seed) if isinstance(instance, FullSizeOnline) and instance.local else None
-    return Row(
+    return FullSizeRow(
         name=name,
         bug=bug,
         users=instance.users,
@@ -99,7 +99,7 @@ def row(
     )
 
 
-def one_by_one(job: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[Row]:
+def one_by_one(job: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[FullSizeRow]:
     """Rows of `job(*arguments)`, each in a fresh process, as they come."""
     with ProcessPoolExecutor(max_workers=1, max_tasks_per_child=1) as pool:
         yield from pool.map(job, *zip(*jobs, strict=True))
@@ -113,7 +113,7 @@ def heading() -> str:
     )
 
 
-def line(each: Row) -> str:
+def line(each: FullSizeRow) -> str:
     """One line of it."""
     guessed = "" if each.canaries is None else f"{each.canaries:.2f}"
     return (
@@ -123,7 +123,7 @@ def line(each: Row) -> str:
     )
 
 
-def as_json(done: Sequence[Row], seed: int) -> dict[str, Any]:
+def as_json(done: Sequence[FullSizeRow], seed: int) -> dict[str, Any]:
     """What numbers.json holds."""
     rows = [{**each._asdict(), "caught_by": each.caught_by, "as_expected": each.as_expected} for each in done]
     return {"seed": seed, "rows": rows}

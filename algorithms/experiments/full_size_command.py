@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from algorithms.core.noise_tap import SIGNIFICANCE
 from algorithms.experiments.full_size import as_json, heading, line, one_by_one, row
 from algorithms.instances import NAMES
-from algorithms.noise_tap import SIGNIFICANCE
 from dpverify.errors import DpverifyError, UsageError
 
 
@@ -21,7 +21,7 @@ def _measured(name: str, seed: int, users: int | None) -> Any:
     return row(name, seed, users=users)
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_full_size(arguments: Sequence[str]) -> int:
     """The command on these arguments; gives the exit code."""
     app = typer.Typer(add_completion=False)
     app.command()(_command)

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.beyond.lean import Lean
 from algorithms.experiments.offline import datasets, DIMENSION, HORIZON
 from algorithms.experiments.search import Point, search
-from algorithms.lean import Lean
-from algorithms.offline_data import appendix_mdp, LinearMDP, suboptimality
+from algorithms.offline.data import appendix_mdp, LinearMDP, suboptimality
+from algorithms.offline.vapvi import Halves, VAPVI
 from algorithms.tabular import uniform_policy
-from algorithms.vapvi import Halves, VAPVI
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.errors import ParameterError
@@ -66,7 +66,9 @@ def references(seed: int) -> dict[str, float]:
     }
 
 
-def table(*, rho: float, users: int, runs: int, seeds: Sequence[int], points: int, search_seed: int) -> dict[str, Any]:
+def lean_table(
+    *, rho: float, users: int, runs: int, seeds: Sequence[int], points: int, search_seed: int
+) -> dict[str, Any]:
     """Both learners at the point that was found, on every seed, and the references."""
     require.positive(rho=rho)
     require.integer(at_least=2, users=users, runs=runs)
@@ -100,7 +102,9 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=8)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    found = table(rho=given.rho, users=given.users, runs=given.runs, seeds=(1, 2), points=given.points, search_seed=9)
+    found = lean_table(
+        rho=given.rho, users=given.users, runs=given.runs, seeds=(1, 2), points=given.points, search_seed=9
+    )
     for name in NAMES:
         print(f"{name}: C = {found['search'][name]['point']['penalty']:.3g} of {found['search'][name]['runs']} runs")
     for each in found["rows"]:

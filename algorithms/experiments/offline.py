@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.offline_data import appendix_mdp, leaning_policy, LinearMDP, sample_counts, suboptimality
-from algorithms.vapvi import Halves, pevi, VAPVI
+from algorithms.offline.data import appendix_mdp, leaning_policy, LinearMDP, sample_counts, suboptimality
+from algorithms.offline.vapvi import Halves, pevi, VAPVI
 from dpverify.base.seeding import derive, Stage, stream
 from mechanisms.datasets.visit_counts import ExactCounts
 from mechanisms.privatizers.linear_noise import LinearNoise
@@ -61,7 +61,7 @@ class GapCurve(NamedTuple):
         return self.learner if self.rho is None else f"{self.learner}, rho={self.rho:g}"
 
 
-def grid(most: int, points: int = 22) -> tuple[int, ...]:
+def settings_grid(most: int, points: int = 22) -> tuple[int, ...]:
     """K = 5..most, evenly, as in the paper's figure."""
     return tuple(int(k) for k in np.unique(np.linspace(min(5, most), most, points).round()))
 
@@ -116,7 +116,7 @@ def datasets(linear: LinearMDP, users: tuple[int, ...], runs: int, seed: int) ->
     return sums
 
 
-def draw(variant: str, users: tuple[int, ...], rhos: tuple[float, ...], runs: int, seed: int) -> list[GapCurve]:
+def draw_offline(variant: str, users: tuple[int, ...], rhos: tuple[float, ...], runs: int, seed: int) -> list[GapCurve]:
     """All curves of one variant; noise is keyed by learner and K, data by run."""
     linear = appendix_mdp(seed, HORIZON)
     if variant == "scaled":

@@ -44,7 +44,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The best point of a learner and all that was tried for it; `runs` is the same for all learners."""
 
     point: Point
@@ -67,7 +67,7 @@ def search(
     seed: int,
     known: Mapping[str, Sequence[Point]] | None = None,
     together: Together | None = None,
-) -> dict[str, Found]:
+) -> dict[str, SearchResult]:
     """The point with the least mean loss for every learner, name -> Found.
 
     learners    name -> {parameter: (low, high)}, 0 < low <= high
@@ -141,11 +141,11 @@ class _Race:
         """The best `number` of points."""
         self.left = self.left[:number]
 
-    def found(self, seeds: tuple[int, ...]) -> Found:
+    def found(self, seeds: tuple[int, ...]) -> SearchResult:
         """The best point."""
         tried = tuple(Tried(point, tuple(each)) for point, each in zip(self.points, self.losses, strict=True))
         best = tried[self.left[0]]
-        return Found(best.point, best.mean, sum(len(each.losses) for each in tried), seeds, tried)
+        return SearchResult(best.point, best.mean, sum(len(each.losses) for each in tried), seeds, tried)
 
 
 def _check(name: str, space: Space) -> None:

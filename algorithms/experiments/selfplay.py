@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.markov_games import MarkovGame, random_game
-from algorithms.nash_vi import error_of, NashVI, self_play
-from algorithms.users import TapeUsers
+from algorithms.core.users import TapeUsers
+from algorithms.nash_vi.learner import error_of, NashVI, self_play
+from algorithms.nash_vi.markov_games import MarkovGame, random_game
 from dpverify.base.seeding import derive, Stage, stream
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
@@ -83,7 +83,7 @@ def privatizer_of(game: MarkovGame, learner: str, eps: float | None, episodes: i
     return Local.corrected(eps, layout, users=max(episodes - 1, 1))
 
 
-def draw(learner: str, eps: float | None, episodes: int, runs: int, seed: int) -> RegretCurve:
+def draw_selfplay(learner: str, eps: float | None, episodes: int, runs: int, seed: int) -> RegretCurve:
     """One learner; users are the same for all learners."""
     game, c = game_of(seed), CONSTANTS
     environment = game.environment
@@ -108,4 +108,4 @@ def draw_all(eps: tuple[float, ...], episodes: int, runs: int, seed: int) -> lis
     """Nash-VI, then JDP and LDP for every eps."""
     kinds: list[tuple[str, float | None]] = [("Nash-VI", None)]
     kinds += [(name, each) for name in ("DP-Nash-VI (JDP)", "DP-Nash-VI (LDP)") for each in eps]
-    return [draw(name, each, episodes, runs, seed) for name, each in kinds]
+    return [draw_selfplay(name, each, episodes, runs, seed) for name, each in kinds]

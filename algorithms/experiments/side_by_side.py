@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.counting import Exact, Source
-from algorithms.dp_ucbvi import DPUCBVI
-from algorithms.online import Learner, OnlineRun, run_online
-from algorithms.ucbvi import UCBVI
-from algorithms.users import Users
+from algorithms.baselines.ucbvi import UCBVI
+from algorithms.core.counting import CountSource, ExactSource
+from algorithms.core.online import Learner, OnlineRun, run_online
+from algorithms.core.users import Users
+from algorithms.dp_ucbvi.learner import DPUCBVI
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 
@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 class Part(NamedTuple):
     """`runs` rows: one source, its noise, one bonus scale."""
 
-    source: Source
+    source: CountSource
     bonus: float
     runs: int
     rng: np.random.Generator
@@ -38,7 +38,7 @@ def run_parts(users: Users, parts: Sequence[Part], *, layout: CountLayout, episo
     bonus: Any = np.repeat([each.bonus for each in parts], runs)[:, None, None]
     errors: Any = np.repeat([each.source.error for each in parts], runs)[:, None, None, None]
     learner: Learner = _Plain(layout=layout, episodes=episodes, bonus_scale=bonus)
-    if not all(isinstance(each.source, Exact) for each in parts):
+    if not all(isinstance(each.source, ExactSource) for each in parts):
         learner = _Private(layout=layout, episodes=episodes, error=errors, bonus_scale=bonus)
     stacked = _Stacked(layout, 0.0, tuple(parts))
     return run_online(users, learner, stacked, runs=sum(runs), rng=parts[0].rng)  # parts draw from their own

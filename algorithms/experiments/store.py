@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms.experiments.curves import Curve, draw, draw_online, Settings
+from algorithms.experiments.curves import Curve, CurveSettings, draw_curve, draw_online
 
 
-def path_of(folder: Path, settings: Settings) -> Path:
+def path_of(folder: Path, settings: CurveSettings) -> Path:
     """Where the curve is kept."""
     return folder / "curves" / f"{settings.key}.npz"
 
 
-def load(folder: Path, settings: Settings) -> Curve | None:
+def load_curve(folder: Path, settings: CurveSettings) -> Curve | None:
     """The curve, or None when it is not finished."""
     path = path_of(folder, settings)
     if not path.exists():
@@ -23,22 +23,22 @@ def load(folder: Path, settings: Settings) -> Curve | None:
         return Curve(*(kept[name] for name in Curve._fields))
 
 
-def finish(folder: Path, settings: Settings) -> Curve:
+def finish(folder: Path, settings: CurveSettings) -> Curve:
     """The curve from disk, or drawn now and kept."""
-    known = load(folder, settings)
+    known = load_curve(folder, settings)
     if known is not None:
         return known
-    return _keep(folder, settings, draw(settings))
+    return _keep(folder, settings, draw_curve(settings))
 
 
-def finish_online(folder: Path, together: Sequence[Settings]) -> None:
+def finish_online(folder: Path, together: Sequence[CurveSettings]) -> None:
     """Online curves drawn side by side and kept; which others are drawn with it does not change a curve."""
     if together:
         for settings, curve in zip(together, draw_online(together), strict=True):
             _keep(folder, settings, curve)
 
 
-def _keep(folder: Path, settings: Settings, curve: Curve) -> Curve:
+def _keep(folder: Path, settings: CurveSettings, curve: Curve) -> Curve:
     path = path_of(folder, settings)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part.npz")

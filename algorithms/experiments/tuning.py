@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.experiments.constants import constants_at, KNOWN, PLAIN, SPACES
-from algorithms.experiments.curves import draw, draw_online, Settings, staged
-from algorithms.experiments.search import Found, Point, search, Together
+from algorithms.experiments.curves import CurveSettings, draw_curve, draw_online, staged
+from algorithms.experiments.search import Point, search, SearchResult, Together
 from dpverify.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 
 def tune(
     environment: str, learners: Sequence[str], *, episodes: int, eps: float, points: int, seed: int, keep: Path
-) -> dict[str, Found]:
+) -> dict[str, SearchResult]:
     """The best point of each learner, name -> Found. Finished rounds are kept in the file `keep`.
 
     ParameterError but for RiverSwim: the bandit's arms are another seed's others.
@@ -28,14 +28,14 @@ def tune(
     if environment != "riverswim":
         raise ParameterError("environment", environment, "'riverswim': the bandit's arms are another seed's others")
 
-    def settings(name: str, point: Point, seed: int) -> Settings:
+    def settings(name: str, point: Point, seed: int) -> CurveSettings:
         chosen = constants_at(name, point)
-        return Settings(environment, name, None if name in PLAIN else eps, 1, episodes, seed, chosen=chosen)
+        return CurveSettings(environment, name, None if name in PLAIN else eps, 1, episodes, seed, chosen=chosen)
 
     def losses(asked: Mapping[str, Sequence[Point]], seeds: Sequence[int]) -> dict[str, Array]:
         rows = [settings(name, each, s) for name, points in asked.items() for each in points for s in seeds]
         online = [each for each in rows if not staged(each.learner)]
-        final = {each.key: draw(each).regret[0, -1] for each in rows if staged(each.learner)}
+        final = {each.key: draw_curve(each).regret[0, -1] for each in rows if staged(each.learner)}
         for private in (True, False):
             group = [each for each in online if (each.eps is not None) == private]
             curves = draw_online(group) if group else []
@@ -80,6 +80,6 @@ def kept_rounds(losses: Together, keep: Path, about: dict[str, Any]) -> Together
     return together
 
 
-def with_found(each: Settings, found: Mapping[str, Found]) -> Settings:
+def with_found(each: CurveSettings, found: Mapping[str, SearchResult]) -> CurveSettings:
     """The curve at the point that was found for its learner."""
     return replace(each, chosen=constants_at(each.learner, found[each.learner].point))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.apvi import DPAPVI
+from algorithms.offline.apvi import DPAPVI
 from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.trials.target import Array

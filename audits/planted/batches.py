@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.batches import ShuffledBatches
-from algorithms.counting import total_counts
-from algorithms.users import Episodes
+from algorithms.core.counting import total_counts
+from algorithms.core.users import Episodes
+from algorithms.sdp_pe.batches import ShuffledBatches
 from audits.certainty import certainty
 from dpverify.ledger.events import Exposed, Ledger
 from dpverify.trials.target import Array

@@ -7,12 +7,12 @@ import numpy as np
 
 from dpverify.base.rounding import div_up
 from dpverify.trials.target import Array
-from mechanisms.counters import BinaryCounter, dyadic, Gaussian, Laplace, Stream, ToeplitzCounter
+from mechanisms.counters import BinaryCounter, dyadic, GaussianNoiseLaw, LaplaceNoiseLaw, Stream, ToeplitzCounter
 
 
 def half_noise(counter: Any) -> Any:
     """INCORRECT: Laplace noise of half the scale. True: 2 eps."""
-    return replace(counter, noise=Laplace(counter.noise.scale / 2))
+    return replace(counter, noise=LaplaceNoiseLaw(counter.noise.scale / 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class OneNodeTooFew(BinaryCounter):
 
     @classmethod
     def for_claim(cls, eps: float, releases: int) -> Self:
-        return cls(releases=releases, noise=Laplace(div_up(dyadic.levels(releases) - 1, eps)))
+        return cls(releases=releases, noise=LaplaceNoiseLaw(div_up(dyadic.levels(releases) - 1, eps)))
 
 
 @dataclass(frozen=True)
@@ -64,4 +64,4 @@ class LastColumn(ToeplitzCounter):
 
     @classmethod
     def for_claim(cls, rho: float, releases: int) -> Self:
-        return cls(releases=releases, noise=Gaussian((1 / (2 * rho)) ** 0.5))
+        return cls(releases=releases, noise=GaussianNoiseLaw((1 / (2 * rho)) ** 0.5))

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.mixtures import Mixture
-from algorithms.sdp_pe import SDPPE
+from algorithms.core.mixtures import PolicyMixture
+from algorithms.sdp_pe.elimination import SDPPE
 
 
 class UniformDesign(SDPPE):
@@ -15,7 +15,7 @@ class UniformDesign(SDPPE):
         (_, again), *design = super()._explore(stage, phi, *rest)
         alive = phi.alive
         every = np.broadcast_to(phi.policies, (*alive.shape[:-1], *phi.policies.shape))
-        return [Mixture(every, alive / alive.sum(axis=-1, keepdims=True)), again], *design
+        return [PolicyMixture(every, alive / alive.sum(axis=-1, keepdims=True)), again], *design
 
 
 class RewardsAsCosts(SDPPE):

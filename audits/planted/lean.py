@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from algorithms.lean import Lean
-from algorithms.lean_transcripts import LeanView
+from algorithms.beyond.lean import Lean
+from algorithms.beyond.lean_transcripts import LeanView
 from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.ledger.events import Ledger

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.counting import LocalCounts, TreeCounts
-from algorithms.pucb import PUCB
+from algorithms.core.counting import LocalCounts, TreeCounts
+from algorithms.pucb.learner import PUCB
 from algorithms.tabular import Plan
 from audits.certainty import certainty
 from dpverify.ledger.events import Exposed, Ledger

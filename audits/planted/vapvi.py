@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.vapvi import Halves
-from algorithms.vapvi_transcripts import Before, StatisticsView
+from algorithms.offline.vapvi import Halves
+from algorithms.offline.vapvi_transcripts import Before, StatisticsView
 from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.trials.target import Array

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.apvi import DPAPVI
-from algorithms.batches import ShuffledBatches
-from algorithms.counting import Plugged
-from algorithms.gaussian_counts import GaussianMessages
-from algorithms.lean_transcripts import LeanView
-from algorithms.offline import PolicyView
-from algorithms.transcripts import Actions, Transcript
-from algorithms.vapvi_transcripts import StatisticsView
+from algorithms.beyond.gaussian_counts import GaussianMessages
+from algorithms.beyond.lean_transcripts import LeanView
+from algorithms.core.counting import Plugged
+from algorithms.core.transcripts import Actions, RunTranscript
+from algorithms.offline.apvi import DPAPVI
+from algorithms.offline.learners import PolicyView
+from algorithms.offline.vapvi_transcripts import StatisticsView
+from algorithms.sdp_pe.batches import ShuffledBatches
 from audits.planted.online import UnfedRewards
 from benchmarks.tightness import linear, selections, shuffles
 from benchmarks.tightness.laws import GaussianShift, Impossible, laplace, Law, listed
@@ -84,7 +84,7 @@ def laws_of(subject: Subject, relation: Relation | None = None) -> list[Law]:
             return linear.worst_laws(target.statistics, relation)
         case LeanView():
             return [linear.worst_law_of_lean(target.learner, relation)]
-        case Transcript(privatizer=Plugged(privatizer=Local() as local)):
+        case RunTranscript(privatizer=Plugged(privatizer=Local() as local)):
             # the claim is about one message and any two trajectories; in a run the players' coins fix the first action
             message, one = replace(local, users=1), constant(local.layout, 1)
             return [_additive(message, worst_replacement(one, 0) if relation is REPLACE else absence(one, 0))]
@@ -112,9 +112,9 @@ def _other_laws(subject: Subject) -> list[Law] | None:
             return [shuffles.integers(target.noise)]
         case Shuffle():
             return [shuffles.batch(target, pair) for pair in pairs_of(subject, subject.claim.relation)]
-        case Transcript(privatizer=ShuffledBatches()):
+        case RunTranscript(privatizer=ShuffledBatches()):
             return shuffles.run(target)
-        case NoPrivacy() | SingleNoiseCounter() | Transcript(privatizer=UnfedRewards()):
+        case NoPrivacy() | SingleNoiseCounter() | RunTranscript(privatizer=UnfedRewards()):
             return [_share_of_certainty(subject)]
     return None
 
@@ -147,9 +147,9 @@ def _additive(target: Any, pair: Pair) -> Law:
 def _noise(target: Any) -> tuple[str, float]:
     """Kind and scale (sigma) of the noise on every coordinate."""
     match target:
-        case Transcript(privatizer=Plugged()):
+        case RunTranscript(privatizer=Plugged()):
             return _noise(target.privatizer.privatizer)
-        case Transcript():
+        case RunTranscript():
             source = target.privatizer
             if isinstance(source, GaussianMessages):
                 return "gaussian", source.sigma
@@ -175,13 +175,13 @@ def _noise(target: Any) -> tuple[str, float]:
 
 def _counter_noise(noise: Any) -> tuple[str, float]:
     match noise:
-        case noises.Laplace():
+        case noises.LaplaceNoiseLaw():
             return "laplace", noise.scale
-        case noises.DiscreteLaplace():
+        case noises.DiscreteLaplaceNoiseLaw():
             return "discrete laplace", noise.scale
-        case noises.Gaussian():
+        case noises.GaussianNoiseLaw():
             return "gaussian", noise.sigma
-        case noises.DiscreteGaussian():
+        case noises.DiscreteGaussianNoiseLaw():
             return "discrete gaussian", noise.sigma
     return "none", 0.0
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.lean import Lean
+from algorithms.beyond.lean import Lean
 from benchmarks.tightness.laws import GaussianShift, Law
 from benchmarks.tightness.silent import ratio_at_the_truth
 from dpverify import Pair, Relation

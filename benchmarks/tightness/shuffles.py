@@ -5,8 +5,8 @@ import math
 import numpy as np
 from scipy import stats
 
-from algorithms.transcripts import Transcript
-from algorithms.users import play, Tree, TreeUsers
+from algorithms.core.transcripts import RunTranscript
+from algorithms.core.users import play, Tree, TreeUsers
 from benchmarks.tightness.laws import Impossible, Law, listed
 from dpverify import Pair
 from mechanisms.privatizers.shuffle import Messages, Shuffle
@@ -38,7 +38,7 @@ def batch(target: Shuffle, pair: Pair) -> Law:
     return sums(target.noise, target.users, int((second > first).sum()), int((second < first).sum()))
 
 
-def run(target: Transcript) -> list[Law]:
+def run(target: RunTranscript) -> list[Law]:
     """Every batch, with one of its users replaced: another state and action in every step, always paid."""
     every = target.agent.steps()
     size = every[-1].layout

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from dpverify.accounting.adaptive import gathered
+from dpverify.accounting.adaptive import chosen_as_runs
 from dpverify.accounting.composition import composed
 from dpverify.accounting.loss import Exact
 from dpverify.accounting.losses_of_ledger import alternatives, Losses
@@ -68,10 +68,10 @@ def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.R
     Raises UsageError for something without a ledger, AccountingError when the ledger cannot be accounted
     (for example, states no sensitivity under `relation`), ParameterError for delta outside [0, 1).
     """
-    return eps_upper(ledger_of(subject), delta=delta, relation=relation)
+    return eps_upper(as_ledger(subject), delta=delta, relation=relation)
 
 
-def ledger_of(subject: Any) -> Ledger:
+def as_ledger(subject: Any) -> Ledger:
     """The ledger itself or the subject's `.ledger`; where that is None, the one of its `.target`, as in an audit."""
     if isinstance(subject, Ledger):
         return subject
@@ -125,7 +125,7 @@ def factor_upper(claim: RenyiDP | TradeOff, ledger: Ledger) -> float:
     """The smallest factor on the claim's curve that the ledger proves, from above; inf where there is none."""
     relation = claim.relation
     if isinstance(claim, RenyiDP):
-        return renyi_factor(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
+        return _renyi_factor(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
     return tradeoff_factor(claim, lambda eps: delta_upper(ledger, eps=eps, relation=relation))
 
 
@@ -220,7 +220,7 @@ def _eps_of(losses: Losses, delta: float) -> float:
         return min(most, found if profiles.response_delta(most, 0.0, found) * (1 + RESPONSE_ERROR) <= delta else most)
     if _delta_of(losses, 0.0) <= delta:
         return 0.0
-    near = composed(gathered(losses)).guess(delta) if _composable(losses) else 1.0
+    near = composed(chosen_as_runs(losses)).guess(delta) if _composable(losses) else 1.0
     return min(most, _inverted(lambda eps: _delta_of(losses, eps), delta, near))
 
 
@@ -277,7 +277,7 @@ def _delta_of(losses: Losses, eps: float) -> float:
     if pure < NOTHING:
         return min(bounds)
     if _composable(losses):
-        found = [_by_composition(each, eps) for each in dict.fromkeys((losses, gathered(losses)))]
+        found = [_by_composition(each, eps) for each in dict.fromkeys((losses, chosen_as_runs(losses)))]
         rounding = min(each for _, each in found)
         bounds += [delta for delta, _ in found]
     if rounding > MOST_ROUNDING or min(bounds) == 1:
@@ -321,7 +321,7 @@ def meets_renyi(claim: RenyiDP, divergence: Bound) -> bool:
     return all(divergence(alpha) <= factor * Fraction(eps) for alpha, eps in claim.curve)
 
 
-def renyi_factor(claim: RenyiDP, divergence: Bound) -> float:
+def _renyi_factor(claim: RenyiDP, divergence: Bound) -> float:
     """max over the listed orders of D_alpha/eps, rounded up: the smallest factor that is proved."""
     worst = 0.0
     for alpha, eps in claim.curve:

@@ -48,14 +48,14 @@ MOST_LOSS = 600.0  # e^700 is a float
 FEW_ATOMS = 64  # fewer are shifted and added one by one
 
 
-def together(losses: Losses) -> bool:
+def _together(losses: Losses) -> bool:
     """Whether `worst_case` is for these steps of several kinds in any order: few vectors k."""
     vectors = math.prod(count + 1 for _, count in losses)
     pairs = sum(len(loss.chosen) for loss, _ in losses if isinstance(loss, AtomicLoss))
     return vectors <= MOST_VECTORS and vectors * pairs <= MOST_APPLICATIONS
 
 
-def most_steps(loss: Loss) -> int:
+def _most_steps(loss: Loss) -> int:
     """How many steps of one kind `worst_case` is for; 0 for losses without several pairs."""
     if not isinstance(loss, AtomicLoss) or not loss.listable or len(loss.chosen) < 2:
         return 0
@@ -63,7 +63,7 @@ def most_steps(loss: Loss) -> int:
 
 
 @lru_cache(maxsize=64)
-def worst_case(losses: Losses) -> GridProfile:
+def _worst_case(losses: Losses) -> GridProfile:
     """The recursion of the module."""
     kinds = [loss for loss, _ in losses if isinstance(loss, AtomicLoss)]
     counts = [count for _, count in losses]
@@ -166,7 +166,7 @@ class RunLoss(Loss):
         step, count = self.steps[0]
         if bounded_range.most_steps(step):
             return bounded_range.worst_case(step, count)
-        return worst_case(self.steps)
+        return _worst_case(self.steps)
 
     def profile(self, eps: Array) -> Array:
         """Below 0 by D(x) = 1 - e^x + e^x D'(-x), D' of the exchanged pairs: an identity for each sequence of pairs."""
@@ -188,17 +188,17 @@ class RunLoss(Loss):
         return grid_law.of_profile(points, deltas, float(deltas[-1]))
 
 
-def gathered(losses: Losses) -> Losses:
+def chosen_as_runs(losses: Losses) -> Losses:
     """The same losses, with runs in place of all steps of several pairs."""
-    chosen = tuple(part for part in losses if most_steps(part[0]))
-    if len(chosen) > 1 and together(chosen):
+    chosen = tuple(part for part in losses if _most_steps(part[0]))
+    if len(chosen) > 1 and _together(chosen):
         others = tuple(part for part in losses if part not in chosen)
-        return (*gathered(others), (RunLoss(chosen), 1))
+        return (*chosen_as_runs(others), (RunLoss(chosen), 1))
     return tuple(part for loss, count in losses for part in _runs(loss, count))
 
 
 def _runs(loss: Loss, count: int) -> Losses:
-    most = min(count, max(most_steps(loss), bounded_range.most_steps(loss)))
+    most = min(count, max(_most_steps(loss), bounded_range.most_steps(loss)))
     if most < 2:
         return ((loss, count),)
     blocks, rest = divmod(count, most)

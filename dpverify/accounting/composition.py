@@ -24,7 +24,7 @@ import numpy.typing as npt
 from dpverify.accounting.grid_law import GridLaw
 from dpverify.accounting.loss import Loss
 from dpverify.accounting.losses_of_ledger import Losses
-from dpverify.accounting.trapezoid import MOST_FFT, TrapezoidSum, Unit
+from dpverify.accounting.trapezoid import LatticeLosses, MOST_FFT, TrapezoidSum
 from dpverify.base.rounding import UNIT
 
 Array = npt.NDArray[np.float64]
@@ -284,14 +284,16 @@ class Composition:
                 return sums, infinite
             finest = max(1.5 * step, reach / MOST_FFT)
 
-    def _units(self, step: float, strides: list[int], windows: list[tuple[float, float]]) -> tuple[list[Unit], float]:
+    def _units(
+        self, step: float, strides: list[int], windows: list[tuple[float, float]]
+    ) -> tuple[list[LatticeLosses], float]:
         units, log_finite = [], 0.0
         for (loss, count), stride, (low, high) in zip(self._losses, strides, windows, strict=True):
             first = math.floor(low / (stride * step))
             last = max(first + 1, math.ceil(high / (stride * step)))
             points = np.arange(first, last + 1, dtype=np.float64) * (stride * step)
             law = loss.on_points(points)
-            units.append(Unit(first * stride, stride, law.masses, count))
+            units.append(LatticeLosses(first * stride, stride, law.masses, count))
             log_finite += count * math.log1p(-min(law.infinite, 1 - UNIT))
         return units, -math.expm1(log_finite * (1 + 8 * UNIT)) * (1 + 8 * UNIT)
 

@@ -53,7 +53,7 @@ FAR = 60.0  # frequencies are left out where all of them together cost e^-60 of 
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class LatticeLosses:
     """`count` coordinates with `masses` at the losses (first + j stride) h, j = 0, 1, ..."""
 
     first: int
@@ -68,7 +68,7 @@ class TrapezoidSum:
     `done` is False where that is too much work: nothing was summed.
     """
 
-    def __init__(self, units: Sequence[Unit], *, step: float, tilt: float, period: int) -> None:
+    def __init__(self, units: Sequence[LatticeLosses], *, step: float, tilt: float, period: int) -> None:
         self.step, self.tilt, self.period = step, tilt, period
         tilted = [_Tilted(unit, step, tilt) for unit in units]
         self._log_moment = math.fsum(each.count * each.log_moment for each in tilted)
@@ -141,7 +141,7 @@ class TrapezoidSum:
 class _Tilted:
     """v_j = m_j e^(t j h)/G(t), log G(t), and what is known about their errors."""
 
-    def __init__(self, unit: Unit, step: float, tilt: float) -> None:
+    def __init__(self, unit: LatticeLosses, step: float, tilt: float) -> None:
         self.count, self.stride, self.first = unit.count, unit.stride, unit.first
         losses = (unit.first + np.arange(len(unit.masses), dtype=np.float64) * unit.stride) * step
         exponents = tilt * losses

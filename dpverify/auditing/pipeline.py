@@ -32,7 +32,7 @@ from dpverify.evidence.tally import Tally
 from dpverify.execution import sources
 from dpverify.ledger.events import Ledger
 from dpverify.tape.likelihood import TRACE, traced_target
-from dpverify.trials.collect import Checkpoint, digest, estimate, Experiment
+from dpverify.trials.collect import Checkpoint, checkpoint_digest, estimate, Experiment
 from dpverify.trials.failing import check_answers
 from dpverify.trials.health.sentinel import watched
 from dpverify.trials.target import as_target, ExactTarget, Target
@@ -183,7 +183,7 @@ def _store(checkpoint: str | Path | None, experiment: Experiment, attack: Attack
         return None
     frozen = (attack.cuts, attack.side.value, attack.orientation, attack.score.name, attack.event)
     pair, answers = experiment.pair, [each.__qualname__ for each in experiment.answers]
-    key = digest(experiment.target, pair.first, pair.second, experiment.seed, answers, *frozen)
+    key = checkpoint_digest(experiment.target, pair.first, pair.second, experiment.seed, answers, *frozen)
     return Checkpoint(Path(checkpoint), key, Judged.to_plain, Judged.from_plain)
 
 

@@ -97,7 +97,7 @@ def wager(experiment: Experiment, request: Request) -> Finding:
     attack = abstain(request.trials).attack if learner.rule is None else learner.rule.attack
     eps_lower = process.eps_lower(significance)
     detectable = digits_up(
-        betting_plan.detectable_eps(
+        betting_plan.sequential_detectable_eps(
             trials=process.trials,
             guess_fraction=informative_fraction(attack.expected, claim.delta),
             claim_eps=claim.eps,

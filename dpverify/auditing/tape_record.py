@@ -214,7 +214,7 @@ def _shifts(event: Any) -> tuple[Shift, ...]:
     return tuple(event.sensitivity.replace)
 
 
-def read(events: Sequence[TapeEvent]) -> Ledger:
+def read_events(events: Sequence[TapeEvent]) -> Ledger:
     """Inverse of `written`; ValueError for an event that no trace derives."""
     counted: list[tuple[Event, int]] = []
     for each in events:
@@ -237,9 +237,9 @@ def read(events: Sequence[TapeEvent]) -> Ledger:
     return Ledger.of(*counted)
 
 
-def numbers(claim: Claim, events: Sequence[TapeEvent]) -> tuple[float | None, float | None]:
+def numbers_of_claim(claim: Claim, events: Sequence[TapeEvent]) -> tuple[float | None, float | None]:
     """(eps at the claim's delta, number in its own unit) of a derived ledger, on its pair."""
-    account = account_of(replace(claim, relation=Relation.REPLACE_ONE), read(events))
+    account = account_of(replace(claim, relation=Relation.REPLACE_ONE), read_events(events))
     return account.eps_upper, account.number_upper
 
 

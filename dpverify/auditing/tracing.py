@@ -186,7 +186,7 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
     if events is None:
         return block
     try:
-        eps, number = tape_record.numbers(claim, events)
+        eps, number = tape_record.numbers_of_claim(claim, events)
     except DpverifyError as error:  # a ledger without an account under this claim
         return replace(block, events=events, notes=(*block.notes, f"derived ledger not accounted: {error}"))
     return replace(block, events=events, eps=eps, number=number)

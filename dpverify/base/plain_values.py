@@ -84,7 +84,7 @@ def _without_nan(value: Any) -> bool:
 LONGEST = 4000  # characters of a message or a traceback that are handed on
 
 
-def described(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, Any]:
     """An exception as plain values: kind, one line, traceback, and the place in foreign code that it came from.
 
     The place is ("", 0) where it came from none.

@@ -35,7 +35,7 @@ class Asked:
     arguments: tuple[str, ...]
 
 
-class Family(str, Enum):  # noqa: UP042
+class FamilyName(str, Enum):  # noqa: UP042
     """What limits the error of a suite's verdicts."""
 
     bonferroni = "bonferroni"
@@ -62,7 +62,7 @@ def audit(
     backend: Annotated[str, typer.Option(metavar="NAME", help=HELP["backend"])] = "loky",
     sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
     ladder: Ladder = False,
-    family: Annotated[Family, typer.Option(help=HELP["family"])] = Family.bonferroni,
+    family: Annotated[FamilyName, typer.Option(help=HELP["family"])] = FamilyName.bonferroni,
     json: Json = None,
     html: Html = None,
     markdown: Markdown = None,
@@ -127,9 +127,9 @@ def audit(
         tape=tape,
         require_tape=require_tape,
     )
-    if family is Family.e_bh and not sequential:
+    if family is FamilyName.e_bh and not sequential:
         raise UsageError("--family e-bh: needs --sequential, e-values come from betting")
-    request = audit_run.Request(
+    request = audit_run.SuiteRequest(
         paths=paths,
         expression=expression,
         settings=settings,
@@ -145,4 +145,4 @@ def audit(
         last_failed=last_failed,
         durations=durations,
     )
-    raise typer.Exit(audit_run.run(request))
+    raise typer.Exit(audit_run.run_audit(request))

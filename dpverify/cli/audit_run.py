@@ -23,7 +23,7 @@ from dpverify.report.files import Outputs
 from dpverify.report.sarif import annotations
 from dpverify.suite import plan
 from dpverify.suite.family import judged_together
-from dpverify.suite.plan import Manifest, read
+from dpverify.suite.plan import Manifest, read_plan
 from dpverify.suite.result import Failure, Outcome, SuiteResult
 from dpverify.suite.run import place_of, result_of, run_watched, seconds_of, Supervision
 from dpverify.suite.settings import Settings
@@ -33,7 +33,7 @@ NOT_FINISHED = "still under way, or interrupted without a farewell"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class SuiteRequest:
     """What `dpverify audit` was asked for; `arguments` as they were typed."""
 
     paths: list[Path]
@@ -56,9 +56,9 @@ def _said(trouble: str) -> None:
     print(f"dpverify: {trouble}", file=sys.stderr)
 
 
-def run(request: Request) -> int:
+def run_audit(request: SuiteRequest) -> int:
     """Runs it and returns the exit code."""
-    files.check(request.outputs)
+    files.check_writable(request.outputs)
     watch = Supervision(limits=request.limits, trouble=_said)
     with heeded(watch.halt) as heard:
         try:
@@ -79,20 +79,22 @@ def run(request: Request) -> int:
                 watch.journal.close()
 
 
-def _discovered(request: Request, watch: Supervision) -> plan.Manifest:
+def _discovered(request: SuiteRequest, watch: Supervision) -> plan.Manifest:
     try:
         jobs = request.settings.jobs
-        agenda = plan.read(request.paths, request.expression, watch.limits, jobs=jobs, halt=watch.halt)
+        agenda = plan.read_plan(request.paths, request.expression, watch.limits, jobs=jobs, halt=watch.halt)
         if request.last_failed:
             agenda = _of_last_time(request, agenda)
         agenda = agenda.of_papers() if request.scorecard else agenda
         return agenda.of_promises() if request.promises_only else agenda
     except DpverifyError as error:
-        files.write(_not_started(request, str(error)), request.outputs)  # no old report may look like this run's
+        files.write_reports(
+            _not_started(request, str(error)), request.outputs
+        )  # no old report may look like this run's
         raise
 
 
-def _of_last_time(request: Request, agenda: plan.Manifest) -> plan.Manifest:
+def _of_last_time(request: SuiteRequest, agenda: plan.Manifest) -> plan.Manifest:
     """What failed the last time, at the same shares of the significance; everything where nothing did."""
     failed = known(request.paths)
     some = agenda.only(failed)
@@ -116,7 +118,7 @@ class _First:
             self.watch.halt.set()
 
 
-def _not_started(request: Request, why: str) -> SuiteResult:
+def _not_started(request: SuiteRequest, why: str) -> SuiteResult:
     what = " ".join(str(path) for path in request.paths)
     return SuiteResult.of(
         [Failure(what, why, "discovery")],
@@ -126,11 +128,11 @@ def _not_started(request: Request, why: str) -> SuiteResult:
     )
 
 
-def _audited(request: Request, agenda: plan.Manifest, watch: Supervision, heard: Heard) -> int:
+def _audited(request: SuiteRequest, agenda: plan.Manifest, watch: Supervision, heard: Heard) -> int:
     settings, outputs = request.settings, request.outputs
     before = _journal(request, watch)
-    files.write(result_of(agenda, settings, {}, NOT_FINISHED), outputs, early=True)
-    with console.shown(agenda, settings, before, quiet=request.quiet) as watcher:
+    files.write_reports(result_of(agenda, settings, {}, NOT_FINISHED), outputs, early=True)
+    with console.progress_shown(agenda, settings, before, quiet=request.quiet) as watcher:
         first = _First(watch, request.exit_first)
 
         def listen(outcome: Outcome) -> None:
@@ -159,7 +161,7 @@ def _audited(request: Request, agenda: plan.Manifest, watch: Supervision, heard:
     return result.exit_code
 
 
-def _durations(request: Request, watch: Supervision) -> None:
+def _durations(request: SuiteRequest, watch: Supervision) -> None:
     """The slowest of what was run, in seconds of its own process."""
     if not request.durations or watch.journal is None:
         return
@@ -169,7 +171,7 @@ def _durations(request: Request, watch: Supervision) -> None:
         print(clean(f"{seconds:10.2f} s  {name}"))
 
 
-def _journal(request: Request, watch: Supervision) -> dict[tuple[str, str], float]:
+def _journal(request: SuiteRequest, watch: Supervision) -> dict[tuple[str, str], float]:
     """Opens the run's journal, and says how long everything took the last time."""
     paths = sorted(str(path.resolve()) for path in request.paths)
     place = place_of(FOLDER, paths, request.expression, request.scorecard, request.promises_only)
@@ -189,13 +191,13 @@ def _journal(request: Request, watch: Supervision) -> dict[tuple[str, str], floa
 
 def _written(result: SuiteResult, outputs: Outputs) -> str:
     try:
-        files.write(result, outputs)
+        files.write_reports(result, outputs)
     except RunError as error:
         return str(error)
     return ""
 
 
-def _interrupted(request: Request, result: SuiteResult, watch: Supervision, heard: Heard) -> int:
+def _interrupted(request: SuiteRequest, result: SuiteResult, watch: Supervision, heard: Heard) -> int:
     asked = len(result.asked or ())
     done = asked - len(result.missing)
     again = _kept_and_again(request, watch)
@@ -203,7 +205,7 @@ def _interrupted(request: Request, result: SuiteResult, watch: Supervision, hear
     return heard.exit_code
 
 
-def _kept_and_again(request: Request, watch: Supervision) -> str:
+def _kept_and_again(request: SuiteRequest, watch: Supervision) -> str:
     """What is kept, and how to go on."""
     if watch.journal is None:
         return "nothing is kept"
@@ -229,9 +231,9 @@ def run_list(
     halt = Halt()
     with heeded(halt) as heard:
         try:
-            found = read(paths, expression, limits, jobs=jobs, halt=halt)
+            found = read_plan(paths, expression, limits, jobs=jobs, halt=halt)
             found = found.of_papers() if scorecard else found
-            show(found.of_promises() if promises_only else found)
+            _show(found.of_promises() if promises_only else found)
             return 0
         except DpverifyError as error:
             if heard.number:
@@ -249,7 +251,7 @@ def alone(asked: Mapping[str, object]) -> None:
             raise UsageError(f"{option}: needs a run, and --list runs nothing")
 
 
-def show(agenda: Manifest) -> None:
+def _show(agenda: Manifest) -> None:
     """One line for each subject and promise."""
     for each in agenda.subjects:
         print(f"{each.name}\t{each.claim}\t{each.relation}\t{each.trials} trials\t{each.expected}")

@@ -50,7 +50,7 @@ def certify(
     memory: Memory = None,
     no_tape: NoTape = False,
     require_tape: RequireTape = False,
-    call: try_command.CallOption = try_command.Call.auto,
+    call: try_command.CallOption = try_command.CallShape.auto,
     arg: try_command.Arg = None,
     python: try_command.Python = "",
 ) -> None:
@@ -74,7 +74,7 @@ def certify(
     words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
     words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
     words += ([] if tape else ["--no-tape"]) + (["--require-tape"] if require_tape else [])
-    words += [] if call is try_command.Call.auto else ["--call", call.value]
+    words += [] if call is try_command.CallShape.auto else ["--call", call.value]
     words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
     arguments = {
         "spec": subject,
@@ -94,10 +94,10 @@ def certify(
         "arg": list(arg or []),
         "python": python,
     }
-    request = certify_run.Request(
+    request = certify_run.CertifyRequest(
         arguments=arguments,
         limits=Limits(timeout=timeout, memory=memory),
         outputs=Outputs(json, html),
         quiet=quiet,
     )
-    raise typer.Exit(certify_run.run(request))
+    raise typer.Exit(certify_run.run_certify(request))

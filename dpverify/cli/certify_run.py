@@ -11,7 +11,7 @@ from dpverify.report.files import Outputs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class CertifyRequest:
     """What `dpverify certify` was asked for; `arguments` are those of `made`."""
 
     arguments: dict[str, Any]
@@ -20,23 +20,23 @@ class Request:
     quiet: bool = False
 
 
-def run(request: Request) -> int:
+def run_certify(request: CertifyRequest) -> int:
     """Runs it and returns the exit code."""
-    files.check(request.outputs)
+    files.check_writable(request.outputs)
     files.drop(request.outputs)  # there is no certificate of a run that failed
     certificate = Certificate.from_dict(
         isolated_command.answer(
-            "dpverify.cli.certify_run:made", request.arguments, request.limits, missing="certificate"
+            "dpverify.cli.certify_run:certified_in_child", request.arguments, request.limits, missing="certificate"
         )
     )
-    isolated_command.write(request.outputs.json, certificate_page.render_json(certificate))
-    isolated_command.write(request.outputs.html, certificate_page.render(certificate))
+    isolated_command.write_file(request.outputs.json, certificate_page.render_json(certificate))
+    isolated_command.write_file(request.outputs.html, certificate_page.render(certificate))
     if not (request.quiet and certificate.certified):
         console.show_certificate(certificate)
     return certificate.exit_code
 
 
-def made(
+def certified_in_child(
     *, spec: str, claim: str, relation: str, view: str, pairs: str | None, call: str = "auto",
     arg: list[str] | None = None, python: str = "", **settings: Any,
 ) -> dict[str, Any]:  # fmt: skip
@@ -49,7 +49,7 @@ def made(
     neighbours = Relation.REPLACE_ONE if relation == "replace" else Relation.ADD_OR_REMOVE_ONE
     stated = parse_claim(claim, relation=neighbours, view=View(view))
     subject = _subject(spec, call, arg or [], python)
-    own = None if pairs is None else loading.load(pairs)
+    own = None if pairs is None else loading.load_object(pairs)
     return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
 
 
@@ -65,7 +65,7 @@ def _subject(spec: str, call: str, arg: list[str], python: str) -> Any:
         return Elsewhere(python, spec, call=call, arguments=given)
     from dpverify.wild.local import is_shaped, shaped
 
-    found = loading.load(spec)
+    found = loading.load_object(spec)
     if call != "auto" or given or is_shaped(found):
         return shaped(found, call=call, arguments=given, name=spec.rpartition(":")[2])
     return loading.subject_of(found, spec)

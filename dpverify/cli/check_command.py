@@ -70,7 +70,7 @@ def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) 
     neighbours = Relation.REPLACE_ONE if options["--relation"] == "replace" else Relation.ADD_OR_REMOVE_ONE
     claim = parse_claim(options["--claim"], relation=neighbours, view=View(options["--view"]))
     target = as_target(loading.load_subject(words[0]))
-    own = loading.load(options["--pairs"]) if "--pairs" in options else None
+    own = loading.load_object(options["--pairs"]) if "--pairs" in options else None
     pairs, _ = pairs_for(target, target, claim, own)
     listed = [
         (i, j)

@@ -18,7 +18,7 @@ from dpverify.auditing.verdict import Verdict
 from dpverify.base.text import cleaned
 from dpverify.promises import PromiseCheck
 from dpverify.report import tape_words, words
-from dpverify.report.overview import Answer, answers, BAD, Entry, GOOD, Overview, PLAIN, WARN
+from dpverify.report.overview import answers, BAD, ClaimEntry, GOOD, Overview, PLAIN, ReportAnswer, WARN
 from dpverify.report.words import number, SYMBOLS
 from dpverify.suite.plan import Manifest
 from dpverify.suite.result import Failure, Outcome, SuiteResult
@@ -60,7 +60,7 @@ def show_result(result: SuiteResult, *, quiet: bool = False) -> None:
     show_rest(console, result, quiet=quiet)
 
 
-def _lines(entry: Entry, *, quiet: bool) -> list[Entry]:
+def _lines(entry: ClaimEntry, *, quiet: bool) -> list[ClaimEntry]:
     """The entry and its bugs, as far as they have a line in the table."""
     return [
         one
@@ -154,8 +154,8 @@ def show_certificate(certificate: "Certificate") -> None:
         pair = f" (pair: {record.pair or 'unnamed'})" if len(certificate.records) > 1 else ""
         lines.append(f"code:    {escape(words.code_sentence(record) + pair)}")
         if record.tape is not None:
-            lines += [f"         {escape(tape_words.draw(row))}" for row in record.tape.draws if row.moved]
-            lines += [f"derived: {escape(each)}" for each in tape_words.derived(record.tape)]
+            lines += [f"         {escape(tape_words.draw_words(row))}" for row in record.tape.draws if row.moved]
+            lines += [f"derived: {escape(each)}" for each in tape_words.derived_words(record.tape)]
     lines.append(f"ledger:  {words.ledger_sentence(strongest)}")
     if strongest.trials:
         lines.append(f"witness: {escape(strongest.witness)} (pair: {escape(strongest.pair or 'unnamed')})")
@@ -187,7 +187,7 @@ WIDE = 130  # narrower terminals leave out what matters least, so that names sta
 LEAST = ("trials", "s")
 
 
-def _table(entries: Sequence[Entry], *, wide: bool) -> Table:
+def _table(entries: Sequence[ClaimEntry], *, wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     kept = [index for index, (name, _) in enumerate(_COLUMNS) if wide or name not in LEAST]
     for index in kept:
@@ -200,7 +200,7 @@ def _table(entries: Sequence[Entry], *, wide: bool) -> Table:
     return table
 
 
-def _row(entry: Entry) -> list[str]:
+def _row(entry: ClaimEntry) -> list[str]:
     record = entry.record
     assert record is not None
     remark = words.expectation(record)
@@ -243,7 +243,7 @@ def _conclude(console: Console, result: SuiteResult) -> None:
     console.print(table)
 
 
-def _coloured(answer: Answer) -> str:
+def _coloured(answer: ReportAnswer) -> str:
     colour = COLOURS[answer.kind] if answer.count != "0" else ""
     count = f"[bold {colour}]{answer.count}[/]" if colour else f"[bold]{answer.count}[/]"
     parts = [f"{count} {answer.of}".rstrip()]
@@ -273,7 +273,9 @@ class Watcher(Protocol):
 
 
 @contextmanager
-def shown(agenda: Manifest, settings: Settings, before: Mapping[Key, float], *, quiet: bool) -> Iterator[Watcher]:
+def progress_shown(
+    agenda: Manifest, settings: Settings, before: Mapping[Key, float], *, quiet: bool
+) -> Iterator[Watcher]:
     """Shows progress on stderr while inside; `before` are the seconds that outcomes took in an earlier run."""
     budget = {each.name: each.pairs * (settings.trials or each.trials) for each in agenda.subjects}
     lines = Lines(agenda, budget, before, settings.jobs)

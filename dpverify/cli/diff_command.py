@@ -19,10 +19,10 @@ def diff(
     that is no longer kept, a subject that failed or is gone. 2: not two result files.
     """
     from dpverify.base.text import clean
-    from dpverify.report.json_file import load
+    from dpverify.report.json_file import load_results
     from dpverify.suite.difference import compared
 
-    changes = compared(load(old), load(new))
+    changes = compared(load_results(old), load_results(new))
     for change in changes:
         if change.worse or not quiet:
             print(clean(f"{'WORSE ' if change.worse else ''}{change.subject}: {change.text}"))

@@ -32,11 +32,11 @@ def exact(
 
     arguments = {"spec": subject, "pairs": pairs, "claim": claim, "delta": delta, "paths": paths, "seed": seed,
                  "timeout": timeout}  # fmt: skip
-    name, both = "dpverify.cli.exact_command:made", 2 * timeout
+    name, both = "dpverify.cli.exact_command:enumerated_in_child", 2 * timeout
     raise typer.Exit(isolated_command.show(name, arguments, Outputs(json), missing="law", seconds=both))
 
 
-def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: Any) -> dict[str, Any]:
+def enumerated_in_child(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: Any) -> dict[str, Any]:
     """The results in lines, as a document, and their exit codes; runs in the child."""
     from dpverify.auditing.pairs import as_pairs
     from dpverify.claims.claim import ApproxDP, PureDP
@@ -54,7 +54,7 @@ def made(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: 
     at = delta if stated is None else stated.delta
     target = loading.load_subject(spec)
     found = []
-    for number, pair in enumerate(as_pairs(loading.load(pairs))):
+    for number, pair in enumerate(as_pairs(loading.load_object(pairs))):
         emit({"pair": number})
         found.append(enumerated(target, pair=pair.checked(Relation.REPLACE_ONE), delta=at, **settings))
     judged = [_judged(each, None if stated is None else stated.eps) for each in found]

@@ -52,7 +52,7 @@ def _value(outcome: Outcome, missing: str) -> Any:
     raise RunError(f"{error['type']}: {error['text']}{where}; no {missing}")
 
 
-def write(name: str | None, text: str) -> None:
+def write_file(name: str | None, text: str) -> None:
     """The whole file or, where that cannot be done, RunError and what was there before; nothing for None."""
     if name is None:
         return
@@ -69,10 +69,10 @@ def show(function: str, arguments: dict[str, Any], outputs: Outputs, *, missing:
     code may not end, so a pair is given `seconds` and `SLOW` more, and is then ended from outside.
     """
     require.positive(timeout=seconds)
-    files.check(outputs)
+    files.check_writable(outputs)
     files.drop(outputs)
     found = answer(function, arguments, Limits(timeout=seconds + SLOW), missing=missing, patient=True)
     for line in found["lines"]:
         print(clean(line))
-    write(outputs.json, strict(found["document"]))
+    write_file(outputs.json, strict(found["document"]))
     return next((code for code in (EXIT_UNEXPECTED, EXIT_FAILED) if code in found["codes"]), EXIT_OK)

@@ -14,7 +14,7 @@ from dpverify.base import search_path
 from dpverify.errors import UsageError
 
 
-def load(spec: str) -> Any:
+def load_object(spec: str) -> Any:
     """The object called `module:name` or `file.py:name`; dots in the name reach into it.
 
     The current folder is searched before installed packages. Raises UsageError naming what is missing.
@@ -34,7 +34,7 @@ def load(spec: str) -> Any:
 
 def load_subject(spec: str) -> Any:
     """As `load`; a class, or a function without `rng`, is called without arguments to make the subject."""
-    return subject_of(load(spec), spec)
+    return subject_of(load_object(spec), spec)
 
 
 def subject_of(found: Any, spec: str) -> Any:

@@ -38,7 +38,7 @@ def plan(
     found = detectable_eps(
         test, trials=trials, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
     )
-    one_by_one = betting_plan.detectable_eps(
+    one_by_one = betting_plan.sequential_detectable_eps(
         trials=trials, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
     )
     said = f"claim eps = {eps:g}" + (f", delta = {delta:g}" if delta else "") + f"; level {level:.3g} an audit"
@@ -61,7 +61,7 @@ def plan(
         expected = betting_plan.expected_trials(
             true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level
         )
-        most = betting_plan.trials_needed(
+        most = betting_plan.sequential_trials_needed(
             true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
         )
         print(f"a true eps = {violation:g} takes {needed} certifying trials")

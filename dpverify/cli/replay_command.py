@@ -8,10 +8,10 @@ import typer
 from dpverify.base.text import clean
 from dpverify.cli.options import DEFAULT_SEED, HELP
 from dpverify.cli.try_command import (
+    _checked,
     Arg,
-    Call,
     CallOption,
-    checked,
+    CallShape,
     ClaimText,
     Out,
     Public,
@@ -43,7 +43,7 @@ def replay(
     pairs: Annotated[int, typer.Option(metavar="N", help="Ordinary random pairs of each relation.")] = 40,
     confirm: Annotated[int, typer.Option(metavar="N", help="Trials on the worst pair of each finding.")] = 0,
     relation: RelationOption = None,
-    call: CallOption = Call.auto,
+    call: CallOption = CallShape.auto,
     arg: Arg = None,
     out: Out = None,
     public: Public = None,
@@ -67,7 +67,7 @@ def replay(
             raise UsageError(f"{name} is missing; see dpverify replay --help")
     arguments(arg or [])  # refused here, before anything is started
     outputs = Outputs(json)
-    checked(outputs)
+    _checked(outputs)
     asked: dict[str, Any] = {
         "target": target, "claim": claim, "schema": schema, "instrument": calls.value, "count": pairs,
         "confirm": confirm, "relation": None if relation is None else relation.value, "call": call.value,
@@ -79,5 +79,5 @@ def replay(
     found = isolated_command.answer(name, asked, Limits(timeout=timeout), missing="replay")
     for line in found["lines"]:
         print(clean(line))
-    isolated_command.write(outputs.json, strict(found["document"]))
+    isolated_command.write_file(outputs.json, strict(found["document"]))
     raise typer.Exit(found["code"])

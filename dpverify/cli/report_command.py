@@ -27,15 +27,15 @@ def report(
     """
     from dpverify.cli import console
     from dpverify.report import certificate_page
-    from dpverify.report.json_file import load
+    from dpverify.report.json_file import load_results
 
     if certificate_page.is_certificate(results):
         raise typer.Exit(_certificate(results, Outputs(json, html, markdown, junit, sarif), quiet=quiet))
-    result = load(results)
+    result = load_results(results)
     outputs = Outputs(json, html, markdown, junit, sarif)
-    files.check(outputs)
+    files.check_writable(outputs)
     (console.show_scorecard if scorecard else console.show_result)(result, quiet=quiet)
-    files.write(result, outputs)
+    files.write_reports(result, outputs)
     raise typer.Exit(result.exit_code)
 
 
@@ -47,10 +47,10 @@ def _certificate(path: Path, outputs: Outputs, *, quiet: bool) -> int:
     for form in ("markdown", "junit", "sarif"):
         if getattr(outputs, form) is not None:
             raise UsageError(f"--{form}: is for records of audit; a certificate is written as --json or --html")
-    certificate = certificate_page.load(path)
-    files.check(outputs)
+    certificate = certificate_page.load_certificate(path)
+    files.check_writable(outputs)
     if not (quiet and certificate.certified):
         console.show_certificate(certificate)
-    isolated_command.write(outputs.json, certificate_page.render_json(certificate))
-    isolated_command.write(outputs.html, certificate_page.render(certificate))
+    isolated_command.write_file(outputs.json, certificate_page.render_json(certificate))
+    isolated_command.write_file(outputs.html, certificate_page.render(certificate))
     return certificate.exit_code

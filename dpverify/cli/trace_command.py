@@ -35,11 +35,11 @@ def trace(
 
     arguments = {"spec": subject, "pairs": pairs, "claim": claim, "ledger": ledger, "relation": relation.value,
                  "transcripts": transcripts, "seed": seed, "timeout": timeout}  # fmt: skip
-    name = "dpverify.cli.trace_command:made"
+    name = "dpverify.cli.trace_command:traced_in_child"
     raise typer.Exit(isolated_command.show(name, arguments, Outputs(json), missing="trace", seconds=timeout))
 
 
-def made(
+def traced_in_child(
     *, spec: str, pairs: str, claim: str | None, ledger: str | None, relation: str, **settings: Any
 ) -> dict[str, Any]:
     """The traces in lines, as a document, and their exit codes; runs in the child."""
@@ -53,12 +53,12 @@ def made(
 
     between = Relation.REPLACE_ONE if relation == RelationName.replace_one.value else Relation.ADD_OR_REMOVE_ONE
     stated = None if claim is None else parse_claim(claim, relation=between)
-    declared = None if ledger is None else loading.load(ledger)
+    declared = None if ledger is None else loading.load_object(ledger)
     if declared is not None and not isinstance(declared, Ledger):
         raise UsageError(f"{ledger}: a {type(declared).__name__}, not a Ledger")
     target = loading.load_subject(spec)
     found = []
-    for number, pair in enumerate(as_pairs(loading.load(pairs))):
+    for number, pair in enumerate(as_pairs(loading.load_object(pairs))):
         emit({"pair": number})
         found.append(traced(target, pair=pair.checked(between), claim=stated, ledger=declared, **settings))
     return {

@@ -19,7 +19,7 @@ class Neighbours(str, Enum):  # noqa: UP042 - typer shows the values of a plain 
     both = "both"
 
 
-class Call(str, Enum):  # noqa: UP042
+class CallShape(str, Enum):  # noqa: UP042
     """How one release is asked for."""
 
     auto = "auto"
@@ -55,7 +55,7 @@ SchemaFile = Annotated[str | None, typer.Option("--schema", metavar="F", help="W
 RelationOption = Annotated[
     Neighbours | None, typer.Option(help="Which datasets are neighbours; default: both are tried.")
 ]
-CallOption = Annotated[Call, typer.Option(help="How it is called; auto reads the signature.")]
+CallOption = Annotated[CallShape, typer.Option(help="How it is called; auto reads the signature.")]
 Arg = Annotated[list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="An argument, as Python writes it.")]
 Out = Annotated[list[str] | None, typer.Option("--out", metavar="FIELD", help="Look at this field only; repeatable.")]
 Public = Annotated[list[str] | None, typer.Option("--public", metavar="FIELD", help="This field is public.")]
@@ -73,7 +73,7 @@ def try_(
     schema: SchemaFile = None,
     relation: RelationOption = None,
     view: Annotated[Seen, typer.Option(help="local: one record is a dataset.")] = Seen.central,
-    call: CallOption = Call.auto,
+    call: CallOption = CallShape.auto,
     arg: Arg = None,
     out: Out = None,
     public: Public = None,
@@ -112,18 +112,18 @@ def try_(
     if view is Seen.local and not given["schema"].local:
         raise UsageError('--view local: one record is the whole dataset; the schema must say as = "value"')
     outputs = Outputs(json)
-    checked(outputs)
+    _checked(outputs)
     if dry_run:
         planned(**given, say=say, **options)
         raise typer.Exit(EXIT_OK)
-    show(try_out(**given, say=say, **options), outputs)
+    _show(try_out(**given, say=say, **options), outputs)
 
 
 def wanted(target: str | None, claim: str | None, schema: str | None, arg: list[str] | None, python: str) -> Any:
     """What both commands need, read; UsageError for what is missing or wrong."""
     from dpverify.claims.parsing import parse_claim
     from dpverify.wild.requests import arguments
-    from dpverify.wild.schema import read
+    from dpverify.wild.schema import read_schema
 
     for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):
         if value is None:
@@ -131,7 +131,7 @@ def wanted(target: str | None, claim: str | None, schema: str | None, arg: list[
     assert claim is not None
     assert schema is not None
     return {
-        "target": target, "claim": parse_claim(claim), "schema": read(schema), "arguments": arguments(arg or []),
+        "target": target, "claim": parse_claim(claim), "schema": read_schema(schema), "arguments": arguments(arg or []),
         "python": python,
     }  # fmt: skip
 
@@ -141,15 +141,15 @@ def say(line: str) -> None:
     print(clean(line), flush=True)
 
 
-def checked(outputs: Outputs) -> None:
+def _checked(outputs: Outputs) -> None:
     """UsageError where a file cannot be written; old ones are gone afterwards."""
     from dpverify.report import files
 
-    files.check(outputs)
+    files.check_writable(outputs)
     files.drop(outputs)
 
 
-def show(record: Any, outputs: Outputs) -> None:
+def _show(record: Any, outputs: Outputs) -> None:
     """Prints a record, writes it, and ends with its exit code."""
     from dpverify.cli import isolated_command
     from dpverify.report.json_file import strict
@@ -157,5 +157,5 @@ def show(record: Any, outputs: Outputs) -> None:
 
     for line in lines(record):
         say(line)
-    isolated_command.write(outputs.json, strict(record.to_dict()))
+    isolated_command.write_file(outputs.json, strict(record.to_dict()))
     raise typer.Exit(record.exit_code)

@@ -52,7 +52,7 @@ def growth(right: float, guess_fraction: float, eps: float, slack: float) -> tup
     return float(mean[best]), float(second - mean[best] ** 2)
 
 
-def detectable_eps(
+def sequential_detectable_eps(
     *,
     trials: int,
     guess_fraction: float,
@@ -76,7 +76,7 @@ def detectable_eps(
     return least_reached(caught, claim_eps, 2 * claim_eps + 0.1, most=LARGEST_EPS)
 
 
-def trials_needed(
+def sequential_trials_needed(
     *,
     true_eps: float,
     guess_fraction: float,

@@ -14,7 +14,16 @@ from dpverify.evidence.scores.histogram import row_keys
 from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import Grain
-from dpverify.trials.health.independence import compared, Independence, LARGEST, looked_at, Marks, marks, RANKED, Sample
+from dpverify.trials.health.independence import (
+    compared_calls,
+    Independence,
+    LARGEST,
+    looked_at,
+    Marks,
+    marks,
+    RANKED,
+    Sample,
+)
 from dpverify.trials.outcomes import Outcomes
 
 TIE = 1e-6  # weight of the output in a rank value
@@ -71,7 +80,7 @@ def judged(attack: Attack, grain: Grain) -> Judged:
     arms = np.flatnonzero(grain.first), np.flatnonzero(~grain.first)
     ranked = rank_values(signed, grain.outcomes, np.concatenate([part for arm in arms for part in looked_at(arm)]))
     many = min(RANKED, len(arms[0]))
-    values = (_line(grain, arms[0]), _line(grain, arms[1])) if compared(grain.index) else (b"", b"")
+    values = (_line(grain, arms[0]), _line(grain, arms[1])) if compared_calls(grain.index) else (b"", b"")
     return Judged(
         attack.counted(first, second),
         Sample.of(grain.index, (ranked[:many], ranked[many:]), (attack.guessed(first), attack.guessed(second)), values),

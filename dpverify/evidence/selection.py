@@ -235,7 +235,7 @@ def _candidate_ends(confidence: FloatArray, total: int) -> Ends:
 
 
 @dataclass(frozen=True)
-class Budget:
+class _Budget:
     """How many trials choose and how many certify."""
 
     selection: int
@@ -249,7 +249,7 @@ SECOND_LOOK, MOST_MORE = 0.4, 150_000  # share of all trials that learn where fe
 WORTHWHILE = 1.5  # times the selection trials before, at least, for learning once more
 
 
-def budgets(trials: int, items: int, *, exact: bool, pure: bool) -> list[Budget]:
+def budgets(trials: int, items: int, *, exact: bool, pure: bool) -> list[_Budget]:
     """How trials with `items` coordinates are split, and how where the first split shows little (`WEAK`).
 
     With the exact score nothing is learned about the target, so all trials certify, and as many draws
@@ -261,11 +261,11 @@ def budgets(trials: int, items: int, *, exact: bool, pure: bool) -> list[Budget]
     """
     most = max(64, MOST_ITEMS // max(1, items))
     if exact:
-        return [Budget(min(trials, EXACT_SELECTION, most), trials)]
+        return [_Budget(min(trials, EXACT_SELECTION, most), trials)]
     share = 0.3 if trials <= 2_000 else 0.2 if trials <= 10_000 or items > WIDE else 0.1
     selection, more = min(int(share * trials), MOST_SELECTION, most), min(int(SECOND_LOOK * trials), MOST_MORE, most)
     again = (pure or items > WIDE) and more >= WORTHWHILE * selection
-    return [Budget(each, trials - each) for each in ([selection, more] if again else [selection])]
+    return [_Budget(each, trials - each) for each in ([selection, more] if again else [selection])]
 
 
 def learn(
@@ -277,7 +277,7 @@ def learn(
     exact: bool = False,
     jobs: int = 1,
     backend: str = "loky",
-) -> tuple[Budget, Attack]:
+) -> tuple[_Budget, Attack]:
     """How `trials` are split, and the attack that the selection trials recommend for the certifying ones.
 
     A second look is at a longer prefix of the same selection trials; no certifying trial was drawn before.

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpverify.base import require, search_path
-from dpverify.base.plain_values import described, is_described
+from dpverify.base.plain_values import describe_error, is_described
 from dpverify.errors import RunError
 from dpverify.execution.executors import ONE_THREAD
 from dpverify.execution.interruption import Halt
@@ -358,14 +358,14 @@ def _work(folder: str, function: Any, arguments: dict[str, Any], place: dict[str
                 function = getattr(import_module(module), name)
             message: dict[str, Any] = {"value": function(**arguments)}
         except BaseException as error:  # SystemExit and what else foreign code may raise: never this process's end
-            message = {"error": described(error)}
+            message = {"error": describe_error(error)}
         if os.getpid() != owner:  # a copy that the target forked and forgot: it must not speak for the child
             os._exit(1)
         limited(0)
         try:
             text = dumps(message)
         except (TypeError, ValueError) as error:  # not plain values
-            text = dumps({"error": described(error)})
+            text = dumps({"error": describe_error(error)})
         half = Path(folder, f"answer.{owner}")
         half.write_text(text, encoding="ascii")
         half.replace(Path(folder, "answer"))

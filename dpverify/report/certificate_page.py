@@ -55,7 +55,7 @@ def is_certificate(path: Path) -> bool:
     return isinstance(document, dict) and str(document.get("schema", "")).startswith("dpverify/certificate/")
 
 
-def load(path: Path) -> Certificate:
+def load_certificate(path: Path) -> Certificate:
     """The certificate in a file; UsageError for another schema or digest, and for what is none."""
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))

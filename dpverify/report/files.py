@@ -32,7 +32,7 @@ class Outputs:
         return [(form, path) for form, path in named.items() if path is not None]
 
 
-def check(outputs: Outputs) -> None:
+def check_writable(outputs: Outputs) -> None:
     """Refuses, before hours of trials, a place that cannot be written; makes missing folders, and no file.
 
     Two reports cannot have one place, and code is no place for a report.
@@ -68,7 +68,7 @@ def check(outputs: Outputs) -> None:
             raise UsageError(f"--{form} {name}: cannot be written ({why})") from error
 
 
-def write(result: object, outputs: Outputs, *, early: bool = False) -> None:
+def write_reports(result: object, outputs: Outputs, *, early: bool = False) -> None:
     """Renders `result` into every file that was asked for; RunError, at the end, where one could not be written.
 
     `early`: into files only, where something will replace it; a pipe or a device takes one report.

@@ -23,7 +23,7 @@ from dpverify.base.text import cleaned
 from dpverify.ledger.description import COLUMNS
 from dpverify.promises import PromiseCheck
 from dpverify.report import plots, tape_words, words
-from dpverify.report.overview import answers, Entry, ORDER, Overview
+from dpverify.report.overview import answers, ClaimEntry, ORDER, Overview
 from dpverify.report.plots import Figure, figures
 from dpverify.suite.result import SuiteResult
 
@@ -31,7 +31,7 @@ TOLD = 100  # outcomes that are not as expected and are told in full at the top
 
 
 @dataclass(frozen=True)
-class View:
+class _View:
     """A record with its drawings and sentences."""
 
     record: AuditRecord
@@ -42,13 +42,13 @@ class View:
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """An entry with its place among the packed details, and those of its bugs."""
 
-    entry: Entry
+    entry: ClaimEntry
     anchor: str
     index: int
-    bugs: tuple["Row", ...] = ()
+    bugs: tuple["_Row", ...] = ()
 
     @property
     def bar(self) -> Markup:
@@ -92,7 +92,7 @@ def render(result: SuiteResult) -> str:
             promises=promised(result.promises),
             promise_places=places[len(every) :],
             coverage_ticks=plots.coverage_scale(),
-            blocks=blocks(pieces),
+            blocks=_blocks(pieces),
             many=MANY,
             style=Markup(style),
             script=Markup(script),
@@ -103,10 +103,10 @@ def render(result: SuiteResult) -> str:
     )
 
 
-def view(anchor: str, record: AuditRecord, command: str) -> View:
+def view(anchor: str, record: AuditRecord, command: str) -> _View:
     """A record with its drawings; `command` makes it again."""
     drawn = [Figure(f.title, f.caption, Markup(f.svg), f.head, f.rows) for f in figures(record)]
-    return View(record, anchor, Markup(plots.interval_bar(record)), drawn, command)
+    return _View(record, anchor, Markup(plots.interval_bar(record)), drawn, command)
 
 
 def promised(checks: Sequence[PromiseCheck]) -> list[tuple[PromiseCheck, Markup]]:
@@ -114,17 +114,17 @@ def promised(checks: Sequence[PromiseCheck]) -> list[tuple[PromiseCheck, Markup]
     return [(check, Markup(plots.coverage_bar(check))) for check in checks]
 
 
-def _rows(overview: Overview, places: Sequence[str]) -> list[Row]:
-    rows, index = list[Row](), 0
+def _rows(overview: Overview, places: Sequence[str]) -> list[_Row]:
+    rows, index = list[_Row](), 0
     for entry in overview.entries:
         after = range(index + 1, index + 1 + len(entry.bugs))
-        bugs = tuple(Row(bug, places[place], place) for bug, place in zip(entry.bugs, after, strict=True))
-        rows.append(Row(entry, places[index], index, bugs))
+        bugs = tuple(_Row(bug, places[place], place) for bug, place in zip(entry.bugs, after, strict=True))
+        rows.append(_Row(entry, places[index], index, bugs))
         index = after.stop
     return rows
 
 
-def _detail(row: Row, result: SuiteResult) -> str:
+def _detail(row: _Row, result: SuiteResult) -> str:
     record = row.entry.record
     shown = None if record is None else view(row.anchor, record, words.command(record, result))
     return template("detail.html").render(row=row, entry=row.entry, view=shown).strip()
@@ -214,7 +214,7 @@ def _anchor(name: str) -> str:
 MANY = 32  # pieces in a block: what one click unpacks
 
 
-def blocks(pieces: Sequence[str]) -> list[str]:
+def _blocks(pieces: Sequence[str]) -> list[str]:
     """Piece i is number i % MANY, split at NUL, of block i // MANY: zlib (RFC 1950) in base64."""
     return [_packed(pieces[start : start + MANY]) for start in range(0, len(pieces), MANY)]
 
@@ -223,7 +223,7 @@ def _packed(pieces: Sequence[str]) -> str:
     return base64.b64encode(zlib.compress("\0".join(pieces).encode(), 9)).decode("ascii")
 
 
-def unpacked(page: str) -> list[str]:
+def unpack_details(page: str) -> list[str]:
     """All pieces of a page that holds the blocks."""
     found = re.findall(r'<script type="text/plain" id="pack-\d+">([^<]*)</script>', page)
     return [piece for each in found for piece in zlib.decompress(base64.b64decode(each)).decode().split("\0")]

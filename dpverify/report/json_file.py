@@ -63,7 +63,7 @@ def join(written: Sequence[str], seed: int, family_wise_error: float) -> SuiteRe
     return SuiteResult.of(outcomes(written), seed=seed, family_wise_error=family_wise_error)
 
 
-def load(path: Path) -> SuiteResult:
+def load_results(path: Path) -> SuiteResult:
     """Inverse of `render`; UsageError for a file that is not such a document."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -74,7 +74,7 @@ def _case(suite: etree.Element, record: AuditRecord, result: SuiteResult) -> Non
         facts["file"] = record.file
     case = etree.SubElement(suite, "testcase", facts)
     _properties(case, record, status=str(record.status))
-    said = words.told(record)
+    said = words.evidence_words(record)
     if record.verdict in UNDECIDED:
         etree.SubElement(case, "error", type=str(record.verdict), message=said)
     elif _failed(record):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dpverify.base.text import cleaned
 from dpverify.report import tape_words, words
-from dpverify.report.overview import answers, Entry, Overview
+from dpverify.report.overview import answers, ClaimEntry, Overview
 from dpverify.suite.result import SuiteResult
 
 STATES = {
@@ -86,7 +86,7 @@ def _folded(overview: Overview) -> list[str]:
     return lines
 
 
-def _table(entries: Sequence[Entry]) -> list[str]:
+def _table(entries: Sequence[ClaimEntry]) -> list[str]:
     rows = [_line(HEAD), _line(ALIGNED)]
     for entry in entries:
         record = entry.record
@@ -107,7 +107,7 @@ def _table(entries: Sequence[Entry]) -> list[str]:
     return rows
 
 
-def _place(entry: Entry) -> str:
+def _place(entry: ClaimEntry) -> str:
     return f" ({_cell(entry.place)})" if entry.place else ""
 
 

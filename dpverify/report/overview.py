@@ -20,7 +20,7 @@ NO_PAPER = "Without a paper"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ClaimEntry:
     """A claim that was asked about: its record, or why it has none, and the bugs planted in it.
 
     Neither record nor failure: the run ended before it was reached. A bug whose subject was not asked about stands
@@ -30,7 +30,7 @@ class Entry:
     name: str
     record: AuditRecord | None = None
     failure: Failure | None = None
-    bugs: tuple["Entry", ...] = ()
+    bugs: tuple["ClaimEntry", ...] = ()
 
     @property
     def status(self) -> Status:
@@ -76,7 +76,7 @@ class Group:
     """The claims of one paper, or of one file where no paper is named anywhere."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ClaimEntry, ...]
 
     def counted(self, status: Status) -> int:
         """Claims with this status."""
@@ -85,7 +85,7 @@ class Group:
     @property
     def bugs(self) -> str:
         """Bugs as `3 of 4`; empty without any."""
-        return Entry("", bugs=_bugs(self.entries)).count
+        return ClaimEntry("", bugs=_bugs(self.entries)).count
 
     @property
     def unexpected(self) -> int:
@@ -98,17 +98,17 @@ class Overview:
     """All entries of a result, in the order of its subjects; what failed or was not reached comes last."""
 
     result: SuiteResult
-    entries: tuple[Entry, ...]
+    entries: tuple[ClaimEntry, ...]
 
     @classmethod
     def of(cls, result: SuiteResult) -> "Overview":
         """Folds planted bugs, `a!b`, under their subject `a`."""
         records = {record.subject for record in result.records if not record.planted}
-        bugs: dict[str, list[Entry]] = {}
-        own: list[Entry] = []
-        outcomes = [Entry(record.subject, record) for record in result.records]
-        outcomes += [Entry(failure.subject, failure=failure) for failure in result.failures]
-        outcomes += [Entry(name) for name in result.missing]
+        bugs: dict[str, list[ClaimEntry]] = {}
+        own: list[ClaimEntry] = []
+        outcomes = [ClaimEntry(record.subject, record) for record in result.records]
+        outcomes += [ClaimEntry(failure.subject, failure=failure) for failure in result.failures]
+        outcomes += [ClaimEntry(name) for name in result.missing]
         for entry in outcomes:
             parent, sign, _ = entry.name.rpartition("!")
             if sign and parent in records and (entry.planted or entry.record is None):
@@ -118,7 +118,7 @@ class Overview:
         return cls(result, tuple(_with(entry, bugs) for entry in own))
 
     @cached_property
-    def claims(self) -> tuple[Entry, ...]:
+    def claims(self) -> tuple[ClaimEntry, ...]:
         """All entries but bugs that stand for themselves."""
         return tuple(entry for entry in self.entries if not entry.planted)
 
@@ -128,18 +128,18 @@ class Overview:
         return Counter(entry.status for entry in self.claims)
 
     @cached_property
-    def bugs(self) -> tuple[Entry, ...]:
+    def bugs(self) -> tuple[ClaimEntry, ...]:
         """All planted bugs."""
         return _bugs(self.entries)
 
     @cached_property
-    def unexpected(self) -> tuple[Entry, ...]:
+    def unexpected(self) -> tuple[ClaimEntry, ...]:
         """Claims and bugs that are not as expected, one by one."""
         each = [one for entry in self.entries for one in (entry, *entry.bugs)]
         return tuple(one for one in each if not one.as_expected)
 
     @cached_property
-    def bare(self) -> tuple[Entry, ...]:
+    def bare(self) -> tuple[ClaimEntry, ...]:
         """Judged claims, not known to be false, in which no bug is planted."""
         return tuple(
             entry
@@ -155,7 +155,7 @@ class Overview:
     def groups(self) -> tuple[Group, ...]:
         """By paper, those without one last; by file where no paper is named. Inside: by statement, as they come."""
         papers = any(entry.record is not None and entry.record.paper for entry in self.entries)
-        found: dict[str, dict[str, list[Entry]]] = {}
+        found: dict[str, dict[str, list[ClaimEntry]]] = {}
         for entry in self.entries:
             record = entry.record
             name = group(entry.name) or "(no file)"
@@ -169,15 +169,15 @@ class Overview:
         )
 
 
-def _with(entry: Entry, bugs: dict[str, list[Entry]]) -> Entry:
-    return Entry(entry.name, entry.record, entry.failure, tuple(bugs.get(entry.name, ())))
+def _with(entry: ClaimEntry, bugs: dict[str, list[ClaimEntry]]) -> ClaimEntry:
+    return ClaimEntry(entry.name, entry.record, entry.failure, tuple(bugs.get(entry.name, ())))
 
 
-def _bugs(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def _bugs(entries: Sequence[ClaimEntry]) -> tuple[ClaimEntry, ...]:
     return tuple(bug for entry in entries for bug in ((entry,) if entry.planted else entry.bugs))
 
 
-__all__ = ["BROKEN", "KEPT", "NO_PAPER", "OPEN", "ORDER", "Entry", "Group", "Overview"]
+__all__ = ["BROKEN", "KEPT", "NO_PAPER", "OPEN", "ORDER", "ClaimEntry", "Group", "Overview"]
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReportAnswer:
     """`count` is a number or a word; `status` selects the claims that it counts."""
 
     question: str
@@ -220,12 +220,12 @@ class Answer:
         return "; ".join([f"{self.count} {self.of}".rstrip(), *map(str, self.lines)])
 
 
-def answers(overview: Overview) -> tuple[Answer, Answer, Answer, Answer]:
+def answers(overview: Overview) -> tuple[ReportAnswer, ReportAnswer, ReportAnswer, ReportAnswer]:
     """In the order in which they are asked."""
     return _false(overview), _proved(overview), _open(overview), _run(overview)
 
 
-def _false(overview: Overview) -> Answer:
+def _false(overview: Overview) -> ReportAnswer:
     refuted = [entry for entry in overview.claims if entry.status is Status.REFUTED]
     surprises = [entry for entry in refuted if not entry.as_expected]
     known = len(refuted) - len(surprises)
@@ -236,28 +236,28 @@ def _false(overview: Overview) -> Answer:
         wrong = tuple(check.name for check in broken if not check.as_expected)
         told = f"{_many(len(broken), 'promise')} {BROKEN}"
         lines.append(Line(f"{told}, not expected", BAD, wrong) if wrong else Line(f"{told}, as expected"))
-    return Answer("What is false?", str(len(refuted)), _of(overview), BAD, tuple(lines), Status.REFUTED)
+    return ReportAnswer("What is false?", str(len(refuted)), _of(overview), BAD, tuple(lines), Status.REFUTED)
 
 
-def _proved(overview: Overview) -> Answer:
+def _proved(overview: Overview) -> ReportAnswer:
     count = overview.counts[Status.PROVED]
     lines = [Line("by their ledgers, if these list what is released")] if count else []
     kept = overview.promised(KEPT)
     lines += [Line(f"{_many(len(kept), 'promise')} {KEPT}, by trials")] if kept else []
-    return Answer("What is proved?", str(count), _of(overview), GOOD, tuple(lines), Status.PROVED)
+    return ReportAnswer("What is proved?", str(count), _of(overview), GOOD, tuple(lines), Status.PROVED)
 
 
-def _open(overview: Overview) -> Answer:
+def _open(overview: Overview) -> ReportAnswer:
     count = overview.counts[Status.OPEN]
     lines = [Line("judged, neither refuted nor proved")] if count else []
     undecided = overview.promised(OPEN)
     lines += [Line(f"{_many(len(undecided), 'promise')} {OPEN}")] if undecided else []
     idle = overview.promised(INCONCLUSIVE)
     lines += [Line(f"{_many(len(idle), 'promise')} {INCONCLUSIVE}: all bounds at their caps")] if idle else []
-    return Answer("What is open?", str(count), _of(overview), PLAIN, tuple(lines), Status.OPEN)
+    return ReportAnswer("What is open?", str(count), _of(overview), PLAIN, tuple(lines), Status.OPEN)
 
 
-def _run(overview: Overview) -> Answer:
+def _run(overview: Overview) -> ReportAnswer:
     code = overview.result.exit_code
     lines = [*troubles(overview), *warnings(overview)]
     kind = BAD if code == EXIT_UNEXPECTED else WARN if code != EXIT_OK or any(line.kind for line in lines) else GOOD
@@ -267,7 +267,7 @@ def _run(overview: Overview) -> Answer:
         lines.append(Line(caught(overview) + bare))
     lines += [Line(said) for said in (traced(overview.result),) if said]
     word = "Nothing" if code == EXIT_OK else "Incomplete" if code != EXIT_UNEXPECTED else "Not as expected"
-    return Answer("Anything wrong with the run?", word, "", kind, tuple(lines))
+    return ReportAnswer("Anything wrong with the run?", word, "", kind, tuple(lines))
 
 
 def troubles(overview: Overview) -> list[Line]:
@@ -347,7 +347,7 @@ def traced(result: SuiteResult) -> str:
     return f"{sum(tape.traced for tape in looked)} of {len(looked)} traced in the code" if looked else ""
 
 
-def _names(text: str, entries: Sequence[Entry], kind: str) -> Line:
+def _names(text: str, entries: Sequence[ClaimEntry], kind: str) -> Line:
     return Line(text, kind, tuple(entry.name for entry in entries))
 
 

@@ -14,7 +14,7 @@ from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.parsing import parse_claim
 from dpverify.errors import DpverifyError
 from dpverify.promises import PromiseCheck
-from dpverify.report.tape_words import ABOUT_EPS, at_delta, at_least, claimed, number, unit
+from dpverify.report.tape_words import ABOUT_EPS, at_delta, at_least_words, claimed, number, unit
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A small plot as SVG text: axes, lines, marks. Colours come from the page's style sheet, by class.
@@ -171,14 +171,14 @@ class Figure:
 def figures(record: AuditRecord) -> list[Figure]:
     """The plots for which the record has numbers; none of a record whose numbers make no claim."""
     try:
-        claim_of(record)
+        plotted_claim(record)
     except DpverifyError:
         return []
     drawn = [_course(record), _trade_off(record), _profile(record)]
     return [figure for figure in drawn if figure is not None]
 
 
-def claim_of(record: AuditRecord) -> Claim:
+def plotted_claim(record: AuditRecord) -> Claim:
     """The claim's privacy profile; relation and view do not matter for a plot."""
     match record.notion:
         case "pure":
@@ -206,7 +206,7 @@ def _trade_off(record: AuditRecord) -> Figure | None:
     measured = rates(record)
     if not measured:
         return None
-    bound = _allowed(claim_of(record))
+    bound = _allowed(plotted_claim(record))
     plot = Plot(
         Axis(0, 1, "false positive rate"),
         Axis(0, 1, "false negative rate"),
@@ -224,7 +224,7 @@ def _trade_off(record: AuditRecord) -> Figure | None:
     event = _event(record)
     if event is not None:
         plot.dots([(event[0], 1 - event[1])], "event", 4.5)
-    limit = claim_of(record).accuracy_limit
+    limit = plotted_claim(record).accuracy_limit
     rows = tuple((f"{x:.5f}", f"{1 - y:.5f}", f"{1 - _limited(limit, x):.5f}") for x, y in measured)
     return Figure(
         "Trade-off",
@@ -285,7 +285,7 @@ def _profile(record: AuditRecord) -> Figure | None:
     What is certified about rho, mu or a factor is no eps, and the eps that is certified at one delta can lie below the
     claim's curve while the claim is refuted: side by side they would seem to contradict each other.
     """
-    claim, about_eps = claim_of(record), record.notion in ABOUT_EPS
+    claim, about_eps = plotted_claim(record), record.notion in ABOUT_EPS
     lower = record.trials_eps
     top = max([_eps(claim), *(each for each in (lower,) if math.isfinite(each))])
     grid = [1.25 * top * i / 48 for i in range(49)]
@@ -333,7 +333,7 @@ def _cautious(record: AuditRecord) -> list[Point]:
     return kept
 
 
-def course(record: AuditRecord) -> list[tuple[float, float]]:
+def course_plot(record: AuditRecord) -> list[tuple[float, float]]:
     """(certifying trials, lower bound) in the claim's own unit; the last point is the certificate of the trials.
 
     Empty where there is none: records of older versions kept only eps.
@@ -346,7 +346,7 @@ def course(record: AuditRecord) -> list[tuple[float, float]]:
 
 
 def _course(record: AuditRecord) -> Figure | None:
-    points = course(record)
+    points = course_plot(record)
     if not points:
         return None
     last, lower, symbol = points[-1][0], points[-1][1], unit(record)
@@ -357,7 +357,7 @@ def _course(record: AuditRecord) -> Figure | None:
         Axis(first, max(last, first * 1.01), "certifying trials", log=True),
         Axis(low, high, symbol),
         "Convergence",
-        f"Lower bound on {symbol}: {at_least(lower, record.claimed)} after {last:,.0f} trials; "
+        f"Lower bound on {symbol}: {at_least_words(lower, record.claimed)} after {last:,.0f} trials; "
         f"claimed {claimed(record)}.",
     )
     plot.level(record.claimed, "claim", f"claimed {claimed(record)}")
@@ -371,7 +371,7 @@ def _course(record: AuditRecord) -> Figure | None:
         f"Lower bound on {symbol}{at_delta(record)} with growing trials. Only the last point is the certificate.",
         plot.svg(),
         ("certifying trials", f"{symbol} lower"),
-        tuple((f"{trials:,.0f}", at_least(bound, record.claimed)) for trials, bound in points),
+        tuple((f"{trials:,.0f}", at_least_words(bound, record.claimed)) for trials, bound in points),
     )
 
 

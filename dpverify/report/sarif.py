@@ -66,7 +66,7 @@ def _rule(name: str, text: str, severity: str) -> dict[str, Any]:
     }
 
 
-def fingerprint(rule: str, subject: str, claim: str) -> dict[str, str]:
+def _fingerprint(rule: str, subject: str, claim: str) -> dict[str, str]:
     """Equal for the same finding in another run: by what is claimed of what, and not by lines, numbers or seeds."""
     text = json.dumps([rule, subject, claim])
     return {"dpverifyFinding/v1": hashlib.sha256(text.encode()).hexdigest()[:32]}
@@ -80,7 +80,7 @@ def _promise(check: PromiseCheck, result: SuiteResult) -> dict[str, Any]:
         "ruleId": "promise-broken",
         "level": "error",
         "message": {"text": f"{check}, expected {check.expected}"},
-        "partialFingerprints": fingerprint("promise-broken", check.name, ""),
+        "partialFingerprints": _fingerprint("promise-broken", check.name, ""),
         "locations": [_location(place[0].file, 1)] if place else [],
     }
 
@@ -119,7 +119,7 @@ def rule(record: AuditRecord) -> str:
 
 
 def _message(record: AuditRecord) -> str:
-    return f"{record.subject}: {words.expectation(record)}. {words.told(record)}"
+    return f"{record.subject}: {words.expectation(record)}. {words.evidence_words(record)}"
 
 
 def _finding(record: AuditRecord, result: SuiteResult) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _finding(record: AuditRecord, result: SuiteResult) -> dict[str, Any]:
         "ruleId": rule(record),
         "level": "error",
         "message": {"text": f"{_message(record)} Again, alone: {words.command(record, result)}"},
-        "partialFingerprints": fingerprint(rule(record), record.subject, record.claim),
+        "partialFingerprints": _fingerprint(rule(record), record.subject, record.claim),
     }
     if record.file:
         found["locations"] = [_location(record.file, record.line)]

@@ -57,7 +57,7 @@ def document() -> dict[str, Any]:
     }
 
 
-def certificate() -> dict[str, Any]:
+def certificate_schema() -> dict[str, Any]:
     """The schema of what `certify --json` writes; what is not a record or a promise follows from them."""
     number, text, flag = {"type": "number"}, {"type": "string"}, FLAGS
     texts = {"type": "array", "items": text}
@@ -154,5 +154,5 @@ if __name__ == "__main__":  # python -m dpverify.report.schema: writes both file
     import json
     from pathlib import Path
 
-    for name, made in (("records", document()), ("certificate", certificate())):
+    for name, made in (("records", document()), ("certificate", certificate_schema())):
         Path(__file__).with_name(f"{name}.schema.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")

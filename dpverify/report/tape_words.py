@@ -46,7 +46,7 @@ def at_delta(record: AuditRecord) -> str:
 
 def quantity(record: AuditRecord, sign: str, value: float | None) -> str:
     """`rho >= 0.61`, `eps >= 1.2 at delta = 1e-05`: a number of the claim's own kind, with all that it needs."""
-    written = at_least(value, record.claimed) if sign == ">=" and value is not None else number(value)
+    written = at_least_words(value, record.claimed) if sign == ">=" and value is not None else number(value)
     return f"{SYMBOLS[record.notion]} {sign} {written}{at_delta(record)}"
 
 
@@ -55,7 +55,7 @@ def claimed(record: AuditRecord) -> str:
     return digits(record.claimed)
 
 
-def at_least(value: float, limit: float) -> str:
+def at_least_words(value: float, limit: float) -> str:
     """A lower bound in writing: four figures, rounded down; more where it exceeds `limit` and would not seem to.
 
     Less than 1e-9 of it is no reason to write 1.999 for 2.
@@ -74,7 +74,7 @@ def lower(record: AuditRecord) -> str:
     """The certified lower bound in the claim's own unit, whatever it comes from; a dash where there is no evidence."""
     if not record.trials and record.verdict is not Verdict.REFUTED:
         return "-"
-    return at_least(record.number_lower, record.claimed)
+    return at_least_words(record.number_lower, record.claimed)
 
 
 def eps_view(record: AuditRecord) -> str:
@@ -137,11 +137,11 @@ def beside(record: AuditRecord) -> str:
         looked = f"{tape.transcripts} transcripts" if tape.paths is None else f"{tape.paths} paths"
         code = f"{value} ({looked}, {word})".lstrip()
     lower = record.trials_lower
-    audit = "-" if lower is None else at_least(lower, record.claimed)
+    audit = "-" if lower is None else at_least_words(lower, record.claimed)
     return f"audit {audit} | code {code} | ledger {number(record.number_upper)}"
 
 
-def sentence(tape: Taped | None, symbol: str) -> str:
+def tape_sentence(tape: Taped | None, symbol: str) -> str:
     """What the tape says, in sentences that can stand alone."""
     if tape is None:
         return "The code was not traced."
@@ -184,7 +184,7 @@ def sites(tape: Taped) -> str:
     return ", ".join(dict.fromkeys(draw.site for draw in tape.draws if draw.moved and draw.site))
 
 
-def draw(row: TapeDraw) -> str:
+def draw_words(row: TapeDraw) -> str:
     """`noisy.py:21 adds laplace(2) to 2 of 4 values that move, by 1 at most`."""
     if not row.moved:
         return f"{row.site}: {row.count} of {row.family}, none on a value that moves"
@@ -195,12 +195,12 @@ def draw(row: TapeDraw) -> str:
     )
 
 
-def derived(tape: Taped) -> list[str]:
+def derived_words(tape: Taped) -> list[str]:
     """The derived ledger as it would be written; nothing where there is none."""
     return [str(each) for each in tape.events or ()]
 
 
-def compared(tape: Taped | None, upper: float | None) -> tuple[str, str]:
+def compared_words(tape: Taped | None, upper: float | None) -> tuple[str, str]:
     """(kind, sentence): why the code's number is not that of the declared ledger, `upper`, on the pairs traced.
 
     Kinds: `` (nothing to compare), equal (to 1e-9), refuted, contradiction, no ledger derived, pair, theorem, selection

@@ -8,7 +8,7 @@ from dpverify.auditing.record import AuditRecord, Rung
 from dpverify.auditing.verdict import Status, Verdict
 from dpverify.promises import BROKEN, KEPT
 from dpverify.report import tape_words
-from dpverify.report.overview import BAD, Entry, GOOD, PLAIN, WARN
+from dpverify.report.overview import BAD, ClaimEntry, GOOD, PLAIN, WARN
 from dpverify.report.overview import headline as headline
 from dpverify.report.overview import incomplete as incomplete
 from dpverify.report.tape_words import at_delta as at_delta
@@ -20,7 +20,7 @@ from dpverify.report.tape_words import quantity as quantity
 from dpverify.report.tape_words import SYMBOLS as SYMBOLS
 from dpverify.report.tape_words import unit as unit
 from dpverify.suite.family import BONFERRONI, E_BH, HOLM
-from dpverify.suite.plan import local
+from dpverify.suite.plan import local_name
 from dpverify.suite.result import Failure, SuiteResult
 
 PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}
@@ -46,7 +46,7 @@ def kind(word: str) -> str:
     return KINDS.get(word, WARN)
 
 
-def account(record: AuditRecord) -> str:
+def account_words(record: AuditRecord) -> str:
     """What the ledger says, in one word."""
     if record.ledger_contradicted:
         return "CONTRADICTED"
@@ -127,7 +127,7 @@ def favourable(record: AuditRecord) -> str:
     )
 
 
-def rung(step: Rung) -> str:
+def rung_words(step: Rung) -> str:
     """One measured figure: `0.5 of the noise (2): refuted 8 of 8`, `planted half-noise (2): CAUGHT`."""
     name = f"planted {step.name}" if step.kind == PLANTED else step.name
     size = "" if step.size is None else f" ({number(step.size)})"
@@ -140,10 +140,10 @@ def measured(record: AuditRecord) -> str:
     """The ladder in one sentence; empty without one."""
     if not record.ladder:
         return ""
-    return f"Measured: {'; '.join(rung(step) for step in record.ladder)}."
+    return f"Measured: {'; '.join(rung_words(step) for step in record.ladder)}."
 
 
-def bugs(entry: Entry) -> str:
+def bugs(entry: ClaimEntry) -> str:
     """`3 of 4` planted bugs caught, and how often less noise was refuted where that was measured.
 
     A claim that is known to be false needs none.
@@ -151,7 +151,7 @@ def bugs(entry: Entry) -> str:
     if entry.planted:
         return ""
     none = "-" if entry.record is not None and entry.record.expected == Verdict.REFUTED else "none"
-    noise = [rung(step) for step in entry.record.ladder if step.kind != PLANTED] if entry.record else []
+    noise = [rung_words(step) for step in entry.record.ladder if step.kind != PLANTED] if entry.record else []
     return "; ".join([entry.count or none, *noise])
 
 
@@ -176,8 +176,8 @@ def ledger_sentence(record: AuditRecord) -> str:
 
 def code_sentence(record: AuditRecord) -> str:
     """What the tape says of the code, and why its number is not the ledger's, in sentences that can stand alone."""
-    _, why = tape_words.compared(record.tape, record.number_upper)
-    return f"{tape_words.sentence(record.tape, SYMBOLS[record.notion])} {why}".rstrip()
+    _, why = tape_words.compared_words(record.tape, record.number_upper)
+    return f"{tape_words.tape_sentence(record.tape, SYMBOLS[record.notion])} {why}".rstrip()
 
 
 def of_code(record: AuditRecord) -> str:
@@ -186,7 +186,7 @@ def of_code(record: AuditRecord) -> str:
     return code_sentence(record) if part else ""
 
 
-def told(record: AuditRecord) -> str:
+def evidence_words(record: AuditRecord) -> str:
     """The evidence in sentences: trials, the code where it decides something, the ledger."""
     said = (sentence(record), of_code(record), ledger_sentence(record))
     return " ".join(each for each in said if each)
@@ -207,7 +207,7 @@ def command_for(record: AuditRecord, seed: int) -> str:
         share = math.nextafter(share, 1.0)
     where = shlex.quote(record.file or "audits")
     return (
-        f"dpverify audit {where} -k {shlex.quote(local(record.subject, record.file))} --seed {seed} "
+        f"dpverify audit {where} -k {shlex.quote(local_name(record.subject, record.file))} --seed {seed} "
         f"--trials {record.budget} --significance {share!r}"
         + (" --sequential" if record.sequential else "")
         + ("" if record.tape is not None else " --no-tape")

@@ -183,7 +183,7 @@ def _line(error: BaseException, file: Path) -> str:
 
 def manifest(file: str) -> dict[str, Any]:
     """All subjects and promises of a file; DiscoveryError where it does not load."""
-    loaded = load(file)
+    loaded = load_file(file)
     entries = [
         {
             "kind": "subject",
@@ -226,7 +226,7 @@ class Loaded:
     promises: dict[str, Promise]
 
 
-def load(file: str) -> Loaded:
+def load_file(file: str) -> Loaded:
     """The file's subjects and promises. DiscoveryError where it does not load."""
     subjects, promises = load_audits(Path(file))
     return Loaded(

@@ -136,7 +136,7 @@ def qualified_files(files: Sequence[PurePath]) -> dict[PurePath, str]:
     return found
 
 
-def local(name: str, file: str) -> str:
+def local_name(name: str, file: str) -> str:
     """`stem/name` of a qualified name: the name in a run of this file alone, and what its seed comes from."""
     stem = stem_of(PurePath(file)) if file else ""
     _, qualifies, rest = name.partition(f":{stem}/")
@@ -251,7 +251,7 @@ def _meant(expression: str, names: list[str]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class PlanEntry:
     """A subject or promise of an audit file, without anything that its code could do.
 
     source  the file that declares it, as an absolute path; `file` as a person here would write it
@@ -283,13 +283,13 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Manifest(Agenda[Entry, Entry]):
+class Manifest(Agenda[PlanEntry, PlanEntry]):
     """An agenda of entries."""
 
     shared: int = 0  # statements of the whole of which this is a part, 0 where it is none
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[PlanEntry, ...]:
         """Subjects, then promises: the order of a report."""
         return (*self.subjects, *self.promises)
 
@@ -308,11 +308,11 @@ class Manifest(Agenda[Entry, Entry]):
         )
 
 
-def read(paths: Sequence[Path], expression: str, limits: Limits, *, jobs: int, halt: Halt) -> Manifest:
+def read_plan(paths: Sequence[Path], expression: str, limits: Limits, *, jobs: int, halt: Halt) -> Manifest:
     """All entries under `paths` whose name matches `expression`; DiscoveryError where a file does not load."""
     files = find_files(paths)
     calls = [manifest_call(file) for file in files]
-    declared: dict[int, list[Entry]] = {}
+    declared: dict[int, list[PlanEntry]] = {}
     problems: dict[int, str] = {}
     for index, what in side_by_side(calls, limits, jobs=jobs, halt=halt):
         if not isinstance(what, dict):
@@ -339,7 +339,7 @@ def manifest_call(file: Path) -> Call:
     return Call("dpverify.suite.discovery:manifest", {"file": str(file)})
 
 
-def entries_of(file: Path, outcome: Outcome) -> list[Entry]:
+def entries_of(file: Path, outcome: Outcome) -> list[PlanEntry]:
     """From the outcome of `manifest_call`; DiscoveryError for a file that cannot be loaded."""
     if isinstance(outcome, Ended):
         place, line = outcome.place
@@ -351,11 +351,12 @@ def entries_of(file: Path, outcome: Outcome) -> list[Entry]:
         raise DiscoveryError(f"{file}: cannot be loaded ({outcome.error['type']}: {outcome.error['text']})")
     digest = sources.digest([str(file)])
     return [
-        Entry(source=str(file), sources=digest, **{"file": str(file), **entry}) for entry in outcome.value["entries"]
+        PlanEntry(source=str(file), sources=digest, **{"file": str(file), **entry})
+        for entry in outcome.value["entries"]
     ]
 
 
-def qualified(entries: list[Entry]) -> list[Entry]:
+def qualified(entries: list[PlanEntry]) -> list[PlanEntry]:
     """Names that are unique in the run: files with one stem are told apart by their folders."""
     sources = list(dict.fromkeys(entry.source for entry in entries))
     files = qualified_files([Path(source) for source in sources])

@@ -9,7 +9,7 @@ from typing import Any
 from dpverify.auditing.ladder import with_twins
 from dpverify.auditing.record import AuditRecord
 from dpverify.auditing.verdict import Verdict
-from dpverify.base.plain_values import described
+from dpverify.base.plain_values import describe_error
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.execution.sources import environment, Identity, identity
 from dpverify.promises import OPEN, PromiseCheck
@@ -36,7 +36,7 @@ class Failure:
     @classmethod
     def of(cls, subject: str, error: BaseException, file: str = "", line: int = 0) -> "Failure":
         """From what its code raised; `file` and `line` declare it."""
-        return cls.told(subject, described(error), file, line)
+        return cls.told(subject, describe_error(error), file, line)
 
     @classmethod
     def told(cls, subject: str, error: Mapping[str, Any], file: str = "", line: int = 0) -> "Failure":
@@ -50,7 +50,7 @@ class Failure:
         else:
             where = f" ({Path(error['file']).name}:{error['line']})" if error["file"] else ""
             said = f"{error['type']}: {error['text']}{where}"
-        return cls(subject, said, error["kind"], error["traceback"], (), shown(place[0]), place[1])
+        return cls(subject, said, error["kind"], error["traceback"], (), shown_path(place[0]), place[1])
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Failure":
@@ -59,7 +59,7 @@ class Failure:
         return cls(**{**fields, "output": tuple(fields.get("output", ()))})
 
 
-def shown(file: str) -> str:
+def shown_path(file: str) -> str:
     """A path as a person in the current folder would write it."""
     here = Path.cwd()
     return str(Path(file).relative_to(here)) if file and Path(file).is_relative_to(here) else file

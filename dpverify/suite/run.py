@@ -24,8 +24,8 @@ from dpverify.execution.isolated import Call, Ended, Event, isolated, Limits, si
 from dpverify.execution.isolated import Outcome as Finished
 from dpverify.execution.journal import Journal
 from dpverify.promises import PromiseCheck
-from dpverify.suite.plan import Entry, Manifest
-from dpverify.suite.result import Failure, Outcome, shown, SuiteResult
+from dpverify.suite.plan import Manifest, PlanEntry
+from dpverify.suite.result import Failure, Outcome, shown_path, SuiteResult
 from dpverify.suite.serialise import from_plain, to_plain
 from dpverify.suite.settings import Listener, Settings, Ticker
 
@@ -43,7 +43,7 @@ class Supervision:
 
 
 @dataclass(frozen=True)
-class Watched:
+class SuiteRun:
     """A run's result, and its outcomes one by one."""
 
     result: SuiteResult
@@ -56,7 +56,7 @@ def run_watched(
     supervision: Supervision,
     listener: Listener | None = None,
     ticker: Ticker | None = None,
-) -> Watched:
+) -> SuiteRun:
     """Runs what audit files declare. Outcomes that the journal has are taken as they are (`remembered`)."""
     done = remembered(supervision.journal, agenda, settings)
     if listener is not None:
@@ -82,7 +82,7 @@ def run_watched(
                 listener(outcome)
             line = {**to_plain(outcome), "seconds": what.seconds, "made_from": made_from(entry, agenda, settings)}
             _keep(supervision, entry.key, line)
-    return Watched(result_of(agenda, settings, done, "interrupted" if stopped else ""), done)
+    return SuiteRun(result_of(agenda, settings, done, "interrupted" if stopped else ""), done)
 
 
 def result_of(agenda: Manifest, settings: Settings, done: Mapping[Key, Outcome], interrupted: str) -> SuiteResult:
@@ -98,7 +98,7 @@ def result_of(agenda: Manifest, settings: Settings, done: Mapping[Key, Outcome],
     )
 
 
-def made_from(entry: Entry, agenda: Manifest, settings: Settings) -> str:
+def made_from(entry: PlanEntry, agenda: Manifest, settings: Settings) -> str:
     """A digest of all that an outcome is made from: the entry and the sources behind it, settings, level, versions."""
     asked = {name: value for name, value in asdict(settings).items() if name not in ("jobs", "backend")}
     level = settings.significance / agenda.statements
@@ -124,7 +124,7 @@ def seconds_of(journal: Journal) -> dict[Key, float]:
     return {(key[0], key[1]): float(value["seconds"]) for key, value in journal.items()}
 
 
-def call_of(entry: Entry, settings: Settings, statements: int, *, alone: bool = False) -> Call:
+def call_of(entry: PlanEntry, settings: Settings, statements: int, *, alone: bool = False) -> Call:
     """One subject or promise. A subject that is `alone` spreads its blocks over the workers of this machine."""
     inside = settings if alone else replace(settings, jobs=1, backend=LOKY)
     arguments = {
@@ -136,14 +136,14 @@ def call_of(entry: Entry, settings: Settings, statements: int, *, alone: bool = 
         "level": settings.significance / statements,
         "source_digest": entry.sources,
     }
-    return Call("dpverify.suite.task:run", arguments)
+    return Call("dpverify.suite.task:run_entry", arguments)
 
 
-def outcome_of(entry: Entry, finished: Finished) -> Outcome:
+def outcome_of(entry: PlanEntry, finished: Finished) -> Outcome:
     """What became of an entry: its evidence, or why there is none."""
     if isinstance(finished, Ended):
         file, line = finished.place
-        where = (shown(file), line) if file else (entry.file, entry.line)
+        where = (shown_path(file), line) if file else (entry.file, entry.line)
         return Failure(entry.name, finished.text, finished.kind, "", finished.output, *where)
     if finished.error is not None:
         return replace(Failure.told(entry.name, finished.error, entry.file, entry.line), output=finished.output)

@@ -22,8 +22,8 @@ from dpverify.base.seeding import derive
 from dpverify.execution.isolated import emit
 from dpverify.ledger.events import Ledger
 from dpverify.promises import check_promise, Promise, PromiseCheck
-from dpverify.suite.discovery import load
-from dpverify.suite.plan import local
+from dpverify.suite.discovery import load_file
+from dpverify.suite.plan import local_name
 from dpverify.suite.result import Failure
 from dpverify.suite.serialise import to_plain
 from dpverify.suite.settings import Settings, Ticker
@@ -121,7 +121,7 @@ def _taped(task: _Task, index: int) -> Taped:
 
 
 def _seed_of(subject: Subject, seed: int, index: int) -> int:
-    return derive(seed, f"{local(subject.name, subject.file)}#{index}")
+    return derive(seed, f"{local_name(subject.name, subject.file)}#{index}")
 
 
 def _with_ladder(task: _Task, record: AuditRecord) -> AuditRecord:
@@ -187,7 +187,7 @@ def _labelled(record: AuditRecord, subject: Subject) -> AuditRecord:
 OFTEN = 0.5  # seconds between two words about progress
 
 
-def run(
+def run_entry(
     *,
     file: str,
     kind: str,
@@ -198,7 +198,7 @@ def run(
     source_digest: str | None = None,
 ) -> dict[str, Any]:
     """The outcome of one subject or promise, as `plain.to_plain` writes it; `name` is its name in this run."""
-    loaded = load(file)
+    loaded = load_file(file)
     made = Settings(**settings)
     if kind == "promise":
         promise = loaded.promises.get(local)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.tape.opaque import has_opaque, KEPT, Memory, Opaque, OpaqueScalar, plain
+from dpverify.tape.opaque import has_opaque, KEPT, materialised, Memory, Opaque, OpaqueScalar
 from dpverify.tape.randomness import Arena
 
 Array = npt.NDArray[Any]
@@ -43,7 +43,7 @@ def ufunc(arena: Arena, act: Any, method: str, inputs: Any, out: Any, kwargs: di
     given = tuple(_operand(each) for each in inputs)
     if out is not None:
         kwargs = {**kwargs, "out": tuple(_buffer(each) for each in targets)}
-    result = getattr(act, method)(*given, **{name: plain(value) for name, value in kwargs.items() if name != "out"},
+    result = getattr(act, method)(*given, **{k: materialised(value) for k, value in kwargs.items() if k != "out"},
                                   **({"out": kwargs["out"]} if "out" in kwargs else {}))  # fmt: skip
     if out is not None:
         return targets[0] if len(targets) == 1 else targets
@@ -238,7 +238,7 @@ def function(act: Any, args: Any, kwargs: Any) -> Any:
         found = rule(*args, **kwargs)
         if found is not NotImplemented:
             return found
-    return act(*plain(tuple(args)), **plain(dict(kwargs)))
+    return act(*materialised(tuple(args)), **materialised(dict(kwargs)))
 
 
 def _layout(act: Any) -> Any:

@@ -73,7 +73,7 @@ _LED = {name: _led(name) for name in _NAMES}  # made once: runs are many and sho
 
 
 @contextlib.contextmanager
-def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Iterator[None]:
+def watched_entropy(entropy: Entropy, source: Source | None, found: list[Reason]) -> Iterator[None]:
     """`default_rng()` and `numpy.random` draw from `entropy`, through the tape if there is a `source`.
 
     What is seen of other doors is added to `found`; the states of `random` and `numpy.random` are put back.
@@ -95,7 +95,7 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
             return original(seed)
         return entropy.fresh()
 
-    saved = random.getstate(), read(), _torch()
+    saved = random.getstate(), read_legacy_state(), _torch()
     _at_work.append(entropy)
     try:
         names.update(_LED)
@@ -106,7 +106,7 @@ def watched(entropy: Entropy, source: Source | None, found: list[Reason]) -> Ite
         _at_work.pop()
         names.update(kept)
         np.random.mtrand._rand = shared
-        after = random.getstate(), read(), _torch()
+        after = random.getstate(), read_legacy_state(), _torch()
         same = tuple(ours == theirs for ours, theirs in zip(saved, after, strict=True))
         for door, unchanged in zip(("random", "numpy.random", "torch"), same, strict=True):
             if not unchanged:
@@ -157,7 +157,7 @@ class State:
 _plain: set[bytes] = set()  # words of states, the last one, that were found with nothing kept for later
 
 
-def read() -> State:
+def read_legacy_state() -> State:
     """The state now."""
     words = _words()
     made = id(_generator())

@@ -33,7 +33,7 @@ from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair
 from dpverify.errors import ParameterError
 from dpverify.tape import outputs
-from dpverify.tape.finite import depth_first, Enumerated, key_of, Law, Limits
+from dpverify.tape.finite import depth_first, Enumerated, Law, output_key, PathLimits
 from dpverify.tape.paths import vectorised
 from dpverify.tape.supports import exp_down, exp_up
 from dpverify.tape.transcript import Reason
@@ -47,7 +47,7 @@ SHARE = 0.5  # of the time that the enumeration took, at most, if releases are s
 
 
 @dataclass(frozen=True)
-class Event:
+class TellingEvent:
     """The outcome with the largest ratio, and the middle of its probability on the two datasets."""
 
     outcome: str
@@ -81,7 +81,7 @@ class Exact:
     paths: int
     outcomes: int
     lost_mass: float
-    event: Event | None
+    event: TellingEvent | None
     fit: Fit | None
     law: Law
     seconds: float
@@ -135,7 +135,7 @@ def exact(
     start = time.monotonic()
     found: list[Enumerated] = []
     for data in (pair.first, pair.second):
-        found.append(_law(target, data, Limits(paths, time.monotonic() + timeout, law), seed))
+        found.append(_law(target, data, PathLimits(paths, time.monotonic() + timeout, law), seed))
         if found[-1].bad is not None:
             break
     bad = next((each.bad for each in found if each.bad is not None), None)
@@ -159,7 +159,7 @@ def exact(
     )  # fmt: skip
 
 
-def _law(target: Any, data: Any, limits: Limits, seed: int) -> Enumerated:
+def _law(target: Any, data: Any, limits: PathLimits, seed: int) -> Enumerated:
     if not isinstance(target, LoopedTarget):
         found = vectorised(target, data, limits, seed)
         if found.bad is None or found.bad.code != "LOOPED":
@@ -242,7 +242,7 @@ def _log_up(p: float, q: float) -> float:
     return found + (abs(found) + 4) * 2.0**-52
 
 
-def _largest(first: Enumerated, second: Enumerated) -> Event | None:
+def _largest(first: Enumerated, second: Enumerated) -> TellingEvent | None:
     nothing = (0.0, 0.0)
 
     def middle(found: Enumerated, key: bytes) -> float:
@@ -256,7 +256,7 @@ def _largest(first: Enumerated, second: Enumerated) -> Event | None:
     if not keys:
         return None
     key = max(keys, key=lambda each: (ratio(each), middle(first, each) + middle(second, each)))
-    return Event({**second.shown, **first.shown}[key], middle(first, key), middle(second, key))
+    return TellingEvent({**second.shown, **first.shown}[key], middle(first, key), middle(second, key))
 
 
 # ordinary releases
@@ -284,7 +284,7 @@ def _ordinary(target: Any, data: Any, rng: np.random.Generator, seconds: float) 
         bits = np.ascontiguousarray(value).reshape(RELEASES, -1).view(np.uint8)
         _, first, times = np.unique(bits, axis=0, return_index=True, return_counts=True)
         for at, count in zip(first.tolist(), times.tolist(), strict=True):  # rows with equal bits have one key
-            found[key_of(outputs.parts(("returned", value[at : at + 1])))] += count
+            found[output_key(outputs.parts(("returned", value[at : at + 1])))] += count
         return found
     until = time.monotonic() + seconds
     while found.total() < RELEASES and (time.monotonic() < until or found.total() < 100):
@@ -292,7 +292,7 @@ def _ordinary(target: Any, data: Any, rng: np.random.Generator, seconds: float) 
             outcome: Any = ("returned", target.release(data, rng=rng, size=1))
         except (Exception, SystemExit) as error:  # an exception is what it gives
             outcome = ("raised", (type(error).__qualname__, str(error)))
-        found[key_of(outputs.parts(outcome))] += 1
+        found[output_key(outputs.parts(outcome))] += 1
     return found
 
 

@@ -23,7 +23,7 @@ from dpverify.base.seeding import Stage, stream
 from dpverify.tape import outputs, supports
 from dpverify.tape.opaque import made
 from dpverify.tape.randomness import Arena
-from dpverify.tape.running import Run, run
+from dpverify.tape.running import Run, run_on_tape
 from dpverify.tape.supports import about, Balls, exactly, gathered, Support, up
 from dpverify.tape.transcript import Reason
 
@@ -35,7 +35,7 @@ SLOP = 2.0**-50  # of a threshold that an affine map of a uniform is compared wi
 GRID = 2.0**53
 
 
-class Cells(Arena):
+class FiniteCells(Arena):
     """Uniforms that are known up to a cell of [0, 1). `split` says what a threshold inside of a cell does."""
 
     law: Law = "implemented"
@@ -87,7 +87,7 @@ class Cells(Arena):
         self._diverge(code, self.site(), text)
 
 
-class _Path(Cells):
+class _Path(FiniteCells):
     """One path: a threshold inside of a cell asks `branch` for a side."""
 
     def __init__(self, branch: Callable[[int], int]) -> None:
@@ -109,7 +109,7 @@ class _Path(Cells):
 class _Branches:
     """The source of one path: `chosen` are the branches to take, then the first one of each."""
 
-    def __init__(self, chosen: list[int], expected: list[int], limits: "Limits") -> None:
+    def __init__(self, chosen: list[int], expected: list[int], limits: "PathLimits") -> None:
         self.arena: Any = _Path(self._branch)
         self.arena.law = limits.law
         self.taken: list[int] = []
@@ -182,7 +182,7 @@ class _Branches:
 class Numbers:
     """A source that hands out what another one has: its values, and numbers in the cells of its uniforms."""
 
-    def __init__(self, handed: list[Any], arena: Cells, rng: np.random.Generator) -> None:
+    def __init__(self, handed: list[Any], arena: FiniteCells, rng: np.random.Generator) -> None:
         self.arena = Arena()
         self._handed, self._cells, self._rng = iter(handed), arena, rng
 
@@ -214,7 +214,7 @@ class Enumerated:
 
 
 @dataclass(frozen=True)
-class Limits:
+class PathLimits:
     """What an enumeration may take."""
 
     paths: int
@@ -222,12 +222,12 @@ class Limits:
     law: Law
 
 
-def key_of(parts: outputs.Parts) -> bytes:
+def output_key(parts: outputs.Parts) -> bytes:
     """An output as bytes: equal where the outputs are equal bit for bit."""
     return b"\0".join(name + (b"" if numbers is None else b"=" + numbers.tobytes()) for name, numbers in parts)
 
 
-def depth_first(target: Any, data: Any, limits: Limits, seed: int) -> Enumerated:
+def depth_first(target: Any, data: Any, limits: PathLimits, seed: int) -> Enumerated:
     """All paths of one release a call."""
     found = Enumerated()
     pieces: list[tuple[bytes, float, float]] = []
@@ -236,12 +236,12 @@ def depth_first(target: Any, data: Any, limits: Limits, seed: int) -> Enumerated
     counts: list[int] = []
     while found.bad is None:
         source = _Branches(chosen, counts[: len(chosen)], limits)
-        seen = run(target, data, source.arena, source, *streams(seed, found.paths, 0))
+        seen = run_on_tape(target, data, source.arena, source, *streams(seed, found.paths, 0))
         found.paths += 1
         lost += source.lost
         found.bad = seen.notes[0] if seen.notes else seen.bad
         if found.bad is None:
-            mass, key = source.mass(), key_of(seen.parts)
+            mass, key = source.mass(), output_key(seen.parts)
             found.shown.setdefault(key, repr(seen.outcome[1])[:200])
             pieces.append((key, float(mass.low), float(mass.high)))
             if found.paths & (found.paths - 1) == 0:  # path 1, 2, 4, 8, ...
@@ -271,7 +271,7 @@ def streams(seed: int, *key: int) -> tuple[np.random.Generator, Callable[[], np.
 def _repeated(target: Any, data: Any, source: _Branches, seen: Run, streams: Any) -> Reason | None:
     """Whether the same path gives something else with numbers in place of opaque uniforms."""
     numbers = Numbers(source.handed, source.arena, streams[0])
-    again = run(target, data, numbers.arena, numbers, *streams)
+    again = run_on_tape(target, data, numbers.arena, numbers, *streams)
     if again.notes or again.bad is not None:
         return again.notes[0] if again.notes else again.bad
     if outputs.same_bits(again.parts, seen.parts):

@@ -26,11 +26,11 @@ from dpverify.ledger.events import Event
 from dpverify.tape import outputs
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.instruments import calls
-from dpverify.tape.instruments.calls import Loss
+from dpverify.tape.instruments.calls import CallLoss
 from dpverify.tape.randomness import Alignment, Arena
-from dpverify.tape.running import Run, run
+from dpverify.tape.running import Run, run_on_tape
 from dpverify.tape.sources import Change, Opaques, Plain, Source
-from dpverify.tape.transcript import Entry, Reason, site_text, Transcript
+from dpverify.tape.transcript import Reason, site_text, Transcript, TranscriptEntry
 from dpverify.trials.health.fingerprint import fingerprint, Place
 
 Array = npt.NDArray[Any]
@@ -52,7 +52,7 @@ class Moved:
     terms: Array  # log ratios
     direction: Array  # sign that z must have for the largest loss: sign(coef) sign(off - off'); 0 where none is
     place: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # in the arena
-    loss: Loss | None = None  # of an instrumented call: which event dominates it
+    loss: CallLoss | None = None  # of an instrumented call: which event dominates it
     z: Array = field(default_factory=lambda: np.zeros(0))  # what the law gave, on D and on D'
     other_z: Array = field(default_factory=lambda: np.zeros(0))
 
@@ -159,7 +159,7 @@ class Pairing:
         )
         if second.bad is not None or second.notes or not outputs.same_bits(first.parts, second.parts):
             return False
-        return math.isfinite(log_ratio(first.arena, second.arena)[0])
+        return math.isfinite(transcript_log_ratio(first.arena, second.arena)[0])
 
     def shifted(self, base: Forced, shifts: Array) -> Any:
         """What the other dataset gives for the values of a transcript when its draws are shifted; for `alignments`."""
@@ -180,7 +180,7 @@ class Pairing:
         if second.bad is not None:
             found.bad = second.bad
             return found
-        found.log_ratio, found.moved = log_ratio(first.arena, second.arena)
+        found.log_ratio, found.moved = transcript_log_ratio(first.arena, second.arena)
         unsaid = _unsaid(first.arena, second.arena)
         if unsaid is not None:
             found.bad = unsaid
@@ -234,7 +234,7 @@ class Pairing:
         which = data is self.first
         if which not in self._before:
             self._before[which] = fingerprint(copy.deepcopy(data))
-        return run(
+        return run_on_tape(
             self.target, data, arena, source, rng, spare,
             size=self.size, before=self._before[which], played=played, instrumented=True,
         )  # fmt: skip
@@ -276,10 +276,10 @@ def _bare(arena: Arena) -> list[str]:
 
 
 def _any_moved(first: Run, again: Run) -> bool:
-    return log_ratio(first.arena, again.arena) != (0.0, ())
+    return transcript_log_ratio(first.arena, again.arena) != (0.0, ())
 
 
-def log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Moved, ...]]:
+def transcript_log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Moved, ...]]:
     """L(T) = sum of log p - log q of the entries, and the entries where it is not 0.
 
     For an opaque call it is the library's bound; nan where the library promises no pure one.
@@ -297,7 +297,7 @@ def log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Moved, ...]]:
     return math.fsum(total), tuple(moved)
 
 
-def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Arena) -> list[Moved]:
+def _entry_ratio(index: int, here: TranscriptEntry, there: TranscriptEntry, first: Arena, second: Arena) -> list[Moved]:
     site = site_text(here.site)
     loss = here.given.against(there.given) if here.given is not None and there.given is not None else None
     if isinstance(loss, str):
@@ -349,7 +349,7 @@ def _entry_ratio(index: int, here: Entry, there: Entry, first: Arena, second: Ar
 
 
 def elements(
-    here: Entry, there: Entry, first: Arena, second: Arena, *, shifted: bool = False
+    here: TranscriptEntry, there: TranscriptEntry, first: Arena, second: Arena, *, shifted: bool = False
 ) -> "Iterator[tuple[str, str, Array, tuple[Array, ...], tuple[Array, ...]]]":
     """(family, line of the draw, rows, parameters on D, on D') of the values of an entry whose log masses differ.
 
@@ -368,7 +368,7 @@ def elements(
             yield name, site, rows[differs], sides[0], sides[1]
 
 
-def _bounded(index: int, site: str, entry: Entry, loss: Loss) -> Moved:
+def _bounded(index: int, site: str, entry: TranscriptEntry, loss: CallLoss) -> Moved:
     """An opaque call that moves, with the library's bound in the place of its log ratio."""
     gap, nowhere, unscaled = np.array([loss.moved]), np.zeros(1), np.full(1, math.nan)
     term = np.array([loss.eps if math.isfinite(loss.eps) else math.nan])
@@ -385,7 +385,7 @@ def _unsaid(first: Arena, second: Arena) -> Reason | None:
     return None
 
 
-def _groups(entry: Entry, arena: Arena) -> list[tuple[str, str, Array]]:
+def _groups(entry: TranscriptEntry, arena: Arena) -> list[tuple[str, str, Array]]:
     """(family, line of the draw, elements), for each draw call's line."""
     which = arena.draws_of(entry.place)
     groups: dict[tuple[str, str], list[int]] = {}

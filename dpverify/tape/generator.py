@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.tape import supports
-from dpverify.tape.opaque import Opaque, plain
+from dpverify.tape.opaque import materialised, Opaque
 from dpverify.tape.sources import key_of, Source, Whole
 from dpverify.tape.transcript import Reason, site_text
 
@@ -59,7 +59,7 @@ class Sampler:
 
     def _moved(self, name: str, family: str, loc: Any, scale: Any, size: Any) -> Any:
         """loc + scale * z for a law with both arguments."""
-        loc, scale = plain(loc), plain(scale)
+        loc, scale = materialised(loc), materialised(scale)
         if type(loc) in (int, float) and type(scale) in (int, float) and math.isfinite(loc) and 0 < scale < math.inf:
             z = getattr(self._real, name)(0.0, 1.0, size)
         else:
@@ -89,7 +89,7 @@ class Sampler:
 
     def _unknown(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """A law that is not registered: the value is forced where the arguments are equal on both datasets."""
-        args, kwargs = plain(args), plain(kwargs)
+        args, kwargs = materialised(args), materialised(kwargs)
         out = kwargs.pop("out", None)
         value = getattr(self._real, name)(*args, **kwargs)
         if out is not None:
@@ -115,35 +115,35 @@ class Sampler:
         return self._moved("logistic", "logistic", loc, scale, size)
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        low, high = plain(low), plain(high)
+        low, high = materialised(low), materialised(high)
         like = self._checked("uniform", low, high, size)
         z = self._real.uniform(0.0, 1.0, np.shape(like) or None)
         width = high - low if type(low) in (int, float) and type(high) in (int, float) else np.subtract(high, low)
         return self._linear(self._source.variables("uniform", z, (), np.float64), low, width)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        scale = plain(scale)
+        scale = materialised(scale)
         like = self._checked("exponential", scale, size)
         z = self._real.exponential(1.0, np.shape(like) or None)
         return self._linear(self._source.variables("exponential", z, (), np.float64), 0.0, scale)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
-        shape, scale = plain(shape), plain(scale)
+        shape, scale = materialised(shape), materialised(scale)
         like = self._checked("gamma", shape, scale, size)
         z = self._real.standard_gamma(shape, np.shape(like) or None)
         return self._linear(self._source.variables("gamma", z, (shape,), np.float64), 0.0, scale)
 
     def chisquare(self, df: Any, size: Any = None) -> Any:
-        df = plain(df)
+        df = materialised(df)
         z = self._real.chisquare(df, size)
         return self._source.variables("gamma", z / 2, (np.asarray(df) / 2,), np.float64) * 2.0
 
     def beta(self, a: Any, b: Any, size: Any = None) -> Any:
-        a, b = plain(a), plain(b)
+        a, b = materialised(a), materialised(b)
         return self._direct("beta", "beta", (a, b), (a, b), size)
 
     def standard_t(self, df: Any, size: Any = None) -> Any:
-        df = plain(df)
+        df = materialised(df)
         return self._direct("standard_t", "student", (df,), (df,), size)
 
     def standard_cauchy(self, size: Any = None) -> Any:
@@ -152,25 +152,25 @@ class Sampler:
     # whole numbers
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
-        n, p = plain(n), plain(p)
+        n, p = materialised(n), materialised(p)
         return self._direct("binomial", "binomial", (n, p), (n, p), size)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
-        lam = plain(lam)
+        lam = materialised(lam)
         return self._direct("poisson", "poisson", (lam,), (lam,), size)
 
     def geometric(self, p: Any, size: Any = None) -> Any:
-        p = plain(p)
+        p = materialised(p)
         return self._direct("geometric", "geometric", (p,), (p,), size)
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Any:
-        n, p = plain(n), plain(p)
+        n, p = materialised(n), materialised(p)
         return self._direct("negative_binomial", "negative_binomial", (n, p), (n, p), size)
 
     # whole values
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
-        n, pvals = plain(n), plain(pvals)
+        n, pvals = materialised(n), materialised(pvals)
         value = self._real.multinomial(n, pvals, size)
         chances = np.asarray(pvals, dtype=np.float64).copy()
         chances[..., -1] = np.maximum(1 - chances[..., :-1].sum(axis=-1), 0.0)  # what NumPy draws
@@ -189,7 +189,7 @@ class Sampler:
         return self._atom("multinomial", value, (), law, support).copy()
 
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:
-        alpha = plain(alpha)
+        alpha = materialised(alpha)
         value = self._real.dirichlet(alpha, size)
         a = np.asarray(alpha, dtype=np.float64)
 
@@ -202,7 +202,7 @@ class Sampler:
         return self._atom("dirichlet", value, (), law).copy()
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, *args: Any, **kwargs: Any) -> Any:
-        a, size, p = plain(a), plain(size), plain(p)
+        a, size, p = materialised(a), materialised(size), materialised(p)
         like = self._checked("choice", a, size, replace, p, *args, **kwargs)
         axis = kwargs.get("axis", args[0] if args else 0)
         pool = None if isinstance(a, int | np.integer) else np.asarray(a)
@@ -331,12 +331,12 @@ class TapeGenerator(Sampler, np.random.Generator):
         return self._standard("standard_exponential", "exponential", size, dtype, out, method=method)
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        return self._standard("standard_gamma", "gamma", size, dtype, out, plain(shape))
+        return self._standard("standard_gamma", "gamma", size, dtype, out, materialised(shape))
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        low, high = plain(low), plain(high)
+        low, high = materialised(low), materialised(high)
         z = self._real.integers(low, high, size, dtype, endpoint)
         first, last = (0, low) if high is None else (low, high)
         end = np.asarray(last, dtype=np.float64) + bool(endpoint)
@@ -359,7 +359,7 @@ class TapeGenerator(Sampler, np.random.Generator):
         return self._source.variables("integers", z, (first, end), np.int64)
 
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
-        x = plain(x)
+        x = materialised(x)
         given = np.asarray(x)
         where = self._real.permuted(np.arange(given.size).reshape(given.shape), axis=axis)
         support = Whole((), functools.partial(supports.permutations, given.size)) if given.ndim == 1 else None
@@ -417,11 +417,11 @@ class TapeRandomState(Sampler, np.random.RandomState):
         return self._source.variables("exponential", self._real.standard_exponential(size), (), np.float64)
 
     def standard_gamma(self, shape: Any, size: Any = None) -> Any:
-        shape = plain(shape)
+        shape = materialised(shape)
         return self._source.variables("gamma", self._real.standard_gamma(shape, size), (shape,), np.float64)
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-        low, high = plain(low), plain(high)
+        low, high = materialised(low), materialised(high)
         z = self._real.randint(low, high, size, dtype)
         first, last = (0, low) if high is None else (low, high)
         if np.asarray(z).dtype != np.int64 or not (np.size(z) and np.abs(z).max() < MOST_WHOLE):

@@ -330,14 +330,14 @@ def _unmatched_coin(moved: Moved, stock: Stock, ledger: Ledger) -> Reason | None
     """Decisions that fall one way with different chances: coins of the ledger, or pure steps that lose as much."""
     for p, q in zip(*(given[0].tolist() for given in (moved.parameters, moved.other_parameters)), strict=True):
         what = f"a decision of {moved.family} has chance {p:.6g} on one dataset and {q:.6g} on the other"
-        if not told(p, q):
+        if not chances_are_told(p, q):
             return Reason(UNSAID, moved.site, f"{what}: too near to certain to be compared")
         if not (stock.take_coin(p, q) or stock.take_step(max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q)))))):
             return Reason("NO_EVENT", moved.site, f"{what}; {_nearest(ledger)}")
     return None
 
 
-def told(p: float, q: float) -> bool:
+def chances_are_told(p: float, q: float) -> bool:
     """Whether the chances of a coin say all digits that are compared, of both of its outcomes."""
     return min(p, 1 - p, q, 1 - q) >= LEAST_CHANCE
 

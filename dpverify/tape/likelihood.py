@@ -19,9 +19,9 @@ from dpverify.claims.neighbours import Pair
 from dpverify.errors import ParameterError
 from dpverify.tape import witness
 from dpverify.tape.families import FAMILIES
-from dpverify.tape.forced import Forced, log_ratio, Pairing
+from dpverify.tape.forced import Forced, Pairing, transcript_log_ratio
 from dpverify.tape.randomness import Arena
-from dpverify.tape.transcript import Draw, Entry, Transcript
+from dpverify.tape.transcript import Draw, Transcript, TranscriptEntry
 from dpverify.trials.target import Array, name_of, Target
 
 FloatArray = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ class Likelihood:
         lost = [run.bad is not None for run in runs]
         if any(lost):
             return 0.0 if all(lost) else -math.inf if lost[0] else math.inf
-        value = log_ratio(runs[0].arena, runs[1].arena)[0]
+        value = transcript_log_ratio(runs[0].arena, runs[1].arena)[0]
         return 0.0 if math.isnan(value) else value
 
 
@@ -109,12 +109,12 @@ def _sides(runs: Sequence[Forced]) -> tuple[tuple[Side, Side], ...] | None:
     return tuple(zip(first[0], first[1], strict=True)) if same else None
 
 
-def _side(arena: Arena, entry: Entry) -> Side:
+def _side(arena: Arena, entry: TranscriptEntry) -> Side:
     off, coef = (np.asarray(each, dtype=np.float64) for each in (entry.off, entry.coef))
     return off, coef, _parameters(arena, entry)
 
 
-def _parameters(arena: Arena, entry: Entry) -> tuple[FloatArray, ...]:
+def _parameters(arena: Arena, entry: TranscriptEntry) -> tuple[FloatArray, ...]:
     which = arena.draws_of(entry.place)
     draws: list[Draw] = [arena.transcript.draws[int(each)] for each in which]
     places = entry.place.tolist()
@@ -138,7 +138,7 @@ def _equal(one: Side, other: Side) -> bool:
     )
 
 
-def _log_density(entry: Entry, values: FloatArray, side: Side) -> FloatArray:
+def _log_density(entry: TranscriptEntry, values: FloatArray, side: Side) -> FloatArray:
     off, coef, parameters = side
     family = FAMILIES[entry.families[0]]
     z = (values - off) / coef

@@ -136,7 +136,7 @@ class Opaque(NDArrayOperatorsMixin):
     # elements
 
     def __getitem__(self, key: Any) -> Any:
-        key = plain(key)
+        key = materialised(key)
         off = self._off[key]
         if isinstance(off, np.ndarray):
             return self._same(lambda buffer: buffer[key])
@@ -146,9 +146,9 @@ class Opaque(NDArrayOperatorsMixin):
         return OpaqueScalar(self._arena, np.array(off), np.array(self._coef[key]), np.array(self._place[key]), memory)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = plain(key)
+        key = materialised(key)
         if not isinstance(value, Opaque) or value.dtype != self.dtype or self._memory.shown:
-            value = plain(value)
+            value = materialised(value)
             self._off[key] = value
             self._coef[key], self._place[key] = 0, -1
             return
@@ -294,14 +294,14 @@ class OpaqueScalar(Opaque):
         return self >> other
 
 
-def plain(value: Any) -> Any:
+def materialised(value: Any) -> Any:
     """The value with every opaque array in it (also in tuples, lists and dicts) made of numbers."""
     if isinstance(value, Opaque):
         return value.numbers()
     if type(value) in (tuple, list):
-        return type(value)(plain(each) for each in value) if has_opaque(value) else value
+        return type(value)(materialised(each) for each in value) if has_opaque(value) else value
     if type(value) is dict:
-        return {key: plain(each) for key, each in value.items()} if has_opaque(value) else value
+        return {key: materialised(each) for key, each in value.items()} if has_opaque(value) else value
     return value
 
 

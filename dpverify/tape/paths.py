@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.tape import outputs, supports
-from dpverify.tape.finite import Cells, Enumerated, key_of, Limits, Numbers, streams
-from dpverify.tape.running import Run, run
+from dpverify.tape.finite import Enumerated, FiniteCells, Numbers, output_key, PathLimits, streams
+from dpverify.tape.running import Run, run_on_tape
 from dpverify.tape.supports import Balls, down, exactly, Support, up
 from dpverify.tape.transcript import Reason
 
@@ -42,7 +42,7 @@ class _Digit:
         return len(self.cuts) - 1 if self.support is None else len(self.support.values)
 
 
-class _Rows(Cells):
+class _Rows(FiniteCells):
     """Thresholds inside of a cell are noted; the answer is that of the upper part, and the pass does not count."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class _Rows(Cells):
 class _Digits:
     """The source of the rows with these path numbers."""
 
-    def __init__(self, digits: list[_Digit], numbers: Array, limits: Limits) -> None:
+    def __init__(self, digits: list[_Digit], numbers: Array, limits: PathLimits) -> None:
         self.arena: Any = _Rows()
         self.arena.law = limits.law
         self.digits = digits
@@ -160,12 +160,12 @@ def _possible(support: Support) -> Support:
     return Support(support.values[rows], support.masses[rows], support.lost)
 
 
-def vectorised(target: Any, data: Any, limits: Limits, seed: int) -> Enumerated:
+def vectorised(target: Any, data: Any, limits: PathLimits, seed: int) -> Enumerated:
     """The law of one dataset; `bad` is LOOPED where the program is not one for this."""
     digits: list[_Digit] = []
     found = Enumerated()
     first = _Digits(digits, np.zeros(PROBE, dtype=np.int64), limits)
-    seen = run(target, data, first.arena, first, *streams(seed, 0, 2), size=PROBE)
+    seen = run_on_tape(target, data, first.arena, first, *streams(seed, 0, 2), size=PROBE)
     if (bad := _refused(seen, first, PROBE)) is not None:
         found.bad = bad
         return found
@@ -203,7 +203,7 @@ def _refused(seen: Run, source: _Digits, rows: int) -> Reason | None:
 
 
 def _pass(
-    target: Any, data: Any, digits: list[_Digit], count: int, limits: Limits, seed: int
+    target: Any, data: Any, digits: list[_Digit], count: int, limits: PathLimits, seed: int
 ) -> tuple[Enumerated, set[tuple[int, float]]]:
     """One pass over all paths; the law, or the cuts that it has found."""
     found = Enumerated(paths=count)
@@ -244,10 +244,10 @@ def _pass(
 
 
 def _call(
-    target: Any, data: Any, digits: list[_Digit], numbers: Array, limits: Limits, key: tuple[int, ...]
+    target: Any, data: Any, digits: list[_Digit], numbers: Array, limits: PathLimits, key: tuple[int, ...]
 ) -> tuple[_Digits, Run]:
     source = _Digits(digits, numbers, limits)
-    return source, run(target, data, source.arena, source, *streams(*key), size=len(numbers))
+    return source, run_on_tape(target, data, source.arena, source, *streams(*key), size=len(numbers))
 
 
 def _keys(value: Array) -> tuple[list[bytes], Array]:
@@ -255,23 +255,23 @@ def _keys(value: Array) -> tuple[list[bytes], Array]:
     rows = np.ascontiguousarray(value).reshape(len(value), -1)
     view = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel() if rows.shape[1] else None
     if view is None:
-        return [key_of(outputs.parts(("returned", value[:1])))], np.zeros(len(value), dtype=np.int64)
+        return [output_key(outputs.parts(("returned", value[:1])))], np.zeros(len(value), dtype=np.int64)
     _, first, which = np.unique(view, return_index=True, return_inverse=True)
-    return [key_of(outputs.parts(("returned", value[at : at + 1]))) for at in first], which.ravel()
+    return [output_key(outputs.parts(("returned", value[at : at + 1]))) for at in first], which.ravel()
 
 
 def _independent(
-    target: Any, data: Any, digits: list[_Digit], numbers: Array, limits: Limits, seed: int, keys: list[bytes]
+    target: Any, data: Any, digits: list[_Digit], numbers: Array, limits: PathLimits, seed: int, keys: list[bytes]
 ) -> Reason | None:
     """Whether some rows, each by itself and all of them with plain numbers, give what they gave among the others."""
     rows = np.unique(np.linspace(0, len(numbers) - 1, SINGLE).astype(np.int64))
     for row in rows:
         source, seen = _call(target, data, digits, numbers[row : row + 1], limits, (seed, int(row), 4))
-        if _refused(seen, source, 1) is not None or key_of(seen.parts) != keys[row]:
+        if _refused(seen, source, 1) is not None or output_key(seen.parts) != keys[row]:
             return Reason("LOOPED", "", "a row depends on the other rows of its call")
     source, seen = _call(target, data, digits, numbers[rows], limits, (seed, 0, 5))
     plain = Numbers(source.handed, source.arena, streams(seed, 0, 7)[0])
-    again = run(target, data, plain.arena, plain, *streams(seed, 0, 6), size=len(rows))
+    again = run_on_tape(target, data, plain.arena, plain, *streams(seed, 0, 6), size=len(rows))
     if _refused(again, source, len(rows)) is not None or not outputs.same_bits(again.parts, seen.parts):
         return Reason("UNFAITHFUL", "", "the same draws, as plain numbers, give something else")
     return None

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.tape.families import FAMILIES
-from dpverify.tape.transcript import Draw, Entry, Reason, same_kind, Site, site_text, Transcript
+from dpverify.tape.transcript import Draw, Reason, same_kind, Site, site_text, Transcript, TranscriptEntry
 
 Array = npt.NDArray[Any]
 
@@ -285,8 +285,9 @@ class Arena:
         """A value that is drawn whole; `log_mass(value)` is recomputed by `mass_of` in a forced run, see generator."""
         none = np.zeros(0, dtype=np.int64)
         nothing = np.zeros(0)
-        entry = Entry("atom", (family,), none, none, nothing, site, nothing, nothing, nothing, log_mass, value, key,
-                      given)  # fmt: skip
+        entry = TranscriptEntry(
+            "atom", (family,), none, none, nothing, site, nothing, nothing, nothing, log_mass, value, key, given
+        )
         if self.forced is not None:
             other = self._next(entry)
             entry.value = other.value
@@ -298,19 +299,19 @@ class Arena:
 
     # the transcript
 
-    def _entry(self, kind: str, place: Array, forced: Array, off: Array, coef: Array) -> Entry:
+    def _entry(self, kind: str, place: Array, forced: Array, off: Array, coef: Array) -> TranscriptEntry:
         names, codes = self.families_of(place)
         z = self._columns["z"][place]
-        return Entry(kind, names, codes, place.copy(), forced, self.site(), off.copy(), coef.copy(), z)
+        return TranscriptEntry(kind, names, codes, place.copy(), forced, self.site(), off.copy(), coef.copy(), z)
 
-    def _keep(self, entry: Entry, o: Array) -> None:
+    def _keep(self, entry: TranscriptEntry, o: Array) -> None:
         place = entry.place
         self._columns["z"][place], self._columns["o"][place] = entry.z, o
         self._columns["off"][place], self._columns["coef"][place] = entry.off, entry.coef
         self._known[place] = True
         self.transcript.entries.append(entry)
 
-    def _next(self, entry: Entry) -> Entry:
+    def _next(self, entry: TranscriptEntry) -> TranscriptEntry:
         assert self.forced is not None
         at = len(self.transcript.entries)
         if at >= len(self.forced.entries):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.tape import instruments, outputs
-from dpverify.tape.entropy import Entropy, watched
+from dpverify.tape.entropy import Entropy, watched_entropy
 from dpverify.tape.generator import TapeGenerator
 from dpverify.tape.opaque import KEPT, Opaque
 from dpverify.tape.randomness import Arena, Diverged
@@ -57,7 +57,7 @@ def keeps_state(target: Any, data: Any, rng: np.random.Generator) -> bool:
     return changed(before, target)
 
 
-def run(
+def run_on_tape(
     target: Any,
     data: Any,
     arena: Arena,
@@ -89,7 +89,7 @@ def run(
         if instrumented
         else contextlib.nullcontext()
     )
-    with warnings.catch_warnings(), watched(entropy, source, notes), libraries, tracked(arena):
+    with warnings.catch_warnings(), watched_entropy(entropy, source, notes), libraries, tracked(arena):
         warnings.simplefilter("ignore")
         try:
             given = rng if source is None else TapeGenerator(rng, source)

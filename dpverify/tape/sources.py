@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpverify.tape.opaque import made
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.supports import Support
-from dpverify.tape.transcript import Entry, Reason, site_text
+from dpverify.tape.transcript import Reason, site_text, TranscriptEntry
 
 Array = npt.NDArray[Any]
 Change = Callable[[str, Array, int], Array]  # (family, z, first place) -> chosen z, of the same shape
@@ -67,7 +67,7 @@ class Opaques:
         self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
         *, given: Any = None,
     ) -> Any:  # fmt: skip
-        entry: Entry = self.arena.atom(family, value, None, key, self.arena.site(), given)
+        entry: TranscriptEntry = self.arena.atom(family, value, None, key, self.arena.site(), given)
         if law is not None:
             entry.log_mass = np.asarray(law(entry.value), dtype=np.float64)
         return entry.value

@@ -138,10 +138,10 @@ def of_family(family: str, parameters: tuple[float, ...]) -> Support:
 
 
 def _integers(low: float, high: float) -> Support:
-    return uniform(np.arange(_size(high - low)) + int(low))
+    return _uniform(np.arange(_size(high - low)) + int(low))
 
 
-def uniform(values: Array) -> Support:
+def _uniform(values: Array) -> Support:
     """Equally likely values."""
     return Support(values, about(np.full(len(values), 1 / len(values)), 2.0**-52))
 
@@ -246,7 +246,7 @@ _LAWS: dict[str, Callable[..., Support]] = {
 def choice(count: int, chances: Array | None) -> Support:
     """One index with replacement."""
     if chances is None:
-        return uniform(np.arange(_size(count)))
+        return _uniform(np.arange(_size(count)))
     cut = np.cumsum(chances)
     cut /= cut[-1]
     steps = np.diff(np.concatenate([[0.0], np.minimum(np.ceil(cut * 2.0**53), 2.0**53)])) * 2.0**-53
@@ -256,7 +256,7 @@ def choice(count: int, chances: Array | None) -> Support:
 def arrangements(count: int, taken: int) -> Support:
     """Ordered draws of `taken` of `count` things, all equally likely."""
     _size(math.perm(count, taken))
-    return uniform(np.array(list(itertools.permutations(range(count), taken)), dtype=np.int64).reshape(-1, taken))
+    return _uniform(np.array(list(itertools.permutations(range(count), taken)), dtype=np.int64).reshape(-1, taken))
 
 
 def permutations(count: int) -> Support:

@@ -15,7 +15,7 @@ from dpverify.claims.neighbours import Relation
 from dpverify.ledger.events import Event, FiniteLaws, Ledger, PureStep, Sensitivity, Shift
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import Forced, Moved
-from dpverify.tape.ledger_matching import Conformity, conforms, direction, negligible, told
+from dpverify.tape.ledger_matching import chances_are_told, Conformity, conforms, direction, negligible
 from dpverify.tape.transcript import Reason, site_text
 from dpverify.tape.witness import Witness
 
@@ -128,7 +128,7 @@ def largest(log_ratios: Sequence[float]) -> float:
     return max((each if math.isfinite(each) else math.inf for each in log_ratios), default=math.inf)
 
 
-def profile(log_ratios: Sequence[float], eps: float, beta: float) -> float:
+def loss_profile(log_ratios: Sequence[float], eps: float, beta: float) -> float:
     """F6: a delta such that V is (eps, delta) in this order, at confidence 1 - beta."""
     losses = np.array([1.0 if not math.isfinite(each) else -math.expm1(min(eps - each, 0.0)) for each in log_ratios])
     mean = math.fsum(losses) / len(losses)
@@ -164,7 +164,7 @@ def coordinates(moved: Iterable[Moved]) -> "list[tuple[Event, int]] | None":
             if each.kind == "atom":
                 return None
             for p, q in zip(each.parameters[0], each.other_parameters[0], strict=True):
-                if not told(float(p), float(q)):
+                if not chances_are_told(float(p), float(q)):
                     return None
                 counted[_coin(float(p), float(q))] += 1
             continue
@@ -303,7 +303,7 @@ class Trace:
             return None
         if any(math.isnan(each) for order in self.log_ratio for each in order):
             return None
-        return max(profile(each, eps, (1 - self.confidence) / 2) for each in self._at_most)
+        return max(loss_profile(each, eps, (1 - self.confidence) / 2) for each in self._at_most)
 
     def conforms(self, ledger: Ledger) -> Conformity:
         """F7 against another ledger; UNDECIDED where the trace has a bad transcript."""

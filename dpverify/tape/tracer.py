@@ -30,7 +30,7 @@ from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import ParameterError
 from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
-from dpverify.tape.forced import Forced, log_ratio, Moved, Pairing
+from dpverify.tape.forced import Forced, Moved, Pairing, transcript_log_ratio
 from dpverify.tape.ledger_matching import conforms
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.running import keeps_state
@@ -39,7 +39,7 @@ from dpverify.tape.trace_result import Certified as Certified
 from dpverify.tape.trace_result import summaries
 from dpverify.tape.trace_result import Trace as Trace
 from dpverify.tape.transcript import Reason
-from dpverify.tape.witness import at_most, errors, Witness
+from dpverify.tape.witness import errors, log_ratio_at_most, Witness
 from dpverify.trials.target import as_target, declaration, name_of
 
 STRESSED = 16  # transcripts with values from a wider law, at most
@@ -280,7 +280,7 @@ class _Tracing:
             confidence=self.confidence, relation=self.relation, alignment=alignment,
             rounding=agreement(every),
             seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
-            _at_most=(tuple(map(at_most, runs[0])), tuple(map(at_most, runs[1]))),
+            _at_most=(tuple(map(log_ratio_at_most, runs[0])), tuple(map(log_ratio_at_most, runs[1]))),
         )  # fmt: skip
 
 
@@ -441,7 +441,7 @@ def _row_of(arena: Arena, place: Array, rows: int) -> Array:
 
 def _losses(whole: Forced, rows: int) -> tuple[Array, list[tuple[Moved, ...]]]:
     """Log ratio and moved elements of every row."""
-    _, every = log_ratio(whole.first, whole.second)
+    _, every = transcript_log_ratio(whole.first, whole.second)
     terms: list[list[float]] = [[] for _ in range(rows)]
     moved: list[list[Moved]] = [[] for _ in range(rows)]
     for each in every:

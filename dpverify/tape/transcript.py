@@ -44,7 +44,7 @@ class Draw:
 
 
 @dataclass
-class Entry:
+class TranscriptEntry:
     """One materialisation. `place` are the elements in the arena (empty for atoms), `forced` what the transcript has.
 
     value: forced = o;  decision: forced = outcomes, log_mass = theirs;  position: forced = relative places;
@@ -76,11 +76,11 @@ class Entry:
 class Transcript:
     """The entries of a run and the draws that they came from."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[TranscriptEntry] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
 
 
-def same_kind(entry: Entry, other: Entry) -> bool:
+def same_kind(entry: TranscriptEntry, other: TranscriptEntry) -> bool:
     """Whether both are the same step: kind, number and families, elementwise."""
     return (
         entry.kind == other.kind

@@ -36,7 +36,7 @@ from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import elements, Forced
 from dpverify.tape.randomness import Arena
 from dpverify.tape.sources import Change
-from dpverify.tape.transcript import Entry
+from dpverify.tape.transcript import TranscriptEntry
 
 # ----------------------------------------------------------------------------------------------------------------------
 # How far the log ratio of a transcript, as computed, may be from that of real numbers: `at_least` and `at_most` of it.
@@ -58,7 +58,7 @@ def towards_zero(log_ratio: float) -> float:
     return log_ratio * (1 - 1e-9)
 
 
-def at_least(run: Forced) -> float:
+def log_ratio_at_least(run: Forced) -> float:
     """L(T) of values in real numbers, rounded down; -inf where rounding alone decides what is possible."""
     total: list[float] = []
     for moved in run.moved:
@@ -71,7 +71,7 @@ def at_least(run: Forced) -> float:
     return math.fsum(total) if all(each > -math.inf for each in total) else -math.inf
 
 
-def at_most(run: Forced) -> float:
+def log_ratio_at_most(run: Forced) -> float:
     """L(T) in real numbers, rounded up; inf of a bad transcript and where rounding alone decides what is possible.
 
     NaN where a library promises no pure bound of a call.
@@ -102,7 +102,7 @@ def errors(first: Arena, second: Arena) -> Iterator[tuple[Array, Array]]:
                 yield place, _of_masses(here, ours[rows], theirs[rows])
 
 
-def _of_masses(entry: Entry, ours: Array, theirs: Array) -> Array:
+def _of_masses(entry: TranscriptEntry, ours: Array, theirs: Array) -> Array:
     """Of log masses that are computed at once: units of their terms; 1 - p of a decision has no more digits than 1."""
     size = _size(entry.value)
     lost = 16 * UNIT * (1 + np.abs(ours) + np.abs(theirs) + size * math.log(size))
@@ -116,7 +116,9 @@ def _size(value: Any) -> float:
     return 2.0 + (float(np.abs(found.astype(np.float64)).sum()) if found.dtype.kind in "biuf" else 0.0)
 
 
-def _of_values(here: Entry, there: Entry, first: Arena, second: Arena) -> Iterator[tuple[Array, Array]]:
+def _of_values(
+    here: TranscriptEntry, there: TranscriptEntry, first: Arena, second: Arena
+) -> Iterator[tuple[Array, Array]]:
     largest = _largest(here, there)
     for name, _, rows, ours, theirs in elements(here, there, first, second, shifted=True):
         scales = [np.abs(np.asarray(entry.coef[rows], dtype=np.float64)) for entry in (here, there)]
@@ -127,7 +129,7 @@ def _of_values(here: Entry, there: Entry, first: Arena, second: Arena) -> Iterat
         yield here.place[rows], np.where(np.isnan(lost), np.inf, lost)
 
 
-def _largest(here: Entry, there: Entry) -> float:
+def _largest(here: TranscriptEntry, there: TranscriptEntry) -> float:
     return max(float(np.abs(np.asarray(each, dtype=np.float64)).max(initial=0.0))
                for each in (here.forced, here.off, there.off))  # fmt: skip
 
@@ -261,7 +263,7 @@ def places(runs: Sequence[Forced]) -> Places | None:
     return found
 
 
-def shown(run: Forced, where: Places) -> bool:
+def _shown(run: Forced, where: Places) -> bool:
     """Whether both outputs of a run show its values at these places."""
     for output, arena in ((run.output, run.first), (run.other_output, run.second)):
         seen = flat(output)
@@ -287,7 +289,7 @@ def visible(runs: Sequence[Sequence[Forced]], every: Sequence[Forced]) -> Places
     if len(found) < 2 or found[0] is None or found[1] is None or not _equal(found[0], found[1]):
         return None
     where = found[0]
-    return where if _followed(every) and all(run.row or shown(run, where) for run in every) else None
+    return where if _followed(every) and all(run.row or _shown(run, where) for run in every) else None
 
 
 def _followed(runs: Sequence[Forced]) -> bool:
@@ -300,9 +302,9 @@ def _equal(first: Places, second: Places) -> bool:
 
 def proves(run: Forced, where: Places) -> bool:
     """F4: all values are shown and the outputs differ, or the transcript is impossible on the other dataset."""
-    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or math.isinf(at_least(run))):
+    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or math.isinf(log_ratio_at_least(run))):
         return False
-    return run.trusted and run.second.bad is None and shown(run, where)
+    return run.trusted and run.second.bad is None and _shown(run, where)
 
 
 def best(
@@ -314,7 +316,7 @@ def best(
         if run.row or (run.bad is not None and not proves(run, where)):
             continue
         told = math.inf if run.bad is not None else towards_zero(run.log_ratio)
-        value = told if run.bad is not None else min(told, at_least(run))
+        value = told if run.bad is not None else min(told, log_ratio_at_least(run))
         if value > (-math.inf if found is None else found.log_ratio):
             kind = "differs" if run.differ else kind
             listed = terms(run) if value == told else None  # with more taken off, their sum is not the log ratio

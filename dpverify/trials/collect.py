@@ -29,7 +29,7 @@ from dpverify.execution.executors import ordered_map
 from dpverify.execution.journal import Journal
 from dpverify.trials.failing import Answers, blank, first_form, release_outcomes, Streams
 from dpverify.trials.health.fingerprint import Guard
-from dpverify.trials.health.pristine import packed
+from dpverify.trials.health.pristine import pickled
 from dpverify.trials.outcomes import concatenate, Outcomes, OutputForm
 from dpverify.trials.target import name_of, own_block, Target
 
@@ -105,7 +105,7 @@ def workers(trials: int, seconds: float, jobs: int, backend: str) -> int:
 Result = TypeVar("Result")
 
 
-def digest(target: Any, *parts: Any) -> str:
+def checkpoint_digest(target: Any, *parts: Any) -> str:
     """A key for an experiment: the values of its target and of all else, the sources behind them, and our own.
 
     Data files that the target reads, and globals that are not as their modules are written, are the user's business, as
@@ -196,7 +196,7 @@ class Experiment:
         """Learns the form of one release by making one; InvalidTrials where that changes the data."""
         guard = Guard(name_of(target))
         guard.look(pair)
-        pristine = packed(target)
+        pristine = pickled(target)
         form = first_form(target, (pair.first, pair.second), [_shapes(seed, arm) for arm in (FIRST, SECOND)], answers)
         guard.check(pair)
         return cls(target, pair, seed, form, answers, guard, pristine=pristine)

@@ -37,7 +37,7 @@ from dpverify.trials.outcomes import (
     DTYPES,
     Outcomes,
     OutputForm,
-    read,
+    read_outcomes,
     same_dtype,
 )
 from dpverify.trials.target import Failed, name_of, Target
@@ -64,7 +64,7 @@ def check_answers(answers: Any) -> Answers:
     return tuple(answers)
 
 
-def named(target: Target, error: BaseException, answers: Answers) -> str:
+def _named(target: Target, error: BaseException, answers: Answers) -> str:
     """The label under which an exception is the outcome of its trial; raises where it is none.
 
     Our own errors and Ctrl-C go on as they are. A failure of the run (`RUN_FAILURES`, and what is no `Exception`, such
@@ -112,7 +112,7 @@ def one_call(
     try:
         return checked(target, target.release(data, rng=rng, size=size), form, size)
     except BaseException as error:  # the target is foreign code: anything may come out of it
-        return named(target, error, answers)
+        return _named(target, error, answers)
 
 
 def first_form(target: Target, datasets: tuple[Any, Any], streams: list[Streams], answers: Answers = ()) -> OutputForm:
@@ -125,9 +125,9 @@ def first_form(target: Target, datasets: tuple[Any, Any], streams: list[Streams]
         for data, stream in zip(datasets, streams, strict=True):
             try:
                 given = target.release(data, rng=stream(attempt), size=1)
-                released = read(target, given, size=1)
+                released = read_outcomes(target, given, size=1)
             except BaseException as error:
-                named(target, error, answers)
+                _named(target, error, answers)
                 last = last or error
                 continue
             if not released.failed.any():
@@ -195,7 +195,7 @@ def _one_by_one(
 
 
 def _namer(target: Target, answers: Answers) -> Callable[[BaseException], str]:
-    return lambda error: named(target, error, answers)
+    return lambda error: _named(target, error, answers)
 
 
 def _looped(target: Target, released: list[Any], form: OutputForm, size: int) -> Outcomes:

@@ -146,7 +146,7 @@ class OutputForm:
 DTYPES: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "U": "U1"}
 
 
-def read(target: Any, released: Any, size: int) -> Outcomes:
+def read_outcomes(target: Any, released: Any, size: int) -> Outcomes:
     """What a target returned for `size` trials; TargetError for another shape or what is no number or string.
 
     InvalidTrials for a masked array, whose mask no score reads, and for what no array keeps, see `plain`.
@@ -198,7 +198,7 @@ def dtype_of(released: Any) -> str:
 
 def checked(target: Any, released: Any, form: OutputForm, size: int) -> Outcomes:
     """`read`, in the form of the first release; InvalidTrials where kind or width have changed: no score sees them."""
-    outcomes = read(target, released, size)
+    outcomes = read_outcomes(target, released, size)
     if outcomes.values.shape[1:] != form.shape:
         raise TargetError(
             f"{name_of(target)}: release returned shape {outcomes.values.shape}, one release before had shape "

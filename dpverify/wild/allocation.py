@@ -12,7 +12,7 @@ from dpverify.claims.claim import Claim
 from dpverify.errors import TargetError
 from dpverify.wild import datasets
 from dpverify.wild.datasets import Candidate
-from dpverify.wild.local import Source
+from dpverify.wild.local import ReleaseSource
 from dpverify.wild.pair_audit import Contender, FEWEST
 from dpverify.wild.schema import Schema
 
@@ -60,7 +60,7 @@ class Race:
     """Contenders of one relation, or of those out of the domain."""
 
     def __init__(
-        self, source: Source, schema: Schema, claim: Claim, *, alpha: float, planned: int, seed: int, block: int,
+        self, source: ReleaseSource, schema: Schema, claim: Claim, *, alpha: float, planned: int, seed: int, block: int,
         first_index: int, most_each: int = MOST_EACH,
     ) -> None:  # fmt: skip
         self.most_each = most_each
@@ -130,7 +130,7 @@ class Race:
         return bool(self.contenders) and all(each.failing for each in self.contenders)
 
 
-def timed(source: Source, data: tuple[bytes, bytes], releases: int, clock: Clock = time.perf_counter) -> float:
+def timed(source: ReleaseSource, data: tuple[bytes, bytes], releases: int, clock: Clock = time.perf_counter) -> float:
     """Seconds a release, the slower dataset; the first call of each is not counted."""
     worst = 0.0
     for each in data:

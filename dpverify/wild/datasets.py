@@ -32,7 +32,7 @@ def _comparable(value: Any) -> Any:
     return type(value).__name__, value
 
 
-def counted(first: Sequence[Any], second: Sequence[Any]) -> Difference:
+def record_counts(first: Sequence[Any], second: Sequence[Any]) -> Difference:
     """Rows replaced in place, or added or removed between the longest common prefix and suffix."""
     if len(first) == len(second):
         return Difference(replaced=sum(a != b for a, b in zip(first, second, strict=True)))
@@ -114,7 +114,7 @@ def _missing(column: Column, cell: Any) -> Any:
     return math.nan if cell is None and column.numeric else cell
 
 
-def dtype_of(column: Column, values: Sequence[Any]) -> str:
+def _dtype_of(column: Column, values: Sequence[Any]) -> str:
     """NumPy's type of these cells; "O" where they have none in common."""
     kinds = {type(each) for each in values}
     known = {type(each) for each in column.values} if not column.numeric and column.kind != "id" else set()
@@ -134,7 +134,7 @@ def dtype_of(column: Column, values: Sequence[Any]) -> str:
 
 
 def _array(column: Column, values: list[Any]) -> Any:
-    dtype = dtype_of(column, values)
+    dtype = _dtype_of(column, values)
     if dtype == "O":
         return ("objects", [len(values)], values)
     numbers = [math.nan if each is None else each for each in values]
@@ -148,7 +148,7 @@ def _matrix(schema: Schema, records: Records, names: list[str]) -> Any:
 
 
 def _series(column: Column, values: list[Any]) -> Any:
-    dtype = dtype_of(column, values)
+    dtype = _dtype_of(column, values)
     if dtype[0] in "<|" and dtype[1] in "ifb":
         return _array(column, values)
     return list(values)  # pandas knows best
@@ -196,7 +196,7 @@ def _text(value: Any) -> str:
 
 
 def _text_array(column: Column, values: list[Any]) -> str:
-    dtype = dtype_of(column, values)
+    dtype = _dtype_of(column, values)
     numbers = values if dtype == "O" else [math.nan if each is None else each for each in values]
     kind = {"<i8": "int", "<f8": "float", "|b1": "bool", "O": "object"}.get(dtype, "str")
     return f"np.array({_text(numbers)}, dtype={kind})"
@@ -213,7 +213,7 @@ def _text_matrix(schema: Schema, records: Records, names: list[str]) -> str:
     return f"np.array({_text(rows)}, dtype=float).reshape(-1, {len(names)})"
 
 
-def shown(schema: Schema, records: Records, other: Records) -> list[str]:
+def shown_dataset(schema: Schema, records: Records, other: Records) -> list[str]:
     """Records of the first dataset, one a line; those that are not in the other dataset at their place are marked."""
     marked = gap(records, other)
     lines = []
@@ -243,7 +243,7 @@ class Candidate:
 
     def __post_init__(self) -> None:
         ours, theirs = ([tuple(map(_comparable, record)) for record in each] for each in (self.first, self.second))
-        found = counted(ours, theirs)
+        found = record_counts(ours, theirs)
         if not found.allowed_by(self.relation) or ours == theirs:
             raise NeighbourError(f"pair {self.name!r} is not {self.relation}: {found}")
 

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.errors import UsageError
-from dpverify.wild.local import Source
+from dpverify.wild.local import ReleaseSource
 
 AFTER = "[#.:"
 MOST_NAMED = 12  # of the fields that are left out
 
 
-def named(name: str, wanted: Sequence[str]) -> bool:
+def is_among(name: str, wanted: Sequence[str]) -> bool:
     """Whether a field is one of these, or a part of one."""
     return any(name == each or (name.startswith(each) and name[len(each)] in AFTER) for each in wanted)
 
@@ -24,7 +24,7 @@ def named(name: str, wanted: Sequence[str]) -> bool:
 class Narrowed:
     """A source whose releases show only some fields; exceptions and warnings always show."""
 
-    def __init__(self, source: Source, out: Sequence[str], public: Sequence[str]) -> None:
+    def __init__(self, source: ReleaseSource, out: Sequence[str], public: Sequence[str]) -> None:
         self._source, self._out, self._public = source, tuple(out), tuple(public)
         self.name, self.hello = source.name, source.hello
         self.left_out: set[str] = set()
@@ -52,9 +52,9 @@ class Narrowed:
     def _shown(self, name: str) -> bool:
         if name[0] in "!~":
             return True
-        met = not self._out or named(name, self._out)
+        met = not self._out or is_among(name, self._out)
         self._met |= met
-        shown = met and not named(name, self._public)
+        shown = met and not is_among(name, self._public)
         if not shown:
             self.left_out.add(name.rstrip("#").partition(":")[0])
         return shown
@@ -87,7 +87,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Column:
+class FieldColumn:
     """One coordinate: `kind` is value, present or text (equal to `text`)."""
 
     name: str
@@ -104,29 +104,29 @@ class Column:
 class Codebook:
     """Coordinates, and the fields that never varied with their value."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[FieldColumn, ...]
     constants: Fields
     varying: frozenset[str]
     twins: tuple[tuple[int, int], ...]  # (place among all columns of a copy, of what it copies)
-    _all: tuple[Column, ...] = field(default=())
+    _all: tuple[FieldColumn, ...] = field(default=())
 
     @classmethod
     def of(cls, sample: Sequence[Fields]) -> "Codebook":
         """Learned from releases on both datasets."""
         names = sorted({name for each in sample for name in each})
         constants: Fields = {}
-        columns: list[Column] = []
+        columns: list[FieldColumn] = []
         for name in names:
             values = [each[name] for each in sample if name in each]
             if len(values) == len(sample) and all(_same(each, values[0]) for each in values):
                 constants[name] = values[0]
                 continue
             if len(values) < len(sample):
-                columns.append(Column(name, "present"))
+                columns.append(FieldColumn(name, "present"))
             if any(isinstance(each, float) for each in values):
-                columns.append(Column(name, "value"))
+                columns.append(FieldColumn(name, "value"))
             texts = Counter(each for each in values if isinstance(each, str))
-            columns += [Column(name, "text", text) for text, _ in sorted(texts.most_common(FEW))]
+            columns += [FieldColumn(name, "text", text) for text, _ in sorted(texts.most_common(FEW))]
         varying = frozenset(each.name for each in columns)
         rough = cls((), constants, varying, (), tuple(columns))
         matrix, _ = rough._filled(sample)
@@ -143,9 +143,9 @@ class Codebook:
         return cls(tuple(columns[at] for at in kept), constants, varying, tuple(twins), tuple(columns))
 
     @property
-    def labels(self) -> tuple[Column, ...]:
+    def labels(self) -> tuple[FieldColumn, ...]:
         """All coordinates of a row."""
-        return (*self.columns, Column(OTHER, "other"))
+        return (*self.columns, FieldColumn(OTHER, "other"))
 
     def rows(self, releases: Sequence[Fields]) -> Array:
         """One row a release: the columns, then 1 where anything else is not as it was in the sample."""

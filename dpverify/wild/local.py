@@ -17,7 +17,7 @@ from dpverify.trials.target import loop_trials
 from dpverify.wild.worker import calling, codec, encoding, serving
 
 
-class Source(Protocol):
+class ReleaseSource(Protocol):
     """What gives releases: `Here`, or `Elsewhere`."""
 
     name: str
@@ -132,11 +132,11 @@ class Once:
                 raise UsageError(clean(error)) from None
             self._checked = True
         if self._caller.stream == "rng" and self._caller.call == "rng":
-            return numbers(self._caller.with_generator(mine, rng), self.__name__)
-        return numbers(self._caller.release(mine, int(rng.integers(2**62))), self.__name__)
+            return _numbers(self._caller.with_generator(mine, rng), self.__name__)
+        return _numbers(self._caller.release(mine, int(rng.integers(2**62))), self.__name__)
 
 
-def numbers(value: Any, name: str) -> npt.NDArray[Any]:
+def _numbers(value: Any, name: str) -> npt.NDArray[Any]:
     """An output as an array of numbers; TargetError where it holds texts."""
     try:
         array = np.asarray(value)

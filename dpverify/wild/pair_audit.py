@@ -23,7 +23,7 @@ from dpverify.trials.collect import Grain, past_trials, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook, Fields
-from dpverify.wild.local import Source
+from dpverify.wild.local import ReleaseSource
 
 FIRST_BLOCK, LATER = 24, 4  # trials of the first block; later ones are this part of all before
 REFIT, MOST_FITTED = 2.0, 20_000
@@ -37,8 +37,8 @@ class Contender:
     """A pair, its trials so far and what they say against the claim at the pair's share of the significance."""
 
     def __init__(
-        self, candidate: Candidate, data: tuple[bytes, bytes], source: Source, claim: Claim, *, share: float, seed: int,
-        index: int, block: int,
+        self, candidate: Candidate, data: tuple[bytes, bytes], source: ReleaseSource, claim: Claim, *, share: float,
+        seed: int, index: int, block: int,
     ) -> None:  # fmt: skip
         self.candidate, self.data, self.claim, self.share = candidate, data, claim, share
         self.index, self.block = index, block
@@ -147,7 +147,7 @@ class Contender:
         past = past_trials(self._held)
         held = len(past)
         self._fitted, self._keeps = held, held < MOST_FITTED
-        self._rule = ranked_levels(fitted(past), past.first, max(held, 300))
+        self._rule = ranked_levels(fit_rule(past), past.first, max(held, 300))
         self._seen = no_guesses()
         self.learning = time.monotonic() - started
 
@@ -173,12 +173,12 @@ class Contender:
         if not self.process.trials:
             return math.inf
         fraction = informative_fraction(self._rule.attack.expected, self.claim.delta) or 1.0
-        return betting_plan.detectable_eps(
+        return betting_plan.sequential_detectable_eps(
             trials=self.process.trials, guess_fraction=fraction, claim_eps=self.claim.eps, delta=self.claim.delta,
             significance=self.share, power=POWER,
         )  # fmt: skip
 
 
-def fitted(trials: SelectionTrials) -> Any:
+def fit_rule(trials: SelectionTrials) -> Any:
     """A score of these trials; what is learned never changes what is valid."""
     return fit_score("auto", None, None, trials)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from dpverify.base.text import clean
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 
 if TYPE_CHECKING:
-    from dpverify.wild.witness import Witness
+    from dpverify.wild.witness import FieldWitness
 
 MOST = 12  # findings that are shown
 CODES = {"REFUTED": EXIT_UNEXPECTED, "NOT_REFUTED": EXIT_OK, "INCONCLUSIVE": EXIT_FAILED, "KEPT": EXIT_OK,
@@ -29,7 +29,7 @@ class PairResult:
     eps_upper: float | None = None
     first: tuple[str, ...] = ()
     second: tuple[str, ...] = ()
-    witness: "Witness | None" = None
+    witness: "FieldWitness | None" = None
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from dpverify.claims.claim import Claim
 from dpverify.wild import datasets
 from dpverify.wild.allocation import Budget
 from dpverify.wild.datasets import Candidate, gap, Record, Records
-from dpverify.wild.local import Source
+from dpverify.wild.local import ReleaseSource
 from dpverify.wild.pair_audit import Contender, FEWEST
 from dpverify.wild.pairs import complete
 from dpverify.wild.schema import Schema
-from dpverify.wild.witness import search, stated, Witness
+from dpverify.wild.witness import FieldWitness, search_event, stated
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A smaller pair that refutes the claim as well: fewer common rows, rounder numbers.
@@ -108,11 +108,13 @@ class Shown:
 
     name: str
     candidate: Candidate
-    witness: Witness | None
+    witness: FieldWitness | None
     note: str = ""
 
 
-def shown_of(contender: Contender, schema: Schema, claim: Claim, budget: Budget, source: Source, *, seed: int) -> Shown:
+def shown_of(
+    contender: Contender, schema: Schema, claim: Claim, budget: Budget, source: ReleaseSource, *, seed: int
+) -> Shown:
     """The witness of a refuted pair, on the smallest pair that time allows; on the pair itself where that says less.
 
     `budget` is its own; the fewest releases are made in any case.
@@ -147,14 +149,14 @@ def shown_of(contender: Contender, schema: Schema, claim: Claim, budget: Budget,
     return Shown(contender.candidate.name, small, found, note)
 
 
-def _witness(contender: Contender, claim: Claim, releases: int) -> Witness | None:
+def _witness(contender: Contender, claim: Claim, releases: int) -> FieldWitness | None:
     """Chosen on one half, stated on the other."""
     half = max(FEWEST, releases // 2)
     if contender.codebook is None:
         contender.sample(max(FEWEST, half // 2))
     assert contender.codebook is not None
     choose = [contender.codebook.rows(contender.samples[arm] + contender.releases(arm, half)) for arm in (0, 1)]
-    event = search(contender.codebook, choose[0], choose[1], claim.eps, claim.delta)
+    event = search_event(contender.codebook, choose[0], choose[1], claim.eps, claim.delta)
     if event is None:
         return None
     rows = [contender.codebook.rows(contender.releases(arm, releases)) for arm in (0, 1)]

@@ -16,7 +16,7 @@ from dpverify.errors import RunError
 from dpverify.wild import datasets
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.schema import Schema
-from dpverify.wild.witness import Condition, Witness
+from dpverify.wild.witness import Condition, FieldWitness
 from dpverify.wild.worker.encoding import ROOT
 
 STEP = re.compile(r"\[(\d+|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]|\.?([A-Za-z_]\w*)")
@@ -29,7 +29,7 @@ class Inexpressible(ValueError):
 
 def script(
     *, spec: str, call: str, stream: str, arguments: dict[str, Any], schema: Schema, candidate: Candidate, claim: Claim,
-    witness: Witness, hello: dict[str, Any], versions: dict[str, str], trials: int,
+    witness: FieldWitness, hello: dict[str, Any], versions: dict[str, str], trials: int,
 ) -> str:  # fmt: skip
     """The text of the script; Inexpressible where the event is none on the output itself."""
     where, _, name = spec.rpartition(":")
@@ -109,7 +109,7 @@ def frequency(data):
 '''
 
 
-def checked(text: str, *, python: str, cwd: str | None, path: Path, seconds: float) -> None:
+def write_checked(text: str, *, python: str, cwd: str | None, path: Path, seconds: float) -> None:
     """Writes the script and runs it in the library's interpreter; RunError where it does not show the violation."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

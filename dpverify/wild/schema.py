@@ -94,7 +94,7 @@ class Schema:
         return next(each for each in self.columns if each.name == name)
 
 
-def read(path: str | Path) -> Schema:
+def read_schema(path: str | Path) -> Schema:
     """The schema of a TOML file; UsageError with file, column and key."""
     try:
         with Path(path).open("rb") as file:
@@ -134,7 +134,7 @@ def as_schema(schema: Any) -> Schema:
     """A schema from what a caller has: a schema, the content of a file, or its name."""
     if isinstance(schema, Schema):
         return schema
-    return parse(schema) if isinstance(schema, dict) else read(schema)
+    return parse(schema) if isinstance(schema, dict) else read_schema(schema)
 
 
 def _roles(data: Mapping[str, Any], columns: tuple[Column, ...], container: str, source: str) -> tuple[Any, str]:

@@ -22,7 +22,7 @@ from dpverify.wild.allocation import Budget, MOST_EACH, Race, timed
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook, Narrowed
 from dpverify.wild.interpreter import Elsewhere
-from dpverify.wild.local import Here, Source
+from dpverify.wild.local import Here, ReleaseSource
 from dpverify.wild.pair_audit import Contender, LARGEST_BLOCK
 from dpverify.wild.record import PairResult, Row, TryRecord
 from dpverify.wild.refutation import Shown, shown_of
@@ -65,7 +65,7 @@ class Options:
 def source_of(
     target: Any, *, call: str, arguments: dict[str, Any] | None, encode: Any, python: str, cwd: str | None,
     timeout_s: float,
-) -> Source:  # fmt: skip
+) -> ReleaseSource:  # fmt: skip
     """Where releases come from: this process for an object, an interpreter of its own for a text."""
     if isinstance(target, str):
         return Elsewhere(python, target, cwd=cwd, call=call, timeout_s=timeout_s, arguments=arguments,
@@ -84,7 +84,7 @@ def source_of(
 class Fixed:
     """`release(data, *, rng, size)` where `data` are bytes on the wire; rows of a codebook."""
 
-    def __init__(self, source: Source, codebook: Codebook, block: int) -> None:
+    def __init__(self, source: ReleaseSource, codebook: Codebook, block: int) -> None:
         self._source, self._codebook = source, codebook
         self.trials_per_block = block
         self.name = source.name
@@ -122,7 +122,7 @@ class Trial:
     """One run: its pairs are fixed before anything is drawn."""
 
     def __init__(
-        self, source: Source, claim: Claim, schema: Schema, asked: Options, arguments: dict[str, Any], say: Say,
+        self, source: ReleaseSource, claim: Claim, schema: Schema, asked: Options, arguments: dict[str, Any], say: Say,
         cwd: str | None,
     ) -> None:  # fmt: skip
         self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
@@ -237,8 +237,8 @@ class Trial:
                       if (each.name, each.relation) == (found.name, str(found.candidate.relation)))  # fmt: skip
             results[at] = replace(
                 results[at], witness=found.witness, note=found.note,
-                first=tuple(datasets.shown(self.schema, found.candidate.first, found.candidate.second)),
-                second=tuple(datasets.shown(self.schema, found.candidate.second, found.candidate.first)),
+                first=tuple(datasets.shown_dataset(self.schema, found.candidate.first, found.candidate.second)),
+                second=tuple(datasets.shown_dataset(self.schema, found.candidate.second, found.candidate.first)),
             )  # fmt: skip
         for number, found in enumerate((each for each in words if each.candidate.domain == "in"), 1):
             scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
@@ -294,7 +294,7 @@ class Trial:
                 candidate=found.candidate, claim=self.claim, witness=found.witness, hello=self.source.hello,
                 versions=self.source.versions(), trials=trials,
             )  # fmt: skip
-            reproduction.checked(text, python=self.origin.python or sys.executable, cwd=self.cwd, path=path,
+            reproduction.write_checked(text, python=self.origin.python or sys.executable, cwd=self.cwd, path=path,
                                  seconds=60 + 6 * trials * self.release)  # fmt: skip
         except (RunError, reproduction.Inexpressible) as error:
             self.notes.append(f"no script for {found.name}: {error}")

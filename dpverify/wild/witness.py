@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from dpverify.wild.fields import Codebook, Column
+from dpverify.wild.fields import Codebook, FieldColumn
 
 LEVEL = 0.05  # of each interval
 THRESHOLDS = 48  # of one field
@@ -32,7 +32,7 @@ class Condition:
     """One coordinate of the codebook: `op` is >=, <=, =, nan, inf or -inf; a text or a presence is = 1 or = 0."""
 
     place: int
-    column: Column
+    column: FieldColumn
     op: str
     number: float = 0.0
 
@@ -65,7 +65,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Event:
+class FieldEvent:
     """All conditions hold. `first_more`: it is the first dataset that makes it more likely."""
 
     conditions: tuple[Condition, ...]
@@ -110,10 +110,10 @@ class Frequency:
 
 
 @dataclass(frozen=True)
-class Witness:
+class FieldWitness:
     """An event and its frequencies on releases that had no part in choosing it."""
 
-    event: Event
+    event: FieldEvent
     first: Frequency
     second: Frequency
 
@@ -137,13 +137,13 @@ def _ratio(more: float, less: float) -> float:
     return math.inf if less <= 0 else math.log(more / less)
 
 
-def stated(event: Event, first: Array, second: Array) -> Witness:
+def stated(event: FieldEvent, first: Array, second: Array) -> FieldWitness:
     """The event on these releases."""
-    return Witness(event, Frequency(int(event.holds(first).sum()), len(first)),
+    return FieldWitness(event, Frequency(int(event.holds(first).sum()), len(first)),
                    Frequency(int(event.holds(second).sum()), len(second)))  # fmt: skip
 
 
-def search(codebook: Codebook, first: Array, second: Array, eps: float, delta: float) -> Event | None:
+def search_event(codebook: Codebook, first: Array, second: Array, eps: float, delta: float) -> FieldEvent | None:
     """The event that says most, the simplest that says more than `eps` or nearly as much as the best; None for none."""
     singles = sorted(_scored(_conditions(codebook, first, second), first, second, delta), key=lambda each: -each[0])
     if not singles:
@@ -167,18 +167,18 @@ def search(codebook: Codebook, first: Array, second: Array, eps: float, delta: f
 
 def _scored(
     events: Sequence[tuple[Condition, ...]], first: Array, second: Array, delta: float
-) -> list[tuple[float, Event]]:
+) -> list[tuple[float, FieldEvent]]:
     """Certified log ratio of each event, in the direction in which it says more."""
     if not events:
         return []
-    hits = np.array([[Event(each).holds(rows).sum() for rows in (first, second)] for each in events], dtype=float)
+    hits = np.array([[FieldEvent(each).holds(rows).sum() for rows in (first, second)] for each in events], dtype=float)
     sizes = np.array([len(first), len(second)], dtype=float)
     low = np.where(hits > 0, stats.beta.ppf(LEVEL, hits, sizes - hits + 1), 0.0)
     high = np.where(hits < sizes, stats.beta.ppf(1 - LEVEL, hits + 1, sizes - hits), 1.0)
     found = []
     for each, ends_low, ends_high in zip(events, low, high, strict=True):
         one, two = _ratio(ends_low[0] - delta, ends_high[1]), _ratio(ends_low[1] - delta, ends_high[0])
-        found.append((max(one, two), Event(each, one >= two)))
+        found.append((max(one, two), FieldEvent(each, one >= two)))
     return found
 
 
@@ -225,7 +225,7 @@ def _paths(codebook: Codebook, first: Array, second: Array) -> list[tuple[Condit
     return found
 
 
-def _readable(event: Event, first: Array, second: Array, delta: float) -> Event:
+def _readable(event: FieldEvent, first: Array, second: Array, delta: float) -> FieldEvent:
     """Thresholds with as few digits as say nearly the same."""
     ((best, _),) = _scored([event.conditions], first, second, delta)
     conditions = list(event.conditions)
@@ -239,4 +239,4 @@ def _readable(event: Event, first: Array, second: Array, delta: float) -> Event:
             if score >= best - 0.03 * abs(best) or score == best:
                 conditions[at] = rounded
                 break
-    return Event(tuple(conditions), event.first_more)
+    return FieldEvent(tuple(conditions), event.first_more)

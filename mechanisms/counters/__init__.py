@@ -17,7 +17,7 @@ from mechanisms.counters.single_noise import SingleNoiseCounter as SingleNoiseCo
 from mechanisms.counters.stream import Stream as Stream
 from mechanisms.counters.toeplitz import ToeplitzCounter as ToeplitzCounter
 from mechanisms.counters.tree import BinaryCounter as BinaryCounter
-from mechanisms.toolbox.noise_laws import DiscreteGaussian as DiscreteGaussian
-from mechanisms.toolbox.noise_laws import DiscreteLaplace as DiscreteLaplace
-from mechanisms.toolbox.noise_laws import Gaussian as Gaussian
-from mechanisms.toolbox.noise_laws import Laplace as Laplace
+from mechanisms.toolbox.noise_laws import DiscreteGaussianNoiseLaw as DiscreteGaussianNoiseLaw
+from mechanisms.toolbox.noise_laws import DiscreteLaplaceNoiseLaw as DiscreteLaplaceNoiseLaw
+from mechanisms.toolbox.noise_laws import GaussianNoiseLaw as GaussianNoiseLaw
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw as LaplaceNoiseLaw

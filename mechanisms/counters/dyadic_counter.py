@@ -15,7 +15,7 @@ from dpverify.errors import ParameterError
 from dpverify.ledger.events import Ledger, Sensitivity, Shift
 from mechanisms.counters import dyadic
 from mechanisms.counters.stream import Stream
-from mechanisms.toolbox.noise_laws import calibrated, DiscreteGaussian, DiscreteLaplace, Noise
+from mechanisms.toolbox.noise_laws import calibrated, DiscreteGaussianNoiseLaw, DiscreteLaplaceNoiseLaw, Noise
 
 Array = npt.NDArray[Any]
 
@@ -105,7 +105,7 @@ def checked_values(data: Any, counter: Any) -> Array:
         raise ParameterError("data", data.values.shape, f"of shape {(counter.releases, *counter.cells)}")
     if data.touches > counter.touches:
         raise ParameterError("data", data.touches, f"items that touch at most {counter.touches} cells")
-    if isinstance(counter.noise, DiscreteLaplace | DiscreteGaussian):
+    if isinstance(counter.noise, DiscreteLaplaceNoiseLaw | DiscreteGaussianNoiseLaw):
         whole = data.values.astype(np.int64)
         if (whole != data.values).any():
             raise ParameterError("data", data.values, "whole numbers, as the noise is")

@@ -27,7 +27,14 @@ from dpverify.base import require
 from dpverify.errors import ParameterError
 from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
-from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Noise, NoNoise
+from mechanisms.toolbox.noise_laws import (
+    DiscreteGaussianNoiseLaw,
+    DiscreteLaplaceNoiseLaw,
+    GaussianNoiseLaw,
+    LaplaceNoiseLaw,
+    Noise,
+    NoNoise,
+)
 
 Array = npt.NDArray[Any]
 _SLACK = 1 + 1e-9  # far above the relative error of the tails below (1e-12), so that a bound stays a bound
@@ -65,9 +72,9 @@ def provable_bound(counter: Weighted, beta: float, *, counters: int = 1) -> floa
     require.integer(at_least=1, counters=counters)
     noise, (l2, sup) = counter.noise, counter.weights
     log_odds = math.log(2 * counters * len(l2) / beta)
-    if isinstance(noise, DiscreteGaussian):
+    if isinstance(noise, DiscreteGaussianNoiseLaw):
         return float(noise.sigma * l2.max() * math.sqrt(2 * log_odds))
-    if isinstance(noise, Laplace | DiscreteLaplace):
+    if isinstance(noise, LaplaceNoiseLaw | DiscreteLaplaceNoiseLaw):
         return float((noise.scale * (2 * l2 * math.sqrt(log_odds) + sup * log_odds)).max())
     return numerical_bound(counter, beta, counters=counters)
 
@@ -84,14 +91,14 @@ def numerical_bound(counter: Weighted, beta: float, *, counters: int = 1) -> flo
     if isinstance(noise, NoNoise):
         return 0.0
     squares = np.rint(l2**2).astype(np.int64)
-    if isinstance(noise, Gaussian):
+    if isinstance(noise, GaussianNoiseLaw):
         spreads, times = np.unique(l2, return_counts=True)
 
         def failure(x: float) -> float:
             return counters * float((times * 2 * special.ndtr(-x / (noise.sigma * spreads))).sum())
 
         scale = noise.sigma
-    elif isinstance(noise, Laplace) and (sup == 1).all() and np.allclose(l2**2, squares, rtol=1e-12):
+    elif isinstance(noise, LaplaceNoiseLaw) and (sup == 1).all() and np.allclose(l2**2, squares, rtol=1e-12):
         terms, times = np.unique(squares, return_counts=True)
 
         def failure(x: float) -> float:

@@ -20,7 +20,7 @@ from dpverify.errors import ParameterError, TargetError
 from dpverify.ledger.events import Exposed, Ledger
 from mechanisms.counters.dyadic_counter import changed_cells, checked_values
 from mechanisms.counters.stream import Stream
-from mechanisms.toolbox.noise_laws import Laplace
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 Array = npt.NDArray[Any]
 _ROUNDING = 1e-6  # differences of outputs are exact up to float rounding, items differ by whole numbers
@@ -45,9 +45,9 @@ class SingleNoiseCounter:
             raise ParameterError("first_seen", self.first_seen, f"at most releases = {self.releases}")
 
     @property
-    def noise(self) -> Laplace:
+    def noise(self) -> LaplaceNoiseLaw:
         """Lap(1/eps)."""
-        return Laplace(div_up(1, self.eps))
+        return LaplaceNoiseLaw(div_up(1, self.eps))
 
     @property
     def weights(self) -> tuple[Array, Array]:

@@ -32,7 +32,7 @@ from dpverify.errors import ParameterError, UsageError
 from dpverify.ledger.events import Ledger, Sensitivity, Shift
 from mechanisms.counters.dyadic_counter import changed_cells, checked_values
 from mechanisms.counters.stream import Stream
-from mechanisms.toolbox.noise_laws import Gaussian
+from mechanisms.toolbox.noise_laws import GaussianNoiseLaw
 
 Array = npt.NDArray[Any]
 
@@ -55,14 +55,14 @@ class ToeplitzCounter:
     """Square-root counter for `releases` time steps; the output is (size, R, *cells)."""
 
     releases: int
-    noise: Gaussian
+    noise: GaussianNoiseLaw
     cells: tuple[int, ...] = ()
     touches: int = 1
 
     def __post_init__(self) -> None:
         require.own_numbers(self)
         require.integer(at_least=1, releases=self.releases)
-        if not isinstance(self.noise, Gaussian):
+        if not isinstance(self.noise, GaussianNoiseLaw):
             raise ParameterError("noise", self.noise, "Gaussian: see the module on Laplace")
         changed_cells(self.touches, self.cells)
 
@@ -80,7 +80,7 @@ class ToeplitzCounter:
         require.positive(rho=rho)
         (shift,) = changed_cells(touches, cells).under(relation)
         variance = shift.count * Fraction(cls.column_norm(releases)) ** 2 / (2 * Fraction(rho))
-        return cls(releases=releases, noise=Gaussian(sqrt_up(variance)), cells=cells, touches=touches)
+        return cls(releases=releases, noise=GaussianNoiseLaw(sqrt_up(variance)), cells=cells, touches=touches)
 
     @staticmethod
     def column_norm(releases: int) -> float:

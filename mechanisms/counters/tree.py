@@ -31,7 +31,7 @@ from mechanisms.counters import dyadic
 from mechanisms.counters.dyadic_counter import checked_values, DyadicCounter
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.stream import Stream
-from mechanisms.toolbox.noise_laws import Laplace, NoNoise
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw, NoNoise
 
 Array = npt.NDArray[Any]
 CounterView = Literal["outputs", "nodes"]
@@ -58,7 +58,7 @@ class BinaryCounter(DyadicCounter):
         require.integer(at_least=1, horizon=horizon)
         require.positive(eps=eps)
         width = log.of(horizon)
-        noise = Laplace(div_up(width, eps)) if width > 0 else NoNoise()
+        noise = LaplaceNoiseLaw(div_up(width, eps)) if width > 0 else NoNoise()
         return cls(releases=horizon if releases is None else releases, noise=noise, **shape)
 
     def release(self, data: Stream, *, rng: np.random.Generator, size: int) -> Array:

@@ -42,7 +42,7 @@ from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter, BinaryStream
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
-from mechanisms.toolbox.noise_laws import DiscreteLaplace, Laplace
+from mechanisms.toolbox.noise_laws import DiscreteLaplaceNoiseLaw, LaplaceNoiseLaw
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,7 @@ class Reading(Enum):
     NODE = "eps' is spent on each node"
 
 
-def changed_cells(layout: CountLayout, *, fixed_start: bool) -> Sensitivity:
+def changed_counter_cells(layout: CountLayout, *, fixed_start: bool) -> Sensitivity:
     """D: cells of all counters that one user changes by at most 1, attained together.
 
     A family has two changed cells in every step where two trajectories can differ. The reward of a step whose
@@ -144,11 +144,11 @@ class Central:
         """scale = D L / eps, rounded up: the smallest one whose ledger gives eps under replacement."""
         require.positive(eps=eps)
         require.integer(at_least=1, episodes=episodes)
-        (shift,) = changed_cells(layout, fixed_start=fixed_start).under(Relation.REPLACE_ONE)
+        (shift,) = changed_counter_cells(layout, fixed_start=fixed_start).under(Relation.REPLACE_ONE)
         if shift.count == 0:
             raise ParameterError("layout", layout, "with S > 1, A B > 1 or rewards: nothing else can change")
         rounds = episodes if releases is None else releases
-        tree = BinaryCounter(releases=rounds, noise=Laplace(1.0))
+        tree = BinaryCounter(releases=rounds, noise=LaplaceNoiseLaw(1.0))
         return cls(
             layout=layout,
             eps=eps,
@@ -169,7 +169,7 @@ class Central:
         """The counters of all cells, side by side."""
         return BinaryCounter(
             releases=self.releases,
-            noise=DiscreteLaplace(self.scale) if self.discrete else Laplace(self.scale),
+            noise=DiscreteLaplaceNoiseLaw(self.scale) if self.discrete else LaplaceNoiseLaw(self.scale),
             cells=(self.layout.cells,),
             touches=(2 + self.layout.rewards) * self.layout.H,
         )
@@ -182,7 +182,7 @@ class Central:
     @property
     def ledger(self) -> Ledger:
         """L noisy nodes for each of the D changed cells."""
-        changed = changed_cells(self.layout, fixed_start=self.fixed_start)
+        changed = changed_counter_cells(self.layout, fixed_start=self.fixed_start)
         nodes = times(changed, self.counter.nodes_per_item)
         return Ledger(self.counter.noise.event("nodes of all counters", nodes))
 

@@ -51,7 +51,7 @@ class Additive(ABC):
 
     def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
         """log p(o - q) - log p(o - q') of the noise, summed over coordinates; those with q = q' give 0."""
-        seen, first, second = (queries.whole_side_by_side if self.whole else queries.side_by_side)(outputs, pair)
+        seen, first, second = (queries.whole_side_by_side if self.whole else queries.coordinates_of_pair)(outputs, pair)
         moved = first != second
         with np.errstate(invalid="ignore"):
             ratio: FloatArray = self.noise.log_ratio(seen[:, moved], first[moved], second[moved])

@@ -36,9 +36,9 @@ class DiscreteGaussian(Additive):
     whole: ClassVar[bool] = True
 
     @property
-    def noise(self) -> noise_laws.DiscreteGaussian:
+    def noise(self) -> noise_laws.DiscreteGaussianNoiseLaw:
         """The law of one coordinate's noise."""
-        return noise_laws.DiscreteGaussian(self.sigma)
+        return noise_laws.DiscreteGaussianNoiseLaw(self.sigma)
 
     @classmethod
     def for_claim(cls, rho: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:

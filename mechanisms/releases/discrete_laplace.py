@@ -32,9 +32,9 @@ class DiscreteLaplace(Additive):
     whole: ClassVar[bool] = True
 
     @property
-    def noise(self) -> noise_laws.DiscreteLaplace:
+    def noise(self) -> noise_laws.DiscreteLaplaceNoiseLaw:
         """The law of one coordinate's noise."""
-        return noise_laws.DiscreteLaplace(self.scale)
+        return noise_laws.DiscreteLaplaceNoiseLaw(self.scale)
 
     @classmethod
     def for_claim(cls, eps: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:

@@ -40,9 +40,9 @@ class Gaussian(Additive):
     relation: Relation = Relation.REPLACE_ONE
 
     @property
-    def noise(self) -> noise_laws.Gaussian:
+    def noise(self) -> noise_laws.GaussianNoiseLaw:
         """The law of one coordinate's noise."""
-        return noise_laws.Gaussian(self.sigma)
+        return noise_laws.GaussianNoiseLaw(self.sigma)
 
     @classmethod
     def for_gdp(cls, mu: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:

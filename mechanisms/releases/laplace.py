@@ -32,9 +32,9 @@ class Laplace(Additive):
     relation: Relation = Relation.REPLACE_ONE
 
     @property
-    def noise(self) -> noise_laws.Laplace:
+    def noise(self) -> noise_laws.LaplaceNoiseLaw:
         """The law of one coordinate's noise."""
-        return noise_laws.Laplace(self.scale)
+        return noise_laws.LaplaceNoiseLaw(self.scale)
 
     @classmethod
     def for_claim(cls, eps: float, *, sensitivity: Sensitivity, relation: Relation = Relation.REPLACE_ONE) -> Self:

@@ -38,7 +38,7 @@ class LocalHashing:
 
     def __post_init__(self) -> None:
         require.own_numbers(self)
-        local.checked(self.eps, self.k)
+        local.checked_reports(self.eps, self.k)
         require.integer(at_least=2, g=self.g)
 
     @classmethod
@@ -49,7 +49,7 @@ class LocalHashing:
     @classmethod
     def optimised(cls, eps: float, k: int) -> Self:
         """OLH."""
-        local.checked(eps, k)
+        local.checked_reports(eps, k)
         return cls(eps=eps, k=k, g=max(2, round(math.exp(eps) + 1)))
 
     @property
@@ -92,7 +92,7 @@ class LocalHashing:
             ratio: FloatArray = unit * agree
             return ratio
 
-        return local.log_ratio(outputs, pair, self.k, self.k + 1, of_report)
+        return local.reports_log_ratio(outputs, pair, self.k, self.k + 1, of_report)
 
     def estimate(self, reports: Any) -> FloatArray:
         """Unbiased shares of the k values from reports (..., users, k + 1)."""

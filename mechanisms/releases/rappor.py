@@ -102,7 +102,7 @@ class Rappor:
                 total -= of_count[seen[:, users, self.hashes * second + number]]
             return total
 
-        return local.log_ratio(outputs, pair, self.k, self.k * self.hashes, of_report)
+        return local.reports_log_ratio(outputs, pair, self.k, self.k * self.hashes, of_report)
 
     def estimate(self, reports: Any) -> FloatArray:
         """Unbiased shares of the k values from counts of ones (..., users, k h)."""

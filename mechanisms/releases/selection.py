@@ -38,7 +38,7 @@ class Selection(ABC):
 
     def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:
         """Difference of `log_law` at the chosen candidates."""
-        return chosen(self.log_law(pair.first) - self.log_law(pair.second), outputs)
+        return selected(self.log_law(pair.first) - self.log_law(pair.second), outputs)
 
 
 def scores(data: Any) -> FloatArray:
@@ -59,7 +59,7 @@ def score_movement(sensitivity: Sensitivity, relation: Relation) -> float:
     return float_up(queries.l1(sensitivity, relation))
 
 
-def chosen(per_candidate: FloatArray, outputs: Any) -> FloatArray:
+def selected(per_candidate: FloatArray, outputs: Any) -> FloatArray:
     """The entries at the chosen candidates; TargetError for an output that is no candidate."""
     picks = np.asarray(outputs)
     if picks.dtype.kind not in "iu" or picks.ndim != 1 or np.any((picks < 0) | (picks >= len(per_candidate))):

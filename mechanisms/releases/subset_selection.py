@@ -32,7 +32,7 @@ class SubsetSelection:
 
     def __post_init__(self) -> None:
         require.own_numbers(self)
-        local.checked(self.eps, self.k)
+        local.checked_reports(self.eps, self.k)
 
     @property
     def w(self) -> int:
@@ -86,7 +86,7 @@ class SubsetSelection:
             users = np.arange(len(first))
             return np.asarray(self.exact_eps * (seen[:, users, first] - seen[:, users, second]), dtype=np.float64)
 
-        return local.log_ratio(outputs, pair, self.k, self.k, of_report)
+        return local.reports_log_ratio(outputs, pair, self.k, self.k, of_report)
 
     def estimate(self, reports: Any) -> FloatArray:
         """Unbiased shares of the k values from reports (..., users, k)."""

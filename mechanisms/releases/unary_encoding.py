@@ -38,28 +38,28 @@ class UnaryEncoding:
 
     def __post_init__(self) -> None:
         require.own_numbers(self)
-        local.checked(self.eps, self.k)
+        local.checked_reports(self.eps, self.k)
         if not 0 < self.q < self.p < 1:
             raise ParameterError("p, q", (self.p, self.q), "0 < q < p < 1")
 
     @classmethod
     def symmetric(cls, eps: float, k: int) -> Self:
         """SUE."""
-        local.checked(eps, k)
+        local.checked_reports(eps, k)
         p, q = local.inward(1 / (1 + math.exp(-eps / 2)), 1 / (1 + math.exp(eps / 2)))
         return cls(k=k, eps=eps, p=p, q=q)
 
     @classmethod
     def optimised(cls, eps: float, k: int) -> Self:
         """OUE."""
-        local.checked(eps, k)
+        local.checked_reports(eps, k)
         p, q = local.inward(0.5, 1 / (1 + math.exp(eps)))
         return cls(k=k, eps=eps, p=p, q=q)
 
     @classmethod
     def thresholded(cls, eps: float, k: int, theta: float = 0.67) -> Self:
         """THE."""
-        local.checked(eps, k)
+        local.checked_reports(eps, k)
         if not 0.5 < theta < 1:
             raise ParameterError("theta", theta, "above 1/2 and below 1")
         p, q = local.inward(-math.expm1(math.log(0.5) - eps * (1 - theta) / 2), math.exp(-eps * theta / 2) / 2)
@@ -94,7 +94,7 @@ class UnaryEncoding:
             users = np.arange(len(first))
             return np.asarray(self.exact_eps * (seen[:, users, first] - seen[:, users, second]), dtype=np.float64)
 
-        return local.log_ratio(outputs, pair, self.k, self.k, of_report)
+        return local.reports_log_ratio(outputs, pair, self.k, self.k, of_report)
 
     def estimate(self, reports: Any) -> FloatArray:
         """Unbiased shares of the k values from reports (..., users, k)."""

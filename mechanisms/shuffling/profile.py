@@ -94,7 +94,7 @@ def _window(trials: int, p: float) -> Array:
     return np.arange(max(0, centre - reach), min(trials, centre + reach) + 1)
 
 
-def meets(noise: NoiseBits, users: int, eps: float, delta: float) -> bool:
+def profile_meets(noise: NoiseBits, users: int, eps: float, delta: float) -> bool:
     """True where the sum of one counter with this noise is (eps, delta)-DP, by its exact profile."""
     require.open_unit(delta=delta)
     return log_sum_delta(noise.total(users), noise.probability, eps) <= math.log(delta)

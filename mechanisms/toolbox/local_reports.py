@@ -28,7 +28,7 @@ def inward(p: float, q: float) -> tuple[float, float]:
     return p * (1 - INWARD) - (1 - p) * INWARD, q * (1 + INWARD) + (1 - q) * INWARD / 4
 
 
-def checked(eps: float, k: int) -> None:
+def checked_reports(eps: float, k: int) -> None:
     """ParameterError unless 0 < eps <= 30 and k >= 2 is a whole number."""
     require.positive(eps=eps)
     require.integer(at_least=2, k=k)
@@ -50,7 +50,7 @@ def frequencies(supports: Any, p: float, q: float) -> FloatArray:
     return shares
 
 
-def log_ratio(
+def reports_log_ratio(
     outputs: Any, pair: Pair, k: int, width: int, of_report: Callable[[IntArray, IntArray, IntArray], FloatArray]
 ) -> FloatArray:
     """Sum over users of log P(report | first)/P(report | second), `of_report(reports, first, second)`.

@@ -116,7 +116,7 @@ class _BySigma:
 
 
 @dataclass(frozen=True)
-class Laplace(_ByScale):
+class LaplaceNoiseLaw(_ByScale):
     """Density exp(-|x|/scale)/(2 scale)."""
 
     @property
@@ -132,7 +132,7 @@ class Laplace(_ByScale):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(_ByScale):
+class DiscreteLaplaceNoiseLaw(_ByScale):
     """Pr[k] = tanh(1/(2 scale)) exp(-|k|/scale) on the integers, sampled exactly: 2^-9 <= scale <= 2^52."""
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class DiscreteLaplace(_ByScale):
 
 
 @dataclass(frozen=True)
-class Gaussian(_BySigma):
+class GaussianNoiseLaw(_BySigma):
     """N(0, sigma^2)."""
 
     @property
@@ -172,7 +172,7 @@ class Gaussian(_BySigma):
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(_BySigma):
+class DiscreteGaussianNoiseLaw(_BySigma):
     """Pr[k] proportional to exp(-k^2/(2 sigma^2)) on the integers, sampled exactly: 2^-9 <= sigma <= 2^26."""
 
     def __post_init__(self) -> None:
@@ -235,8 +235,8 @@ def calibrated(
     if eps is not None:
         require.positive(eps=eps)
         scale = div_up(coordinates, eps)
-        return DiscreteLaplace(scale) if discrete else Laplace(scale)
+        return DiscreteLaplaceNoiseLaw(scale) if discrete else LaplaceNoiseLaw(scale)
     require.positive(rho=rho)
     assert rho is not None
     sigma = sqrt_up(Fraction(coordinates) / (2 * Fraction(rho)))
-    return DiscreteGaussian(sigma) if discrete else Gaussian(sigma)
+    return DiscreteGaussianNoiseLaw(sigma) if discrete else GaussianNoiseLaw(sigma)

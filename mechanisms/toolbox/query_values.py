@@ -40,7 +40,7 @@ def wholes(data: Any, *, limit: int = 2**60) -> IntArray:
     return values.astype(np.int64)
 
 
-def side_by_side(outputs: Any, pair: Pair) -> tuple[FloatArray, FloatArray, FloatArray]:
+def coordinates_of_pair(outputs: Any, pair: Pair) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(outputs, first, second) with shapes (size, n), (n,), (n,): n noised coordinates."""
     first, second = reals(pair.first), reals(pair.second)
     seen = np.asarray(outputs, dtype=np.float64)

@@ -28,7 +28,7 @@ def test_a_true_claim_conforms_or_the_difference_is_explained(subject):
     tape = taped_pair(subject.target, claim=subject.claim, pair=pair, ledger=subject.ledger,
                       seed=derive(1, subject.name), trials=subject.trials)  # fmt: skip
     assert tape.status in (CONFORMS, DERIVED, EXACT, NOT_TRACED), tape.reasons
-    said = tape_words.sentence(tape, SYMBOLS[subject.claim.notion])
+    said = tape_words.tape_sentence(tape, SYMBOLS[subject.claim.notion])
     if tape.status == CONFORMS:
         assert "The code does what the ledger says" in said
     elif tape.status == EXACT:

@@ -28,7 +28,7 @@ def refuted(result: SuiteResult) -> list[AuditRecord]:
 def problems(result: SuiteResult) -> list[str]:
     """One line for each number on the wrong side of its claim, or that is missing where it must stand."""
     found = []
-    pieces = dict(zip(_order(result), html_page.unpacked(html_page.render(result)), strict=True))
+    pieces = dict(zip(_order(result), html_page.unpack_details(html_page.render(result)), strict=True))
     rows = _rows_of_html(html_page.render(result)) | _rows_of_bugs(pieces)
     told = {case.get("name"): case for case in ElementTree.fromstring(junit.render(result).encode()).iter("testcase")}
     marked = [line.split(" | ") for line in markdown.render(result).splitlines() if line.startswith("| REFUTED ")]
@@ -127,7 +127,7 @@ def _number(cell: str) -> float:
 
 
 if __name__ == "__main__":
-    suite = json_file.load(Path(sys.argv[1]))
+    suite = json_file.load_results(Path(sys.argv[1]))
     wrong = problems(suite)
     kinds = sorted({(record.notion) for record in refuted(suite)})
     print(f"{len(refuted(suite))} refuted records ({', '.join(kinds)}), {len(wrong)} problems")

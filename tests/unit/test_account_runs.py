@@ -7,7 +7,7 @@ import pytest
 
 from dpverify.accounting import adaptive, bounded_range
 from dpverify.accounting.accountant import account, delta_upper, LooseAccountWarning
-from dpverify.accounting.adaptive import gathered
+from dpverify.accounting.adaptive import chosen_as_runs
 from dpverify.accounting.composition import composed
 from dpverify.accounting.grid_law import GridProfile
 from dpverify.accounting.losses_of_ledger import alternatives
@@ -71,7 +71,7 @@ def test_several_kinds_of_open_steps_are_not_below_any_interleaving(few, monkeyp
         for x in (0.0, 0.5, 1.5):
             chosen = (SKEW, SKEW, other, other)[: 4 - fixed]
             truth = max(worst(fixed, chosen, x, mirrored) for mirrored in (False, True))
-            found = max(composed(gathered(losses)).delta_at(x) for losses in alternatives(ledger, R))
+            found = max(composed(chosen_as_runs(losses)).delta_at(x) for losses in alternatives(ledger, R))
             assert truth * (1 - 1e-12) <= found <= truth * (1.001 if few else 1.2)
             apart = composed(alternatives(ledger, R)[0])
             assert found <= apart.delta_at(x) * (1 + 1e-9)

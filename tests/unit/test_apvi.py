@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from algorithms.apvi import APVI, DPAPVI
-from algorithms.environments import random_environment
-from algorithms.offline import PolicyView
-from algorithms.offline_data import (
+from algorithms.core.environments import random_environment
+from algorithms.offline.apvi import APVI, DPAPVI
+from algorithms.offline.data import (
     appendix_mdp,
     collect,
     counts_of_runs,
@@ -18,6 +17,7 @@ from algorithms.offline_data import (
     suboptimality,
     take,
 )
+from algorithms.offline.learners import PolicyView
 from algorithms.tabular import backward_induction, evaluate, uniform_policy
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.batches import ExactBatches, ShuffledBatches
-from algorithms.environments import river_swim
+from algorithms.core.environments import river_swim
+from algorithms.sdp_pe.batches import ExactBatches, ShuffledBatches
 from algorithms.study import Study
 from dpverify import audit, certify, View
 from dpverify.base.seeding import Stage, stream

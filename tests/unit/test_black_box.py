@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms.black_box import search
-from algorithms.black_box_instances import black_box, NAMES
-from algorithms.transcripts import replaced, users_of
-from algorithms.users import Tree
+from algorithms.beyond.black_box import search_trees
+from algorithms.beyond.black_box_instances import black_box, NAMES
+from algorithms.core.transcripts import replaced, users_of
+from algorithms.core.users import Tree
 from dpverify import audit, planted, PureDP, Subject
 from dpverify.auditing.subject import lacking
 from dpverify.errors import DiscoveryError, ParameterError
@@ -48,7 +48,7 @@ def test_the_search_leaves_a_pair_that_shows_nothing():
     start = replaced([alike] * 2, 0, other, "paid or not: no visit moves")
     options = {"claim": instance.claim, "trials": 20_000, "seed": 3}
     before = audit(instance.target, claim=instance.claim, pair=start, trials=20_000, seed=1)
-    found = search(instance.target, start=start, **options)
+    found = search_trees(instance.target, start=start, **options)
     after = audit(instance.target, claim=instance.claim, pair=found, trials=20_000, seed=1)
     assert before.eps_lower <= 0
     assert after.eps_lower > 2
@@ -56,7 +56,7 @@ def test_the_search_leaves_a_pair_that_shows_nothing():
     worlds = [users_of(each).trees for each in found]
     assert worlds[0][1] == worlds[1][1]
     with pytest.raises(ParameterError, match="free"):
-        search(instance.target, start=start, free=("everybody",), **options)
+        search_trees(instance.target, start=start, free=("everybody",), **options)
 
 
 def test_a_view_of_actions_without_twins_does_not_load(tmp_path):
@@ -71,7 +71,7 @@ def test_a_view_of_actions_without_twins_does_not_load(tmp_path):
     assert blind.found("a/seen", "f", 1).notes == ("blind to noise: too few",)
     file = tmp_path / "audit_alone.py"
     file.write_text(
-        "from algorithms.black_box_instances import black_box\nfrom dpverify import Subject\n"
+        "from algorithms.beyond.black_box_instances import black_box\nfrom dpverify import Subject\n"
         "b = black_box('pucb')\nsubjects = [Subject(name='s', target=b.target, claim=b.claim, pairs=(b.pair,))]\n"
     )
     with pytest.raises(DiscoveryError, match="no planted twin exact-counts"):

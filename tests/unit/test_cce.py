@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from algorithms.cce import cce, nash, reference, TOLERANCE, violation
-from algorithms.cce_supports import mixed_equilibria
+from algorithms.nash_vi.equilibria import cce, mixed_equilibria, nash, reference, TOLERANCE, violation
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 

@@ -15,7 +15,7 @@ from mechanisms.counters import LogBase
 from mechanisms.datasets.pairs import absence, constant, uniform, worst_replacement
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts
-from mechanisms.privatizers.central import Central, changed_cells, Reading
+from mechanisms.privatizers.central import Central, changed_counter_cells, Reading
 from mechanisms.privatizers.protocol import OnlinePrivatizer
 
 REPLACE, ABSENT = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
@@ -48,8 +48,8 @@ def all_trajectories(layout, *, fixed_start):
 def test_changed_cells_is_the_largest_distance_of_two_trajectories(H, S, A, rewards, fixed_start):
     layout = CountLayout(H=H, S=S, A=A, rewards=rewards)
     users = all_trajectories(layout, fixed_start=fixed_start)
-    (moved,) = changed_cells(layout, fixed_start=fixed_start).under(REPLACE)
-    (gone,) = changed_cells(layout, fixed_start=fixed_start).under(ABSENT)
+    (moved,) = changed_counter_cells(layout, fixed_start=fixed_start).under(REPLACE)
+    (gone,) = changed_counter_cells(layout, fixed_start=fixed_start).under(ABSENT)
     distances = np.abs(users[:, None] - users[None])
     assert distances.sum(axis=2).max() == moved.size * moved.count
     assert distances.max(initial=0) <= moved.size

@@ -38,7 +38,7 @@ def refuted():
 
 
 def test_the_published_schemas_are_those_of_the_code():
-    for name, made in (("records", schema.document()), ("certificate", schema.certificate())):
+    for name, made in (("records", schema.document()), ("certificate", schema.certificate_schema())):
         assert json.loads((HERE / f"{name}.schema.json").read_text(encoding="utf-8")) == made
         jsonschema.Draft202012Validator.check_schema(made)
 
@@ -46,23 +46,23 @@ def test_the_published_schemas_are_those_of_the_code():
 def test_certificates_are_as_the_schema_says(proved, refuted):
     for found in (proved, refuted):
         document = json.loads(render_json(found))
-        jsonschema.validate(document, schema.certificate())
+        jsonschema.validate(document, schema.certificate_schema())
         for broken in ("digest", "statement", "records"):
             with pytest.raises(jsonschema.ValidationError):
-                jsonschema.validate({k: v for k, v in document.items() if k != broken}, schema.certificate())
+                jsonschema.validate({k: v for k, v in document.items() if k != broken}, schema.certificate_schema())
 
 
 def test_a_certificate_survives_a_file_and_a_changed_one_does_not(proved, tmp_path):
     file = tmp_path / "c.json"
     file.write_text(render_json(proved), encoding="utf-8")
-    assert json.loads(render_json(certificate_page.load(file))) == json.loads(render_json(proved))
+    assert json.loads(render_json(certificate_page.load_certificate(file))) == json.loads(render_json(proved))
     file.write_text(render_json(proved).replace('"certified": true', '"certified": false'), encoding="utf-8")
     with pytest.raises(UsageError, match="digest"):
-        certificate_page.load(file)
+        certificate_page.load_certificate(file)
     for text in ("", "[]", '{"schema": "dpverify/certificate/1"}', "{}"):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(UsageError):
-            certificate_page.load(file)
+            certificate_page.load_certificate(file)
 
 
 def test_report_shows_it_with_its_exit_code(proved, refuted, tmp_path, capsys):

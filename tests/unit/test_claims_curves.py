@@ -15,7 +15,7 @@ from dpverify.claims import profiles
 from dpverify.claims.parsing import parse_claim
 from dpverify.errors import ParameterError, UsageError
 from dpverify.report import words
-from dpverify.report.plots import claim_of, figures
+from dpverify.report.plots import figures, plotted_claim
 
 RDP = RenyiDP(((2, 0.5), (8, 1.1)))
 E = math.e
@@ -273,7 +273,7 @@ def test_a_false_curve_is_refuted_and_a_true_one_is_not(notion):
     # twice the mu: D_alpha is four times as large
     assert false.number_lower <= (4 if notion == "rdp" else 25)
     assert false.p_value < 0.001
-    back = claim_of(AuditRecord.from_dict(false.to_dict()))
+    back = plotted_claim(AuditRecord.from_dict(false.to_dict()))
     assert back == claim
     assert words.SYMBOLS[notion] in words.sentence(false)
     assert len(words.claim(false)) < 120

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from algorithms.counting import Exact, LocalCounts, TreeCounts
-from algorithms.dp_ucbvi import central, local
-from algorithms.environments import river_swim
+from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
+from algorithms.core.counting import ExactSource, LocalCounts, TreeCounts
+from algorithms.core.environments import river_swim
+from algorithms.dp_ucbvi.learner import central, local
 from algorithms.experiments import compare_command
 from algorithms.experiments.compare import compare
-from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
 from dpverify.errors import ParameterError, RunError
 
 SIZE = {"environment": river_swim(), "eps": 1.0, "users": 12, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
@@ -115,7 +115,7 @@ class Wearing(TreeCounts):
     """From the ninth user on the counts are exact: no run of a few users shows it."""
 
     def stream(self, size, *, rng):
-        noisy, exact = super().stream(size, rng=rng), Exact(self.layout).stream(size, rng=rng)
+        noisy, exact = super().stream(size, rng=rng), ExactSource(self.layout).stream(size, rng=rng)
 
         class Feed:
             users = 0
@@ -162,27 +162,27 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     (tmp_path / "mine_rl.py").write_text(
         "class Left:\n    def plan(self, counts):\n        import numpy as np\n"
         "        return np.zeros(counts.visits.shape[:-1], dtype=int)\n\n\nleft = Left()\n"
-        "from algorithms.dp_ucbvi import central\n\n\ndef twice(layout, users, eps):\n"
+        "from algorithms.dp_ucbvi.learner import central\n\n\ndef twice(layout, users, eps):\n"
         "    return central(layout, users, 2 * eps)\n\n\n"
         "def unwilling(privatizer, users):\n    raise ValueError('no such table')\n\n\n"
         "class Leaves(Left):\n    def plan(self, counts):\n        raise SystemExit(0)\n\n\n"
         "class Listed(Left):\n    space = ['often']\n"
     )
     small = ["--users", "12", "--runs", "2", "--points", "1", "--json", "found.json"]
-    assert compare_command.run(["--agent", "mine_rl.py:left", *small]) == 0
+    assert compare_command.run_compare(["--agent", "mine_rl.py:left", *small]) == 0
     said = capsys.readouterr().out
     assert "eps-DP with eps 1" in said
     assert "uniform actions" in said
     document = json.loads((tmp_path / "found.json").read_text())
     assert {"privacy", "upper", "tape", "witness", "promise", "search", "rows"} <= set(document)
-    assert compare_command.run(["--agent", "mine_rl.py:left", "--privatizer", "mine_rl.py:twice", *small]) == 1
+    assert compare_command.run_compare(["--agent", "mine_rl.py:left", "--privatizer", "mine_rl.py:twice", *small]) == 1
     assert "NOT DRAWN" in capsys.readouterr().out
     for wrong, code, words in (
         (["--agent", "mine_rl.py:none", *small], 2, "has no 'none'"),
         (
             ["--agent", "mine_rl.py:left", "--env", "mine_rl.py:left", *small],
             2,
-            "an algorithms.environments.Environment",
+            "an algorithms.core.environments.Environment",
         ),
         (["--agent", "mine_rl.py:left", "--eps", "nan", *small], 2, "eps"),
         (["--agent", "mine_rl.py:left", "--users", "two"], 2, "--users"),
@@ -195,7 +195,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["--agent", "mine_rl.py:left", *small[:-1], "nowhere/found.json"], 2, "a folder that exists"),
         (["--agent", "mine_rl.py:left", *small[:-1], "/dev/full"], 3, "/dev/full: could not be written"),
     ):
-        assert compare_command.run(wrong) == code
+        assert compare_command.run_compare(wrong) == code
         said = capsys.readouterr().err
         assert words in said
         assert len(said.strip().splitlines()) == 1

@@ -13,9 +13,15 @@ from mechanisms.counters import dyadic
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
-from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NoNoise
+from mechanisms.toolbox.noise_laws import (
+    DiscreteGaussianNoiseLaw,
+    DiscreteLaplaceNoiseLaw,
+    GaussianNoiseLaw,
+    LaplaceNoiseLaw,
+    NoNoise,
+)
 
-NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0), DiscreteGaussian(2.0)]
+NOISES = [LaplaceNoiseLaw(1.5), DiscreteLaplaceNoiseLaw(1.5), GaussianNoiseLaw(2.0), DiscreteGaussianNoiseLaw(2.0)]
 
 
 def exact_eps(counter, relation=Relation.REPLACE_ONE) -> Fraction:
@@ -34,7 +40,7 @@ def exact_eps(counter, relation=Relation.REPLACE_ONE) -> Fraction:
 @pytest.mark.parametrize("releases", [1, 2, 3, 7, 8, 21])
 def test_streaming_equals_whole_stream_bit_for_bit(noise, releases):
     values = np.random.default_rng(1).integers(0, 2, size=(releases, 2, 3)).astype(float)
-    if not isinstance(noise, DiscreteLaplace | DiscreteGaussian):
+    if not isinstance(noise, DiscreteLaplaceNoiseLaw | DiscreteGaussianNoiseLaw):
         values /= 3  # sums that round
     counter = BinaryCounter(releases=releases, noise=noise, cells=(2, 3), touches=6)
     whole = counter.release(Stream(values), rng=np.random.default_rng(7), size=5)
@@ -52,7 +58,7 @@ def test_streaming_equals_whole_stream_bit_for_bit(noise, releases):
 def test_output_is_algorithm_5_line_by_line():
     """A literal transcription (with Bin_j(t) for the misprinted Bin_j(T)) on the same noise."""
     horizon, values = 13, np.random.default_rng(3).integers(0, 2, size=13).astype(float)
-    noise = Laplace(2.0).draw(horizon, (1,), rng=np.random.default_rng(5))[:, 0]
+    noise = LaplaceNoiseLaw(2.0).draw(horizon, (1,), rng=np.random.default_rng(5))[:, 0]
     alpha, noisy, outputs = np.zeros(4), np.zeros(4), []
     for t in range(1, horizon + 1):
         binary = [t >> j & 1 for j in range(4)]
@@ -61,7 +67,7 @@ def test_output_is_algorithm_5_line_by_line():
         alpha[:i] = noisy[:i] = 0
         noisy[i] = alpha[i] + noise[t - 1]
         outputs.append(sum(noisy[j] for j in range(4) if binary[j]))
-    counter = BinaryCounter(releases=horizon, noise=Laplace(2.0))
+    counter = BinaryCounter(releases=horizon, noise=LaplaceNoiseLaw(2.0))
     released = counter.release(Stream(values), rng=np.random.default_rng(5), size=1)
     assert np.allclose(released[0], outputs, rtol=0, atol=1e-12)
 
@@ -101,10 +107,10 @@ def direct_density(outputs, values, log_density):
 @pytest.mark.parametrize(
     ("noise", "log_density"),
     [
-        (Laplace(1.5), stats.laplace(scale=1.5).logpdf),
-        (DiscreteLaplace(1.5), stats.dlaplace(1 / 1.5).logpmf),
-        (Gaussian(2.0), stats.norm(scale=2.0).logpdf),
-        (DiscreteGaussian(2.0), stats.norm(scale=2.0).logpdf),  # the same up to a constant
+        (LaplaceNoiseLaw(1.5), stats.laplace(scale=1.5).logpdf),
+        (DiscreteLaplaceNoiseLaw(1.5), stats.dlaplace(1 / 1.5).logpmf),
+        (GaussianNoiseLaw(2.0), stats.norm(scale=2.0).logpdf),
+        (DiscreteGaussianNoiseLaw(2.0), stats.norm(scale=2.0).logpdf),  # the same up to a constant
     ],
 )
 @pytest.mark.parametrize("item", [0, 1, 2])
@@ -118,7 +124,7 @@ def test_likelihood_ratio_is_the_ratio_of_densities(noise, log_density, item):
     assert np.allclose(counter.log_ratio(seen, Pair(Stream(values), Stream(changed))), direct, atol=1e-10)
 
 
-@pytest.mark.parametrize("noise", [Laplace(1.5), DiscreteLaplace(1.5)])
+@pytest.mark.parametrize("noise", [LaplaceNoiseLaw(1.5), DiscreteLaplaceNoiseLaw(1.5)])
 @pytest.mark.parametrize("releases", [1, 2, 3, 4, 5, 8])
 def test_ledger_is_reached_exactly_by_item_one_and_never_passed(noise, releases):
     counter = BinaryCounter(releases=releases, noise=noise)
@@ -182,7 +188,7 @@ def test_calibrated_counter_meets_its_claim_exactly_and_wastes_nothing(relation,
 
 def test_replacing_moves_twice_the_cells_unless_there_is_only_one():
     def spent(cells, touches, relation):
-        return exact_eps(BinaryCounter(releases=1, noise=Laplace(1.0), cells=cells, touches=touches), relation)
+        return exact_eps(BinaryCounter(releases=1, noise=LaplaceNoiseLaw(1.0), cells=cells, touches=touches), relation)
 
     assert spent((), 1, Relation.REPLACE_ONE) == spent((), 1, Relation.ADD_OR_REMOVE_ONE) == 1
     assert spent((5,), 2, Relation.REPLACE_ONE) == 2 * spent((5,), 2, Relation.ADD_OR_REMOVE_ONE) == 4
@@ -211,7 +217,7 @@ def test_counts_are_not_increasing_although_section_2_3_says_so():
 
 
 def test_transcript_ratio_uses_each_runs_own_increments():
-    counter = BinaryCounter(releases=4, noise=Laplace(1.0), cells=(2,), touches=1)
+    counter = BinaryCounter(releases=4, noise=LaplaceNoiseLaw(1.0), cells=(2,), touches=1)
     rng = np.random.default_rng(0)
     first = rng.integers(0, 2, size=(3, 4, 2)).astype(float)
     second = first.copy()
@@ -235,17 +241,17 @@ def test_equal_datasets_cannot_be_told_apart(noise):
 
 
 def test_datasets_outside_the_ledger_are_refused():
-    counter = BinaryCounter(releases=2, noise=Laplace(1.0), cells=(3,), touches=1)
+    counter = BinaryCounter(releases=2, noise=LaplaceNoiseLaw(1.0), cells=(3,), touches=1)
     rng = np.random.default_rng(0)
     for bad in (np.zeros((2, 3)), Stream(np.zeros((3, 3))), Stream([[1, 1, 0], [0, 0, 0]])):
         with pytest.raises(ParameterError):
             counter.release(bad, rng=rng, size=1)
     with pytest.raises(ParameterError, match="whole numbers"):
-        BinaryCounter(releases=1, noise=DiscreteLaplace(1.0)).release(Stream([0.5]), rng=rng, size=1)
+        BinaryCounter(releases=1, noise=DiscreteLaplaceNoiseLaw(1.0)).release(Stream([0.5]), rng=rng, size=1)
     with pytest.raises(ParameterError):
-        BinaryCounter(releases=1, noise=Laplace(1.0), touches=2)
+        BinaryCounter(releases=1, noise=LaplaceNoiseLaw(1.0), touches=2)
     with pytest.raises(ParameterError):
-        BinaryCounter(releases=1, noise=Laplace(1.0), view="all")  # type: ignore[arg-type]
+        BinaryCounter(releases=1, noise=LaplaceNoiseLaw(1.0), view="all")  # type: ignore[arg-type]
 
 
 def test_streams_are_checked_and_know_their_differences():

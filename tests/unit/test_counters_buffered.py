@@ -11,7 +11,7 @@ from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.buffered import BufferedCounter, buffers, encoder
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import coefficients, column_norm
-from mechanisms.toolbox.noise_laws import Gaussian
+from mechanisms.toolbox.noise_laws import GaussianNoiseLaw
 
 
 def lower(column):
@@ -21,7 +21,7 @@ def lower(column):
 
 @pytest.mark.parametrize("releases", [1, 2, 16, 300])
 def test_decoder_times_encoder_is_the_prefix_matrix(releases):
-    counter = BufferedCounter(releases=releases, noise=Gaussian(1.0))
+    counter = BufferedCounter(releases=releases, noise=GaussianNoiseLaw(1.0))
     assert np.allclose(lower(counter.coefficients) @ lower(counter.encoder), np.tri(releases), rtol=0, atol=1e-11)
     assert np.allclose(counter.correlated(np.eye(releases)), lower(counter.coefficients), rtol=0, atol=1e-12)
 
@@ -29,7 +29,7 @@ def test_decoder_times_encoder_is_the_prefix_matrix(releases):
 @pytest.mark.parametrize("releases", [1, 2, 100, 2000])
 def test_column_norm_is_above_one_in_extended_precision(releases):
     """The same recursion in 80-bit arithmetic, eleven more bits; the inflation of 1e-9 is far above both errors."""
-    b = BufferedCounter(releases=releases, noise=Gaussian(1.0)).coefficients.astype(np.longdouble)
+    b = BufferedCounter(releases=releases, noise=GaussianNoiseLaw(1.0)).coefficients.astype(np.longdouble)
     c = np.ones(releases, dtype=np.longdouble)
     for k in range(1, releases):
         c[k] = 1 - (b[1 : k + 1] * c[k - 1 :: -1]).sum()
@@ -39,7 +39,7 @@ def test_column_norm_is_above_one_in_extended_precision(releases):
 
 @pytest.mark.parametrize("releases", [16, 256, 20_000])
 def test_approximation_and_its_cost_are_as_documented(releases):
-    counter = BufferedCounter(releases=releases, noise=Gaussian(1.0))
+    counter = BufferedCounter(releases=releases, noise=GaussianNoiseLaw(1.0))
     assert np.abs(counter.coefficients / coefficients(releases) - 1).max() < 0.03
     cost = counter.column_norm(releases) * errors.worst_deviation(counter)
     assert cost == pytest.approx(column_norm(releases) ** 2, rel=2e-4)
@@ -49,7 +49,7 @@ def test_approximation_and_its_cost_are_as_documented(releases):
 @pytest.mark.parametrize("releases", [1, 2, 30])
 def test_streaming_equals_whole_stream_bit_for_bit(releases):
     values = np.random.default_rng(1).random(size=(releases, 2))
-    counter = BufferedCounter(releases=releases, noise=Gaussian(2.0), cells=(2,), touches=2)
+    counter = BufferedCounter(releases=releases, noise=GaussianNoiseLaw(2.0), cells=(2,), touches=2)
     whole = counter.release(Stream(values), rng=np.random.default_rng(7), size=4)
     stream = counter.stream(4, rng=np.random.default_rng(7))
     for t in range(releases):

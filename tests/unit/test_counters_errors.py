@@ -14,7 +14,12 @@ from mechanisms.counters.single_noise import SingleNoiseCounter
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import BinaryCounter
-from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from mechanisms.toolbox.noise_laws import (
+    DiscreteGaussianNoiseLaw,
+    DiscreteLaplaceNoiseLaw,
+    GaussianNoiseLaw,
+    LaplaceNoiseLaw,
+)
 
 ALPHA = 1e-6  # level of each exact binomial test here; all are seeded
 
@@ -97,14 +102,14 @@ def test_the_dropped_factor_four_of_pucb_fails_at_two_and_three_episodes_only():
 
 
 COUNTERS = [
-    BinaryCounter(releases=13, noise=Laplace(1.0)),
-    BinaryCounter(releases=13, noise=DiscreteLaplace(1.0)),
-    BinaryCounter(releases=13, noise=Gaussian(1.0)),
-    BinaryCounter(releases=13, noise=DiscreteGaussian(1.0)),
-    HonakerCounter(releases=13, noise=Laplace(1.0)),
-    HonakerCounter(releases=13, noise=DiscreteLaplace(0.3)),
-    HonakerCounter(releases=13, noise=Gaussian(1.0)),
-    ToeplitzCounter(releases=13, noise=Gaussian(1.0)),
+    BinaryCounter(releases=13, noise=LaplaceNoiseLaw(1.0)),
+    BinaryCounter(releases=13, noise=DiscreteLaplaceNoiseLaw(1.0)),
+    BinaryCounter(releases=13, noise=GaussianNoiseLaw(1.0)),
+    BinaryCounter(releases=13, noise=DiscreteGaussianNoiseLaw(1.0)),
+    HonakerCounter(releases=13, noise=LaplaceNoiseLaw(1.0)),
+    HonakerCounter(releases=13, noise=DiscreteLaplaceNoiseLaw(0.3)),
+    HonakerCounter(releases=13, noise=GaussianNoiseLaw(1.0)),
+    ToeplitzCounter(releases=13, noise=GaussianNoiseLaw(1.0)),
     SingleNoiseCounter(releases=13, eps=1.0),
 ]
 
@@ -149,7 +154,7 @@ def test_variances_are_the_simulated_ones(counter):
 
 
 def test_more_counters_need_a_larger_bound_and_the_union_is_exact():
-    counter = BinaryCounter(releases=1, noise=Laplace(2.0))
+    counter = BinaryCounter(releases=1, noise=LaplaceNoiseLaw(2.0))
     for many in (1, 10, 1000):
         assert errors.numerical_bound(counter, 0.1, counters=many) == pytest.approx(2 * math.log(many / 0.1), rel=1e-8)
 

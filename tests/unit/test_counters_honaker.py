@@ -11,9 +11,15 @@ from mechanisms.counters import dyadic
 from mechanisms.counters.honaker import HonakerCounter, variance_shares
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
-from mechanisms.toolbox.noise_laws import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, NoNoise
+from mechanisms.toolbox.noise_laws import (
+    DiscreteGaussianNoiseLaw,
+    DiscreteLaplaceNoiseLaw,
+    GaussianNoiseLaw,
+    LaplaceNoiseLaw,
+    NoNoise,
+)
 
-NOISES = [Laplace(1.5), DiscreteLaplace(1.5), Gaussian(2.0), DiscreteGaussian(2.0)]
+NOISES = [LaplaceNoiseLaw(1.5), DiscreteLaplaceNoiseLaw(1.5), GaussianNoiseLaw(2.0), DiscreteGaussianNoiseLaw(2.0)]
 
 
 def brute_nodes(releases):
@@ -36,8 +42,8 @@ def test_no_item_lies_in_more_nodes_than_in_the_binary_tree(releases):
     nodes = brute_nodes(releases)
     worst = max(sum(start < item <= end for start, end in nodes) for item in range(1, releases + 1))
     assert worst == dyadic.levels(releases)
-    ledger = HonakerCounter(releases=releases, noise=Laplace(1.0)).ledger
-    twin = BinaryCounter(releases=releases, noise=Laplace(1.0)).ledger
+    ledger = HonakerCounter(releases=releases, noise=LaplaceNoiseLaw(1.0)).ledger
+    twin = BinaryCounter(releases=releases, noise=LaplaceNoiseLaw(1.0)).ledger
     for relation in Relation:
         mine, theirs = (each.events[0].sensitivity.under(relation) for each in (ledger, twin))
         assert mine == theirs
@@ -59,7 +65,7 @@ def test_streaming_equals_whole_stream_bit_for_bit(noise, releases):
 @pytest.mark.parametrize("releases", [1, 2, 3, 7, 8, 13, 16])
 def test_weights_are_those_of_the_linear_map(releases):
     """The estimator is applied to the unit vectors: its matrix has the stated norms and is unbiased."""
-    counter = HonakerCounter(releases=releases, noise=Laplace(1.0))
+    counter = HonakerCounter(releases=releases, noise=LaplaceNoiseLaw(1.0))
     nodes = brute_nodes(releases)
     matrix = counter.counts(np.eye(len(nodes))).T  # (R, nodes)
     l2, sup = counter.weights
@@ -75,7 +81,7 @@ def test_estimate_of_the_whole_tree_is_the_least_squares_one(releases):
     nodes = brute_nodes(releases)
     holds = np.array([[start < item <= end for item in range(1, releases + 1)] for start, end in nodes], dtype=float)
     best = np.ones(releases) @ np.linalg.inv(holds.T @ holds) @ holds.T
-    mine = HonakerCounter(releases=releases, noise=Laplace(1.0)).counts(np.eye(len(nodes)))[:, -1]
+    mine = HonakerCounter(releases=releases, noise=LaplaceNoiseLaw(1.0)).counts(np.eye(len(nodes)))[:, -1]
     assert np.allclose(mine, best, atol=1e-12)
     assert best @ best == pytest.approx(variance_shares(5)[releases.bit_length() - 1])
 
@@ -103,5 +109,9 @@ def test_likelihood_ratio_is_that_of_the_independent_nodes(noise, item):
 
 def test_calibrated_scale_is_that_of_the_binary_counter():
     for eps in (0.3, 1.0):
-        assert HonakerCounter.calibrated(31, eps).noise == BinaryCounter.calibrated(31, eps).noise == Laplace(5 / eps)
+        assert (
+            HonakerCounter.calibrated(31, eps).noise
+            == BinaryCounter.calibrated(31, eps).noise
+            == LaplaceNoiseLaw(5 / eps)
+        )
         assert Fraction(5) / Fraction(HonakerCounter.calibrated(31, eps).noise.scale) <= Fraction(eps)

@@ -11,7 +11,7 @@ from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import ParameterError, UsageError
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.toeplitz import coefficients, column_norm, ToeplitzCounter
-from mechanisms.toolbox.noise_laws import Gaussian, Laplace
+from mechanisms.toolbox.noise_laws import GaussianNoiseLaw, LaplaceNoiseLaw
 
 
 def dense(releases):
@@ -27,7 +27,7 @@ def test_coefficients_are_central_binomials_over_powers_of_four():
 @pytest.mark.parametrize("releases", [1, 2, 5, 64, 65, 200])
 def test_square_of_the_root_is_the_prefix_matrix(releases):
     assert np.allclose(dense(releases) @ dense(releases), np.tri(releases), atol=1e-12)
-    counter = ToeplitzCounter(releases=releases, noise=Gaussian(1.0))
+    counter = ToeplitzCounter(releases=releases, noise=GaussianNoiseLaw(1.0))
     assert np.allclose(counter.correlated(np.eye(releases)), dense(releases), atol=1e-12)
 
 
@@ -47,7 +47,7 @@ def test_column_norm_grows_like_log_over_pi():
 @pytest.mark.parametrize("releases", [1, 2, 30, 100])
 def test_streaming_equals_whole_stream_bit_for_bit(releases):
     values = np.random.default_rng(1).random(size=(releases, 2))
-    counter = ToeplitzCounter(releases=releases, noise=Gaussian(2.0), cells=(2,), touches=2)
+    counter = ToeplitzCounter(releases=releases, noise=GaussianNoiseLaw(2.0), cells=(2,), touches=2)
     whole = counter.release(Stream(values), rng=np.random.default_rng(7), size=4)
     stream = counter.stream(4, rng=np.random.default_rng(7))
     for t in range(releases):
@@ -61,7 +61,7 @@ def test_likelihood_ratio_is_that_of_the_multivariate_normal(item):
     values = np.array([1.0, 0, 1, 1, 0])
     changed = values.copy()
     changed[item] = 1 - changed[item]
-    counter = ToeplitzCounter(releases=5, noise=Gaussian(1.7))
+    counter = ToeplitzCounter(releases=5, noise=GaussianNoiseLaw(1.7))
     seen = counter.release(Stream(values), rng=np.random.default_rng(0), size=40)
     covariance = 1.7**2 * dense(5) @ dense(5).T
     logs = [stats.multivariate_normal(v.cumsum(), covariance).logpdf(seen) for v in (values, changed)]
@@ -72,7 +72,7 @@ def test_likelihood_ratio_is_that_of_the_multivariate_normal(item):
 @pytest.mark.parametrize("releases", [1, 4, 100])
 def test_ledger_is_the_exact_gdp_parameter_of_item_one(releases):
     """The log ratio's mean under the first dataset is mu^2/2 = rho: item 1 spends the ledger, later items less."""
-    counter = ToeplitzCounter(releases=releases, noise=Gaussian(2.0))
+    counter = ToeplitzCounter(releases=releases, noise=GaussianNoiseLaw(2.0))
     (event,) = counter.ledger.events
     (shift,) = event.sensitivity.under(Relation.REPLACE_ONE)
     zeros, spent = np.zeros(releases), []
@@ -99,4 +99,4 @@ def test_calibration_meets_rho_exactly():
 
 def test_laplace_is_refused():
     with pytest.raises(ParameterError):
-        ToeplitzCounter(releases=3, noise=Laplace(1.0))  # type: ignore[arg-type]
+        ToeplitzCounter(releases=3, noise=LaplaceNoiseLaw(1.0))  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from dpverify.execution import sources
 from dpverify.promises import check_promise, Outcomes, Promise
 from dpverify.report import json_file
 from dpverify.suite.difference import compared
-from dpverify.suite.plan import Entry, Manifest
+from dpverify.suite.plan import Manifest, PlanEntry
 from dpverify.suite.result import Failure, SuiteResult
 
 
@@ -94,7 +94,7 @@ def test_diff_on_the_command_line(record, tmp_path, capsys):
 
 
 def entry(name):
-    return Entry(
+    return PlanEntry(
         kind="subject", source="f", local=name, name=name, claim="pure:1", trials=1, expected="NOT_REFUTED", pairs=2
     )
 
@@ -138,13 +138,13 @@ def test_a_run_that_stops_at_the_first_and_goes_on_with_what_failed(tmp_path, mo
     assert (
         main.run(["audit", "audits", "--jobs", "1", "--no-tape", "-x", "--json", "out.json", "--durations", "2"]) == 1
     )
-    first = json_file.load(Path("out.json"))
+    first = json_file.load_results(Path("out.json"))
     assert "(-x)" in first.interrupted
     assert first.missing
     assert "slowest" in capsys.readouterr().out
     Path("audits/audit_x.py").write_text(AUDIT.replace("PureDP(0.2)", "PureDP(2.0)"), encoding="utf-8")
     assert main.run(["audit", "audits", "--jobs", "1", "--no-tape", "--lf", "--json", "out.json"]) == 0
-    again = json_file.load(Path("out.json"))
+    again = json_file.load_results(Path("out.json"))
     assert {record.subject for record in again.records} >= set(first.missing)
     assert again.identity["dpverify"]
 
@@ -154,7 +154,7 @@ def test_init_runs_green_at_once_and_catches_its_bug(tmp_path, monkeypatch, caps
     assert main.run(["init"]) == 0
     assert main.run(["init"]) == 2  # nothing that exists is changed
     assert main.run(["audit", "audits", "--jobs", "1", "--json", "out.json"]) == 0
-    found = json_file.load(Path("out.json"))
+    found = json_file.load_results(Path("out.json"))
     assert [(record.planted, str(record.status)) for record in found.records] == [(False, "PROVED"), (True, "REFUTED")]
 
 

@@ -39,7 +39,7 @@ def _run(command: str, capsys, folder: Path) -> tuple[int, str]:
         out, err = capsys.readouterr()
         return code, out + err
     if arguments[:3] == ["-m", "algorithms.experiments", "compare"]:
-        code = compare_command.run(arguments[3:])
+        code = compare_command.run_compare(arguments[3:])
         out, err = capsys.readouterr()
         return code, out + err
     assert program == "pytest"

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.batches import ExactBatches
-from algorithms.elimination_promises import coverage_promise, regret_bound
+from algorithms.sdp_pe.batches import ExactBatches
+from algorithms.sdp_pe.promises import coverage_promise, regret_bound
 from audits import audit_sdp_pe_lemmas as audit
 from audits.planted.elimination import UniformDesign
 from dpverify.base.seeding import Stage, stream

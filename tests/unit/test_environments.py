@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from algorithms.environments import (
-    Environment,
-    heterogeneous_bandit,
-    random_environment,
-    river_swim,
-)
+from algorithms.core.environments import Environment, heterogeneous_bandit, random_environment, river_swim
+from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.tabular import backward_induction, expected_return, occupancy, uniform_policy
-from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from dpverify import Pair, Records, Relation
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import NeighbourError, ParameterError

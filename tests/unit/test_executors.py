@@ -14,7 +14,7 @@ from dpverify.auditing.pipeline import audit
 from dpverify.errors import LostWorker, ParameterError, RunError, UsageError
 from dpverify.evidence.tally import Tally
 from dpverify.execution.executors import ordered_map
-from dpverify.trials.collect import Checkpoint, digest, estimate, Experiment
+from dpverify.trials.collect import Checkpoint, checkpoint_digest, estimate, Experiment
 
 
 class SmallBlocks:
@@ -164,14 +164,14 @@ def test_blocks_of_another_experiment_do_not_count(tmp_path):
 
 
 def test_checkpoints_round_trip(tmp_path):
-    store = Checkpoint(tmp_path / "f", digest(SmallBlocks(), 1), list, tuple)
+    store = Checkpoint(tmp_path / "f", checkpoint_digest(SmallBlocks(), 1), list, tuple)
     store.add((0, 10), (1, 2))
-    assert Checkpoint(tmp_path / "f", digest(SmallBlocks(), 1), list, tuple).get((0, 10)) == (1, 2)
-    assert Checkpoint(tmp_path / "f", digest(SmallBlocks(), 2), list, tuple).get((0, 10)) is None
-    assert digest(SmallBlocks(), np.arange(3)) == digest(SmallBlocks(), np.arange(3))
-    assert digest(SmallBlocks(), np.arange(3)) != digest(SmallBlocks(), np.arange(4))
+    assert Checkpoint(tmp_path / "f", checkpoint_digest(SmallBlocks(), 1), list, tuple).get((0, 10)) == (1, 2)
+    assert Checkpoint(tmp_path / "f", checkpoint_digest(SmallBlocks(), 2), list, tuple).get((0, 10)) is None
+    assert checkpoint_digest(SmallBlocks(), np.arange(3)) == checkpoint_digest(SmallBlocks(), np.arange(3))
+    assert checkpoint_digest(SmallBlocks(), np.arange(3)) != checkpoint_digest(SmallBlocks(), np.arange(4))
     with pytest.raises(UsageError, match="checkpoint"):
-        digest(lambda data, rng, size: data)  # another lambda would look the same
+        checkpoint_digest(lambda data, rng, size: data)  # another lambda would look the same
 
 
 def test_sequential_audits_refuse_a_checkpoint(tmp_path):

@@ -75,7 +75,7 @@ class Page(HTMLParser):
 
 
 def test_page_is_well_formed_and_self_contained(page, result):
-    details = html_page.unpacked(page)
+    details = html_page.unpack_details(page)
     parsed = [Page(text) for text in (page, *details)]
     assert all(each.open == [] and each.outside == [] for each in parsed)
     assert not re.search(r"url\(|@import|https?://", page + "".join(details))
@@ -103,7 +103,7 @@ def test_the_policy_allows_the_page_itself_and_nothing_else(page):
 
 
 def test_page_says_what_the_records_say(page, result):
-    details = "".join(html_page.unpacked(page))
+    details = "".join(html_page.unpack_details(page))
     for record in result.records:
         assert record.subject in (details if record.planted else page)
         assert record.witness.replace(">", "&gt;").replace("<", "&lt;") in details
@@ -128,7 +128,7 @@ def test_without_script_the_table_has_every_claim_with_its_numbers(page, result)
 def test_rendering_is_pure(page, result, tmp_path):
     file = tmp_path / "results.json"
     file.write_text(json_file.render(result), encoding="utf-8")
-    again = json_file.load(file)
+    again = json_file.load_results(file)
     assert again == result
     assert html_page.render(again) == page
     assert markdown.render(again) == markdown.render(result)
@@ -136,7 +136,7 @@ def test_rendering_is_pure(page, result, tmp_path):
 
 
 def test_every_plot_is_accessible_and_has_its_table(page, result):
-    details = "".join(html_page.unpacked(page))
+    details = "".join(html_page.unpack_details(page))
     assert details.count('role="img"') == details.count("The same as a table") == 3 * len(result.records)
     assert details.count("<caption>") >= len(result.records)  # ledgers
     assert 'lang="en"' in page
@@ -157,7 +157,7 @@ def test_json_of_something_else_is_refused(tmp_path):
     for text, said in (("{", "not a result file"), ("[]", "not a result file"), ('{"schema": "x"}', "schema 'x'")):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(UsageError, match=said):
-            json_file.load(file)
+            json_file.load_results(file)
 
 
 def test_junit_failures_and_errors_agree_with_the_exit_code(result):
@@ -204,7 +204,7 @@ def test_command_repeats_the_record_alone(result, sequential):
 @pytest.mark.parametrize("claim", [PureDP(1.0), ApproxDP(0.5, 1e-3), ZCDP(0.5), GaussianDP(1.0)], ids=str)
 def test_claim_is_rebuilt_from_its_record(claim, result):
     record = replace(result.records[0], notion=claim.notion, claimed=claim.number, delta=claim.delta)
-    assert plots.claim_of(record) == claim
+    assert plots.plotted_claim(record) == claim
 
 
 def test_bound_of_a_gaussian_claim_is_its_trade_off_curve():
@@ -241,7 +241,7 @@ def test_page_of_an_undecided_record_renders(result):
         result.records[0], curve=(), course=(), eps_lower=math.inf, eps_upper=math.inf, number_upper=math.inf
     )
     page = html_page.render(replace(result, records=(record,)))
-    details = "".join(html_page.unpacked(page))
+    details = "".join(html_page.unpack_details(page))
     assert "nan" not in "".join(re.findall(r'points="[^"]*"', details))
     assert details.count('class="plot"') == 1
 

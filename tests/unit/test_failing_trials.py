@@ -224,7 +224,7 @@ def test_every_face_says_how_many_trials_failed_and_with_what():
         assert abs(count - rates[0] * 0.7 * 1500) < 150
         said = words.failed_trials(record)
         assert f"ArithmeticError {count:,}" in said
-        assert said in "".join(html_page.unpacked(html_page.render(result)))
+        assert said in "".join(html_page.unpack_details(html_page.render(result)))
         assert said.replace("(", "(") in markdown.render(result)
         assert said in junit.render(result)
         assert json.loads(json_file.render(result))["records"][0]["failed_trials"]["first"] == {

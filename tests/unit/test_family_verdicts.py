@@ -154,13 +154,13 @@ def test_further_refutations_are_told_in_every_report(three):
     assert said in words.family(result)
     assert said in markdown.render(result)
     assert said in unescape(html_page.render(result))
-    assert "p-value of the claim 0.016" in "".join(html_page.unpacked(html_page.render(result)))
+    assert "p-value of the claim 0.016" in "".join(html_page.unpack_details(html_page.render(result)))
 
 
 def test_families_survive_json(three, tmp_path):
     result = judged_together(with_values(three, p_value=(0.0, 0.016, 0.9)), HOLM)
     (tmp_path / "r.json").write_text(json_file.render(result))
-    assert json_file.load(tmp_path / "r.json") == result
+    assert json_file.load_results(tmp_path / "r.json") == result
 
 
 def test_what_cannot_be_judged_together_is_refused(three):

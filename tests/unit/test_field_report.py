@@ -138,7 +138,7 @@ def test_every_row_says_what_is_claimed_where_and_what_became_of_it():
 def test_what_is_run_exists(entry, evidence):
     place = evidence.run.target.rpartition(":")[0]
     assert not place.endswith(".py") or (FOLDER / place).is_file()
-    schema.read(FOLDER / evidence.run.schema)
+    schema.read_schema(FOLDER / evidence.run.schema)
 
 
 def test_numbers_that_need_no_library_come_out_again():

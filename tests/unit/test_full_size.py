@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from algorithms.canaries import canaries
-from algorithms.counting import own_counts
-from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.environments import river_swim
+from algorithms.core.canaries import canaries
+from algorithms.core.counting import own_counts
+from algorithms.core.environments import river_swim
+from algorithms.core.node_evidence import NodeEvidence
+from algorithms.core.noise_tap import LAPLACE, NoiseTap, NORMAL, SIGNIFICANCE
+from algorithms.core.online import run_online
+from algorithms.core.shift_certificates import binomial_eps, mean_lower
+from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
+from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.experiments import full_size_command
 from algorithms.instances import full_size, NAMES
-from algorithms.node_evidence import NodeEvidence
-from algorithms.noise_tap import LAPLACE, NoiseTap, NORMAL, SIGNIFICANCE
-from algorithms.online import run_online
-from algorithms.shift_certificates import binomial_eps, mean_lower
-from algorithms.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from benchmarks import full_size as table
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError, RunError
 from dpverify.tape.streaming import streaming
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.toolbox.noise_laws import Laplace
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
 USERS = 300
@@ -58,7 +58,7 @@ def streamed(source, noise, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_streamed_log_ratio_is_that_of_the_whole_transcript(seed):
     jdp, ldp = central(LAYOUT, 40, 1.0), local(LAYOUT, 40, 1.0)
-    for source, noise in ((jdp, jdp.counter.noise), (ldp, Laplace(ldp.scale))):
+    for source, noise in ((jdp, jdp.counter.noise), (ldp, LaplaceNoiseLaw(ldp.scale))):
         evidence, (exact,) = streamed(source, noise, seed)
         assert evidence.moved == 36
         assert evidence.loss == pytest.approx(exact, abs=1e-9)
@@ -208,7 +208,7 @@ def test_a_missing_draw_fails_the_tap():
 
 
 def test_an_unchanged_stream_draws_as_the_plain_generator_and_notes_what_leaves_it():
-    noise = Laplace(3.0)
+    noise = LaplaceNoiseLaw(3.0)
     plain = noise.draw(2, (1, 5), rng=stream(4, Stage.EXPERIMENT))
     rng, tape = streaming(stream(4, Stage.EXPERIMENT))
     assert (noise.draw(2, (1, 5), rng=rng) == plain).all()
@@ -249,7 +249,7 @@ def test_the_code_of_a_long_run_is_matched_with_its_ledger(name):
 
 def test_the_command_writes_the_rows_and_says_what_is_not_as_expected(tmp_path, capsys):
     out = ["--only", "dp-apvi", "--users", "40", "--out", str(tmp_path)]
-    assert full_size_command.run(out) == 0
+    assert full_size_command.run_full_size(out) == 0
     (row,) = json.loads((tmp_path / "full-size" / "numbers.json").read_text())["rows"]
     assert row["name"] == "dp-apvi"
     assert row["lower"] == pytest.approx(row["upper"], rel=0.02)
@@ -257,11 +257,11 @@ def test_the_command_writes_the_rows_and_says_what_is_not_as_expected(tmp_path, 
     assert (row["tap"], row["as_expected"]) == (True, True)
     assert min(row["seconds"], row["peak_mb"]) > 0
     assert "rho" in capsys.readouterr().out
-    assert full_size_command.run(["--only", "pucbb"]) == 2
+    assert full_size_command.run_full_size(["--only", "pucbb"]) == 2
     assert "pucbb" in capsys.readouterr().err
-    assert full_size_command.run(["--users", "1"]) == 2
+    assert full_size_command.run_full_size(["--users", "1"]) == 2
     (tmp_path / "file").write_text("")
-    assert full_size_command.run([*out[:-1], str(tmp_path / "file")]) == 3  # not written is not done
+    assert full_size_command.run_full_size([*out[:-1], str(tmp_path / "file")]) == 3  # not written is not done
 
 
 def test_the_command_fails_where_a_row_is_not_as_expected(tmp_path, monkeypatch):
@@ -276,4 +276,4 @@ def test_the_command_fails_where_a_row_is_not_as_expected(tmp_path, monkeypatch)
     ):
         found = honest._replace(**bad)
         monkeypatch.setattr(full_size_command, "one_by_one", lambda job, jobs, found=found: iter([found]))
-        assert full_size_command.run(["--only", "dp-apvi", "--out", str(tmp_path)]) == 1, bad
+        assert full_size_command.run_full_size(["--only", "dp-apvi", "--out", str(tmp_path)]) == 1, bad

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.environments import river_swim
-from algorithms.markov_games import random_game
+from algorithms.core.environments import river_swim
+from algorithms.nash_vi.markov_games import random_game
 from algorithms.study import Study
 from audits import audit_nash_vi
 from dpverify import audit, View

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.counting import layout_of
-from algorithms.environments import river_swim
-from algorithms.gaussian_counts import GaussianMessages, GaussianTrees
+from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
+from algorithms.core.counting import layout_of
+from algorithms.core.environments import river_swim
 from dpverify.accounting.accountant import account, meets
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from algorithms.core.users import play, TreeUsers
 from algorithms.gym_users import GymUsers
-from algorithms.users import play, TreeUsers
 from dpverify.errors import ParameterError
 
 

@@ -13,11 +13,11 @@ from dpverify.ledger.events import Ledger, PureStep
 from dpverify.tape import trace_result
 from dpverify.tape.forced import Moved
 from dpverify.tape.instruments import diffprivlib
-from dpverify.tape.instruments.calls import Call, Loss, pure
+from dpverify.tape.instruments.calls import CallLoss, NoiseCall, pure
 from dpverify.tape.ledger_matching import conforms
 from dpverify.tape.tracer import trace
 
-CALL = Call("x", ("", 0), "", np.zeros(1), {}, 1.0, 1.0, 1.0, 0.0, (0, ""), None)
+CALL = NoiseCall("x", ("", 0), "", np.zeros(1), {}, 1.0, 1.0, 1.0, 0.0, (0, ""), None)
 
 
 def test_four_uniforms_make_a_laplace_variable():
@@ -65,8 +65,8 @@ def test_deltas_of_gaussians_are_those_of_the_definition():
     eps, mu = 1.0, 0.7
     excess = integrate.quad(lambda x: max(0.0, stats.norm.pdf(x, mu) - math.exp(eps) * stats.norm.pdf(x)), -9, 12,
                             points=[eps / mu + mu / 2])[0]  # fmt: skip
-    assert diffprivlib.gaussian_delta(eps, mu) == pytest.approx(excess, rel=1e-6)
-    assert diffprivlib.gaussian_delta(1.0, math.inf) == 1.0
+    assert diffprivlib.gaussian_delta_of_shift(eps, mu) == pytest.approx(excess, rel=1e-6)
+    assert diffprivlib.gaussian_delta_of_shift(1.0, math.inf) == 1.0
     assert diffprivlib._discrete_delta(eps, 7, 10.0) == pytest.approx(
         excess, rel=0.02
     )  # wide: nearly the continuous one
@@ -75,7 +75,7 @@ def test_deltas_of_gaussians_are_those_of_the_definition():
 def step(eps, code="bound"):
     one = np.ones(1)
     return Moved(0, "x.py:1", "library", code, one, one, one, (), (), np.array([eps]), one,
-                 loss=Loss(pure(eps, "library"), eps, 1.0))  # fmt: skip
+                 loss=CallLoss(pure(eps, "library"), eps, 1.0))  # fmt: skip
 
 
 def test_steps_have_the_largest_of_each_rank_in_the_envelope():

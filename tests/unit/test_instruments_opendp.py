@@ -13,7 +13,7 @@ from opendp.core import measurement_invoke as imported
 from dpverify.claims.neighbours import Pair
 from dpverify.ledger.events import LaplaceNoise, Ledger, PureStep, Sensitivity, Shift
 from dpverify.tape.instruments.calls import distance as between
-from dpverify.tape.instruments.opendp import _watching, distance
+from dpverify.tape.instruments.opendp import _watching, input_distance
 from dpverify.tape.tracer import trace
 
 dp.enable_features("contrib", "honest-but-curious")
@@ -197,7 +197,7 @@ def test_what_no_call_protects_is_never_fine(name):
     ],
 )
 def test_distances_are_never_too_small(metric, first, second, want):
-    found = distance(metric, first, second)
+    found = input_distance(metric, first, second)
     assert found is None if want is None else found >= want
     assert want is None or found == pytest.approx(want, rel=1e-15)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpverify import audit, loop_trials, Outcomes, Pair, PureDP
 from dpverify.errors import InvalidTrials, TargetError
-from dpverify.trials.outcomes import as_array, read
+from dpverify.trials.outcomes import as_array, read_outcomes
 
 PAIR = Pair(0, 1)
 
@@ -76,7 +76,7 @@ def test_equal_arrays_come_from_equal_lists(one, other):
     found = []
     for each in (one, other):
         try:
-            found.append(read(None, each, len(one)).values)
+            found.append(read_outcomes(None, each, len(one)).values)
         except (InvalidTrials, TargetError):
             return
     if found[0].dtype.kind == found[1].dtype.kind and np.array_equal(*found):
@@ -91,7 +91,7 @@ def test_what_an_array_keeps_is_read():
         assert len(as_array(None, kept)) == 2
     rows = [np.zeros(3), np.ones(3)]
     assert as_array(None, rows).shape == (2, 3)
-    assert len(read(None, Outcomes([0.5, 1.0], np.array(["", "no"])), 2)) == 2
+    assert len(read_outcomes(None, Outcomes([0.5, 1.0], np.array(["", "no"])), 2)) == 2
 
 
 class Noise:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from algorithms.kernel_promises import fork, lemma_b3_promise
-from algorithms.markov_games import random_game
+from algorithms.nash_vi.kernel_promises import fork, lemma_b3_promise
+from algorithms.nash_vi.markov_games import random_game
 from audits.audit_nash_vi import MANY, promises, RARE
 from dpverify.base.seeding import Stage, stream
 from dpverify.promises import BROKEN, check_promise, KEPT

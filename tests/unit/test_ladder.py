@@ -220,7 +220,7 @@ def test_faces_show_what_was_measured(suites):
     assert (row["name"], row["runs"], row["refuted"]) == ("half-noise", 8, 8)
     record = asked.records[0]
     assert type(record).from_dict(json.loads(again)["records"][0]) == record
-    page, comment = "".join(html_page.unpacked(html_page.render(asked))), markdown.render(asked)
+    page, comment = "".join(html_page.unpack_details(html_page.render(asked))), markdown.render(asked)
     assert "planted half-noise (2): refuted 8 of 8; power 63 to 100 %" in page
     assert "0.5 of the noise (2): refuted 8 of 8" in comment
     for text in (page, comment, words.sentence(record), html_page.render(asked)):

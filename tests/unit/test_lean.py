@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from algorithms.beyond.lean import Lean
+from algorithms.beyond.lean_transcripts import LeanView
 from algorithms.experiments import lean as experiment
-from algorithms.lean import Lean
-from algorithms.lean_transcripts import LeanView
-from algorithms.offline_data import appendix_mdp, collect, counts_of_runs, leaning_policy
-from algorithms.vapvi import Halves
+from algorithms.offline.data import appendix_mdp, collect, counts_of_runs, leaning_policy
+from algorithms.offline.vapvi import Halves
 from audits import audit_lean
 from dpverify.accounting.accountant import account
 from dpverify.base.seeding import Stage, stream
@@ -111,11 +111,11 @@ def test_planted_mistakes_are_other_mechanisms():
 
 
 def test_lean_meets_its_target_and_leads_at_equal_search():
-    found = experiment.table(rho=25.0, users=1_000, runs=8, seeds=(1, 2), points=8, search_seed=9)
+    found = experiment.lean_table(rho=25.0, users=1_000, runs=8, seeds=(1, 2), points=8, search_seed=9)
     gap = {(row["learner"], row["seed"]): row["gap"] for row in found["rows"]}
     assert found["search"]["lean"]["runs"] == found["search"]["DP-VAPVI"]["runs"]
     for seed in (1, 2):
         assert gap["lean", seed] <= 2.8
         assert gap["lean", seed] < gap["DP-VAPVI", seed] < gap["uniform actions", seed]
     with pytest.raises(ParameterError, match="none of the seeds"):
-        experiment.table(rho=1.0, users=10, runs=2, seeds=(9,), points=1, search_seed=9)
+        experiment.lean_table(rho=1.0, users=10, runs=2, seeds=(9,), points=1, search_seed=9)

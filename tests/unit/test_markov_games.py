@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from algorithms.markov_games import marginals, MarkovGame, matrix_game, pursuit, random_game
+from algorithms.nash_vi.markov_games import marginals, MarkovGame, matrix_game, pursuit, random_game
 from algorithms.tabular import evaluate
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.cce import cce, violation
+from algorithms.core.users import TapeUsers
 from algorithms.experiments import selfplay
-from algorithms.game_promises import plan_promise, value_promise, Watched
-from algorithms.markov_games import marginals, MarkovGame, random_game
-from algorithms.nash_vi import error_of, NashVI, self_play
-from algorithms.users import TapeUsers
+from algorithms.nash_vi.equilibria import cce, violation
+from algorithms.nash_vi.learner import error_of, NashVI, self_play
+from algorithms.nash_vi.markov_games import marginals, MarkovGame, random_game
+from algorithms.nash_vi.promises import plan_promise, value_promise, WatchedNashVI
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
@@ -33,7 +33,7 @@ def run(game=GAME, *, error=0.0, privatizer=None, runs=3, seed=1, planner=None, 
     users = TapeUsers(game.environment, game.environment.tapes(seed, runs, K))
     privatizer = privatizer or NoPrivacy(layout=game.layout)
     planner = planner or learner(game, error)
-    planner = Watched.of(planner, look) if look else planner
+    planner = WatchedNashVI.of(planner, look) if look else planner
     rng = stream(seed, Stage.EXPERIMENT, 7)
     return self_play(users, planner, privatizer, start=game.start, runs=runs, rng=rng, **options)
 
@@ -244,7 +244,7 @@ def test_the_gap_falls_at_the_size_of_the_experiment(eps):
         gap_scale=0.01,
     )
     users = TapeUsers(game.environment, game.environment.tapes(1, 2, episodes))
-    watched = Watched.of(planner, check)
+    watched = WatchedNashVI.of(planner, check)
     done = self_play(users, watched, private, start=0, runs=2, rng=stream(1, Stage.EXPERIMENT))
     gaps = np.diff(done.regret(game), axis=0, prepend=0)
     assert gaps[-500:].mean() < gaps[:500].mean() / 2

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from algorithms.experiments import offline, selfplay
-from algorithms.experiments.__main__ import Experiment, main
-from algorithms.offline_data import appendix_mdp
+from algorithms.experiments.__main__ import ExperimentName, main
+from algorithms.offline.data import appendix_mdp
 from algorithms.tabular import backward_induction
 
 
 @pytest.fixture(scope="module")
 def drawn():
-    return offline.draw("printed", (5, 60), (25.0,), 2, seed=3)
+    return offline.draw_offline("printed", (5, 60), (25.0,), 2, seed=3)
 
 
 def test_gaps_are_those_of_policies_in_the_model(drawn):
@@ -29,9 +29,9 @@ def test_gaps_are_those_of_policies_in_the_model(drawn):
 
 
 def test_curves_are_functions_of_the_seed(drawn):
-    again = offline.draw("printed", (5, 60), (25.0,), 2, seed=3)
+    again = offline.draw_offline("printed", (5, 60), (25.0,), 2, seed=3)
     assert all(np.array_equal(one.gaps, two.gaps) for one, two in zip(drawn, again, strict=True))
-    assert not np.array_equal(offline.draw("printed", (5, 60), (), 2, seed=4)[2].gaps, drawn[2].gaps)
+    assert not np.array_equal(offline.draw_offline("printed", (5, 60), (), 2, seed=4)[2].gaps, drawn[2].gaps)
 
 
 def test_datasets_are_nested():
@@ -42,8 +42,8 @@ def test_datasets_are_nested():
 
 
 def test_grids():
-    assert offline.grid(1000)[0] == 5
-    assert offline.grid(1000)[-1] == 1000
+    assert offline.settings_grid(1000)[0] == 5
+    assert offline.settings_grid(1000)[-1] == 1000
     assert offline.long_grid()[-1] == 10**6
 
 
@@ -56,7 +56,7 @@ def test_lower_bounds_are_the_printed_shapes():
     assert selfplay.lower_bound(game, 100, eps=2.0, local=True) == pytest.approx(plain + np.sqrt(64 * steps) / 2)
 
 
-@pytest.mark.parametrize("experiment", [Experiment.OFFLINE, Experiment.SELFPLAY])
+@pytest.mark.parametrize("experiment", [ExperimentName.OFFLINE, ExperimentName.SELFPLAY])
 def test_files_are_written(experiment, tmp_path, monkeypatch):
     monkeypatch.setattr(offline, "long_grid", lambda: (10, 100))
     monkeypatch.setattr(offline, "grid", lambda most: (5, most))
@@ -75,7 +75,7 @@ def test_files_are_written(experiment, tmp_path, monkeypatch):
     with (folder / "curves.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert "tuned" in (folder / "notes.txt").read_text()
-    if experiment is Experiment.SELFPLAY:
+    if experiment is ExperimentName.SELFPLAY:
         last = [row for row in rows if row["learner"] == "Nash-VI"][-1]
         assert float(last["regret_mean"]) == pytest.approx(np.mean(numbers["curves"][0]["final_regret"]))
         assert 0 < float(last["regret_mean"]) <= 30 * 4

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.apvi import APVI
-from algorithms.environments import random_environment
-from algorithms.offline import OfflineStudy
+from algorithms.core.environments import random_environment
+from algorithms.offline.apvi import APVI
+from algorithms.offline.learners import OfflineStudy
 from audits import audit_apvi
 from dpverify import audit
 from dpverify.base.seeding import Stage, stream

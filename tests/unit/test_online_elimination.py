@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from algorithms.batches import ExactBatches, ShuffledBatches
-from algorithms.counting import layout_of
-from algorithms.design import coverage_design
-from algorithms.environments import heterogeneous_bandit, random_environment, river_swim
-from algorithms.policy_sets import ExplicitSet, FactoredSet, indicator_rewards
-from algorithms.schedule import stages
-from algorithms.sdp_pe import SDPPE
+from algorithms.core.counting import layout_of
+from algorithms.core.environments import heterogeneous_bandit, random_environment, river_swim
+from algorithms.core.users import Episodes, TapeUsers, Tree, TreeUsers
+from algorithms.sdp_pe.batches import ExactBatches, ShuffledBatches
+from algorithms.sdp_pe.design import coverage_design
+from algorithms.sdp_pe.elimination import SDPPE
+from algorithms.sdp_pe.policy_sets import ExplicitSet, FactoredSet, indicator_rewards
+from algorithms.sdp_pe.schedule import stages
 from algorithms.tabular import all_policies, backward_induction, expected_return, occupancy
-from algorithms.users import Episodes, TapeUsers, Tree, TreeUsers
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 

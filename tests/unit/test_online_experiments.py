@@ -6,19 +6,19 @@ import json
 import numpy as np
 import pytest
 
-from algorithms.counting import layout_of
-from algorithms.dp_ucbvi import DPUCBVI
-from algorithms.environments import river_swim
+from algorithms.beyond.gaussian_counts import GaussianTrees
+from algorithms.core.counting import layout_of
+from algorithms.core.environments import river_swim
+from algorithms.core.online import regret_per_episode, run_online
+from algorithms.core.users import TapeUsers
+from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.experiments import __main__ as command
 from algorithms.experiments import store, tuning
-from algorithms.experiments.__main__ import Budget, Experiment, main, plan
+from algorithms.experiments.__main__ import ExperimentName, main, plan, SearchBudget
 from algorithms.experiments.constants import KNOWN, Optimistic, PLAIN, PURE, SPACES, TUNED
-from algorithms.experiments.curves import draw, draw_online, PRIVATE, Settings
+from algorithms.experiments.curves import CurveSettings, draw_curve, draw_online, PRIVATE
 from algorithms.experiments.figures import write_numbers
-from algorithms.gaussian_counts import GaussianTrees
 from algorithms.instances import figure_regret
-from algorithms.online import regret_per_episode, run_online
-from algorithms.users import TapeUsers
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.errors import ParameterError
 from dpverify.execution.executors import ordered_map
@@ -28,8 +28,8 @@ SMALL = {"runs": 2, "episodes": 60, "seed": 3}
 
 def run(folder, **changed):
     main(
-        Experiment.RIVERSWIM,
-        **{**SMALL, "eps": [1.0, 4.0], "out": folder, "jobs": 1, "budget": Budget.JOURNAL, **changed},
+        ExperimentName.RIVERSWIM,
+        **{**SMALL, "eps": [1.0, 4.0], "out": folder, "jobs": 1, "budget": SearchBudget.JOURNAL, **changed},
     )
 
 
@@ -58,7 +58,7 @@ def test_pictures_and_numbers_are_written(written):
 @pytest.mark.process
 def test_two_workers_give_the_same_numbers():
     settings = plan("riverswim", 2, 30, (1.0,), 3, "journal")
-    for one, two in zip(ordered_map(draw, settings), ordered_map(draw, settings, jobs=2), strict=True):
+    for one, two in zip(ordered_map(draw_curve, settings), ordered_map(draw_curve, settings, jobs=2), strict=True):
         for mine, other in zip(one, two, strict=True):
             np.testing.assert_array_equal(mine, other)
 
@@ -79,7 +79,7 @@ def test_finished_curves_are_not_drawn_again(written, monkeypatch):
 def test_keys_tell_settings_apart():
     settings = plan("riverswim", 2, 60, (1.0, 4.0), 3, "calibrated") + plan("bandit", 2, 60, (1.0,), 3, "journal")
     assert len({each.key for each in settings}) == len(settings)
-    other = Settings("riverswim", "PE", None, 2, 61, 3)
+    other = CurveSettings("riverswim", "PE", None, 2, 61, 3)
     assert other.key not in {each.key for each in settings}
 
 
@@ -91,7 +91,7 @@ def test_regret_is_cumulative_and_users_are_shared_by_all_learners():
         ("SDP-PE", 2.0),
         ("shuffled-optimism", 2.0),
     ):
-        curve = draw(Settings("bandit", learner, eps, 2, 60, 3, "journal"))
+        curve = draw_curve(CurveSettings("bandit", learner, eps, 2, 60, 3, "journal"))
         assert curve.regret.shape == (2, 60)
         assert np.all(np.diff(curve.regret, axis=1) >= -1e-12)
         assert list(curve.episodes) == list(range(1, 61))
@@ -123,10 +123,10 @@ def test_every_private_curve_states_what_it_spends(written):
 def test_a_row_does_not_depend_on_those_beside_it_and_is_the_learner_alone():
     """Side by side and alone, bit for bit; and equal to `DPUCBVI` itself on the same noise."""
     rows = [
-        Settings("riverswim", name, eps, 2, 40, 3, chosen=Optimistic(0.01, error))
+        CurveSettings("riverswim", name, eps, 2, 40, 3, chosen=Optimistic(0.01, error))
         for name, eps, error in (("UCBVI-JDP-gaussian", 8.0, 0.01), ("UCBVI-LDP", 50.0, 0.002))
     ]
-    for one, other in zip(draw_online(rows), map(draw, rows), strict=True):
+    for one, other in zip(draw_online(rows), map(draw_curve, rows), strict=True):
         np.testing.assert_array_equal(one.regret, other.regret)
     settings = rows[0]
     environment, layout = river_swim(), layout_of(river_swim().model)
@@ -136,7 +136,7 @@ def test_a_row_does_not_depend_on_those_beside_it_and_is_the_learner_alone():
     noise = stream(derive(3, settings.key), Stage.EXPERIMENT)
     done = run_online(users, learner, source, runs=2, rng=noise)
     expected = np.cumsum(regret_per_episode(done.policies, environment.model).T, axis=1)
-    np.testing.assert_allclose(draw(settings).regret, expected, rtol=1e-9)
+    np.testing.assert_allclose(draw_curve(settings).regret, expected, rtol=1e-9)
 
 
 def test_constants_of_riverswim_are_points_of_the_search():
@@ -161,7 +161,7 @@ def test_the_figure_refuses_what_it_has_not():
 
 
 def test_a_search_is_resumed_and_its_points_are_drawn(tmp_path, monkeypatch):
-    options = {"eps": [1.0], "learner": ["shuffled-optimism", "UCBVI"], "search": 4, "budget": Budget.CALIBRATED}
+    options = {"eps": [1.0], "learner": ["shuffled-optimism", "UCBVI"], "search": 4, "budget": SearchBudget.CALIBRATED}
     run(tmp_path, **options)
     numbers = json.loads((tmp_path / "riverswim" / "numbers.json").read_text())
     learners = numbers["search"]["learners"]
@@ -177,4 +177,4 @@ def test_a_search_is_resumed_and_its_points_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "write_all", lambda folder, curves, search: write_numbers(folder, curves, search))
     run(tmp_path, **options)
     with pytest.raises(ParameterError, match="search"):
-        main(Experiment.BANDIT, **{**SMALL, "eps": [1.0], "out": tmp_path, "search": 4})
+        main(ExperimentName.BANDIT, **{**SMALL, "eps": [1.0], "out": tmp_path, "search": 4})

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from algorithms.counting import Exact, layout_of, LocalCounts, own_counts, Plugged, total_counts, TreeCounts
-from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.environments import random_environment, river_swim
-from algorithms.online import regret_per_episode, run_online
-from algorithms.pucb import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
+from algorithms.baselines.ucbvi import UCBVI
+from algorithms.core.counting import ExactSource, layout_of, LocalCounts, own_counts, Plugged, total_counts, TreeCounts
+from algorithms.core.environments import random_environment, river_swim
+from algorithms.core.online import regret_per_episode, run_online
+from algorithms.core.users import play, Replaced, TapeUsers, Tree
+from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
+from algorithms.pucb.learner import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
 from algorithms.tabular import backward_induction, expected_return, uniform_policy
-from algorithms.ucbvi import UCBVI
-from algorithms.users import play, Replaced, TapeUsers, Tree
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 from mechanisms.counters.logbase import LogBase
@@ -22,7 +22,7 @@ from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.toolbox.laplace_sums import laplace_sum_bound
-from mechanisms.toolbox.noise_laws import Laplace, NoNoise
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw, NoNoise
 
 ENV = random_environment(0, 3, 2, 3)
 LAYOUT = layout_of(ENV.model)
@@ -121,7 +121,7 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_vectorised_learner_equals_a_slow_reference_action_for_action(name):
     learner, bonus, scale, cap = LEARNERS[name]
-    fast = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    fast = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
     assert len(np.unique(fast.policies.reshape(T * RUNS, -1), axis=0)) > 5  # it does learn something
     for run in range(RUNS):
         np.testing.assert_array_equal(fast.policies[:, run], reference_actions(bonus, scale, cap, run))
@@ -138,7 +138,7 @@ SILENT = [
 def test_at_eps_infinity_the_private_learner_is_the_non_private_one(name, source):
     learner = LEARNERS[name][0]
     private = run_online(users(), learner, source, runs=RUNS, rng=rng())
-    plain = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    plain = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
     np.testing.assert_array_equal(private.policies, plain.policies)
     np.testing.assert_array_equal(private.final, plain.final)
 
@@ -165,7 +165,7 @@ def test_a_replaced_user_changes_nothing_before_her_and_only_what_was_released_a
     """Non-private run: policies up to and including hers are the same; later ones may differ."""
     learner, who = LEARNERS["dp-ucbvi"][0], users()
     other = Replaced(who, 20, Tree.steady((0, 0, 0, 0), (1, 1, 1), 2))
-    one, two = (run_online(each, learner, Exact(LAYOUT), runs=RUNS, rng=rng()) for each in (who, other))
+    one, two = (run_online(each, learner, ExactSource(LAYOUT), runs=RUNS, rng=rng()) for each in (who, other))
     np.testing.assert_array_equal(one.policies[:21], two.policies[:21])
     assert not np.array_equal(one.policies[21:], two.policies[21:])
 
@@ -173,20 +173,20 @@ def test_a_replaced_user_changes_nothing_before_her_and_only_what_was_released_a
 def test_runs_do_not_touch_each_other():
     """A run alone gives what it gives among others (exact counts; noise is keyed by the call, not by the run)."""
     learner = LEARNERS["bernstein"][0]
-    together = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    together = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
     alone = TapeUsers(ENV, users().tapes[1:2])
     np.testing.assert_array_equal(
-        together.policies[:, 1], run_online(alone, learner, Exact(LAYOUT), runs=1, rng=rng()).policies[:, 0]
+        together.policies[:, 1], run_online(alone, learner, ExactSource(LAYOUT), runs=1, rng=rng()).policies[:, 0]
     )
 
 
 def test_final_policy_is_the_last_one_played_or_one_plan_later():
     learner = LEARNERS["pucb"][0]
-    short = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
-    long = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng(), feed_last=True)
+    short = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
+    long = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng(), feed_last=True)
     np.testing.assert_array_equal(short.final, short.policies[-1])
     np.testing.assert_array_equal(long.policies, short.policies)
-    more = run_online(users(episodes=T + 1), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    more = run_online(users(episodes=T + 1), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
     np.testing.assert_array_equal(long.final, more.policies[-1])
 
 
@@ -202,7 +202,9 @@ def test_ucbvi_is_optimistic_at_theory_scale():
             if served.counts is not None:
                 bad |= (learner.optimistic(LAYOUT.unpack(served.counts)).q < q_star - 1e-9).any(axis=(1, 2, 3))
 
-        run_online(users(runs=runs, episodes=episodes), learner, Exact(LAYOUT), runs=runs, rng=rng(), observe=watch)
+        run_online(
+            users(runs=runs, episodes=episodes), learner, ExactSource(LAYOUT), runs=runs, rng=rng(), observe=watch
+        )
         failures[bonus] = int(bad.sum())
     # level: P[Bin(20, 0.05) > 5] < 3e-4
     assert max(failures.values()) <= 5
@@ -215,7 +217,7 @@ def test_pucb_fail_events_and_optimism_with_a_provable_error_bound():
     env, episodes, runs, beta = random_environment(3, 2, 2, 2), 600, 40, 0.1
     layout = layout_of(env.model)
     counter = corrected_counters(layout, episodes - 1, 600.0)
-    assert isinstance(counter.noise, Laplace)
+    assert isinstance(counter.noise, LaplaceNoiseLaw)
     level = math.log(2 * layout.cells * counter.releases / (beta / 4))
     error = laplace_sum_bound(counter.noise.scale, counter.nodes_per_item, level)
     learner = PUCB(layout=layout, episodes=episodes, error=error, beta=beta, bonus_scale=1.0)
@@ -254,10 +256,10 @@ def test_low_private_counts_are_met_with_optimism():
 
 def test_printed_and_corrected_scales():
     layout = CountLayout(H=2, S=3, A=2, rewards=True)
-    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO).noise == Laplace(3 * 2 * 4 / 1.5)
+    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO).noise == LaplaceNoiseLaw(3 * 2 * 4 / 1.5)
     assert printed_counters(layout, 16, 1.5, log=LogBase.TWO).releases == 15
     assert printed_counters(layout, 16, 1.5, log=LogBase.TWO, releases=16).nodes_per_item == 5
-    assert corrected_counters(layout, 15, 1.5).noise == Laplace(6 * 2 * 4 / 1.5)
+    assert corrected_counters(layout, 15, 1.5).noise == LaplaceNoiseLaw(6 * 2 * 4 / 1.5)
     expected = 3 / 1.5 * 2 * math.log((2 * 12 + 36) / 0.0125) * math.log(16) ** 2.5
     assert printed_error(layout, 16, 1.5, 0.05) == pytest.approx(expected)
     assert printed_error(layout, 16, math.inf, 0.05) == 0
@@ -304,7 +306,7 @@ def test_any_online_privatizer_with_rewards_can_be_plugged_in():
 
     learner = LEARNERS["dp-ucbvi"][0]
     plugged = run_online(users(), learner, Plugged(Silent(), 0.1), runs=RUNS, rng=rng())
-    plain = run_online(users(), learner, Exact(LAYOUT), runs=RUNS, rng=rng())
+    plain = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
     np.testing.assert_array_equal(plugged.policies, plain.policies)
     without_rewards = Silent()
     without_rewards.layout = CountLayout(H=3, S=3, A=2)
@@ -330,7 +332,7 @@ def test_ucbvi_learns_river_swim():
     env = river_swim()
     layout = layout_of(env.model)
     learner = UCBVI(layout=layout, episodes=2000, bonus_scale=0.02)
-    played = run_online(users(env, 8, 2000), learner, Exact(layout), runs=8, rng=rng())
+    played = run_online(users(env, 8, 2000), learner, ExactSource(layout), runs=8, rng=rng())
     regret = regret_per_episode(played.policies, env.model)
     assert regret.min() >= -1e-12
     model = env.model

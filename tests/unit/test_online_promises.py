@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.batches import ExactBatches, ShuffledBatches
-from algorithms.counting import LocalCounts, TreeCounts
-from algorithms.online import run_online
-from algorithms.online_promises import (
-    assumption_promise,
+from algorithms.core.counting import LocalCounts, TreeCounts
+from algorithms.core.online import run_online
+from algorithms.core.users import TapeUsers
+from algorithms.pucb.learner import corrected_counters, printed_error, PUCB
+from algorithms.pucb.promises import (
     counters_promise,
     Optimism,
     optimism_of_plan,
     optimism_promise,
+    run_assumption_promise,
     staged_run,
     survival_promise,
 )
-from algorithms.pucb import corrected_counters, printed_error, PUCB
-from algorithms.sdp_pe import SDPPE
-from algorithms.users import TapeUsers
+from algorithms.sdp_pe.batches import ExactBatches, ShuffledBatches
+from algorithms.sdp_pe.elimination import SDPPE
 from audits import audit_sdp_pe
 from audits.audit_pucb import BETA, seen, small
 from dpverify.base.seeding import Stage, stream
@@ -122,7 +122,7 @@ def assumption(kind):
     """At eps = 100, where E/2 is below the larger counts."""
     batches = kind(layout=LONGER.layout, eps=100.0, beta=1e-3, delta=0.01)
     failure_probability = audit_sdp_pe.risk(LONGER)
-    return assumption_promise(
+    return run_assumption_promise(
         SMALL, LONGER, batches, failure_probability=failure_probability, trials=200, name=kind.__name__
     )
 
@@ -139,7 +139,7 @@ def test_underestimates_are_failures_of_their_own():
 
 
 def test_assumption_4_needs_noise():
-    promise = assumption_promise(SMALL, LONGER, ExactBatches(), failure_probability=0.1, name="exact")
+    promise = run_assumption_promise(SMALL, LONGER, ExactBatches(), failure_probability=0.1, name="exact")
     with pytest.raises(ParameterError):
         promise.draw(rng=rng(), size=2)
 

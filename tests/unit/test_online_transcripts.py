@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.batches import ShuffledBatches
-from algorithms.counting import LocalCounts, own_counts, TreeCounts
-from algorithms.dp_ucbvi import central, DPUCBVI
-from algorithms.online import Planned
-from algorithms.pucb import corrected_counters, printed_counters, PUCB
-from algorithms.sdp_pe import SDPPE, Staged
-from algorithms.transcripts import Actions, replaced, Transcript, users_of
-from algorithms.users import play, Tree
+from algorithms.core.counting import LocalCounts, own_counts, TreeCounts
+from algorithms.core.online import Planned
+from algorithms.core.transcripts import Actions, replaced, RunTranscript, users_of
+from algorithms.core.users import play, Tree
+from algorithms.dp_ucbvi.learner import central, DPUCBVI
+from algorithms.pucb.learner import corrected_counters, printed_counters, PUCB
+from algorithms.sdp_pe.batches import ShuffledBatches
+from algorithms.sdp_pe.elimination import SDPPE, Staged
 from audits.planted.online import OneNoise, UnfedRewards
 from dpverify import Pair, PureDP, Records
 from dpverify.auditing.pipeline import audit
@@ -23,7 +23,7 @@ from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.toolbox.noise_laws import Laplace
+from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 LAYOUT = CountLayout(H=1, S=2, A=2, rewards=True)
 LOW, HIGH = Tree.steady((0, 0), (1.0,), 2), Tree.steady((1, 1), (1.0,), 2)
@@ -41,7 +41,7 @@ def rng(*key):
 
 def transcript(source, **options):
     learner = PUCB(layout=LAYOUT, episodes=4, error=0.1, bonus_scale=0.01)
-    return Transcript(agent=Planned(learner=learner, layout=LAYOUT, **options), privatizer=source)
+    return RunTranscript(agent=Planned(learner=learner, layout=LAYOUT, **options), privatizer=source)
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -80,7 +80,7 @@ def test_the_ratio_is_the_density_ratio_of_the_noise(name):
         transcript(SOURCES["tree"], last_transition=False),
         transcript(TreeCounts(LAYOUT, corrected_counters(LAYOUT, 4, 3.0), 0.1), feed_last=True),
         transcript(SOURCES["local"]),
-        Transcript(
+        RunTranscript(
             agent=Staged(
                 learner=SDPPE(layout=LAYOUT, episodes=4, version="conference", threshold_scale=0.01),
                 initial=(0.5, 0.5),
@@ -109,7 +109,7 @@ def test_the_full_run_certifies_what_the_counters_alone_give():
     pair = replaced([trees[0]] * 2, 0, trees[1])
     counter = printed_counters(layout, 2, 2.5, log=LogBase.TWO, releases=2)
     agent = Planned(learner=PUCB(layout=layout, episodes=2, error=5.0), layout=layout, feed_last=True)
-    target = Transcript(agent=agent, privatizer=TreeCounts(layout, counter, 5.0))
+    target = RunTranscript(agent=agent, privatizer=TreeCounts(layout, counter, 5.0))
     one, other = (
         np.stack([own_counts(play(users_of(data), t, np.zeros((1, 2), int), actions=1), layout) for t in range(2)])
         for data in pair
@@ -135,7 +135,7 @@ def test_unfed_reward_counters_are_trees_with_clocks_of_their_own():
     from mechanisms.toolbox.noise_laws import NoNoise
 
     silent = UnfedRewards(LAYOUT, BinaryCounter(releases=16, noise=NoNoise(), cells=(LAYOUT.cells,), touches=3), 0.0)
-    loud = replace(silent, counter=replace(silent.counter, noise=Laplace(2.0)))
+    loud = replace(silent, counter=replace(silent.counter, noise=LaplaceNoiseLaw(2.0)))
     quiet, noisy = silent.stream(50, rng=rng()), loud.stream(50, rng=rng())
     total, before = np.zeros((50, LAYOUT.cells)), np.zeros((50, LAYOUT.cells))
     for t in range(16):
@@ -152,7 +152,7 @@ def test_unfed_reward_counters_are_trees_with_clocks_of_their_own():
 
 def test_one_noise_hides_from_later_users_and_not_from_all():
     agent = Planned(learner=PUCB(layout=LAYOUT, episodes=4, error=0.0), layout=LAYOUT)
-    target = Transcript(agent=agent, privatizer=OneNoise(LAYOUT, 2.0, 0.0))
+    target = RunTranscript(agent=agent, privatizer=OneNoise(LAYOUT, 2.0, 0.0))
     later = replaced([LOW] * 4, 0, HIGH)
     ratio = target.log_ratio(target.release(later.first, rng=rng(), size=100), later)
     assert np.abs(ratio).max() <= 6 / 2.0 + 1e-9
@@ -190,7 +190,7 @@ def test_corrected_budgets_are_exact_in_the_ledger():
     layout, source = LAYOUT, central(LAYOUT, 8, 1.25)
     agent = Planned(learner=DPUCBVI(layout=layout, episodes=8, error=source.error), layout=layout)
     record = audit(
-        Transcript(agent=agent, privatizer=source),
+        RunTranscript(agent=agent, privatizer=source),
         claim=PureDP(1.25),
         pair=replaced([LOW] * 8, 0, HIGH),
         trials=1000,

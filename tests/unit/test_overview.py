@@ -185,7 +185,7 @@ def test_anchors_are_of_the_name_alone():
 def test_details_are_packed_and_small(kinds):
     many = suite(*(replace(kinds[index % 3], subject=f"s/{index}") for index in range(300)))
     page = html_page.render(many)
-    pieces = html_page.unpacked(page)
+    pieces = html_page.unpack_details(page)
     assert len(pieces) == 300
     assert all("The trials certify" in piece or "is false" in piece for piece in pieces)
     assert len(page) / 300 < 2_500  # bytes a subject: 20,000 in 50 MB; one record in full has more than twice that

@@ -105,7 +105,7 @@ def test_the_view_of_eps_is_marked_with_its_delta_and_has_no_part_in_the_verdict
         assert titles[2] == f"Second view: eps and delta (the claim is about {tape_words.unit(record)})"
         assert "eps" not in words.sentence(record).replace("f-DP", "")
     assert record.trials_lower is not None
-    assert plots.course(record)[-1][1] == record.trials_lower
+    assert plots.course_plot(record)[-1][1] == record.trials_lower
 
 
 def test_earlier_points_of_a_course_are_below_what_the_certificate_can_say(result):
@@ -128,7 +128,7 @@ def test_earlier_points_of_a_course_are_below_what_the_certificate_can_say(resul
     ],
 )
 def test_lower_bounds_are_rounded_down_and_never_onto_the_claim(value, limit, written):
-    text = tape_words.at_least(value, limit)
+    text = tape_words.at_least_words(value, limit)
     assert text.startswith(written)
     assert float(text) <= value + 1e-9 * abs(value)
     assert (float(text) > limit) == (value > limit)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms.pessimism_promises import batch_counts, extra_pessimism, fan
+from algorithms.offline.pessimism_promises import batch_counts, extra_pessimism, fan
 from audits import audit_apvi, audit_vapvi
 from dpverify.base.seeding import Stage, stream
 from dpverify.promises import BROKEN, check_promise, KEPT

@@ -12,13 +12,13 @@ from dpverify.auditing.record import AuditRecord, Rung
 from dpverify.execution.isolated import Answer
 from dpverify.promises import check_promise, Outcomes, Promise, PromiseCheck
 from dpverify.report import html_page, json_file, junit, markdown, sarif
-from dpverify.suite.plan import Entry
+from dpverify.suite.plan import PlanEntry
 from dpverify.suite.result import Failure, SuiteResult
 from dpverify.suite.run import outcome_of
 from dpverify.suite.serialise import from_plain, to_plain
 from dpverify.suite.settings import Settings
 
-ENTRY = Entry(kind="subject", source="/f.py", local="one", name="f/one", claim="pure:1", trials=800, expected="")
+ENTRY = PlanEntry(kind="subject", source="/f.py", local="one", name="f/one", claim="pure:1", trials=800, expected="")
 ODD = (
     math.nan,
     None,
@@ -106,4 +106,4 @@ def test_a_result_file_with_a_wrong_type_is_refused_in_one_line(outcomes, tmp_pa
     path = tmp_path / "o.json"
     path.write_text(json.dumps({**document, "interrupted": ""}))
     with pytest.raises(UsageError, match="trials is 'many', must be int"):
-        json_file.load(path)
+        json_file.load_results(path)

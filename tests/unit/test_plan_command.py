@@ -32,7 +32,7 @@ def test_smallest_violation_and_the_trials_it_takes(capsys):
     assert f"takes {needed} certifying trials" in out
     expected = betting_plan.expected_trials(true_eps=1.25, **asked)
     assert f"about {expected:.0f} trials on average" in out
-    most = betting_plan.trials_needed(true_eps=1.25, power=0.95, **asked)
+    most = betting_plan.sequential_trials_needed(true_eps=1.25, power=0.95, **asked)
     assert f"{most:.0f} with probability 0.95" in out
     # spec: an SPRT that knows both laws takes 540 on average at level .05; learning and half stakes cost more
     assert 540 < expected < 1500
@@ -79,10 +79,10 @@ def test_planned_trials_are_those_of_simulated_wagers(truth):
         wealth = np.logaddexp(math.log(share) + followed, math.log(1 - share) + fixed)
         found = np.where((wealth >= math.log(20)) & np.isinf(found), n, found)
     asked = {"guess_fraction": 1.0, "claim_eps": 1.0, "delta": 0.0, "significance": 0.05, "exact": True}
-    planned = betting_plan.trials_needed(true_eps=truth, power=0.95, **asked)
+    planned = betting_plan.sequential_trials_needed(true_eps=truth, power=0.95, **asked)
     assert planned == pytest.approx(np.quantile(found, 0.95), rel=0.15)
     assert betting_plan.expected_trials(true_eps=truth, **asked) == pytest.approx(found.mean(), rel=0.1)
-    smallest = betting_plan.detectable_eps(trials=planned, power=0.95, **asked)
+    smallest = betting_plan.sequential_detectable_eps(trials=planned, power=0.95, **asked)
     assert smallest == pytest.approx(truth, rel=1e-3)
 
 
@@ -95,9 +95,13 @@ def _fixed(right, trials):
 
 def test_more_power_and_unknown_scores_take_more_trials():
     asked = {"true_eps": 1.5, "guess_fraction": 0.4, "claim_eps": 1.0, "delta": 1e-3, "significance": 0.01}
-    assert betting_plan.trials_needed(power=0.5, **asked) < betting_plan.trials_needed(power=0.99, **asked)
-    assert betting_plan.trials_needed(power=0.9, exact=True, **asked) < betting_plan.trials_needed(power=0.9, **asked)
-    assert betting_plan.trials_needed(power=0.9, **{**asked, "true_eps": 1.0}) == math.inf
+    assert betting_plan.sequential_trials_needed(power=0.5, **asked) < betting_plan.sequential_trials_needed(
+        power=0.99, **asked
+    )
+    assert betting_plan.sequential_trials_needed(
+        power=0.9, exact=True, **asked
+    ) < betting_plan.sequential_trials_needed(power=0.9, **asked)
+    assert betting_plan.sequential_trials_needed(power=0.9, **{**asked, "true_eps": 1.0}) == math.inf
 
 
 def test_nothing_pays_against_a_true_claim():

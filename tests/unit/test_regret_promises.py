@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.environments import random_environment
-from algorithms.online import regret_per_episode
-from algorithms.regret_promises import gaps_played, largest_gap, pucb_regret, pucb_suboptimal
+from algorithms.core.environments import random_environment
+from algorithms.core.online import regret_per_episode
+from algorithms.pucb.regret_promises import gaps_played, largest_gap, pucb_regret, pucb_suboptimal
 from algorithms.tabular import all_policies
 from audits.audit_pucb_guarantees import ALPHA, arms, learner, pac, promises, regret
 from audits.planted.online import NeverCurious

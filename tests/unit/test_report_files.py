@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 )
 def test_two_reports_cannot_have_one_place(folder, first, second):
     with pytest.raises(UsageError, match="a place of its own") as caught:
-        files.check(Outputs(json=first, junit=second or str(folder / first)))
+        files.check_writable(Outputs(json=first, junit=second or str(folder / first)))
     assert "\n" not in str(caught.value)
     assert (folder / "old").read_text() == "old"
 
@@ -44,7 +44,7 @@ def test_two_reports_cannot_have_one_place(folder, first, second):
 )
 def test_places_that_hold_code_or_cannot_be_written_are_refused_in_one_line(folder, name):
     with pytest.raises(UsageError) as caught:
-        files.check(Outputs(html=name))
+        files.check_writable(Outputs(html=name))
     assert "\n" not in str(caught.value)
     assert (folder / "audit_x.py").read_text() == "code"
 
@@ -52,19 +52,19 @@ def test_places_that_hold_code_or_cannot_be_written_are_refused_in_one_line(fold
 def test_a_pipe_that_nobody_reads_is_a_problem_and_no_wait(folder):
     os.mkfifo("pipe")
     with pytest.raises(RunError, match="--json pipe"):
-        files.write(NOTHING, Outputs(json="pipe", junit="o.xml"))
+        files.write_reports(NOTHING, Outputs(json="pipe", junit="o.xml"))
     assert (folder / "o.xml").read_text().endswith(">\n")
 
 
 def test_a_pipe_takes_one_report_and_no_early_one(folder):
     os.mkfifo("pipe")
-    files.write(NOTHING, Outputs(json="pipe"), early=True)
+    files.write_reports(NOTHING, Outputs(json="pipe"), early=True)
     read = []
     reader = threading.Thread(target=lambda: read.append((folder / "pipe").read_text()))
     reader.start()
     while not read and reader.is_alive():
         try:
-            files.write(NOTHING, Outputs(json="pipe"))
+            files.write_reports(NOTHING, Outputs(json="pipe"))
         except RunError:  # not opened yet
             continue
         break
@@ -78,5 +78,5 @@ def test_a_report_that_cannot_be_made_takes_no_other_along(folder, monkeypatch):
 
     monkeypatch.setattr(html_page, "render", broken)
     with pytest.raises(RunError, match=r"--html o\.html: could not be made"):
-        files.write(NOTHING, Outputs(json="o.json", html="o.html", sarif="o.sarif"))
+        files.write_reports(NOTHING, Outputs(json="o.json", html="o.html", sarif="o.sarif"))
     assert {"o.json", "o.sarif"} <= set(os.listdir())

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.batches import ShuffledBatches
-from algorithms.black_box_instances import black_box
-from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.environments import river_swim
+from algorithms.beyond.black_box_instances import black_box
+from algorithms.beyond.gaussian_counts import GaussianMessages
+from algorithms.core.environments import river_swim
+from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.experiments import curves, selfplay
-from algorithms.gaussian_counts import GaussianMessages
 from algorithms.instances import full_size
+from algorithms.sdp_pe.batches import ShuffledBatches
 from algorithms.study import Study
 from audits import (
     audit_apvi,
@@ -123,14 +123,14 @@ LEARNERS = ["UCBVI", "UCBVI-JDP", "UCBVI-LDP-gaussian", "PE", "SDP-PE", "shuffle
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learning_curves(name):
     eps = None if name in curves.PLAIN else 1.0
-    curve = curves.draw(curves.Settings("riverswim", name, eps, runs=2, episodes=60, seed=3))
+    curve = curves.draw_curve(curves.CurveSettings("riverswim", name, eps, runs=2, episodes=60, seed=3))
     assert digest(*curve) == KNOWN[f"curve/{name}"]
 
 
 def test_curves_of_games_and_the_black_box():
     found = {}
     for learner, eps in (("Nash-VI", None), ("DP-Nash-VI (JDP)", 10.0), ("DP-Nash-VI (LDP)", 10.0)):
-        curve = selfplay.draw(learner, eps, 20, 2, 3)
+        curve = selfplay.draw_selfplay(learner, eps, 20, 2, 3)
         found[learner] = digest(curve.regret, curve.output_gap)
     for name in ("pucb-known-rewards", "pucb", "dp-ucbvi", "dp-nash-vi"):
         told = [black_box(name, noise=noise) for noise in (1.0, 0.0)]

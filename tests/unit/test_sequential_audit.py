@@ -132,8 +132,8 @@ def test_growth_of_randomised_response_is_the_divergence_of_two_coins():
 
 def test_detectable_violations_are_detected():
     asked = {"guess_fraction": 1.0, "claim_eps": 1.0, "delta": 0.0, "significance": 0.05, "power": 0.95}
-    eps = betting_plan.detectable_eps(trials=1000, exact=True, **asked)
-    assert eps < betting_plan.detectable_eps(trials=1000, **asked)
+    eps = betting_plan.sequential_detectable_eps(trials=1000, exact=True, **asked)
+    assert eps < betting_plan.sequential_detectable_eps(trials=1000, **asked)
     assert eps == pytest.approx(1.31, abs=0.02)
     # power .95: among 25 runs more than 4 misses have probability 0.007; the plan may be off by a little
     assert np.isinf(stopping_times(Geometric(eps), 25, trials=1000)).sum() <= 4

@@ -184,10 +184,10 @@ def test_one_counter_as_printed_holds_with_room_and_the_least_tau_is_found(cell)
     for n, tabled in zip((10, 100, 1000, 100_000), TAU_MIN[cell], strict=True):
         printed = noise_for(tau, n)
         assert log_sum_delta(printed.total(n), printed.probability, eps) < -39 * math.log(10)
-        least = smallest_noise(n, lambda noise, n=n: 0.0 if shuffle_profile.meets(noise, n, eps, beta) else 1.0)
-        assert shuffle_profile.meets(least, n, eps, beta)
+        least = smallest_noise(n, lambda noise, n=n: 0.0 if shuffle_profile.profile_meets(noise, n, eps, beta) else 1.0)
+        assert shuffle_profile.profile_meets(least, n, eps, beta)
         less = one_step_less(n, least)
-        assert less is None or not shuffle_profile.meets(less, n, eps, beta)
+        assert less is None or not shuffle_profile.profile_meets(less, n, eps, beta)
         if least.per_user == 1 and tabled < n:
             assert 2 * least.mean(n) == pytest.approx(tabled, rel=0.02)
         else:  # tau_min is the infimum of the tau whose ceiling gives these bits

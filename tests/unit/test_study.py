@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.dp_ucbvi import central, DPUCBVI, local
-from algorithms.environments import heterogeneous_bandit, river_swim
+from algorithms.core.environments import heterogeneous_bandit, river_swim
+from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.instances import full_size
 from algorithms.study import Study
 from audits import audit_dp_ucbvi

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpverify.errors import DiscoveryError
 from dpverify.suite.discovery import load_audits
-from dpverify.suite.plan import group, local, matches, qualified_files
+from dpverify.suite.plan import group, local_name, matches, qualified_files
 
 WORDS = st.sampled_from(["a", "b", "c/d", "x!y", "not-a", "Or"])
 TREES = st.recursive(
@@ -86,10 +86,10 @@ def test_no_two_files_share_a_name(parts):
 
 
 def test_the_name_in_a_file_alone():
-    assert local("p/a:x/one", "p/a/audit_x.py") == "x/one"
-    assert local("x:x/one", "x/audit_x.py") == "x/one"
-    assert local("x/one", "p/a/audit_x.py") == "x/one"
-    assert local("one", "") == "one"
+    assert local_name("p/a:x/one", "p/a/audit_x.py") == "x/one"
+    assert local_name("x:x/one", "x/audit_x.py") == "x/one"
+    assert local_name("x/one", "p/a/audit_x.py") == "x/one"
+    assert local_name("one", "") == "one"
     assert group("p/a:x/one/two") == "p/a:x"
     assert group("x/one") == "x"
     assert group("one") == ""

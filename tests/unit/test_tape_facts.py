@@ -33,7 +33,7 @@ from mechanisms.releases.discrete_laplace import DiscreteLaplace
 from mechanisms.releases.gaussian import Gaussian
 from mechanisms.releases.laplace import Laplace
 from mechanisms.releases.noisy_max import NoisyMax
-from mechanisms.toolbox.noise_laws import DiscreteGaussian as DiscreteGaussianNoiseLaw
+from mechanisms.toolbox.noise_laws import DiscreteGaussianNoiseLaw as DiscreteGaussianNoiseLaw
 
 AUDITS = Path(__file__).parents[2] / "audits"
 ONE = Sensitivity(replace=Shift(1, 3))
@@ -102,10 +102,10 @@ def test_f6_covers_the_profile_of_gaussian_noise() -> None:
     rng, mu, eps = stream(6, Stage.TAPE, 0), 0.5, 0.3
     truth = stats.norm.cdf(mu / 2 - eps / mu) - math.exp(eps) * stats.norm.cdf(-mu / 2 - eps / mu)
     losses = rng.normal(mu * mu / 2, mu, (2000, 100))
-    bounds = np.array([trace_result.profile(each.tolist(), eps, 0.1) for each in losses])
+    bounds = np.array([trace_result.loss_profile(each.tolist(), eps, 0.1) for each in losses])
     assert stats.binom.sf(int((bounds < truth).sum()) - 1, 2000, 0.1) > 1e-6
     assert np.median(bounds) < truth + 0.1
-    assert trace_result.profile([math.inf] * 5, eps, 0.1) == 1.0
+    assert trace_result.loss_profile([math.inf] * 5, eps, 0.1) == 1.0
 
 
 def many_cells(data, *, rng, size):

@@ -7,7 +7,7 @@ import pytest
 
 from dpverify.base.seeding import Stage, stream
 from dpverify.tape.generator import TapeGenerator, TapeRandomState
-from dpverify.tape.opaque import Opaque, plain
+from dpverify.tape.opaque import materialised, Opaque
 from dpverify.tape.randomness import Arena
 from dpverify.tape.sources import key_of, Opaques, Plain
 
@@ -89,7 +89,7 @@ def test_numbers_are_numpys_bit_for_bit(make, kind, name: str, args) -> None:
     wanted = [getattr(own, name)(*args) for _ in range(3)]
     found = [getattr(taped, name)(*args) for _ in range(3)]
     for each, want in zip(found, wanted, strict=True):
-        assert key_of(np.asarray(plain(each))) == key_of(np.asarray(want))
+        assert key_of(np.asarray(materialised(each))) == key_of(np.asarray(want))
     replay = kind(make(), Plain(arena))
     for want in wanted:
         again = getattr(replay, name)(*args)

@@ -14,7 +14,7 @@ from scipy import stats
 from dpverify.base.seeding import derive as seeded
 from dpverify.claims.neighbours import Pair
 from dpverify.tape import trace_result
-from dpverify.tape.forced import log_ratio, Pairing
+from dpverify.tape.forced import Pairing, transcript_log_ratio
 from dpverify.trials.target import as_target
 
 RUNS, LEVEL, CONFIDENCE = 300, 1e-6, 0.95
@@ -80,7 +80,9 @@ class Transcripts:
         assert whole.trusted
         assert whole.second.bad is None
         losses = np.zeros(ROWS)
-        for moved in log_ratio(whole.first, whole.second)[1]:  # every draw of these programs has one element a row
+        for moved in transcript_log_ratio(whole.first, whole.second)[
+            1
+        ]:  # every draw of these programs has one element a row
             losses += np.bincount(moved.place % ROWS, moved.terms, ROWS)
         here, there = (np.ascontiguousarray(each[1]).reshape(ROWS, -1) for each in (whole.output, whole.other_output))
         return np.where((here.view(np.uint8) != there.view(np.uint8)).any(axis=1), math.inf, losses)

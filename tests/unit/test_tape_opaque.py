@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpverify.base.seeding import Stage, stream
-from dpverify.tape.opaque import made, Opaque, OpaqueScalar, plain
+from dpverify.tape.opaque import made, materialised, Opaque, OpaqueScalar
 from dpverify.tape.randomness import Arena
 
 OPS: dict[str, Any] = {
@@ -84,7 +84,7 @@ def test_random_programs_give_the_same_numbers(seed: int) -> None:
             if not np.ndim(x):
                 break
             seen.append(x)
-        return [np.array(plain(each)) for each in reversed(seen)]
+        return [np.array(materialised(each)) for each in reversed(seen)]
 
     arena = Arena()
     with np.errstate(all="ignore"):

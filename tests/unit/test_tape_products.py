@@ -205,7 +205,7 @@ def test_what_a_record_keeps_of_a_product_is_accounted_as_the_product() -> None:
         assert block.events is not None
         assert tape_record.Taped.from_dict(json.loads(json.dumps(asdict(block)))) == block
         assert block.number == found.eps(claim.delta)
-        assert tape_record.numbers(claim, block.events) == (block.eps, block.number)
+        assert tape_record.numbers_of_claim(claim, block.events) == (block.eps, block.number)
         assert all("Noise(" in str(each) or "FiniteLaws" in str(each) for each in block.events)
 
 

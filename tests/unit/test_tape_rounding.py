@@ -10,7 +10,7 @@ from dpverify.claims.neighbours import Pair
 from dpverify.tape import tracer
 from dpverify.tape.forced import Pairing
 from dpverify.tape.tracer import trace
-from dpverify.tape.witness import at_most
+from dpverify.tape.witness import log_ratio_at_most
 from dpverify.trials.target import as_target
 
 SCALE = 10.0
@@ -45,7 +45,7 @@ def test_f5_a_log_ratio_rounded_up_is_not_below_that_of_rationals(base: float) -
     runs = [pairing.transcript(index) for index in range(40)]
     for run in runs:
         assert run.bad is None
-        above = Fraction(at_most(run)) - in_rationals(run)
+        above = Fraction(log_ratio_at_most(run)) - in_rationals(run)
         assert 0 <= above <= 1e-13 * (1 + base / SCALE)
     assert any(Fraction(run.log_ratio) < in_rationals(run) for run in runs)
 
@@ -69,7 +69,7 @@ def test_rows_of_a_call_are_rounded_up_as_well() -> None:
     pairing = Pairing(as_target(counted), 1e9 + 1.3, 1e9 + 0.3, seed=5, order=0)
     found = tracer.batch(pairing, 0, tracer.ROWS)
     exact = [in_rationals(found[0], slice(row, row + 1)) for row in range(tracer.ROWS)]
-    assert all(one <= Fraction(at_most(run)) for one, run in zip(exact, found, strict=True))
+    assert all(one <= Fraction(log_ratio_at_most(run)) for one, run in zip(exact, found, strict=True))
     assert any(one > Fraction(run.log_ratio) for one, run in zip(exact, found, strict=True))
 
 
@@ -83,7 +83,7 @@ def test_a_movement_below_the_last_digit_is_charged() -> None:
     runs = [pairing.transcript(index) for index in range(30)]
     same = [run for run in runs if run.bad is None and run.log_ratio == 0]
     assert same
-    assert all(at_most(run) >= abs(in_rationals(run)) > 0 for run in same)
+    assert all(log_ratio_at_most(run) >= abs(in_rationals(run)) > 0 for run in same)
 
 
 def test_a_decision_is_known_to_the_last_digits_of_one() -> None:
@@ -98,7 +98,7 @@ def test_a_decision_is_known_to_the_last_digits_of_one() -> None:
     )
     assert run.bad is None
     assert run.log_ratio == pytest.approx(math.log(2.0**-40 / (2.0**-40 + 2.0**-41)))
-    assert at_most(run) - run.log_ratio > 2.0**-53 / 2.0**-40
+    assert log_ratio_at_most(run) - run.log_ratio > 2.0**-53 / 2.0**-40
 
 
 def test_what_is_bad_has_no_bound() -> None:
@@ -107,4 +107,4 @@ def test_what_is_bad_has_no_bound() -> None:
 
     run = Pairing(as_target(bare), 1.0, 0.0, seed=3, order=0).transcript(0)
     assert run.bad is not None
-    assert at_most(run) == math.inf
+    assert log_ratio_at_most(run) == math.inf

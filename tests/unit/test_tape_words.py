@@ -3,7 +3,7 @@
 import pytest
 
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, DERIVED, EXACT, NOT_TRACED, Taped, UNDECIDED
-from dpverify.report.tape_words import compared
+from dpverify.report.tape_words import compared_words
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from dpverify.report.tape_words import compared
     ],
 )
 def test_a_difference_has_its_reason(tape, upper, kind, said) -> None:
-    found, text = compared(tape, upper)
+    found, text = compared_words(tape, upper)
     assert found == kind
     assert said in text
     assert bool(text) == bool(said)

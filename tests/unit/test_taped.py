@@ -12,7 +12,7 @@ from in_process import run_suite
 
 from dpverify import ApproxDP, certify, GaussianDP, Pair, PureDP, Subject, ZCDP
 from dpverify.auditing import tape_record, tracing
-from dpverify.auditing.tape_record import read, Taped, TapeReason, together, written
+from dpverify.auditing.tape_record import read_events, Taped, TapeReason, together, written
 from dpverify.auditing.tracing import taped_pair
 from dpverify.auditing.verdict import Status, Verdict
 from dpverify.errors import ParameterError
@@ -269,10 +269,10 @@ def test_derived_ledgers_can_be_read_again():
         (DiscreteLaplaceNoise(what="code", scale=1.0, sensitivity=moves), 1),
     )
     events = written(ledger)
-    assert read(events) == ledger
+    assert read_events(events) == ledger
     assert str(events[0]) == "LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=Shift(1.0, 3)))"
     with pytest.raises(ValueError, match="Rumour"):
-        read([replace(events[0], event="Rumour")])
+        read_events([replace(events[0], event="Rumour")])
 
 
 def test_several_pairs_say_the_worst_word_and_numbers_only_where_all_have_them():

@@ -134,8 +134,8 @@ def test_an_exact_law_refutes_and_never_proves(records):
     assert tape_words.cell(records["true"]) == "1.099 exact"
     assert tape_words.cell(records["false"]) == "inf refutes"
     assert "(4 paths, exact)" in tape_words.beside(records["true"])
-    assert "exactly, on this pair" in tape_words.sentence(records["true"].tape, "eps")
-    assert "1 in" not in tape_words.sentence(records["false"].tape, "eps")
+    assert "exactly, on this pair" in tape_words.tape_sentence(records["true"].tape, "eps")
+    assert "1 in" not in tape_words.tape_sentence(records["false"].tape, "eps")
     for record in records.values():
         assert from_plain(json.loads(json.dumps(to_plain(record)))) == record
 

@@ -111,7 +111,7 @@ def test_no_face_breaks_and_none_shows_a_sign_that_acts(parts, text):
     suite = etree.fromstring(documents[junit.__name__].partition("\n")[2])
     assert len(suite.findall(".//testcase")) == 2 + 1 + 1 + 1 + 1  # records, promise, failure, missing, the run itself
     page = documents[html_page.__name__]
-    for text_of_page in (page, *html_page.unpacked(page)):
+    for text_of_page in (page, *html_page.unpack_details(page)):
         assert "<script>alert" not in text_of_page
         assert not UNSEEN.search(text_of_page)
     lines = documents[markdown.__name__].splitlines()

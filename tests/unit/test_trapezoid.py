@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from dpverify.accounting import trapezoid
-from dpverify.accounting.trapezoid import TrapezoidSum, Unit
+from dpverify.accounting.trapezoid import LatticeLosses, TrapezoidSum
 
 STEP = 0.4375 / 2**4
 
 
-def small_units(rng: np.random.Generator) -> list[Unit]:
+def small_units(rng: np.random.Generator) -> list[LatticeLosses]:
     return [
-        Unit(-3, 1, rng.dirichlet(np.ones(6)), int(rng.integers(1, 4))),
-        Unit(-8, 4, rng.dirichlet(np.ones(5)), int(rng.integers(1, 3))),
+        LatticeLosses(-3, 1, rng.dirichlet(np.ones(6)), int(rng.integers(1, 4))),
+        LatticeLosses(-8, 4, rng.dirichlet(np.ones(5)), int(rng.integers(1, 3))),
     ]
 
 
-def composed(units: list[Unit]) -> dict[int, mpmath.mpf]:
+def composed(units: list[LatticeLosses]) -> dict[int, mpmath.mpf]:
     """The composed law by enumeration, in exact fractions until the end."""
     law = {0: Fraction(1)}
     for unit in units:
@@ -58,7 +58,7 @@ def test_the_sum_is_the_sum_of_all_aliases(tilt: float, period: int) -> None:
             assert charge <= 1e-6 * total
 
 
-def exact_sum(units: list[Unit], tilt: float, period: int, m: int) -> mpmath.mpf:
+def exact_sum(units: list[LatticeLosses], tilt: float, period: int, m: int) -> mpmath.mpf:
     """S(m) at 200 bits, straight from its definition."""
     h, t = mpmath.mpf(STEP), mpmath.mpf(tilt)
     total = mpmath.mpc(0)
@@ -86,7 +86,10 @@ def test_rounding_stays_below_the_charge(count: int, block: int, fft: bool, monk
     monkeypatch.setattr(trapezoid, "FFT_ERROR", math.inf)
     rng = np.random.Generator(np.random.PCG64([count, block]))
     for period in (64, 128):
-        units = [Unit(-4, 1, rng.dirichlet(np.ones(9)), count), Unit(-4, 2, rng.dirichlet(np.ones(5)), 3)]
+        units = [
+            LatticeLosses(-4, 1, rng.dirichlet(np.ones(9)), count),
+            LatticeLosses(-4, 2, rng.dirichlet(np.ones(5)), 3),
+        ]
         mean = round(count * float((units[0].masses * np.arange(-4, 5)).sum()))
         with mpmath.workprec(400):
             for tilt, m in ((0.5, mean), (2.0, mean + 3)):
@@ -106,7 +109,7 @@ def test_without_the_charge_the_bound_fails(monkeypatch: pytest.MonkeyPatch) -> 
     below = 0
     with mpmath.workprec(200):
         for _ in range(6):
-            units = [Unit(-4, 1, rng.dirichlet(np.ones(9)), 50)]
+            units = [LatticeLosses(-4, 1, rng.dirichlet(np.ones(9)), 50)]
             sums = TrapezoidSum(units, step=STEP, tilt=1.0, period=32)
             total, charge = sums.parts(9)
             below += mpmath.mpf(total + charge) * mpmath.exp(sums.log_prefactor(9)) < exact_sum(units, 1.0, 32, 9)
@@ -116,7 +119,7 @@ def test_without_the_charge_the_bound_fails(monkeypatch: pytest.MonkeyPatch) -> 
 def test_frequencies_that_are_not_evaluated_are_charged() -> None:
     """A sum over a few of 2^30 frequencies is above the one over all of a shorter period, by little."""
     masses = np.exp(-np.abs(np.arange(-40, 41)) / 8.0)
-    unit = Unit(-40, 1, masses / masses.sum(), 10**6)
+    unit = LatticeLosses(-40, 1, masses / masses.sum(), 10**6)
     tilt = 8e-5 / STEP
     found = [TrapezoidSum([unit], step=STEP, tilt=tilt, period=2**n).at(40_000) for n in (19, 20, 24)]
     assert found == pytest.approx([found[0]] * 3, rel=1e-8)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from algorithms.offline_data import appendix_mdp, collect, counts_of_runs, leaning_policy, suboptimality
-from algorithms.vapvi import Halves, pevi, VAPVI
-from algorithms.vapvi_transcripts import StatisticsView
+from algorithms.offline.data import appendix_mdp, collect, counts_of_runs, leaning_policy, suboptimality
+from algorithms.offline.vapvi import Halves, pevi, VAPVI
+from algorithms.offline.vapvi_transcripts import StatisticsView
 from dpverify import Pair
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError

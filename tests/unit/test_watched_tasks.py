@@ -13,7 +13,7 @@ from dpverify.cli import console, main
 from dpverify.execution.isolated import Answer, Ended
 from dpverify.report import json_file
 from dpverify.suite import discovery, task
-from dpverify.suite.plan import Entry, Manifest
+from dpverify.suite.plan import Manifest, PlanEntry
 from dpverify.suite.result import Failure, SuiteResult
 from dpverify.suite.run import outcome_of
 from dpverify.suite.serialise import from_plain, to_plain
@@ -32,7 +32,7 @@ class Counted:
 
 
 SUBJECT = Subject(name="f/long", target=Counted(), claim=PureDP(1.0), pairs=(Pair(0, 1),), trials=8000)
-ENTRY = Entry(kind="subject", source="/f.py", local="long", name="f/long", claim="pure:1", trials=8000, expected="")
+ENTRY = PlanEntry(kind="subject", source="/f.py", local="long", name="f/long", claim="pure:1", trials=8000, expected="")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_trials_are_told_on_the_way(monkeypatch):
     told = []
     monkeypatch.setattr(task, "emit", told.append)
     settings = {"seed": 3, "significance": 0.05, "trials": None, "jobs": 1, "backend": "loky", "tape": False}
-    task.run(file="f", kind="subject", local="long", name="f/long", level=0.05, settings=settings)
+    task.run_entry(file="f", kind="subject", local="long", name="f/long", level=0.05, settings=settings)
     assert 0 < sum(event["trials"] for event in told) <= SUBJECT.trials
 
 
@@ -98,7 +98,7 @@ def test_what_was_asked_and_interrupted_survives_a_file(result, tmp_path):
     early = replace(result, asked=("f/long", "f/other", "f/more"), interrupted="interrupted by SIGINT")
     file = tmp_path / "r.json"
     file.write_text(json_file.render(early))
-    assert json_file.load(file) == early
+    assert json_file.load_results(file) == early
     assert main.run(["report", str(file), "-q"]) == 3 == early.exit_code
 
 
@@ -138,7 +138,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):
     monkeypatch.setattr(console, "FIRST", 0.01)
     monkeypatch.setattr(console, "EVERY", 0.01)
     limit, said = time.monotonic() + 60, ""
-    with console.shown(agenda(4), Settings(seed=1), {}, quiet=False):
+    with console.progress_shown(agenda(4), Settings(seed=1), {}, quiet=False):
         while said.count("0 of 4 done") < 2 and time.monotonic() < limit:
             said += capsys.readouterr().err
     assert said.count("0 of 4 done") >= 2

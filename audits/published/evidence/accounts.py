@@ -2,7 +2,7 @@
 
 import math
 
-from algorithms.pucb import printed_counters
+from algorithms.pucb.learner import printed_counters
 from dpverify import account, Relation
 from dpverify.accounting import accountant
 from mechanisms.counters.logbase import LogBase

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from algorithms.apvi import APVI
+from algorithms.offline.apvi import APVI
 from dpverify.base.seeding import Stage, stream
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.linear_costs import appendix_features

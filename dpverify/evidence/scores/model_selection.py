@@ -21,7 +21,7 @@ from dpverify.evidence.scores.histogram import (
 )
 from dpverify.evidence.scores.known import FloatBitsFamily, LikelihoodFamily
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily, RadialFamily
-from dpverify.evidence.scores.score import cross_fit, Family, FloatArray, Score, Trained
+from dpverify.evidence.scores.score import cross_fit, FloatArray, Score, ScoreFamily, Trained
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.target import ExactTarget, Target
 
@@ -89,7 +89,7 @@ def fit_score(kind: str, target: Target, pair: Pair, trials: SelectionTrials) ->
     return Fitted(trained.score, trained.values, trained.own, _apart(kind, family, known, trials))
 
 
-def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, dict[Family, Trained]]:
+def _chosen(kind: str, trials: SelectionTrials) -> tuple[ScoreFamily, dict[ScoreFamily, Trained]]:
     """The family that held-out log loss recommends, and what was trained on all trials, that family among it.
 
     Trees are built on the best of the additive scores.
@@ -119,14 +119,16 @@ def _chosen(kind: str, trials: SelectionTrials) -> tuple[Family, dict[Family, Tr
     }
 
 
-def _not_clearly_worse(candidates: list[Family], found: list[Trained], trials: SelectionTrials) -> list[Family]:
+def _not_clearly_worse(
+    candidates: list[ScoreFamily], found: list[Trained], trials: SelectionTrials
+) -> list[ScoreFamily]:
     losses = [log_loss(each.values, trials.first) for each in found]
     least = min(losses, key=np.mean)
     pairs = zip(candidates, losses, strict=True)
     return [family for family, loss in pairs if not _better(loss - least, CLEARLY_WORSE)]
 
 
-def _trained(family: Family, trials: SelectionTrials) -> Trained:
+def _trained(family: ScoreFamily, trials: SelectionTrials) -> Trained:
     if isinstance(family, LogisticFamily | HistogramFamily):
         return family.train(trials)
     score = family.fit(trials)
@@ -134,7 +136,9 @@ def _trained(family: Family, trials: SelectionTrials) -> Trained:
     return Trained(score, cross_fit(family, trials), own)
 
 
-def _apart(kind: str, chosen: Family, known: dict[Family, Trained], trials: SelectionTrials) -> tuple[Fitted, ...]:
+def _apart(
+    kind: str, chosen: ScoreFamily, known: dict[ScoreFamily, Trained], trials: SelectionTrials
+) -> tuple[Fitted, ...]:
     """Scores that compete by their promise: log loss sees neither rare values nor far tails."""
     if kind not in ("auto", "classifier"):
         return ()
@@ -189,14 +193,14 @@ def log_loss(scores: FloatArray, first: Any) -> FloatArray:
     return np.logaddexp(0.0, np.where(first, -scores, scores))
 
 
-def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
+def _candidates(kind: str, trials: SelectionTrials) -> list[ScoreFamily]:
     if kind == "bits":
         if trials.outcomes.values.dtype.kind == "U":
             raise ParameterError("score", kind, "another score: the outputs are text")
         return [FloatBitsFamily()]
     values = trials.outcomes.values
     text = values.dtype.kind == "U"
-    histogram: list[Family] = [HistogramFamily()]
+    histogram: list[ScoreFamily] = [HistogramFamily()]
     coordinates = _coordinates(trials)
     share = distinct_fraction(trials.outcomes)
     if (
@@ -207,7 +211,7 @@ def _candidates(kind: str, trials: SelectionTrials) -> list[Family]:
         or (kind == "auto" and share * len(trials) <= max(COUNTABLE, len(trials) / OFTEN))
     ):
         return histogram
-    learned: list[Family] = [LogisticFamily()]
+    learned: list[ScoreFamily] = [LogisticFamily()]
     if coordinates > MANY_COORDINATES or 1 < coordinates * EACH > len(trials):
         learned.insert(0, LogisticFamily(name="shared logistic", shared_only=True))
         learned.insert(1, LogisticFamily(name="shared logistic of increments", shared_only=True, increments=True))
@@ -228,7 +232,7 @@ def _coordinates(trials: SelectionTrials) -> int:
     return int(np.prod(trials.outcomes.values.shape[1:], dtype=int))
 
 
-def _simplest_near_best(candidates: list[Family], values: list[FloatArray], trials: SelectionTrials) -> int:
+def _simplest_near_best(candidates: list[ScoreFamily], values: list[FloatArray], trials: SelectionTrials) -> int:
     """The first candidate that is not a standard error worse than the best one; of two as simple, the better."""
     losses = [log_loss(scores, trials.first) for scores in values]
     means = np.array([loss.mean() for loss in losses])

@@ -101,7 +101,7 @@ class Rows:
         return _factor((self.rows / penalty) @ self.rows.T, np.ones(len(self.rows)))
 
 
-def total(parts: list[Hessian]) -> Hessian:
+def hessian_total(parts: list[Hessian]) -> Hessian:
     """Their sum; all of one kind."""
     if all(isinstance(each, Rows) for each in parts):
         return Rows(np.concatenate([each.rows for each in parts if isinstance(each, Rows)]))
@@ -210,7 +210,7 @@ def fit(design: Design, trials: Trials, folds: int) -> tuple[FloatArray, list[Fl
 
 
 def _sum(parts: list[Quadratic]) -> Quadratic:
-    hessian = total([part.hessian for part in parts])
+    hessian = hessian_total([part.hessian for part in parts])
     return Quadratic(sum(part.loss for part in parts), np.sum([part.gradient for part in parts], axis=0), hessian)
 
 

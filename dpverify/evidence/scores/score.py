@@ -33,7 +33,7 @@ class Score(Protocol):
         ...
 
 
-class Family(Protocol):
+class ScoreFamily(Protocol):
     """A way to make a score from selection trials."""
 
     def fit(self, trials: SelectionTrials, /) -> Score:
@@ -141,7 +141,7 @@ def folds_of(trials: int) -> npt.NDArray[np.int64]:
     return folds
 
 
-def cross_fit(family: Family, trials: SelectionTrials) -> FloatArray:
+def cross_fit(family: ScoreFamily, trials: SelectionTrials) -> FloatArray:
     """Scores of the trials, each by a fit that has not seen it."""
     fold = folds_of(len(trials))
     scores = np.zeros(len(trials))

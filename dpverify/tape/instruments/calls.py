@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class NoiseCall:
     """One call of a mechanism.
 
     `value` is its input as numbers; `settings` are what must be equal on both datasets; `sensitivity` is what is
@@ -56,7 +56,7 @@ class Spend:
 
 
 @dataclass(frozen=True)
-class Step:
+class CallStep:
     """An accountant was told of a noisy step with this noise multiplier."""
 
     site: Site
@@ -64,7 +64,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Loss:
+class CallLoss:
     """What a moved call costs on this pair: `event` dominates it (None: there is no such event), `eps` bounds its log
     ratio (inf: the library promises no pure bound), `moved` is the distance of its inputs.
     """
@@ -83,9 +83,9 @@ class Given:
 
     what: str
     value: Any
-    compare: "Callable[[Any, Any], Loss | str | None]" = field(repr=False)
+    compare: "Callable[[Any, Any], CallLoss | str | None]" = field(repr=False)
 
-    def against(self, other: "Given") -> Loss | str | None:
+    def against(self, other: "Given") -> CallLoss | str | None:
         """The loss of this call's law against the other's."""
         return self.compare(self.value, other.value)
 
@@ -137,7 +137,7 @@ ULPS = 4
 def findings(first: Any, second: Any) -> tuple[Reason, ...]:
     """Of the calls that both runs have made; `first` and `second` are their arenas."""
     found: list[Reason] = []
-    moved: list[tuple[Call, float]] = []
+    moved: list[tuple[NoiseCall, float]] = []
     for here, there in zip(first.calls, second.calls, strict=False):
         if (here.name, here.site, here.inner) != (there.name, there.site, there.inner):
             break  # the runs have gone apart: nothing after this is compared
@@ -157,22 +157,23 @@ def findings(first: Any, second: Any) -> tuple[Reason, ...]:
     return tuple({(each.code, each.site, each.text): each for each in found}.values())
 
 
-def _what(call: Call) -> str:
+def _what(call: NoiseCall) -> str:
     return f"{call.name} ({call.inner})" if call.inner else call.name
 
 
-def ulp(here: Call, there: Call) -> float:
+def ulp(here: NoiseCall, there: NoiseCall) -> float:
     """The spacing of floats at the largest finite input of both."""
     finite = [np.abs(each[np.isfinite(each)]).max(initial=0.0) for each in (here.value, there.value)]
     return float(np.spacing(max(finite))) if max(finite) > 0 else 0.0
 
 
-def _settings(here: Call, there: Call) -> list[Reason]:
+def _settings(here: NoiseCall, there: NoiseCall) -> list[Reason]:
     found = []
     for name in here.settings.keys() | there.settings.keys():
         ours, theirs = here.settings.get(name), there.settings.get(name)
         if not equal(ours, theirs):
-            text = f"{_what(here)}: {name} depends on the data ({shown(ours)} here, {shown(theirs)} there); it " \
+            values = f"{shown_value(ours)} here, {shown_value(theirs)} there"
+            text = f"{_what(here)}: {name} depends on the data ({values}); it " \
                    "stands only if what it depends on is public, as the number of records may be"  # fmt: skip
             found.append(Reason("SETTING", site_text(here.site), text))
     return sorted(found, key=str)
@@ -185,7 +186,7 @@ def equal(ours: Any, theirs: Any) -> bool:
     return type(ours) is type(theirs) and bool(np.array_equal(ours, theirs))
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """A setting as a finding says it."""
     return f"{value:g}" if isinstance(value, int | float) else str(value)[:40]
 
@@ -208,7 +209,7 @@ def _noise(first: Any, second: Any) -> list[Reason]:
     return found
 
 
-def _budget(first: Any, moved: list[tuple[Call, float]]) -> list[Reason]:
+def _budget(first: Any, moved: list[tuple[NoiseCall, float]]) -> list[Reason]:
     found = []
     for within, (eps, delta) in told_for(first.spends).items():
         calls = [(call, gap) for call, gap in moved if call.within == within and not call.opaque]
@@ -245,9 +246,9 @@ def steps(first: Any) -> list[Reason]:
     return [Reason("STEPS", site_text(first.steps[0].site), text)]
 
 
-def _declared(calls: list[tuple[Call, float]]) -> tuple[float, float]:
+def _declared(calls: list[tuple[NoiseCall, float]]) -> tuple[float, float]:
     """(eps, delta) of calls that move: a vector once where its distances add up to its sensitivity."""
-    parts: dict[tuple[int, str], list[tuple[Call, float]]] = defaultdict(list)
+    parts: dict[tuple[int, str], list[tuple[NoiseCall, float]]] = defaultdict(list)
     for call, gap in calls:
         parts[call.part].append((call, gap))
     eps, delta = [], []

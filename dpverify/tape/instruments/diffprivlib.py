@@ -38,7 +38,7 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.tape.generator import TapeGenerator, TapeRandomState
-from dpverify.tape.instruments.calls import Call, Given, Loss, pure, Spend
+from dpverify.tape.instruments.calls import CallLoss, Given, NoiseCall, pure, Spend
 from dpverify.tape.instruments.host import Host
 from dpverify.tape.transcript import Site
 
@@ -87,7 +87,7 @@ class Script(secrets.SystemRandom):
 class Conditions:
     """What the law of one call depends on; `numbers` in the order of its mechanism."""
 
-    call: Call
+    call: NoiseCall
     numbers: tuple[Any, ...]
 
 
@@ -156,7 +156,7 @@ def _wrapped(host: Host, home: str, version: str | None, kind: type) -> Randomis
         finally:
             self._rng = own
         value = args[0] if args else kwargs.get("value")
-        call = Call(
+        call = NoiseCall(
             name=name, site=site, inner=inner, value=_numbers(self, value), settings=_settings(self),
             sensitivity=_sensitivity(self), norm=math.inf if hasattr(self, "utility") else 1.0,
             eps=float(self.epsilon), delta=float(self.delta), part=(host.identity(self), inner), within=within,
@@ -196,12 +196,14 @@ def _settings(mechanism: Any) -> dict[str, Any]:
 # laws
 
 
-def _mismatch(host: Host, site: Site, call: Call, output: Any, want: Any) -> None:
+def _mismatch(host: Host, site: Site, call: NoiseCall, output: Any, want: Any) -> None:
     text = f"{call.name}: its output is {float(output):.6g} where the law that it declares gives {float(want):.6g}"
     host.note("NOISE", site, text)
 
 
-def _additive(host: Host, site: Site, call: Call, value: Any, output: Any, family: str, z: float, scale: float) -> Any:
+def _additive(
+    host: Host, site: Site, call: NoiseCall, value: Any, output: Any, family: str, z: float, scale: float
+) -> Any:
     """value + scale z of a continuous family, checked against the library's output."""
     off = float(value)
     want = off + scale * z
@@ -213,7 +215,7 @@ def _additive(host: Host, site: Site, call: Call, value: Any, output: Any, famil
     return type(output)(host.noise(site, family, z, off, scale))
 
 
-def _laplace(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _laplace(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     scale = mechanism.sensitivity / (mechanism.epsilon - math.log1p(-mechanism.delta)) if mechanism.delta < 1 else 0.0
     return _additive(host, site, call, value, output, "laplace", -_standard(log), scale)
 
@@ -224,16 +226,16 @@ def _standard(log: list[Any]) -> Any:
     return np.log(1 - one) * np.cos(np.pi * two) + np.log(1 - three) * np.cos(np.pi * four)
 
 
-def _gaussian(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _gaussian(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     sigma, moves = float(mechanism._scale), float(mechanism.sensitivity)
-    if moves > 0 and not gaussian_delta(mechanism.epsilon, moves / sigma if sigma > 0 else math.inf) <= (
+    if moves > 0 and not gaussian_delta_of_shift(mechanism.epsilon, moves / sigma if sigma > 0 else math.inf) <= (
         mechanism.delta * (1 + MOST)
     ):
         host.note("NOISE", site, f"{call.name}: sigma {sigma:g} is too small for the (eps, delta) that it declares")
     return _additive(host, site, call, value, output, "normal", sum(log) / math.sqrt(2), sigma)
 
 
-def gaussian_delta(eps: float, mu: float) -> float:
+def gaussian_delta_of_shift(eps: float, mu: float) -> float:
     """delta of a Gaussian that moves by mu standard deviations (Balle, Wang 2018, Theorem 8)."""
     if math.isinf(mu):
         return 1.0
@@ -241,7 +243,7 @@ def gaussian_delta(eps: float, mu: float) -> float:
     return float(special.ndtr(first) - math.exp(eps + special.log_ndtr(second)))
 
 
-def _geometric(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _geometric(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     if not mechanism.sensitivity:
         return output
     rate = mechanism.epsilon / mechanism.sensitivity
@@ -253,7 +255,7 @@ def _geometric(host: Host, site: Site, mechanism: Any, value: Any, output: Any, 
     return type(output)(host.noise(site, "discrete_laplace", np.float64(z), off, 1.0, (1 / rate,)))
 
 
-def _discrete(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _discrete(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     sigma = float(mechanism._scale)
     if sigma == 0:
         return output
@@ -271,7 +273,9 @@ def _discrete_delta(eps: float, moves: int, sigma: float) -> float:
     return float(np.maximum(mass - math.exp(eps) * other, 0).sum() / mass.sum())
 
 
-def _bounded_domain(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _bounded_domain(
+    host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall
+) -> Any:
     scale, low, high = float(mechanism._scale), float(mechanism.lower), float(mechanism.upper)
     centre = max(min(float(value), high), low)
     if math.isnan(float(value)) or scale == 0:
@@ -297,18 +301,20 @@ def _kept(centre: float, scale: float, low: float, high: float) -> float:
     return 1 - (math.exp((low - centre) / scale) + math.exp((centre - high) / scale)) / 2
 
 
-def _bounded_loss(here: Conditions, there: Conditions) -> Loss | str | None:
+def _bounded_loss(here: Conditions, there: Conditions) -> CallLoss | str | None:
     if here.numbers == there.numbers:
         return None
     (centre, scale, low, high), other = here.numbers, there.numbers
     gap = abs(centre - other[0])
     if (scale, low, high) != other[1:]:
-        return Loss(None, math.inf, gap)
+        return CallLoss(None, math.inf, gap)
     eps = gap / scale + abs(math.log(_kept(centre, scale, low, high)) - math.log(_kept(other[0], scale, low, high)))
-    return Loss(pure(eps, here.call.name), eps, gap)
+    return CallLoss(pure(eps, here.call.name), eps, gap)
 
 
-def _bounded_noise(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _bounded_noise(
+    host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall
+) -> Any:
     scale, reach, off = float(mechanism._scale), float(mechanism._noise_bound), float(value)
     if scale == 0 or math.isnan(off):
         return output
@@ -324,12 +330,12 @@ def _bounded_noise(host: Host, site: Site, mechanism: Any, value: Any, output: A
     return type(output)(host.law(site, call.name, output, log_mass, given))
 
 
-def _unbounded(here: Conditions, there: Conditions) -> Loss | str | None:
+def _unbounded(here: Conditions, there: Conditions) -> CallLoss | str | None:
     """An exact law with no event of the ledger: only its log mass is used."""
-    return None if here.numbers == there.numbers else Loss(None, math.inf, abs(here.numbers[0] - there.numbers[0]))
+    return None if here.numbers == there.numbers else CallLoss(None, math.inf, abs(here.numbers[0] - there.numbers[0]))
 
 
-def _staircase(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _staircase(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     eps, width, gamma, off = (
         float(mechanism.epsilon),
         float(mechanism.sensitivity),
@@ -353,18 +359,20 @@ def _staircase(host: Host, site: Site, mechanism: Any, value: Any, output: Any, 
     return type(output)(host.law(site, call.name, output, log_mass, given))
 
 
-def _staircase_loss(here: Conditions, there: Conditions) -> Loss | str | None:
+def _staircase_loss(here: Conditions, there: Conditions) -> CallLoss | str | None:
     """A shift by j sensitivities, rounded up, is j of them one after the other: j eps."""
     if here.numbers == there.numbers:
         return None
     gap = abs(here.numbers[0] - there.numbers[0])
     if here.numbers[1:] != there.numbers[1:]:
-        return Loss(None, math.inf, gap)
+        return CallLoss(None, math.inf, gap)
     eps = here.numbers[1] * math.ceil(gap / here.numbers[2] * (1 - 1e-12))
-    return Loss(pure(eps, here.call.name), eps, gap)
+    return CallLoss(pure(eps, here.call.name), eps, gap)
 
 
-def _exponential(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _exponential(
+    host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall
+) -> Any:
     utility = np.asarray(mechanism.utility, dtype=np.float64)
     scale = float(mechanism.epsilon) / mechanism.sensitivity / (2 - mechanism.monotonic) if mechanism.sensitivity else 0
     if not scale:
@@ -394,7 +402,7 @@ def _exponential(host: Host, site: Site, mechanism: Any, value: Any, output: Any
     return candidates[found] if candidates else type(output)(found)
 
 
-def _choice_loss(here: Conditions, there: Conditions) -> Loss | str | None:
+def _choice_loss(here: Conditions, there: Conditions) -> CallLoss | str | None:
     if here.numbers == there.numbers:
         return None
     (ours, measure, candidates), (theirs, other, others) = here.numbers, there.numbers
@@ -403,10 +411,10 @@ def _choice_loss(here: Conditions, there: Conditions) -> Loss | str | None:
             f"{here.call.name}: its candidates or their measure come from the data, and its choice alone shows nothing"
         )
     eps = max(abs(one - two) for one, two in zip(ours, theirs, strict=True) if one > -math.inf)
-    return Loss(pure(eps, here.call.name), eps, float(np.abs(here.call.value - there.call.value).max()))
+    return CallLoss(pure(eps, here.call.name), eps, float(np.abs(here.call.value - there.call.value).max()))
 
 
-def _binary(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _binary(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     eps, delta = float(mechanism.epsilon), float(mechanism.delta)
     keep = min((math.exp(eps) + delta) / (math.exp(eps) + 1), 1.0)
     want = value if log[0] * (math.exp(eps) + 1) <= math.exp(eps) + delta else (
@@ -422,17 +430,17 @@ def _binary(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log
     return host.law(site, call.name, output, log_mass, given)
 
 
-def _binary_loss(here: Conditions, there: Conditions) -> Loss | str | None:
+def _binary_loss(here: Conditions, there: Conditions) -> CallLoss | str | None:
     if here.numbers == there.numbers:
         return None
     if here.numbers[1:] != there.numbers[1:]:
-        return Loss(None, math.inf, 1.0)
+        return CallLoss(None, math.inf, 1.0)
     _, eps, delta = here.numbers
     worst = math.log((math.exp(eps) + delta) / (1 - delta)) if delta < 1 else math.inf
-    return Loss(pure(worst, here.call.name), worst, 1.0)
+    return CallLoss(pure(worst, here.call.name), worst, 1.0)
 
 
-def _unknown(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: Call) -> Any:
+def _unknown(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     """Nothing is known of the law: it costs nothing where everything that it was given is the same."""
     if call.opaque:
         host.note("OPAQUE", site, f"{call.name} perturbs an objective and returns a function: the tape cannot compare "
@@ -451,7 +459,7 @@ def _key(mechanism: Any) -> tuple[Any, ...]:
     )
 
 
-def _same_input(here: Conditions, there: Conditions) -> Loss | str | None:
+def _same_input(here: Conditions, there: Conditions) -> CallLoss | str | None:
     same = here.numbers == there.numbers and here.call.value.tobytes() == there.call.value.tobytes()
     return None if same else f"{here.call.name}: its law is not known to the tape, and its input moves"
 

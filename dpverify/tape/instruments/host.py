@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.tape.entropy import Entropy
-from dpverify.tape.instruments.calls import Call, Given, Spend
+from dpverify.tape.instruments.calls import Given, NoiseCall, Spend
 from dpverify.tape.opaque import Opaque
 from dpverify.tape.sources import Source
 from dpverify.tape.transcript import Reason, Site, site_text
@@ -49,7 +49,7 @@ class Host:
         self._frames: list[FrameType] = []  # kept alive, so that no two calls into a library have one identity
         self._objects: list[Any] = []
         self.transformed: list[Any] = []  # what is no noise, and has a promise of its own (OpenDP)
-        self.calls: list[Call] = arena.calls
+        self.calls: list[NoiseCall] = arena.calls
         self.spends: list[Spend] = arena.spends
 
     @property

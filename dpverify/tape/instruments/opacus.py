@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tape.instruments.calls import Call, Given, Step
+from dpverify.tape.instruments.calls import CallStep, Given, NoiseCall
 from dpverify.tape.instruments.host import Host
 from dpverify.tape.transcript import Site
 
@@ -105,11 +105,11 @@ def _noised(host: Host, home: str, torch: Any, original: Any) -> Any:
     return add_noise
 
 
-def _call(host: Host, optimizer: Any, site: Site, inner: str, within: int | None, sums: list[Any]) -> Call:
+def _call(host: Host, optimizer: Any, site: Site, inner: str, within: int | None, sums: list[Any]) -> NoiseCall:
     norm = float(optimizer.max_grad_norm)
     settings = {"noise_multiplier": float(optimizer.noise_multiplier), "max_grad_norm": norm}
     value = np.concatenate([np.zeros(0), *(each.double().numpy().ravel() for each in sums)])
-    return Call(
+    return NoiseCall(
         name="opacus DPOptimizer", site=site, inner=inner, value=value, settings=settings,
         sensitivity=2 * norm * (1 + ROUNDED), norm=2.0, eps=math.inf, delta=0.0,
         part=(host.identity(optimizer), inner), within=within,
@@ -123,7 +123,7 @@ def _scaled(host: Host, home: str, original: Any) -> Any:
         settings = {"reduction": self.loss_reduction}
         if self.loss_reduction == "mean":
             settings["divisor (expected_batch_size)"] = float(self.expected_batch_size * self.accumulated_iterations)
-        host.calls.append(Call(
+        host.calls.append(NoiseCall(
             name="opacus scale_grad", site=site, inner=inner, value=np.zeros(0), settings=settings, sensitivity=None,
             norm=2.0, eps=0.0, delta=0.0, part=(host.identity(self), inner), within=within,
         ))  # fmt: skip
@@ -144,7 +144,7 @@ def _refused(host: Host, home: str, original: Any) -> Any:
 def _told(host: Host, home: str, original: Any) -> Any:
     @functools.wraps(original)
     def step(self: Any, *, noise_multiplier: float, sample_rate: float) -> Any:
-        host.arena.steps.append(Step(host.caller(home)[0], float(noise_multiplier)))
+        host.arena.steps.append(CallStep(host.caller(home)[0], float(noise_multiplier)))
         return original(self, noise_multiplier=noise_multiplier, sample_rate=sample_rate)
 
     return step

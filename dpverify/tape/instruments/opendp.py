@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tape.instruments.calls import Call, Given, Loss, pure
+from dpverify.tape.instruments.calls import CallLoss, Given, NoiseCall, pure
 from dpverify.tape.instruments.host import Host
 from dpverify.tape.outputs import parts, same_bits
 from dpverify.tape.transcript import Site, site_text
@@ -43,13 +43,13 @@ STANDARD = sysconfig.get_path("stdlib") + "/"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class _Asked:
     """A measurement and its input: what the law of a release depends on."""
 
     measurement: Any
     argument: Any
     text: str  # of the measurement: spaces and measure
-    call: Call
+    call: NoiseCall
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +65,8 @@ class Transformed:
     def wrong(self, other: "Transformed") -> tuple[float, float] | None:
         """(map of the distance of the inputs, distance of the outputs) where the second is larger; else None."""
         metrics = str(self.transformation.input_metric), str(self.transformation.output_metric)
-        gap = distance(metrics[0], self.argument, other.argument)
-        moved = distance(metrics[1], self.output, other.output)
+        gap = input_distance(metrics[0], self.argument, other.argument)
+        moved = input_distance(metrics[1], self.output, other.output)
         if gap is None or moved is None:
             return None
         whole = str(self.transformation.input_distance_type)[:1] in "ui"
@@ -172,18 +172,18 @@ def _released(
     if ran:
         host.note("UNKNOWN_LAW", site, f"opendp: the measurement runs a function of its author's ({ran}); the library "
                   "does not prove its map")  # fmt: skip
-    call = Call(
+    call = NoiseCall(
         name=name, site=site, inner=inner, value=np.zeros(0), settings={"metric": metric, "measure": measure},
         sensitivity=None, norm=1.0, eps=math.inf, delta=0.0, part=(host.identity(measurement), inner), within=within,
         opaque=True,
     )  # fmt: skip
     host.calls.append(call)
     kept = copy.deepcopy(argument)
-    given = Given(name, Asked(measurement, kept, f"{metric} -> {measure}", call), _loss)
+    given = Given(name, _Asked(measurement, kept, f"{metric} -> {measure}", call), _loss)
     return copy.deepcopy(host.bound(site, name, value, given))
 
 
-def _loss(here: Asked, there: Asked) -> Loss | str | None:
+def _loss(here: _Asked, there: _Asked) -> CallLoss | str | None:
     """The measurement's own promise at the distance of the two inputs, from either dataset's measurement the larger."""
     try:
         same = same_bits(parts(here.argument), parts(there.argument))
@@ -192,7 +192,7 @@ def _loss(here: Asked, there: Asked) -> Loss | str | None:
     if here.text != there.text:
         return f"{here.call.name}: the measurement is another one on the other dataset ({here.text}; {there.text})"
     metric = here.call.settings["metric"]
-    gap = 0 if same else distance(metric, here.argument, there.argument)
+    gap = 0 if same else input_distance(metric, here.argument, there.argument)
     if gap is None:
         return f"{here.call.name}: the distance of two inputs is not known for {metric}"
     losses = [_mapped(each, gap) for each in (here, there)]
@@ -204,12 +204,12 @@ def _loss(here: Asked, there: Asked) -> Loss | str | None:
     return None if same else _event(here, gap, losses[0])
 
 
-def _maps(asked: Asked) -> tuple[Any, ...]:
+def _maps(asked: _Asked) -> tuple[Any, ...]:
     """The map at some distances: two measurements whose inputs agree may still have other scales."""
     return tuple(_mapped(asked, distance) for distance in (1, 3))
 
 
-def _mapped(asked: Asked, gap: Any) -> Any:
+def _mapped(asked: _Asked, gap: Any) -> Any:
     """map(gap), or a text where the library refuses it or a user's function makes it."""
     home = str(sys.modules["opendp.core"].__file__).rpartition("/")[0] + "/"
     whole = str(asked.measurement.input_distance_type)[:1] in "ui"
@@ -224,16 +224,16 @@ def _mapped(asked: Asked, gap: Any) -> Any:
     return found
 
 
-def _event(asked: Asked, gap: Any, found: Any) -> Loss | str:
+def _event(asked: _Asked, gap: Any, found: Any) -> CallLoss | str:
     measure, name = asked.call.settings["measure"], asked.call.name
     if measure.startswith("MaxDivergence"):
         eps = float(found)
-        return Loss(pure(eps, name), eps, float(gap))
+        return CallLoss(pure(eps, name), eps, float(gap))
     text = f"{name} promises {found} at the distance {gap:g} that its input moves"
-    return Loss(None, math.inf, float(gap), text)
+    return CallLoss(None, math.inf, float(gap), text)
 
 
-def distance(metric: str, first: Any, second: Any) -> Any:
+def input_distance(metric: str, first: Any, second: Any) -> Any:
     """Of two inputs in a metric of OpenDP, rounded up; None where the tape does not know it.
 
     Lists of records: the multiset distance counts additions and removals (twice the number of records that are

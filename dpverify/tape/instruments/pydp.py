@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tape.instruments.calls import Call, Given, Loss
+from dpverify.tape.instruments.calls import CallLoss, Given, NoiseCall
 from dpverify.tape.instruments.host import Host
 
 KEPT = "_dpverify_seen"  # the attribute that holds what an algorithm was made with, and its entries
@@ -88,7 +88,7 @@ def _answered(host: Host, home: str, name: str, original: Any) -> Any:
         held = list(args[0]) if name == "quick_result" else list(entries)
         value = original(self, *args, **kwargs)
         what = f"pydp {type(self).__name__}"
-        host.calls.append(Call(
+        host.calls.append(NoiseCall(
             name=what, site=site, inner=inner, value=np.zeros(0), settings=dict(settings), sensitivity=None, norm=1.0,
             eps=float(settings.get("epsilon", math.inf)), delta=float(settings.get("delta", 0.0)),
             part=(host.identity(self), inner), within=within, opaque=True,
@@ -103,7 +103,7 @@ def _seen(algorithm: Any) -> tuple[dict[str, Any], list[Any]]:
     return found
 
 
-def _loss(here: Any, there: Any) -> Loss | str | None:
+def _loss(here: Any, there: Any) -> CallLoss | str | None:
     """Nothing where everything that it was given is the same; else what is known of the two."""
     (what, settings, ours), (_, others, theirs) = here, there
     if settings == others and repr(ours) == repr(theirs):

@@ -248,7 +248,7 @@ FEW = 32  # pairs whose law is always looked at
 LARGEST = 4096  # values of a call that are compared, drawn by lot from larger calls
 
 
-def compared(index: int) -> bool:
+def compared_calls(index: int) -> bool:
     """Whether the values of this grain are compared with its partner's.
 
     Those of pairs 0, 5, 10, 15, 20, 30, 40, 60, 80, ...: few, and one of them in the last third of any long run.

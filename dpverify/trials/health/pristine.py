@@ -24,7 +24,7 @@ class _Limited(io.BytesIO):
         return super().write(data)
 
 
-def packed(target: Any) -> bytes | None:
+def pickled(target: Any) -> bytes | None:
     """The target as it is now; None where it cannot be copied, or is too large to be."""
     held = _Limited()
     try:
@@ -34,7 +34,7 @@ def packed(target: Any) -> bytes | None:
     return held.getvalue()
 
 
-def unpacked(pack: bytes | None) -> Any | None:
+def unpickled(pack: bytes | None) -> Any | None:
     """A target of its own, as it was; None where there is none."""
     if pack is None:
         return None

@@ -37,7 +37,7 @@ from dpverify.execution.executors import ordered_map
 from dpverify.trials import collect
 from dpverify.trials.collect import Experiment
 from dpverify.trials.failing import blank, one_call
-from dpverify.trials.health.pristine import packed, unpacked
+from dpverify.trials.health.pristine import pickled, unpickled
 from dpverify.trials.outcomes import concatenate, Outcomes
 from dpverify.trials.target import is_reproducible, name_of
 
@@ -98,7 +98,7 @@ def copied_before(experiment: Experiment, used: Seen, scored: Sequence[Scored], 
 
     `used`: what the target gave on the second dataset. `scored`: what it scored when it had released it.
     """
-    fresh = unpacked(experiment.pristine)
+    fresh = unpickled(experiment.pristine)
 
     def release(target: Any) -> Seen | None:
         return None if target is None else call(replace(experiment, target=target), 1, 1, size)
@@ -106,7 +106,7 @@ def copied_before(experiment: Experiment, used: Seen, scored: Sequence[Scored], 
     found = release(fresh)
     if found is not None and not alike(used, found):
         # is it the copying? Sets may come in another order, foreign handles may be shared
-        now = release(unpacked(packed(experiment.target)))
+        now = release(unpickled(pickled(experiment.target)))
         if now is not None and alike(used, now):
             raise InvalidTrials(
                 f"{name_of(experiment.target)}: it remembers data that it has seen, or releases that it made: a copy "
@@ -134,7 +134,7 @@ def copied_elsewhere(experiment: Experiment, here: Sequence[Seen], size: int, jo
         )
 
 
-def scores(target: Any, pair: Pair, outcomes: Outcomes) -> list[Scored]:
+def _scores(target: Any, pair: Pair, outcomes: Outcomes) -> list[Scored]:
     """The target's log ratios of these outcomes; none where it has none, which whoever scores by them will say."""
     values = outcomes.values[~outcomes.failed]
     try:
@@ -147,14 +147,14 @@ def scores(target: Any, pair: Pair, outcomes: Outcomes) -> list[Scored]:
 def _scores_alike(experiment: Experiment, fresh: Any, scored: Sequence[Scored]) -> bool:
     """True where a target that has not made these releases scores them the same; False where that cannot be told."""
     for values, before in scored:
-        again = scores(fresh, experiment.pair, Outcomes(values))
+        again = _scores(fresh, experiment.pair, Outcomes(values))
         if not again:  # it may compute something in its first call on the first dataset
             call(replace(experiment, target=fresh), 0, 1, 1)
-            again = scores(fresh, experiment.pair, Outcomes(values))
+            again = _scores(fresh, experiment.pair, Outcomes(values))
         if again and _equal(again[0][1], before):
             continue
-        copy = scores(unpacked(packed(experiment.target)), experiment.pair, Outcomes(values))
-        now = scores(experiment.target, experiment.pair, Outcomes(values))
+        copy = _scores(unpickled(pickled(experiment.target)), experiment.pair, Outcomes(values))
+        now = _scores(experiment.target, experiment.pair, Outcomes(values))
         if not (again and copy and now and _equal(copy[0][1], now[0][1])):  # it may be the copying
             return False
         raise InvalidTrials(
@@ -216,7 +216,7 @@ def watched(
             shared += _one_draw(once, other)
             by_size += _against_single(experiment, arm, concatenate([once, other]), size)
         if scored and not isinstance(once, str):
-            ratios += scores(target, experiment.pair, once)
+            ratios += _scores(target, experiment.pair, once)
         experiment.guard.check(experiment.pair)
     if unused > THRESHOLD:
         raise InvalidTrials(f"{name_of(target)}: another stream gives the same releases: `rng` is not used")

@@ -21,11 +21,11 @@ from dpverify.errors import AccountingError, TargetError, UsageError
 from dpverify.tape.transcript import site_text
 from dpverify.wild import datasets, pairs
 from dpverify.wild.datasets import Candidate
-from dpverify.wild.fields import named
+from dpverify.wild.fields import is_among
 from dpverify.wild.local import Here
 from dpverify.wild.record import Found, PairResult
 from dpverify.wild.replay_calls import losses, rules
-from dpverify.wild.replay_calls.recording import Plan, recording, Run
+from dpverify.wild.replay_calls.recording import Plan, RecordedRun, recording
 from dpverify.wild.schema import Schema
 from dpverify.wild.worker import calling, codec, serving
 
@@ -89,7 +89,7 @@ class Player:
             raise UsageError(f"--calls {self.instrument}: no call of it was seen; seen: "
                              + (", ".join(sorted(libraries)) or "none"))  # fmt: skip
 
-    def run(self, data: bytes, seed: int, played: Run | None = None, plan: Plan | None = None) -> Run:
+    def run(self, data: bytes, seed: int, played: RecordedRun | None = None, plan: Plan | None = None) -> RecordedRun:
         """One run on data of its own; its outcome in fields."""
         mine = serving.given(codec.unpacked(data))
         try:
@@ -98,9 +98,9 @@ class Player:
         except calling.RunFailed as error:
             raise TargetError(f"{self.caller.name}: {clean(error)}") from error
         found = recorder.run()
-        shown = {name: value for name, value in outcome.items() if not named(name, self.public)}
+        shown = {name: value for name, value in outcome.items() if not is_among(name, self.public)}
         found.outcome = {name: value for name, value in shown.items()
-                         if name[0] in "!~" or not self.out or named(name, self.out)}  # fmt: skip
+                         if name[0] in "!~" or not self.out or is_among(name, self.out)}  # fmt: skip
         self.seen |= {step.call.name for step in found.steps if step.call is not None}
         self.runs += 1
         raised = [name[1:] for name in outcome if name[0] == "!" and name != "!message"]
@@ -116,7 +116,7 @@ class Player:
         calls, unaccounted = 0, False
         for transcript in range(TRANSCRIPTS):
             seed = int(stream(self.seed, Stage.TAPE, 1, transcript).integers(2**31))
-            with counted() as drawn:
+            with _counted() as drawn:
                 first = self.run(data[0], seed)
             again = self.run(data[0], seed, first)
             matched, alone, second = self._settled(data[1], seed, first)
@@ -144,7 +144,7 @@ class Player:
         unique = {(each.rule, each.call, each.where, each.text): each for each in findings}
         return Replayed(candidate, eps, tuple(unique.values()), tuple(costs), calls)
 
-    def _settled(self, data: bytes, seed: int, first: Run) -> tuple[Any, Any, Run]:
+    def _settled(self, data: bytes, seed: int, first: RecordedRun) -> tuple[Any, Any, RecordedRun]:
         """The run on the other dataset, played back by position, then by the alignment that this gives."""
         plan: Plan = {}
         for _ in range(PASSES):
@@ -156,7 +156,7 @@ class Player:
         return matched, alone, second
 
     def _judged(
-        self, candidate: Candidate, first: Run, second: Run, matched: Any, alone: Any
+        self, candidate: Candidate, first: RecordedRun, second: RecordedRun, matched: Any, alone: Any
     ) -> tuple[list[Found], losses.Cost]:  # fmt: skip
         name, relation = candidate.name, candidate.relation
         skipped = {step.key for step in alone}
@@ -185,7 +185,7 @@ class Player:
         text = f"the calls' losses on this pair add up to eps {found.eps:.4g}, claimed {claim}"
         return found.eps, [Found("loss", "", "", claim.eps, found.eps, name, text)]
 
-    def _unseen(self, data: bytes, seed: int, first: Run, drawn: list[str], name: str) -> list[Found]:
+    def _unseen(self, data: bytes, seed: int, first: RecordedRun, drawn: list[str], name: str) -> list[Found]:
         """Outputs differ, and there is randomness of the target's own, equal on both datasets: UNDECIDED."""
         if drawn:
             places = ", ".join(dict.fromkeys(drawn))
@@ -198,7 +198,7 @@ class Player:
         text = "no noise call of a library was seen, and the output is random"
         return [Found("opaque", "", "", None, None, name, text, decided=False)]
 
-    def _foreign(self, first: Run, again: Run, name: str) -> list[Found]:
+    def _foreign(self, first: RecordedRun, again: RecordedRun, name: str) -> list[Found]:
         """Randomness that no instrument follows: UNDECIDED."""
         found = []
         if rules.unprotected(first.outcome, again.outcome, name):
@@ -233,8 +233,8 @@ class Player:
                 name=pair.name, relation=str(pair.relation), domain="in",
                 verdict="REFUTED" if contender.refuted else "OVER", eps_lower=contender.eps_lower,
                 trials=contender.process.trials, detectable=contender.detectable, eps_upper=each.eps,
-                first=tuple(datasets.shown(self.schema, pair.first, pair.second)),
-                second=tuple(datasets.shown(self.schema, pair.second, pair.first)),
+                first=tuple(datasets.shown_dataset(self.schema, pair.first, pair.second)),
+                second=tuple(datasets.shown_dataset(self.schema, pair.second, pair.first)),
             ))  # fmt: skip
         return found
 
@@ -265,7 +265,7 @@ SEEDING = (MAKER, "seed", "getstate", "setstate", "get_state", "set_state")
 
 
 @contextlib.contextmanager
-def counted() -> Iterator[list[str]]:
+def _counted() -> Iterator[list[str]]:
     """Inside, the list fills with the places of draws: of both modules' functions and of new generators."""
     places: list[str] = []
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from dpverify.base.seeding import Stage, stream
 from dpverify.tape.instruments import at_work
-from dpverify.tape.instruments.calls import Call, Given, Spend
-from dpverify.tape.instruments.calls import Step as Told
+from dpverify.tape.instruments.calls import CallStep as Told
+from dpverify.tape.instruments.calls import Given, NoiseCall, Spend
 from dpverify.tape.instruments.host import Host
 from dpverify.tape.transcript import Reason, Site, site_text
 from dpverify.wild.worker import calling
@@ -44,7 +44,7 @@ class Step:
 
     key: Key
     number: int
-    call: Call | None
+    call: NoiseCall | None
     drawn: list[Drawn] = field(default_factory=list)
 
     @property
@@ -57,7 +57,7 @@ class _Arena:
     """What instruments write to."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[NoiseCall] = []
         self.spends: list[Spend] = []
         self.steps: list[Told] = []
         self.notes: list[Reason] = []
@@ -65,7 +65,7 @@ class _Arena:
 
 
 @dataclass(eq=False)
-class Run:
+class RecordedRun:
     """Steps in order, the library's accountant, notes, and the outcome in fields."""
 
     steps: list[Step]
@@ -89,7 +89,7 @@ class Recorder(Host):
     own = (*Host.own, __file__.rpartition("/")[0] + "/")
     edge = calling.__file__
 
-    def __init__(self, seed: int, played: Run | None = None, plan: Plan | None = None) -> None:
+    def __init__(self, seed: int, played: RecordedRun | None = None, plan: Plan | None = None) -> None:
         self._arena = _Arena()
         super().__init__(self._arena, None, None, None)  # type: ignore[arg-type]
         self._seed, self._plan = seed, plan or {}
@@ -146,7 +146,7 @@ class Recorder(Host):
             self._new((call.name, site_text(call.site), call.inner), call)
         return self._steps[-1] if self._steps and self._steps[-1].call is not None else None
 
-    def _new(self, key: Key, call: Call | None) -> Step:
+    def _new(self, key: Key, call: NoiseCall | None) -> Step:
         step = Step(key, self._counts[key], call)
         self._counts[key] += 1
         self._counts[("", key[1], key[2])] += 1
@@ -162,15 +162,15 @@ class Recorder(Host):
         before = others[number].drawn[place].output
         return before if np.shape(before) == np.shape(own) else own
 
-    def run(self) -> Run:
+    def run(self) -> RecordedRun:
         """What was recorded."""
         self._latest()
-        return Run(self._steps, list(self.spends), list(self._arena.steps), list(self._arena.notes),
+        return RecordedRun(self._steps, list(self.spends), list(self._arena.steps), list(self._arena.notes),
                    self.transformed)  # fmt: skip
 
 
 @contextlib.contextmanager
-def recording(seed: int, played: Run | None = None, plan: Plan | None = None) -> Iterator[Recorder]:
+def recording(seed: int, played: RecordedRun | None = None, plan: Plan | None = None) -> Iterator[Recorder]:
     """Inside, the libraries that are imported draw through a recorder."""
     recorder = Recorder(seed, played, plan)
     with at_work(recorder):

@@ -24,10 +24,10 @@ import numpy as np
 
 from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Relation
-from dpverify.tape.instruments.calls import Call, distance, equal, shown, SLACK, steps, told_for, ulp, ULPS
+from dpverify.tape.instruments.calls import distance, equal, NoiseCall, shown_value, SLACK, steps, told_for, ulp, ULPS
 from dpverify.tape.transcript import site_text
 from dpverify.wild.record import Found
-from dpverify.wild.replay_calls.recording import Plan, Run, Step
+from dpverify.wild.replay_calls.recording import Plan, RecordedRun, Step
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Which call on one dataset is which on the other: within one place, by minimum cost, in order.
@@ -41,7 +41,7 @@ LARGEST, SKIP = 1.5, 1.0
 MOST = 4_000_000  # cells of the table of costs: beyond, position
 
 
-def aligned(first: Run, second: Run) -> tuple[list[tuple[Step, Step]], list[Step], Plan]:
+def aligned(first: RecordedRun, second: RecordedRun) -> tuple[list[tuple[Step, Step]], list[Step], Plan]:
     """(matched steps, steps without a partner, the plan that plays them back)."""
     ours, theirs = first.by_key(), second.by_key()
     pairs: list[tuple[Step, Step]] = []
@@ -125,7 +125,7 @@ def control_flow(alone: Sequence[Step], pair: str) -> list[Found]:
             for (name, where), count in places.items()]  # fmt: skip
 
 
-def order(pairs: Pairs, first: Run, second: Run, pair: str) -> list[Found]:
+def order(pairs: Pairs, first: RecordedRun, second: RecordedRun, pair: str) -> list[Found]:
     """Rule 2 as well: calls that come in another order may be for other things."""
     place = {id(step): at for at, step in enumerate(second.steps)}
     later = [place[id(two)] for _, two in pairs]
@@ -150,8 +150,8 @@ def settings(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
             rule = "declaration" if name in DECLARED else "setting"
             why = f"; {NUMBER}" if relation is Relation.ADD_OR_REMOVE_ONE else ""
             found.append(Found(rule, one.call.name, one.where, _plain(ours), _plain(theirs), pair,
-                               f"{one.call.name} at {one.where}: {name} is {shown(ours)} on one dataset and "
-                               f"{shown(theirs)} on the other{why}"))  # fmt: skip
+                               f"{one.call.name} at {one.where}: {name} is {shown_value(ours)} on one dataset and "
+                               f"{shown_value(theirs)} on the other{why}"))  # fmt: skip
     return found
 
 
@@ -169,7 +169,7 @@ def sensitivity(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
     return found
 
 
-def stability(first: Run, second: Run, pair: str) -> list[Found]:
+def stability(first: RecordedRun, second: RecordedRun, pair: str) -> list[Found]:
     """Rule 4 for transformations (OpenDP): their outputs move by more than their own map says."""
     found = []
     for one, two in zip(first.transformed, second.transformed, strict=False):
@@ -190,7 +190,7 @@ def declared_of(step: Step, relation: Relation) -> float | None:
     return step.call.sensitivity / 2 if half else step.call.sensitivity
 
 
-def _chosen_apart(one: Call, two: Call) -> bool:
+def _chosen_apart(one: NoiseCall, two: NoiseCall) -> bool:
     """A choice among other candidates: its law says so."""
     return one.norm == math.inf and one.value.shape != two.value.shape
 
@@ -207,7 +207,7 @@ def moved(pairs: Pairs) -> list[tuple[Step, float]]:
     return found
 
 
-def budget(pairs: Pairs, first: Run, claim: Claim, pair: str) -> list[Found]:
+def budget(pairs: Pairs, first: RecordedRun, claim: Claim, pair: str) -> list[Found]:
     """Rule 6: against the claim, and against what the library's accountant was told."""
     calls = moved(pairs)
     found = []
@@ -258,14 +258,14 @@ def _declared(calls: Sequence[tuple[Step, float]]) -> tuple[float, float]:
     return math.fsum(eps), math.fsum(delta)
 
 
-def steps_told(first: Run, pair: str) -> list[Found]:
+def steps_told(first: RecordedRun, pair: str) -> list[Found]:
     """Noisy steps against those that the library's accountant was told of."""
     calls = [step.call for step in first.steps if step.call is not None]
     seen = SimpleNamespace(steps=first.told, calls=calls)
     return [Found("budget", "accountant", each.site, None, None, pair, each.text) for each in steps(seen)]
 
 
-def opaque(first: Run, second: Run, texts: Sequence[tuple[Step, str]], pair: str) -> list[Found]:
+def opaque(first: RecordedRun, second: RecordedRun, texts: Sequence[tuple[Step, str]], pair: str) -> list[Found]:
     """Rule 7."""
     found = [Found("opaque", "", each.site, None, None, pair, each.text, decided=False)
              for run in (first, second) for each in run.notes if each.code in OPAQUE]  # fmt: skip

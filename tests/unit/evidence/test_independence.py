@@ -14,7 +14,7 @@ from dpverify.base.seeding import Stage, stream
 from dpverify.trials import failing
 from dpverify.trials.health import independence, sentinel
 from dpverify.trials.health.independence import (
-    compared,
+    compared_calls,
     deviation,
     Independence,
     log_split_law,
@@ -84,9 +84,9 @@ def test_pairs_of_honest_calls_are_split_as_chance_will_have_it():
 
 
 def test_values_are_compared_in_the_last_third_of_every_long_run():
-    assert [index // 2 for index in range(0, 200, 2) if compared(index)] == [0, 5, 10, 15, 20, 30, 40, 60, 80]
+    assert [index // 2 for index in range(0, 200, 2) if compared_calls(index)] == [0, 5, 10, 15, 20, 30, 40, 60, 80]
     for last in (*range(24, 300), *range(300, 5000, 97)):
-        pairs = [index // 2 for index in range(last) if compared(index) and compared(index + 1)]
+        pairs = [index // 2 for index in range(last) if compared_calls(index) and compared_calls(index + 1)]
         assert max(pairs) >= last / 3
 
 

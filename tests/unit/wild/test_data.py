@@ -9,7 +9,7 @@ import pytest
 from dpverify.claims.neighbours import Difference, Relation
 from dpverify.errors import NeighbourError, UsageError
 from dpverify.wild import datasets, pairs, schema
-from dpverify.wild.datasets import Candidate, counted
+from dpverify.wild.datasets import Candidate, record_counts
 from dpverify.wild.fields import Codebook
 from dpverify.wild.refutation import shrunk
 from dpverify.wild.worker import codec
@@ -52,10 +52,10 @@ def test_errors_of_a_schema_name_column_and_key(document, words):
 
 def test_files_that_are_no_schema(tmp_path):
     with pytest.raises(UsageError, match="cannot be read"):
-        schema.read(tmp_path / "none.toml")
+        schema.read_schema(tmp_path / "none.toml")
     (tmp_path / "x.toml").write_text("[data\n")
     with pytest.raises(UsageError, match="no TOML"):
-        schema.read(tmp_path / "x.toml")
+        schema.read_schema(tmp_path / "x.toml")
 
 
 def test_a_sketch_is_a_schema(tmp_path):
@@ -63,7 +63,7 @@ def test_a_sketch_is_a_schema(tmp_path):
     text = schema.sketch(tmp_path / "people.csv")
     assert "OBSERVED" in text
     (tmp_path / "s.toml").write_text(text)
-    found = schema.read(tmp_path / "s.toml")
+    found = schema.read_schema(tmp_path / "s.toml")
     age, city = found.column("age"), found.column("city")
     assert (age.kind, age.low, age.high, age.missing) == ("integer", 31, 54, True)
     assert city.values == ("Oslo", "Rome")
@@ -151,7 +151,7 @@ def test_literals_of_a_script_are_the_data(container):
     ([1, 2, 3], [1, 4], Difference(replaced=1, removed=1)),
 ])  # fmt: skip
 def test_differences_are_counted_in_rows(first, second, found):
-    assert counted(first, second) == found
+    assert record_counts(first, second) == found
 
 
 @pytest.mark.parametrize(("first", "second", "words"), [

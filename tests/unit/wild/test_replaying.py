@@ -16,9 +16,9 @@ from dpverify.claims.claim import ApproxDP, PureDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import TargetError, UsageError
 from dpverify.ledger.compound_events import Filtered
-from dpverify.tape.instruments.calls import Call
+from dpverify.tape.instruments.calls import NoiseCall
 from dpverify.wild import replay
-from dpverify.wild.replay_calls.recording import Run, Step
+from dpverify.wild.replay_calls.recording import RecordedRun, Step
 from dpverify.wild.replay_calls.rules import aligned
 
 LIBRARY = diffprivlib()
@@ -254,12 +254,14 @@ def test_noise_that_depends_on_what_was_released_is_filed_under_a_filter():
 
 
 def step(value, sensitivity=1.0, number=0):
-    call = Call("m", ("f", 1), "l:1", np.atleast_1d(float(value)), {}, sensitivity, 1.0, 1.0, 0.0, (0, "l:1"), None)
+    call = NoiseCall(
+        "m", ("f", 1), "l:1", np.atleast_1d(float(value)), {}, sensitivity, 1.0, 1.0, 0.0, (0, "l:1"), None
+    )
     return Step(("m", "f:1", "l:1"), number, call)
 
 
 def run(*values):
-    return Run([step(value, number=at) for at, value in enumerate(values)], [], [], [])
+    return RecordedRun([step(value, number=at) for at, value in enumerate(values)], [], [], [])
 
 
 @pytest.mark.parametrize(("first", "second", "matches", "alone"), [

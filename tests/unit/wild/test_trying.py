@@ -16,7 +16,7 @@ from dpverify.errors import TargetError, UsageError
 from dpverify.wild import pair_audit, try_out
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook
-from dpverify.wild.witness import search, stated
+from dpverify.wild.witness import search_event, stated
 
 pytestmark = pytest.mark.process
 
@@ -190,7 +190,7 @@ def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monk
     """Releases of 10 ms; a rule takes seconds: the first one is learned in any case."""
     clock = Clock()
     monkeypatch.setattr(pair_audit, "time", clock)
-    real = pair_audit.fitted
+    real = pair_audit.fit_rule
 
     def slowly(trials):
         clock.now += learning
@@ -254,10 +254,10 @@ def test_a_witness_is_chosen_by_what_it_certifies():
     second = [{"a": float(x), "b": float(x > 0.0)} for x in rng.normal(size=600)]
     book = Codebook.of(first[:100] + second[:100])
     rows = book.rows(first), book.rows(second)
-    event = search(book, rows[0][:300], rows[1][:300], 1.0, 0.0)
+    event = search_event(book, rows[0][:300], rows[1][:300], 1.0, 0.0)
     found = stated(event, rows[0][300:], rows[1][300:])
     assert found.eps(0.0) > 2
-    both = search(book, rows[0], book.rows(first[::-1]), 1.0, 0.0)
+    both = search_event(book, rows[0], book.rows(first[::-1]), 1.0, 0.0)
     assert stated(both, rows[0], book.rows(first[::-1])).eps(0.0) < 1
 
 

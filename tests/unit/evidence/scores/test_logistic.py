@@ -11,7 +11,7 @@ from dpverify.evidence.scores import ridge
 from dpverify.evidence.scores.coordinates import Coordinate, Design, FeatureMap
 from dpverify.evidence.scores.learned import LogisticFamily
 from dpverify.evidence.scores.model_selection import fit_score, log_loss
-from dpverify.evidence.scores.ridge import Dense, Rows, total, zero
+from dpverify.evidence.scores.ridge import Dense, hessian_total, Rows, zero
 from dpverify.evidence.scores.score import FOLDS, folds_of
 from dpverify.trials.collect import SelectionTrials
 from dpverify.trials.outcomes import Outcomes
@@ -155,7 +155,7 @@ def test_rows_solve_what_the_dense_hessian_solves():
     rng = np.random.default_rng(6)
     rows = rng.standard_normal((20, 70)).astype(np.float32)
     penalty = np.r_[np.geomspace(1e-2, 1e8, 69), 1e-6]
-    few = total([zero(70, few=True).with_rows(rows[:9]), zero(70, few=True).with_rows(rows[9:])])
+    few = hessian_total([zero(70, few=True).with_rows(rows[:9]), zero(70, few=True).with_rows(rows[9:])])
     dense = Dense(rows.T.astype(float) @ rows)
     right = rng.standard_normal(70)
     assert isinstance(few, Rows)

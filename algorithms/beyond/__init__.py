@@ -1,0 +1,1 @@
+"""Beyond the papers: fewer statistics, pooled shuffled counts, Gaussian counts, attacks by the other users."""

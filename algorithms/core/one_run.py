@@ -1,0 +1,46 @@
+"""What one run at full size says about privacy, whatever the learner."""
+
+from typing import NamedTuple, Protocol
+
+from algorithms.core.noise_tap import TapReport
+from dpverify.claims.claim import Claim
+
+
+class RunWitness(NamedTuple):
+    """`lower` bounds the true parameter from below, in `unit`; `tap` tests the laws that this takes for granted.
+
+    `kind`      witness: exact, one transcript (see `node_evidence`); shift certificate: the exact loss law of known
+                shifts; mean of transcripts: at confidence 1 - `noise_tap.SIGNIFICANCE`
+    `code`      online rows: CONFORMS where the scales that the code used, at what moved, are those of the ledger
+    `moved`     cells in `nodes` nodes; `draws` noise variables of the run; `transcript` = digest of what was released
+    """
+
+    lower: float
+    unit: str
+    kind: str
+    moved: int
+    nodes: int
+    draws: int
+    seconds: float
+    transcript: str
+    tap: TapReport
+    code: str = ""
+
+
+class FullSize(Protocol):
+    """One row of the table: `upper` is the ledger of the honest privatizer, `least` the share of it to be reached."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def users(self) -> int: ...
+    @property
+    def claim(self) -> Claim: ...
+    @property
+    def upper(self) -> float: ...
+    @property
+    def least(self) -> float: ...
+
+    def witness(self, seed: int) -> RunWitness:
+        """One run (or more, where `kind` says so) with the first user, or one of the worst batch, replaced."""
+        ...

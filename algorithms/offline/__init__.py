@@ -1,0 +1,1 @@
+"""DP-APVI, DP-VAPVI."""

@@ -1,0 +1,121 @@
+"""Pessimism of DP-APVI and DP-VAPVI (Qiao, Wang 2023), as `Promise`s that trials can break. A trial is one plan.
+
+    values    V~_h(s) <= V^pi_h(s) for the plan's own policy, every h and s
+    backups   Q_h(s,a) <= r_h(s,a) + (P_h V~_{h+1})(s,a), every h, s and a: xi >= 0 of Lemma C.10, from which the
+              first follows (Lemma C.9)
+
+A bound is active where the pessimistic value is above 0: rewards are not negative, so below it nothing can fail.
+
+    apvi_promise   from counts: `dense_counts` (as many visits in every cell, noise of +-E/2, the largest that E allows
+                   before post-processing) or those of a batch of users
+    vapvi_promise  from a batch of users and Gaussian noise
+
+Lemma C.10 rests on inequality (22), and that on V~_{h+1} and P^_h being conditionally independent. They are not: where
+more users arrive, the penalty of step h + 1 is smaller and P^_h larger. `fan` is where it shows: V~_2(s') is
+1 - c H iota/n(s'), so sum (P^ - P) V~_2 is about (c H iota/n) S/n(s'), and (22) allows c H iota/n and a smaller term:
+it is false from S a little above n(s') on.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.offline.apvi import APVI
+from algorithms.offline.data import sample_counts
+from algorithms.offline.vapvi import Halves, VAPVI
+from algorithms.tabular import evaluate, Model
+from algorithms.tabular.planning import backup
+from dpverify.promises import Outcomes, Promise
+from mechanisms.datasets.visit_counts import ExactCounts, PrivateCounts
+from mechanisms.privatizers.linear_noise import LinearNoise
+
+Array = npt.NDArray[Any]
+Counts = Callable[[np.random.Generator, int], PrivateCounts]
+ROUNDING = 1e-9
+
+
+def apvi_promise(
+    model: Model, planner: APVI, counts: Counts, *, what: Literal["values", "backups"] = "values", **options: Any
+) -> Promise:
+    """The error of a trial is the largest amount by which a bound was missed; failure probability = `planner.delta`."""
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        plan = planner.plan(counts(rng, size))
+        if what == "values":
+            missed = plan.values - evaluate(plan.policy, model.transitions, model.rewards)
+            return _outcomes(missed[:, :-1], plan.values[:, :-1])
+        return _outcomes(plan.q - backup(model.transitions, model.rewards, plan.values[:, 1:]), plan.q)
+
+    return Promise(draw=draw, bound=ROUNDING, failure_probability=planner.delta, **options)
+
+
+def vapvi_promise(model: Model, learner: VAPVI, policy: Array, users: int, **options: Any) -> Promise:
+    """V~ <= V^pi from two fresh batches of `users` users of `policy` (H, S, A); rewards are their means."""
+
+    def batch(rng: np.random.Generator, size: int) -> ExactCounts:
+        return _stacked([sample_counts(model, policy, users, rng=rng) for _ in range(size)])
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        plan = learner.learn(Halves(batch(rng, size), batch(rng, size), users), rng=rng, size=size)
+        truth = evaluate(plan.policy, model.transitions, model.rewards)
+        return _outcomes((plan.values - truth)[:, :-1], plan.values[:, :-1])
+
+    return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.delta, **options)
+
+
+def extra_pessimism(noise: LinearNoise, kappa: float, delta: float) -> float:
+    """D = H^2 L/kappa + H^4 E sqrt d/kappa^1.5 + H^3 sqrt d of Theorem 4.1, with 1 for what O~ hides.
+
+    L and E are the bounds of Lemma D.2 that hold for the noise, at delta/(5H) for each of the 5H draws.
+    """
+    share, horizon, root = delta / (5 * noise.H), noise.H, math.sqrt(noise.d)
+    length = noise.vector_sigmas[2] * (root + math.sqrt(2 * math.log(1 / share)))
+    gram = noise.gram_operator_bound(share)
+    return float(horizon**2 * length / kappa + horizon**4 * gram * root / kappa**1.5 + horizon**3 * root)
+
+
+def fan(states: int) -> Model:
+    """H = 2, one action: everybody starts in state 0 and goes anywhere alike; the second step pays 1."""
+    rewards, initial = np.zeros((2, states, 1)), np.zeros(states)
+    rewards[1], initial[0] = 1.0, 1.0
+    return Model(np.full((2, states, 1, states), 1 / states), rewards, initial)
+
+
+def dense_counts(model: Model, visits: int, error: float) -> Counts:
+    """`visits` of every cell, next states drawn from the model's law, +-`error`/2 on every count."""
+    law = model.transitions / model.transitions.sum(axis=-1, keepdims=True)
+
+    def counts(rng: np.random.Generator, size: int) -> PrivateCounts:
+        onward = rng.multinomial(visits, law, size=(size, *law.shape[:-1])).astype(np.float64)
+        exact = (np.full(onward.shape[:-1], float(visits)), onward)
+        return PrivateCounts(*(each + error / 2 * (2 * rng.integers(2, size=each.shape) - 1) for each in exact))
+
+    return counts
+
+
+def batch_counts(model: Model, policy: Array, users: int) -> Counts:
+    """Exact counts of `users` fresh users of `policy`."""
+
+    def counts(rng: np.random.Generator, size: int) -> PrivateCounts:
+        drawn = _stacked([sample_counts(model, policy, users, rng=rng) for _ in range(size)])
+        return PrivateCounts(drawn.visits, drawn.transitions)
+
+    return counts
+
+
+def _stacked(each: list[ExactCounts]) -> ExactCounts:
+    rewards = [counts.rewards for counts in each if counts.rewards is not None]
+    parts = [counts.visits for counts in each], [counts.transitions for counts in each], rewards
+    return ExactCounts(*(np.concatenate(part) for part in parts))
+
+
+def _outcomes(missed: Array, pessimistic: Array) -> Outcomes:
+    """Both (size, ...): how much too high each value is, and the values."""
+    trials = len(missed)
+    return Outcomes(
+        errors=np.maximum(missed.reshape(trials, -1).max(axis=1), 0.0),
+        active=(pessimistic.reshape(trials, -1) > ROUNDING).mean(axis=1),
+    )

@@ -1,0 +1,116 @@
+"""Regret and PAC guarantees of whole runs, as `Promise`s that trials can break. A trial is a run.
+
+PUCB (Vietri et al. 2020), with the constants of its proofs, M = SAH, beta' = beta/4, Lambda = ln T + 1:
+    Theorem 4  regret up to T is at most                                    (15) + (17) + (22) + (25)
+                   H^2 sqrt(T ln(T/beta)/2) + 3 E M H + (H+1) sqrt(2 ln(T/beta') T H M Lambda) + 5 (1+SH) E M Lambda
+    Theorem 3  episodes that are worse than alpha are at most                                    (7) + (9) + (10)
+                   (240 E M/alpha + 18 M H^3/alpha^2 + 120 S M H^3/(alpha eps)) polylog
+               with ln(T/beta') for the polylog, which the paper does not write out. Lemma 21 would give two logarithms
+               and a constant of 8 (H+1)^2 2 9 instead of 18: above every T that can be simulated
+
+A bound is active where it is below what the worst policy would have, T times its gap, or T episodes.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.core.counting import CountSource
+from algorithms.core.environments import Environment
+from algorithms.core.online import run_online
+from algorithms.core.users import TapeUsers
+from algorithms.pucb.learner import PUCB
+from algorithms.pucb.promises import staged_run
+from algorithms.sdp_pe.batches import Batches
+from algorithms.sdp_pe.elimination import SDPPE
+from algorithms.tabular import all_policies, expected_return, Model
+from dpverify.promises import Outcomes, Promise
+
+Array = npt.NDArray[Any]
+Play = Callable[[np.random.Generator, int], Array]  # (rng, runs) -> policies (T, runs, H, S)
+
+
+def gaps_played(policies: Array, model: Model) -> Array:
+    """V* - V^pi of deterministic policies (..., H, S), by a table of all A^(HS) of them: shape (...)."""
+    table = all_policies(model.horizon, model.states, model.actions)
+    cells = model.horizon * model.states
+    weights = model.actions ** np.arange(cells)
+    values = np.empty(len(table))
+    values[table.reshape(-1, cells) @ weights] = expected_return(table, model.transitions, model.rewards, model.initial)
+    flat = policies.reshape(*policies.shape[:-2], cells)
+    code = np.zeros(flat.shape[:-1], dtype=np.int64)
+    for cell in range(cells):
+        code += weights[cell] * flat[..., cell]
+    return np.asarray((values.max() - values)[code])
+
+
+def regret_promise(model: Model, episodes: int, play: Play, bound: float, **options: Any) -> Promise:
+    """The regret of all episodes of a run is at most `bound`."""
+    active = float(bound < episodes * largest_gap(model))
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        regret = gaps_played(play(rng, size), model).sum(axis=0)
+        return Outcomes(errors=regret, active=np.full(size, active))
+
+    return Promise(draw=draw, bound=bound, **{"block": 256, **options})
+
+
+def pac_promise(model: Model, episodes: int, play: Play, bound: float, alpha: float, **options: Any) -> Promise:
+    """At most `bound` episodes of a run have a policy that is worse than the best by more than `alpha`."""
+    active = float(bound < episodes and alpha < largest_gap(model))
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        worse = gaps_played(play(rng, size), model) > alpha
+        return Outcomes(errors=worse.sum(axis=0).astype(np.float64), active=np.full(size, active))
+
+    return Promise(draw=draw, bound=bound, **{"block": 256, **options})
+
+
+def online_play(environment: Environment, learner: PUCB, source: CountSource) -> Play:
+    """Runs of an online learner, each with users of its own."""
+
+    def play(rng: np.random.Generator, size: int) -> Array:
+        users = TapeUsers(environment, rng.random((size, learner.episodes, environment.tape_width)))
+        return run_online(users, learner, source, runs=size, rng=rng).policies
+
+    return play
+
+
+def staged_play(environment: Environment, learner: SDPPE, batches: Batches) -> Play:
+    """Runs of SDP-PE from all deterministic policies, each with users of its own."""
+
+    def play(rng: np.random.Generator, size: int) -> Array:
+        policies: Array = staged_run(environment, learner, batches, size, rng=rng).policies
+        return np.moveaxis(policies, 0, 1)
+
+    return play
+
+
+def pucb_regret(learner: PUCB) -> float:
+    """Theorem 4 with the constants of its proof, at E = `learner.error`."""
+    size, episodes, error = learner.layout, learner.episodes, learner.error
+    horizon, cells, harmonic = size.H, size.tuples, math.log(episodes) + 1
+    martingale = horizon**2 * math.sqrt(episodes * math.log(episodes / learner.beta) / 2)
+    sampling = (horizon + 1) * math.sqrt(2 * _log(learner) * episodes * horizon * cells * harmonic)
+    private = 3 * error * cells * horizon + 5 * (1 + size.S * horizon) * error * cells * harmonic
+    return martingale + sampling + private
+
+
+def pucb_suboptimal(learner: PUCB, alpha: float, eps: float) -> float:
+    """Theorem 3 with the constants of (7), (9) and (10) and one logarithm, at E = `learner.error`."""
+    size, cells = learner.layout, learner.layout.tuples
+    private = 240 * learner.error * cells / alpha + 120 * size.S * cells * size.H**3 / (alpha * eps)
+    return (private + 18 * cells * size.H**3 / alpha**2) * _log(learner)
+
+
+def largest_gap(model: Model) -> float:
+    """V* - V^pi of the worst policy, from the first state's law."""
+    every = all_policies(model.horizon, model.states, model.actions)
+    return float(gaps_played(every, model).max())
+
+
+def _log(learner: PUCB) -> float:
+    return math.log(4 * learner.episodes / learner.beta)

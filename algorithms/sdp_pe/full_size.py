@@ -1,0 +1,169 @@
+"""SDP-PE at full size: the exact loss law of the batch that a replaced user is in, and a tap on all batches.
+
+A replaced user is in one batch, by the time of her arrival. She stays in state 0 in one world and in state 1 in the
+other and is paid 1, so whatever the policy she is given, 3H counters of that batch have one more and 3H one less.
+Given the released counts of the other batches and the deployed policies the shifts are known, so the privacy loss is
+that of independent binomials (`shift_certificates`): a lower bound on eps at delta, rounded down, given their law.
+The batch is the fine one in which most is lost.
+
+Tap: the noise of all batches as normal scores. A run has too few draws to see 1 % of the scale, so every batch is
+released `AGAIN` times more, by the same code from the same episodes, with fresh noise, for the tap alone.
+"""
+
+import hashlib
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+from algorithms.core.channels import ChannelStep
+from algorithms.core.environments import river_swim
+from algorithms.core.noise_tap import combined, NoiseTap, NORMAL, TapReport
+from algorithms.core.one_run import RunWitness
+from algorithms.core.protocol import drive, Served
+from algorithms.core.shift_certificates import binomial_eps
+from algorithms.core.transcripts import RunTranscript
+from algorithms.core.users import Episodes, play, Replaced, TapeUsers, Tree, TreeUsers
+from algorithms.sdp_pe.batches import ShuffledBatches
+from algorithms.sdp_pe.elimination import SDPPE, Staged
+from algorithms.sdp_pe.policy_sets import FactoredSet
+from dpverify.accounting.accountant import account
+from dpverify.base.seeding import derive, Stage, stream
+from dpverify.claims.claim import ApproxDP
+from dpverify.claims.neighbours import Unit, View
+from dpverify.errors import RunError
+from dpverify.tape.sources import Change
+from dpverify.tape.streaming import streaming
+from mechanisms.datasets.visit_counts import CountLayout
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+AGAIN = 60
+SMALLEST = 1e-15  # normal scores of probabilities beyond it are those of it
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullSizeBatches:
+    """The row of SDP-PE."""
+
+    name: str
+    users: int
+    claim: ApproxDP
+    upper: float
+    learner: SDPPE
+    batches: ShuffledBatches
+    stated: ShuffledBatches  # those of the ledger
+    change: Change | None = None
+    least: float = 0.98
+
+    def witness(self, seed: int) -> RunWitness:
+        """One run, and the loss law of its worst batch."""
+        begin, size = time.process_time(), self.learner.layout
+        environment = river_swim()
+        model = environment.model
+        everything = FactoredSet(model.horizon, model.actions, model.initial)
+        agent = Staged(learner=self.learner, initial=tuple(model.initial), policies=everything)
+        steps = [step for step in agent.steps() if step.releases]
+        firsts = np.cumsum([0, *(step.users for step in steps)])
+        whole = [
+            (self._lower(step), int(first)) for step, first in zip(steps, firsts, strict=False) if step.part is None
+        ]
+        lower, worst = max(whole, key=lambda each: each[0])
+        trees = [Tree.steady((state,) * (size.H + 1), (1.0,) * size.H, size.A) for state in (0, 1)]
+        users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)).run(0), worst, trees[0])
+        digest, taps = hashlib.sha256(), dict[int, NoiseTap]()
+        drawn = [0]
+        again = streaming(self._noise(seed, 1), self.change)[0]
+        moved = 0
+
+        def count(family: str, z: Array, start: int) -> Array:
+            drawn[0] += z.size if family == "binomial" else 0
+            return z if self.change is None else self.change(family, z, start)
+
+        def look(served: Served) -> None:
+            nonlocal moved
+            if served.counts is None:
+                return
+            step, layout = served.step, served.step.layout
+            digest.update(np.ascontiguousarray(served.counts).data)
+            if served.first == worst:
+                moved = self._check_shift(served, trees)
+            part, exact = step.seen(served.episodes), step.exact(served.episodes)
+            tap = taps.setdefault(layout.cells, NoiseTap(layout.cells, law=NORMAL))
+            arrays: list[Any] = [np.broadcast_to(each, (AGAIN, *each.shape)) for each in part]
+            wide = Episodes(*arrays)
+            scores = self._noise(seed, 2 + served.first)
+            for released in (served.counts[None], self.batches.release(wide, layout, rng=again)):
+                for row in self._scores(released - exact, layout, step.users, scores):
+                    tap.add(row)
+
+        rng, tape = streaming(self._noise(seed, 0), count)
+        drive(agent, self.batches, users, lead=(), rng=rng, observe=look)
+        if tape.notes:
+            raise RunError(f"draws left the tape: {tape.notes[0]}")
+        report = self._report(taps, drawn[0], sum(step.layout.cells for step in steps))
+        used = time.process_time() - begin
+        unit = f"eps at delta {self.claim.delta:g}"
+        return RunWitness(lower, unit, "shift certificate", moved, 1, drawn[0], used, digest.hexdigest(), report)
+
+    def _report(self, taps: dict[int, NoiseTap], drawn: int, stated: int) -> TapReport:
+        return combined([each.report(drawn=drawn, stated=stated) for each in taps.values()])
+
+    def _lower(self, step: ChannelStep) -> float:
+        """Of a batch: a visit, a transition and, with all steps, a reward go up and down in each of its steps."""
+        noise, layout = self.batches.noise(step.layout, step.users), step.layout
+        assert noise is not None
+        each_way = layout.H * (3 if layout.rewards else 2)
+        return binomial_eps(noise.total(step.users), noise.probability, (each_way, each_way), self.claim.delta)
+
+    def _check_shift(self, served: Served, trees: list[Tree]) -> int:
+        layout, hers, own = served.step.layout, served.policies[0], []
+        for tree in trees:
+            seen = play(TreeUsers((tree,)), np.arange(1), hers[None], actions=layout.A)
+            own.append(served.step.exact(seen))
+        shift = own[0] - own[1]
+        each_way = layout.H * (3 if layout.rewards else 2)
+        if (shift == 1).sum() != each_way or (shift == -1).sum() != each_way or (np.abs(shift) > 1).any():
+            raise RunError("the replaced user's moves are not those that the certificate is about")
+        return 2 * each_way
+
+    def _scores(self, noise: Array, layout: CountLayout, users: int, rng: np.random.Generator) -> Array:
+        """Normal scores of centred binomial noise; exact under the stated law."""
+        stated = self.stated.noise(layout, users)
+        assert stated is not None
+        q = np.rint(noise + stated.mean(users))  # estimates are centred: the mean is public
+        law = stats.binom(stated.total(users), stated.probability)
+        below = law.cdf(q - 1) + rng.random(q.shape) * law.pmf(q)
+        return np.asarray(special.ndtri(np.clip(below, SMALLEST, 1 - SMALLEST)))
+
+    def _noise(self, seed: int, part: int) -> np.random.Generator:
+        return stream(derive(seed, self.name), Stage.EXPERIMENT, part)
+
+
+def sdp_pe(users: int, drawn: ShuffledBatches, honest: ShuffledBatches, change: Change | None) -> FullSizeBatches:
+    """The row, with the constants of the learning curves; `honest` are the batches that the ledger is about."""
+    learner = SDPPE(
+        layout=honest.layout,
+        episodes=users,
+        threshold_scale=0.003,
+        privacy_scale=3e-7,
+        infrequent_scale=5e-4,
+        error_scale=0.03,
+        tolerance=0.5,
+    )
+    agent = Staged(learner=learner, initial=tuple(river_swim().model.initial))
+    stated = RunTranscript(agent=agent, privatizer=honest)
+    return FullSizeBatches(
+        name="sdp-pe",
+        users=users,
+        claim=ApproxDP(honest.eps, honest.beta, unit=Unit.TRAJECTORY, view=View.SHUFFLE),
+        upper=account(stated, delta=honest.beta),
+        learner=learner,
+        batches=drawn,
+        stated=honest,
+        change=change,
+    )

@@ -1,0 +1,155 @@
+"""What the analysis of SDP-PE rests on, stage by stage, as `Promise`s that trials can break. A trial is a run.
+
+P is the true law, W the tuples (h, x, a, x') that the crude exploration saw too rarely, P' = P outside W and 0 in W
+(the mass goes to the absorbing state), P~cru the crude estimate. Journal version, Appendix B:
+
+    kernel_promise    Lemma 14: in every stage (1 - 1/H) P~cru <= P' <= (1 + 1/H) P~cru outside W, with
+                      probability 1 - 4 delta. Active: the share of tuples outside W
+    coverage_promise  Lemma 17, on which Lemma 9 rests: max over mu in phi_b of sum_j V^mu(1_j, P')/V^ref(1_j, P') is
+                      at most 12 X A H, j = (h, x, a), 0/0 = 0, for the mixture that the fine exploration plays.
+                      Active: the share of stages with at least two policies left; one covers itself
+    bias_promise      Lemma 8, with the constant of its proof: V^pi(P) - V^pi(P') <= 672 E X^3 A H^5 iota/L_b for
+                      every pi in phi_b and rewards in [0, 1], which is H times Lemma 16's chance of meeting W at most.
+                      (19) is a maximum of that and 48 X^2 A H^3 iota/L_b, which counts where E is small: `both`.
+                      Active: the share of stages whose bound is below H
+    regret_bound      Theorem 6 with the last sum of its proof:
+                      6H + sum_{b>1} 12 C L_b (sqrt(X A H^3 iota/L_{b-1}) + X^3 A H^5 E iota/L_{b-1})
+"""
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.core.environments import Environment
+from algorithms.core.mixtures import PolicyMixture
+from algorithms.core.users import TapeUsers
+from algorithms.sdp_pe.batches import Batches
+from algorithms.sdp_pe.elimination import SDPPE
+from algorithms.sdp_pe.policy_sets import ExplicitSet
+from algorithms.sdp_pe.schedule import StagePlan
+from algorithms.tabular import all_policies, expected_return, Model, occupancy
+from dpverify.promises import Outcomes, Promise
+
+Array = npt.NDArray[Any]
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SeenStage:
+    """A stage of `size` runs: the policies before it, W's complement and P~cru (size, H, X, A, X), what fine plays."""
+
+    plan: StagePlan
+    policies: ExplicitSet
+    frequent: npt.NDArray[np.bool_]
+    law: Array
+    mixtures: list[PolicyMixture]
+    error: float
+
+    def absorbing(self, model: Model) -> Array:
+        """P', (size, H, X, A, X)."""
+        return np.where(self.frequent, model.transitions, 0.0)
+
+
+Judge = Callable[[SeenStage], tuple[Array, Array]]  # -> error over its bound, active share; both (size,)
+
+
+def kernel_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
+    """Errors are H |P'/P~cru - 1|."""
+
+    def judge(stage: SeenStage) -> tuple[Array, Array]:
+        true = stage.absorbing(environment.model)
+        ratio = np.where(stage.frequent, true / np.where(stage.frequent, stage.law, 1.0), 1.0)
+        off = learner.layout.H * np.abs(ratio - 1).reshape(len(ratio), -1).max(axis=1)
+        return off, stage.frequent.reshape(len(ratio), -1).mean(axis=1)
+
+    return _promise(environment, learner, batches, judge, {"failure_probability": 4 * learner.delta, **options})
+
+
+def coverage_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
+    """Errors are the coverage over 12 X A H, infinite where a policy goes where the mixture does not."""
+    model, most = environment.model, 12 * learner.layout.tuples
+
+    def judge(stage: SeenStage) -> tuple[Array, Array]:
+        law = stage.absorbing(model)[:, None]
+        mixture = stage.mixtures[0]
+        assert mixture.weights is not None
+        reach = occupancy(mixture.policies, law, model.initial)
+        reach = (mixture.weights[..., None, None, None] * reach).sum(axis=1)
+        visits = occupancy(stage.policies.policies, law, model.initial)
+        ratios = np.where(visits > 0, visits / np.where(reach > 0, reach, 1.0)[:, None], 0.0)
+        ratios = np.where((visits > 0) & (reach[:, None] <= 0), np.inf, ratios)
+        coverage = np.where(stage.policies.alive, ratios.sum(axis=(-3, -2, -1)), 0.0).max(axis=1)
+        return coverage / most, (stage.policies.size > 1).astype(np.float64)
+
+    return _promise(environment, learner, batches, judge, {"failure_probability": 4 * learner.delta, **options})
+
+
+def bias_promise(
+    environment: Environment, learner: SDPPE, batches: Batches, *, both: bool = False, **options: Any
+) -> Promise:
+    """Errors are the largest lost value over its bound; rewards of 1 everywhere lose most."""
+    model, size = environment.model, learner.layout
+    ones = np.ones(model.rewards.shape)
+
+    def judge(stage: SeenStage) -> tuple[Array, Array]:
+        every = stage.policies.policies
+        whole = expected_return(every, model.transitions, ones, model.initial)
+        left = expected_return(every, stage.absorbing(model)[:, None], ones, model.initial)
+        lost = np.where(stage.policies.alive, whole - left, 0.0).max(axis=1)
+        share = size.S**2 * size.A * size.H**3 * learner.log_term / stage.plan.length
+        bound = 672 * stage.error * size.S * size.H**2 * share
+        bound = max(bound, 48 * share) if both else bound
+        over = lost / bound if bound > 0 else np.where(lost > ROUNDING, np.inf, 0.0)
+        return over, np.full(len(lost), float(bound < size.H))
+
+    return _promise(environment, learner, batches, judge, {"failure_probability": 7 * learner.delta, **options})
+
+
+def regret_bound(learner: SDPPE, batches: Batches) -> float:
+    """At C = `threshold_scale` for both terms, E that of each fine batch."""
+    size, plan = learner.layout, learner.plan
+    total = 6.0 * size.H
+    for before, stage in pairwise(plan):
+        error = batches.error(size, sum(before.fine))
+        share = size.S * size.A * size.H**3 * learner.log_term / before.length
+        accuracy = math.sqrt(share) + size.S**2 * size.H**2 * error * share
+        total += 12 * learner.threshold_scale * stage.length * accuracy
+    return total
+
+
+def _promise(environment: Environment, learner: SDPPE, batches: Batches, judge: Judge, options: Any) -> Promise:
+    """`policies` among the options: what to start from instead of all deterministic policies."""
+    size_, initial = learner.layout, environment.model.initial
+    given = options.pop("policies", None)
+    policies = all_policies(size_.H, size_.S, size_.A) if given is None else given
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        seen: list[tuple[Array, Array]] = []
+        watched = _watched(learner, batches, lambda stage: seen.append(judge(stage)))
+        users = TapeUsers(environment, rng.random((size, learner.episodes, environment.tape_width)))
+        phi = ExplicitSet.full(policies, initial, size_.A, (size,))
+        watched.run(users, batches, phi, initial, rng=rng, lead=(size,))
+        errors, active = (np.stack(each) for each in zip(*seen, strict=True))
+        return Outcomes(errors=errors.max(axis=0), active=active.mean(axis=0))
+
+    return Promise(draw=draw, bound=1.0, **{"block": 32, **options})
+
+
+def _watched(learner: SDPPE, batches: Batches, tell: Callable[[SeenStage], None]) -> SDPPE:
+    """The same learner, which tells of every stage what its fine exploration was given and what it played."""
+    explore, other = learner._explore, copy.copy(learner)
+
+    def told(stage: StagePlan, phi: Any, crude: Any, *rest: Any) -> Any:
+        found = explore(stage, phi, crude, *rest)
+        error = max(learner._error(batches, learner.layer, number) for number in stage.layers)
+        tell(SeenStage(stage, phi, crude.frequent, crude.law, found[0], error))
+        return found
+
+    object.__setattr__(other, "_explore", told)
+    return other
