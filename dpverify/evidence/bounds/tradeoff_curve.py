@@ -16,7 +16,7 @@ p(o) >= max{Pr[R(o)] : w in I(o), c <= limit(w)} + nuisance_level.
     Let t be the smallest T(o) among outcomes with p(o) <= a whose I(o) holds the true w, attained by o'. They all
     lie in {T >= t}, a subset of R(o'), and Pr[R(o')] <= a - nuisance_level. The others miss the true w, which
     has probability at most nuisance_level (Berger, Boos 1994). The sum is at most a.
-Enumerations over all outcomes keep this honest: tests/unit/evidence/bounds/test_bound_contract.py.
+Enumerations over all outcomes keep this honest: tests/evidence/bounds/test_bound_contract.py.
 
 A rule that never abstains has c = 1 - w: then v ~ Bin(n, c) with c at most the fixed point g(w) = 1 - w,
 and the test is an exact sign test (for mu-GDP: c <= Phi(mu/2)).

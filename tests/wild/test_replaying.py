@@ -3,12 +3,9 @@
 import math
 import random
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.append(str(Path(__file__).parents[1]))
 from private_libraries import diffprivlib
 
 from dpverify.accounting.accountant import account

@@ -2,7 +2,7 @@
 
 `problems(result)` reads the rendered faces and not the records. For the results of a whole suite:
 
-    python tests/unit/own_units.py results.json
+    python tests/suite/own_units.py results.json
 """
 
 import re
