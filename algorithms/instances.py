@@ -6,9 +6,9 @@
     dp-ucbvi-ldp    DP-UCBVI, Local                           6  4  2      20,000   1-LDP
     dp-nash-vi-jdp  DP-Nash-VI, Central                       4  4  2 (2)  5,000    1-JDP
     dp-nash-vi-ldp  DP-Nash-VI, Local                         4  4  2 (2)  5,000    1-LDP
-    sdp-pe          SDP-PE, calibrated shuffled bits          6  4  2      20,000   (1, 1e-3)-SDP  `full_size_batches`
-    dp-apvi         DP-APVI, Gaussian counts                  20 2  100    1,000    1-zCDP         `full_size_offline`
-    dp-vapvi        DP-VAPVI, noise as printed, d = 10        20 2  100    1,000    1-zCDP         `full_size_offline`
+    sdp-pe          SDP-PE, calibrated shuffled bits          6  4  2      20,000   (1, 1e-3)-SDP  `sdp_pe.full_size`
+    dp-apvi         DP-APVI, Gaussian counts                  20 2  100    1,000    1-zCDP         `offline.full_size`
+    dp-vapvi        DP-VAPVI, noise as printed, d = 10        20 2  100    1,000    1-zCDP         `offline.full_size`
 
 Online learners: the first user is replaced, who lies in the most nodes. She stays in state 0 in one world and in state
 1 in the other, and is paid 1 where rewards are counted, so 2H cells of every family move (`Tree.steady`). All others

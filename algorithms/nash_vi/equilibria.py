@@ -12,7 +12,7 @@ Our rule reads nothing but the two tables:
     1. the first pure equilibrium (a, b) in C order: upper(a,b) largest in its column, lower(a,b) smallest in its row;
     2. 2 x 2 without one: both players mix, each making the other indifferent (closed form; no pure equilibrium
        means strict cycling, hence positive denominators and probabilities inside (0, 1));
-    3. otherwise, up to 5 actions each, the first mixed equilibrium with supports of equal size (`cce_supports`);
+    3. otherwise, up to 5 actions each, the first mixed equilibrium with supports of equal size (below);
     4. for what is left, a vertex of the polytope from HiGHS: all open cells of a call in one block-diagonal programme.
 
 `reference` poses the same programme cell by cell through cvxpy: slow, and shares nothing with the fast path.

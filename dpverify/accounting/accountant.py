@@ -7,12 +7,12 @@ delta(eps) is taken:
     one loss, or any number of Gaussians         its own profile
     sums of pure losses                          `profiles.response_delta` of the exact sum
     sums of any losses that can be listed        `composition`: tilted trapezoid sums of laws above them
-    the same, steps with several pairs of laws   as one loss each, of the worst sequence of pairs: `run_loss`
+    the same, steps with several pairs of laws   as one loss each, of the worst sequence of pairs: `adaptive`
     what none of these says anything about, and
     where floating point costs 1e-3 of delta     zCDP parameters, `profiles.zcdp_delta`
 
 Each closed form states what its arithmetic may err by and is rounded up by that. Accounts of compositions are within
-some 1e-4 of the truth down to delta = 1e-20 and for up to 1e9 coordinates. More is charged for what `run_loss` names.
+some 1e-4 of the truth down to delta = 1e-20 and for up to 1e9 coordinates. More is charged for what `adaptive` names.
 Deltas below 1e-300 are not told apart (below 1e-32 where noise is on integers), nor losses of listed laws below 1e-15.
 """
 

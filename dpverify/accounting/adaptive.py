@@ -16,7 +16,7 @@ Every pair is replaced by the law above it on a grid (`grid_law`, Lemma 1: f is 
 which bounds it above the grid; below, f(x) <= 1 - e^x (1 - f'(-x)), f' that of the exchanged pairs (an identity for
 each pair of laws), which is f itself where every pair is listed in both orders, and at most 1 otherwise. Between
 grid points chords are above it. All sums are of positive numbers, so errors are relative: a sum of J terms is off by
-J u, and is rounded up by that. Beside other losses: see `run_loss`.
+J u, and is rounded up by that. Beside other losses: see below.
 """
 
 import itertools

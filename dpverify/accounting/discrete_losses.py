@@ -1,4 +1,4 @@
-"""Losses of discrete laws: responses and laws that are written down. For noise on integers see `integer_losses`.
+"""Losses of discrete laws: responses and laws that are written down. For noise on integers see `noise_losses`.
 
 An `Order` is P against Q as a list of atoms: upper bounds of the losses log p/q that P meets, upper bounds of their
 masses, and the mass at infinite loss. That is all that a bound needs: with l the loss of an output,
@@ -84,7 +84,7 @@ class Order:
         return Order.of(law.points, law.masses, slack=self.slack + (4 * len(self.loss) + 64) * UNIT)
 
     def mu(self) -> float:
-        """See `gdp_of_atoms`. Masses that were raised to TINY may be nothing."""
+        """See the end of this file. Masses that were raised to TINY may be nothing."""
         if self.infinite > 0 or not len(self.loss):
             return math.inf if self.infinite > 0 else 0.0
         least = np.where(self.p > TINY, self.p * (1 - self.slack), 0.0)

@@ -1,7 +1,7 @@
 """The four verdicts, what they mean for people, and the rule. Nothing else in the toolkit decides.
 
     REFUTED        the certified lower bound exceeds the claim: false at the stated significance. The bound is that of
-                   trials, or of transcripts of the code itself (`taped`), which need no statistics
+                   trials, or of transcripts of the code itself (`tape_record`), which need no statistics
     INCONCLUSIVE   no violation whatsoever, however large, could have been refuted with this budget, or at least half
                    of the trials on a dataset failed
     INVALID        the trials are not what a bound may be computed from (dependent, mutated data, ...): no bound counts

@@ -104,7 +104,7 @@ def describe_error(error: BaseException) -> dict[str, Any]:
 
 
 def is_described(plain: Any) -> bool:
-    """Whether it may have been written by `described`: what a child answers is not taken on its word."""
+    """Whether it may have been written by `describe_error`: what a child answers is not taken on its word."""
     kinds = {"kind": str, "expected": bool, "usage": bool, "type": str, "text": str, "traceback": str, "file": str,
              "line": int}  # fmt: skip
     return isinstance(plain, dict) and all(isinstance(plain.get(name), kind) for name, kind in kinds.items())

@@ -1,4 +1,4 @@
-"""What an event would certify, predicted from expected counts: the objective of `cuts.choose_event`.
+"""What an event would certify, predicted from expected counts: the objective of `selection.choose_event`.
 
 Plans, not bounds: vectorised over candidates, with real-valued counts. The certificate itself is computed by
 `bounds` from the certifying trials.
@@ -142,7 +142,7 @@ def _grouped(confidence: FloatArray, hits: FloatArray) -> tuple[FloatArray, Floa
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What an event would certify, predicted from expected counts: the objective of `cuts.choose_event`.
+# What an event would certify, predicted from expected counts: the objective of `selection.choose_event`.
 
 
 # Three-point rule for a standard normal variable: exact for polynomials up to the fifth degree.

@@ -79,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """The function came to its end: `value`, or what it raised as `described` writes it."""
+    """The function came to its end: `value`, or what it raised as `describe_error` writes it."""
 
     value: Any = None
     error: dict[str, Any] | None = None

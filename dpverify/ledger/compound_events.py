@@ -168,7 +168,7 @@ class FixedSizeSampled(Event):
     """`inside` is run on `sampled` of the `of` users, drawn without replacement, all subsets equally likely.
 
     Only under replace-one: `inside` must state its sensitivity under it, also for a dataset of `sampled` users
-    (Balle, Barthe, Gaboardi 2018, Theorem 2; proof in `sampled_loss`). Under add/remove the number of users, and
+    (Balle, Barthe, Gaboardi 2018, Theorem 2; proof in `sampled_losses`). Under add/remove the number of users, and
     with it the law of the subset, would change.
     """
 
@@ -230,7 +230,7 @@ class MatrixGaussian(Event):
 
     which is attained where C^T C >= 0 (Choquette-Choo, McMahan, Rush, Thakurta 2023). Rows of x may depend on what was
     released before (Denisov, McMahan, Rush, Smith, Thakurta 2022, Theorem 2.1). The maximum is exact where columns
-    that far apart are orthogonal (banded C) or the search ends early; else the upper bound of `matrix_sensitivity` is
+    that far apart are orthogonal (banded C) or the search ends early; else the upper bound of the first part is
     charged.
     """
 

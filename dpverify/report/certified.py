@@ -1,4 +1,4 @@
-"""`dpverify.certify` and `dpverify.Certificate`: those of `verdicts`, with the page that only a face can draw."""
+"""`dpverify.certify` and `dpverify.Certificate`: those of `auditing`, with the page that only a face can draw."""
 
 from dataclasses import dataclass, fields
 from functools import wraps

@@ -1,11 +1,11 @@
 """Which rule z -> z' a target needs, chosen on pilot seeds that never count.
 
-The facts of `derive` hold for any rule that is fixed before the transcripts that count. Tried in this order:
+The facts of `trace_result` hold for any rule that is fixed before the transcripts that count. Tried in this order:
 
     value     first use
     coin      uniforms become public coins as they are drawn, instead of decisions
     unscaled  a noisy sum becomes a number before it is multiplied: its other uses are then equal in bits
-    tracked   arrays of the target's own modules are opaque, see `allocations`; then with coins as well
+    tracked   arrays of the target's own modules are opaque, see `running`; then with coins as well
     learned   constant shifts of the draws: the output's dependence on them is found by finite differences on a pilot,
               and the smallest shifts are taken that give the other dataset's output: in l1 over the scales (a linear
               program), or in l2 where all of the noise is normal. For mechanisms that mix their noises linearly

@@ -309,7 +309,7 @@ class TapeGenerator(Sampler, np.random.Generator):
         return [TapeGenerator(child, self._source) for child in self._real.spawn(n_children)]
 
     def draw(self, family: str, size: Any, z: Any, *parameters: Any) -> Any:
-        """Variables of a registered primitive, drawn as z; see `primitives`."""
+        """Variables of a registered primitive, drawn as z; see `families`."""
         whole = np.asarray(z).dtype.kind == "i"
         return self._source.variables(family, z, parameters, np.int64 if whole else np.float64)
 

@@ -21,8 +21,8 @@ the smallest that suffices. For coins and binomials of several kinds it may miss
 A value that moves by less than 1e-12 of its continuous noise's scale (ROUNDED) has moved by the rounding of a sum: it
 needs no event. What that guarantees: of Laplace noise each such value costs at most 1e-12 in eps, of normal noise at
 most 1e-24 in mu^2; a statement by F7 is exact but for that times their number, and but for a relative 1e-9 of each
-movement (`stock.STRICT`). Neither is added to the account. Nothing is said of movements that floating point has lost:
-with counts of 1e9, off - off' itself is a multiple of 1e-7. F5 (`rounding`) adds all of that; compare the two where
+movement (`STRICT`). Neither is added to the account. Nothing is said of movements that floating point has lost:
+with counts of 1e9, off - off' itself is a multiple of 1e-7. F5 (`witness`) adds all of that; compare the two where
 noise is small beside what it is added to.
 
 Directions, and which law of a coin is that of D, are those of one order of the pair for the whole ledger. They are
@@ -66,7 +66,7 @@ from dpverify.tape.forced import Moved
 from dpverify.tape.transcript import Reason
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The coordinates of a ledger, each to be used once by a moved draw that it dominates; see `conform`.
+# The coordinates of a ledger, each to be used once by a moved draw that it dominates.
 
 
 STRICT = 1e-9  # relative: closer than that counts as equal

@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 
 class Streamed:
-    """A source of numbers; `drawn` variables so far. `arena` takes the notes of what the tape cannot follow."""
+    """A source of numbers; `drawn` variables so far. `randomness` takes the notes of what the tape cannot follow."""
 
     def __init__(self, change: Change | None = None) -> None:
         self.arena = Arena()

@@ -1,4 +1,4 @@
-"""What a trace has found: its word, its ledger, and the statements that follow from it, see `trace` and `derive`."""
+"""What a trace has found: its word, its ledger, and the statements that follow from it, see `tracer` and below."""
 
 import math
 from collections import Counter
@@ -107,7 +107,7 @@ def summaries(runs: Sequence[Forced], alignment: str) -> tuple[DrawSummary, ...]
 # bound of a mean in [0, 1] is therefore a certified delta (Hoeffding 1963, Theorem 1: k KL(mean || q) <= ln(1/beta)).
 #
 # F8, ledger. Where every transcript's moved coordinates are dominated by those of one ledger, in the sense of F7
-# (`conform`), V is (eps, delta_ledger(eps) + delta_k). The envelope of pilot transcripts is such a ledger, tested on
+# (see there), V is (eps, delta_ledger(eps) + delta_k). The envelope of pilot transcripts is such a ledger, tested on
 # the transcripts that count. So many finite draws, of which no enumeration sees the end, are a product: of binomials
 # with their directions, and of coins (decisions) with their two chances on D and on D', all to 12 digits.
 #
@@ -224,7 +224,7 @@ def envelope(transcripts: Iterable[tuple[Moved, ...]]) -> Ledger | None:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What a trace has found: its word, its ledger, and the statements that follow from it, see `trace` and `derive`.
+# What a trace has found: its word, its ledger, and the statements that follow from it, see `tracer` and below.
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class Trace:
     def certified(self, delta: float = 0.0) -> Certified | None:
         """F7/F8 where all transcripts are covered by the derived ledger, at `delta` plus delta_k; otherwise F5.
 
-        F7 is about movements as `conform` compares them; the eps of F5 is rounded up by what floating point may err.
+        F7 is about movements as `ledger_matching` compares them; the eps of F5 is rounded up by what floats may err.
         """
         require.delta(delta=delta)
         if not self.traced or self.bad or not self.transcripts:

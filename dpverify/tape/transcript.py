@@ -6,7 +6,7 @@
     atom       a draw without shift or scale (choice, permutation, bytes): the whole value
 
 A run on the other dataset is forced to the same entries. The log ratio of a transcript is the sum of those of its
-entries, see F1 in `derive`.
+entries, see F1 in `trace_result`.
 """
 
 from dataclasses import dataclass, field

@@ -5,7 +5,7 @@ that is absolutely continuous with respect to P. So a T drawn from such an R wit
 claim: significance 0. Proof: A = g({L > eps}) has P(A) = P(L > eps) since V fixes T, and Q(A) = Q(L > eps) likewise; if
 P(A) > 0, then P(A) > e^eps Q(A). R may choose values, with fresh continuous magnitudes: `signs` and `stress` do.
 (Ideal reals; a generator's finite precision is another claim.) L is a difference of log masses at z = (o - off)/coef,
-which has few digits where o and off are large beside coef: all rounding errors are taken off it (`rounding.at_least`).
+which has few digits where o and off are large beside coef: all rounding errors are taken off it (`log_ratio_at_least`).
 
 F3, the density witness. Put every moved value on D's side of both centres: sign(z_i) = sign(coef_i (off_i - off'_i)).
 For Laplace noise L is then sum |shift_i|/b_i, the ledger itself.

@@ -149,7 +149,7 @@ DTYPES: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "U": "
 def read_outcomes(target: Any, released: Any, size: int) -> Outcomes:
     """What a target returned for `size` trials; TargetError for another shape or what is no number or string.
 
-    InvalidTrials for a masked array, whose mask no score reads, and for what no array keeps, see `plain`.
+    InvalidTrials for a masked array, whose mask no score reads, and for what no array keeps, see above.
     """
     failures = None
     if isinstance(released, Outcomes):

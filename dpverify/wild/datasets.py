@@ -78,7 +78,7 @@ def built(schema: Schema, records: Records) -> Any:
 
 
 def _handed(schema: Schema, records: Records) -> tuple[str, Any]:
-    """(how, value with the tags of `remote.codec`)."""
+    """(how, value with the tags of `worker.codec`)."""
     names = [each.name for each in schema.columns]
     if schema.container in ("columns", "keywords"):
         columns = [[each.name, _array(each, cells(schema, records, each.name))] for each in schema.columns]

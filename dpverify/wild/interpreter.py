@@ -163,7 +163,7 @@ class Died(TargetError):
 
 
 def _source(name: str) -> str:
-    return (Path(__file__).parent / "remote" / f"{name}.py").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "worker" / f"{name}.py").read_text(encoding="utf-8")
 
 
 class Elsewhere:
@@ -178,7 +178,7 @@ class Elsewhere:
     spec : str
         MODULE:OBJECT or FILE.py:OBJECT, as that interpreter sees it from `cwd`.
     call : str
-        How it is called, see `remote.calling`: auto, target, rng, seed, fit or data.
+        How it is called, see `worker.calling`: auto, target, rng, seed, fit or data.
     timeout_s : float
         Seconds for one release.
     """
@@ -230,7 +230,7 @@ class Elsewhere:
         self._asked("check", data)
 
     def fields(self, data: bytes, seeds: Sequence[int]) -> dict[str, Any]:
-        """Fields of one release a seed; see `remote.serving`."""
+        """Fields of one release a seed; see `worker.serving`."""
         found: dict[str, Any] = self._asked("fields", data, list(seeds), releases=len(seeds))
         return found
 

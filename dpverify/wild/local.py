@@ -83,7 +83,7 @@ class Here:
 # A library's function or class as a target of `audit` and `certify`: the call shapes of `try`, one release a call.
 #
 # The data of a pair are handed over as they are, a fresh deep copy for every release; a tuple is several arguments, as
-# (X, y) of `fit`. What is no array of numbers is read field by field (`remote.encoding`), and may hold no text: `try`
+# (X, y) of `fit`. What is no array of numbers is read field by field (`worker.encoding`), and may hold no text: `try`
 # takes any output.
 
 

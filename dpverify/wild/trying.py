@@ -413,7 +413,7 @@ def try_out(
     claim, schema
         What is promised, and what data look like: a TOML file, its content, or a `Schema`.
     call, arguments, encode
-        How it is called (see `remote.calling`), with which arguments, and a function output -> fields.
+        How it is called (see `worker.calling`), with which arguments, and a function output -> fields.
     options
         Fields of `Options`.
     """

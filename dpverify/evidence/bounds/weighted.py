@@ -90,7 +90,7 @@ class WeightedTest:
     """p(eps) = Pr[W Bin(n, d) + sum_l weights[l] Bin(m_l, r) >= sum_l weights[l] v_l].
 
     `weights` has one whole number >= 0 for each level, not all 0; weight 0 makes a level abstain. Equal
-    weights are the tail of `convolution`, exactly. With d > 0 use it for n d < 0.5 only: a revealed trial is
+    weights are the tail of the convolution below, exactly. With d > 0 use it for n d < 0.5 only: a revealed trial is
     charged W. Near-optimal weights against eps0 are (|log dP/dQ| - eps0)^+, capped.
     Raises ParameterError for other weights, or a tally with another number of levels.
     """

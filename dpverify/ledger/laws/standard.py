@@ -1,4 +1,4 @@
-"""What a law answers, so that a pair of laws becomes a privacy loss (`pair_loss`) and a mechanism can draw from it.
+"""What a law answers, so that a pair of laws becomes a loss (`dominating_pairs`) and a mechanism can draw from it.
 
     log_density(z)      log of the density, -inf outside the support
     lives(low, high)    whether the density is positive inside of each cell, an interval without a knot inside

@@ -7,8 +7,8 @@
 Proof that the log ratio of an instrumented entry is right. The instrument runs the library's own code with uniforms
 that it knows, and refuses (`NOISE`) where the result is not off + coef z for the z that those uniforms make. So the
 library's output has, given what came before, the law of off + coef z (`noise`), or the stated log mass (`law`), and F1
-of `derive` holds with this entry as one factor. For `bound` the factor is not known; the library promises that it is
-at most e^eps, or dominated by an event, for inputs at this distance, and F5 and F7 need no more. F2 to F4 would need
+of `trace_result` holds with this entry as one factor. For `bound` the factor is not known; the library promises that it
+is at most e^eps, or dominated by an event, for inputs at this distance, and F5 and F7 need no more. F2 to F4 would need
 the factor itself, and `witness.places` refuses transcripts with atoms.
 """
 

@@ -3,7 +3,7 @@
 The algorithms are compiled, clipping included, so the law of an answer is not known: the value of the run on D is given
 to the run on D'. Where entries and settings are the same on both datasets it costs nothing; where entries differ the
 call is OPAQUE: the library promises eps at its own bounds, and trials decide. Settings (eps, delta, bounds,
-sensitivities) that differ are findings of `declared`.
+sensitivities) that differ are findings of `calls`.
 """
 
 import contextlib

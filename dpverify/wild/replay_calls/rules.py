@@ -1,6 +1,6 @@
 """The eight rules of a replay, on the matched calls of one pair; each finding names rule, call, place, declared, moved.
 
-    alignment      calls are matched, see `aligning`
+    alignment      calls are matched, see above
     control flow   a call that only one dataset makes: UNDECIDED by itself, a draw of the same law may replace it
     declaration    eps, delta or sensitivity differ;   setting: scale, bounds, divisor, support differ
     sensitivity    the input moves by more than is declared, in the declared norm; NaN on one side alone: infinitely far
