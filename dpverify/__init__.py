@@ -1,5 +1,17 @@
 """dpverify: checks privacy claims instead of repeating them.
 
+Where to start reading, each one file:
+
+    auditing/pipeline.py          `audit`, one function whose lines are the stages: from trials to a record
+    evidence/__init__.py          how trials become a certified lower bound; a theorem a file in evidence/bounds
+    accounting/accountant.py      `account`: from a ledger to an upper bound
+    tape/tracer.py                `trace`: the code itself on both datasets, with the same random values
+    auditing/certificate.py       `certify`: all of this for one mechanism
+    suite/run.py                  many subjects, each in a process of its own
+
+docs/design.md has the twelve concepts and the file of each. Imports point one way, in the order of the list in
+tests/architecture/test_imports.py.
+
 Names are resolved on first use, so that `import dpverify` (and the pytest plugin) loads no numpy.
 """
 

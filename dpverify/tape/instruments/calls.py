@@ -1,8 +1,8 @@
 """What an instrument has seen of a library's noise calls: what they were given and what they declare.
 
-`NoiseCall` is a call of a mechanism in one run, `Spend` what the library's own accountant was told. `Bound` is a call whose
-law is not known, but for the library's own promise. Both runs of a transcript have the same calls up to the first
-entry that differs; what differs against the declaration is found below.
+`NoiseCall` is a call of a mechanism in one run, `Spend` what the library's own accountant was told. `Bound` is a call
+whose law is not known, but for the library's own promise. Both runs of a transcript have the same calls up to the
+first entry that differs; what differs against the declaration is found below.
 """
 
 import math
