@@ -1,8 +1,8 @@
 """PUCB (Vietri, Balle, Krishnamurthy, Wu 2020): Private Reinforcement Learning with PAC and Regret Guarantees.
 
 Boxes: Algorithm 1 (episodes and counters) is `core.online` with `core.counting`; PrivQ (Algorithm 3) is
-`learner.PUCB`; the counters are mechanisms/counters. Error bounds along a run: `promises`; Theorems 3 and 4: `regret_promises`.
-Figures: docs/figures.md, `python -m algorithms.experiments riverswim`.
+`learner.PUCB`; the counters are mechanisms/counters. Error bounds along a run: `promises`; Theorems 3 and
+4: `regret_promises`. Figures: docs/figures.md, `python -m algorithms.experiments riverswim`.
 
 Statement, code (here, or in mechanisms/), audit (as printed and as corrected); the table of all papers is
 audits/published/papers.toml:

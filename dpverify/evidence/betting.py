@@ -18,16 +18,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 from scipy import special
 
 from dpverify.base import require
 from dpverify.errors import ParameterError
 from dpverify.evidence.bounds.binomial_tails import log10_up, SMALLEST
+from dpverify.evidence.scores.score import FloatArray
 from dpverify.evidence.tally import Tally
-
-FloatArray = npt.NDArray[np.float64]
 
 _RATIO = 1.5  # between neighbouring fixed stakes: at most 5 % of the growth is lost in between
 _STAKES = 36  # fixed stakes, down to about 5e-7

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dpverify.errors import InvalidTrials
 from dpverify.evidence.attack import Attack
 from dpverify.evidence.scores.histogram import row_keys
 from dpverify.evidence.scores.score import FloatArray
-from dpverify.evidence.tally import Tally
+from dpverify.evidence.tally import IntArray, Tally
 from dpverify.trials.collect import Grain
 from dpverify.trials.health.independence import (
     compared_calls,
@@ -32,7 +31,6 @@ LINE = 64  # coordinates of an output that say where it lies on a line
 RESCORED = 128  # trials that are scored again in another mix
 TOGETHER = 32  # grains that are looked at together, and kept in memory until then
 ROUNDING = 1e-6  # difference of two scores of one output that is rounding, relative where scores are above 1
-IntArray = npt.NDArray[np.int64]
 Failed = tuple[dict[str, int], dict[str, int]]  # how often each failure occurred, on the first and second dataset
 
 
