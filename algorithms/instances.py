@@ -52,8 +52,8 @@ from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Unit, View
 from dpverify.errors import ParameterError, RunError
 from dpverify.ledger.events import Ledger
+from dpverify.tape.generator import streaming
 from dpverify.tape.sources import Change
-from dpverify.tape.streaming import streaming
 from dpverify.tape.witness import towards_zero
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central

@@ -25,7 +25,7 @@ from dpverify.auditing import tracing
 from dpverify.auditing.subject import Subject
 from dpverify.auditing.tape_record import Taped
 from dpverify.claims.claim import ApproxDP, PureDP
-from dpverify.report import tape_words
+from dpverify.report import words
 from dpverify.report.words import SYMBOLS
 from dpverify.suite.discovery import load_audits
 from dpverify.suite.plan import find_files, matches
@@ -62,7 +62,7 @@ def row(subject: Subject, transcripts: int) -> dict[str, Any]:
     spent = time.process_time() - start
     ledger = subject.ledger or declaration(as_target(subject.target), "ledger")
     declared = account_of(subject.claim, ledger).number_upper
-    kind, why = tape_words.compared_words(block, declared)
+    kind, why = words.compared_words(block, declared)
     eps = None if block.status not in SEEN else block.loss if block.eps is None else block.eps
     return {
         "subject": subject.name,
@@ -80,7 +80,7 @@ def row(subject: Subject, transcripts: int) -> dict[str, Any]:
         "derived": block.number,
         "declared": declared,
         "compared": kind,
-        "told": f"{tape_words.tape_sentence(block, SYMBOLS[subject.claim.notion])} {why}".rstrip(),
+        "told": f"{words.tape_sentence(block, SYMBOLS[subject.claim.notion])} {why}".rstrip(),
         "code": block.reasons[0].code if block.reasons else "",
         "site": block.reasons[0].site if block.reasons else "",
         "cpu": spent,
@@ -92,7 +92,7 @@ def _finite(block: Taped) -> bool:
     return block.number is not None and bool(block.events) and all(e.event in FINITE for e in block.events or ())
 
 
-def words(rows: Sequence[dict[str, Any]]) -> None:
+def counted_by_word(rows: Sequence[dict[str, Any]]) -> None:
     """Counts of true and of false claims, and of all."""
     for truth in (True, False):
         some = [each for each in rows if each["true"] is truth]
@@ -115,7 +115,7 @@ def accounts(rows: Sequence[dict[str, Any]]) -> int:
     """Derived against declared accounts; how many differ without a word in the report."""
     print("derived against declared:", dict(Counter(each["compared"] or "nothing to compare" for each in rows)))
     equal = [each for each in rows if each["compared"] == "equal"]
-    print(f"equal to {tape_words.EQUAL:g}: {len(equal)}, by rounding",
+    print(f"equal to {words.EQUAL:g}: {len(equal)}, by rounding",
           dict(Counter(each["rounding"] for each in equal)))  # fmt: skip
     rounded = [each for each in rows if each["rounding"] != "bits"]
     print(f"outputs that agree but for the last digits: {len(rounded)}; in bits on a dyadic tape:",
@@ -145,7 +145,7 @@ def main() -> int:
         rows.append(row(subject, given.transcripts))
         print(json.dumps({key: str(v) if isinstance(v, float) and not math.isfinite(v) else v
                           for key, v in rows[-1].items() if key != "told"}), flush=True)  # fmt: skip
-    words(rows)
+    counted_by_word(rows)
     silent = accounts(rows)
     print(f"cpu {sum(each['cpu'] for each in rows):.0f} s")
     if given.json is not None:

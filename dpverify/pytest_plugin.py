@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpverify.execution.isolated import Call, Outcome
     from dpverify.promises import PromiseCheck
     from dpverify.suite.plan import PlanEntry
-    from dpverify.suite.settings import Settings
+    from dpverify.suite.result import Settings
 
 FORMATS = ("json", "html", "markdown", "junit", "sarif")
 ASKED: "pytest.StashKey[tuple[int, int]]" = pytest.StashKey()  # items and shares of the significance, after selection
@@ -264,7 +264,7 @@ def _explained(outcome: "AuditRecord | PromiseCheck", settings: "Settings") -> s
 
 
 def _settings(config: pytest.Config) -> "Settings":
-    from dpverify.suite.settings import Settings
+    from dpverify.suite.result import Settings
 
     return Settings(
         seed=config.getoption("--dp-seed"),

@@ -7,7 +7,7 @@
 
 A user's actions tell of the hidden one only where a decision depends on noisy counts, so which trees the colluders
 live matters as much as hers. Search trials have streams of their own and never certify
-(`evidence.pair_search`): the pair is fixed before the audit, and its significance is spent on one pair.
+(`algorithms.beyond.pair_search`): the pair is fixed before the audit, and its significance is spent on one pair.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from algorithms.beyond.pair_search import worst_pair
 from algorithms.core.transcripts import users_of
 from algorithms.core.users import Tree
 from dpverify.base import require
@@ -23,7 +24,6 @@ from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair, Records
 from dpverify.errors import ParameterError
-from dpverify.evidence.pair_search import worst_pair
 
 Free = Literal["hidden", "colluders"]
 FREE: tuple[Free, ...] = ("hidden", "colluders")

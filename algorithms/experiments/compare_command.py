@@ -16,7 +16,7 @@ from rich.table import Table
 from algorithms.core.environments import Environment
 from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.constants import SEARCH_SEED
-from dpverify.cli.loading import load_object
+from dpverify.cli.isolated_command import load_object
 from dpverify.errors import DpverifyError, ParameterError, RunError, UsageError
 from dpverify.report import files
 

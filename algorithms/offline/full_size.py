@@ -33,8 +33,8 @@ from dpverify.claims.claim import ZCDP
 from dpverify.claims.neighbours import Pair, Relation, Unit
 from dpverify.errors import RunError
 from dpverify.ledger.events import Ledger
+from dpverify.tape.generator import Streamed, streaming
 from dpverify.tape.sources import Change
-from dpverify.tape.streaming import Streamed, streaming
 from dpverify.tape.witness import towards_zero
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout

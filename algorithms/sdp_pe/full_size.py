@@ -35,8 +35,8 @@ from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Unit, View
 from dpverify.errors import RunError
+from dpverify.tape.generator import streaming
 from dpverify.tape.sources import Change
-from dpverify.tape.streaming import streaming
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[np.float64]

@@ -28,7 +28,7 @@ import scipy
 
 from dpverify.accounting.adaptive import chosen_as_runs
 from dpverify.accounting.composition import composed
-from dpverify.accounting.loss import Exact
+from dpverify.accounting.loss_laws import Exact
 from dpverify.accounting.losses_of_ledger import alternatives, Losses
 from dpverify.accounting.noise_losses import ConcentratedLoss, GaussianLoss
 from dpverify.accounting.parameters import mu_square_of, renyi_of_loss, rho_of

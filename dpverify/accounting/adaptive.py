@@ -12,7 +12,7 @@ too high in eps after 20 steps. Here every pair keeps its own law.
 Several kinds of such steps, k_i of kind i, in an order that is chosen on the way as well: f_k is the maximum over the
 kinds i with k_i > 0 and their pairs, of f with one step of kind i less. The same proof; one f for each vector k.
 
-Every pair is replaced by the law above it on a grid (`grid_law`, Lemma 1: f is convex in e^eps). f is non-increasing,
+Every pair is replaced by the law above it on a grid (`loss_laws`, Lemma 1: f is convex in e^eps). f is non-increasing,
 which bounds it above the grid; below, f(x) <= 1 - e^x (1 - f'(-x)), f' that of the exchanged pairs (an identity for
 each pair of laws), which is f itself where every pair is listed in both orders, and at most 1 otherwise. Between
 grid points chords are above it. All sums are of positive numbers, so errors are relative: a sum of J terms is off by
@@ -28,11 +28,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting import bounded_range, grid_law
+from dpverify.accounting import bounded_range, loss_laws
 from dpverify.accounting.composition import composed
 from dpverify.accounting.discrete_losses import AtomicLoss
-from dpverify.accounting.grid_law import Cells, GridLaw, GridProfile
-from dpverify.accounting.loss import Exact, Loss
+from dpverify.accounting.loss_laws import Cells, Exact, GridLaw, GridProfile, Loss
 from dpverify.accounting.losses_of_ledger import Losses
 from dpverify.base.rounding import UNIT
 
@@ -185,7 +184,7 @@ class RunLoss(Loss):
 
     def on_points(self, points: Array) -> GridLaw:
         deltas = self.profile(points)
-        return grid_law.of_profile(points, deltas, float(deltas[-1]))
+        return loss_laws.of_profile(points, deltas, float(deltas[-1]))
 
 
 def chosen_as_runs(losses: Losses) -> Losses:

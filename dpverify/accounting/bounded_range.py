@@ -2,7 +2,7 @@
 
 Pair c, 0 <= c <= eps: losses c and c - eps with P-masses p_c = (1 - e^(c-eps))/(1 - e^-eps) and 1 - p_c. A step whose
 losses lie in [c - eps, c] is dominated by pair c: moving its mass to the two ends, with the mean 1 of e^-L kept, is
-Lemma 1 (a) of `grid_law` (Durfee, Rogers 2019; Dong, Durfee, Rogers 2020). Best for a single step is c = (eps + x)/2:
+Lemma 1 (a) of `loss_laws` (Durfee, Rogers 2019; Dong, Durfee, Rogers 2020). Best for a single step is c = (eps + x)/2:
 one step has D(x) = (1 - e^((x-eps)/2))^2/(1 - e^-eps) for |x| <= eps. That envelope is `BoundedRangeLoss`; it composes
 with anything. rho = eps^2/8 (Cesar, Rogers 2021): k(a) = log E_Q[e^(a L)] has k(0) = k(1) = 0 and k'' <= eps^2/4, the
 largest variance of a variable of range eps, so k(a) - a (a - 1) eps^2/8 is concave with zeros at 0 and 1, hence <= 0
@@ -13,7 +13,7 @@ w = b (N + s)/((b + 1) s).
 Steps of one eps alone: who chooses the steps may look at what was released (adaptivity matters: Dong, Durfee, Rogers
 2020), and the worst case is f_0(x) = (1 - e^x)^+, f_k(x) = max over c of p_c f_(k-1)(x - c) + (1 - p_c) f_(k-1)(x - c
 + eps). On the grid of step h = eps/J, for c between c_j and c_(j+1): both atoms are split between grid points with one
-share s, e^-c = (1-s) e^-c_j + s e^-c_(j+1), which only helps (`grid_law`, Lemma 1). p_c is concave in s and below its
+share s, e^-c = (1-s) e^-c_j + s e^-c_(j+1), which only helps (`loss_laws`, Lemma 1). p_c is concave in s and below its
 chord plus an eighth of its largest second derivative, e^(c_j+3h-eps) (1-e^-h)^2/(4 (1-e^-eps)). The bound is then a
 quadratic in s, and its maximum over [0, 1] is taken; it grows with p_c because f falls. All terms are positive: errors
 stay relative. Beyond the window f is charged 1 below and its last value above.
@@ -28,9 +28,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.accounting import grid_law
-from dpverify.accounting.grid_law import Cells, GridLaw, GridProfile
-from dpverify.accounting.loss import Loss
+from dpverify.accounting import loss_laws
+from dpverify.accounting.loss_laws import Cells, GridLaw, GridProfile, Loss
 from dpverify.base.rounding import float_up, UNIT
 from dpverify.claims import profiles
 
@@ -81,7 +80,7 @@ class BoundedRangeLoss(Loss):
     def on_points(self, points: Array) -> GridLaw:
         if self._a <= LARGE:
             return super().on_points(points)
-        return grid_law.of_atoms(points, np.array([self._a]), np.ones(1), 0.0)  # all of it at the largest loss
+        return loss_laws.of_atoms(points, np.array([self._a]), np.ones(1), 0.0)  # all of it at the largest loss
 
     def cells(self, edges: Array) -> Cells:
         a = self._a

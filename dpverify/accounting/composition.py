@@ -21,8 +21,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.grid_law import GridLaw
-from dpverify.accounting.loss import Loss
+from dpverify.accounting.loss_laws import GridLaw, Loss
 from dpverify.accounting.losses_of_ledger import Losses
 from dpverify.accounting.trapezoid import LatticeLosses, MOST_FFT, TrapezoidSum
 from dpverify.base.rounding import UNIT
@@ -54,7 +53,7 @@ _LOG_TAIL = math.log(1e-4)
 
 @dataclass(frozen=True)
 class _CutLoss(Loss):
-    """A loss whose mass above about `most` is charged as infinite: see (b) of Lemma 1 in `grid_law`."""
+    """A loss whose mass above about `most` is charged as infinite: see (b) of Lemma 1 in `loss_laws`."""
 
     loss: Loss
     most: float

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.accounting import grid_law
-from dpverify.accounting.grid_law import Cells, GridLaw, TINY
-from dpverify.accounting.loss import Exact, Loss, renyi_of, renyi_of_symmetric
+from dpverify.accounting import loss_laws
+from dpverify.accounting.loss_laws import Cells, Exact, GridLaw, Loss, renyi_of, renyi_of_symmetric, TINY
 from dpverify.base.rounding import as_fraction, float_up, UNIT
 from dpverify.ledger.events import Direction, laws, log_ratios, max_log_ratio
 
@@ -59,7 +58,7 @@ class Order:
         return min(1.0, (self.infinite + math.fsum(terms)) * (1 + 12 * UNIT))
 
     def on_points(self, points: Array) -> GridLaw:
-        return grid_law.of_atoms(points, self.loss, self.p, self.infinite)
+        return loss_laws.of_atoms(points, self.loss, self.p, self.infinite)
 
     def renyi(self, alpha: float) -> float:
         if self.infinite > 0:
@@ -131,7 +130,7 @@ class AtomicLoss(Loss):
         return min(low for low, _ in windows), max(high for _, high in windows)
 
     def on_points(self, points: Array) -> GridLaw:
-        return grid_law.worst_of([order.on_points(points) for order in self.chosen])
+        return loss_laws.worst_of([order.on_points(points) for order in self.chosen])
 
     def renyi(self, alpha: float) -> float:
         """log(sum of p e^((alpha-1) l))/(alpha - 1) of the worst order, with upper bounds of p and l."""

@@ -3,7 +3,7 @@
 The line is cut into some 10^5 cells, at the knots of both densities among others. In a cell of width w the log ratio r
 is bounded from its values at a quarter and at three quarters: a line through them is off by at most 3/32 w^2 |r''|. Its
 P-mass then moves to the two ends of that range of losses such that P- and Q-mass are kept, which only helps to tell P
-from Q (`grid_law`, Lemma 1). No root of r = x is searched, and r need not be monotone. P-mass where Q has none is
+from Q (`loss_laws`, Lemma 1). No root of r = x is searched, and r need not be monotone. P-mass where Q has none is
 infinite loss; so is P-mass beyond the last cell, unless r is constant there.
 
 No cell has a knot inside, so which laws live in it is read off their knots, by comparisons of floats, which are exact:
@@ -21,10 +21,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting import grid_law
+from dpverify.accounting import loss_laws
 from dpverify.accounting.discrete_losses import AtomicLoss, both_ways, DirectedLoss, Order, Orders, response
-from dpverify.accounting.grid_law import TINY
-from dpverify.accounting.loss import Exact
+from dpverify.accounting.loss_laws import Exact, TINY
 from dpverify.base.rounding import float_down, float_up, UNIT
 from dpverify.ledger.events import Direction
 from dpverify.ledger.laws import Law
@@ -229,7 +228,7 @@ class ShuffledLoss(AtomicLoss):
             p = weight[:-1] / (1 + math.exp(-a)) + lie * weight[1:]
             loss = _loss(i, clone + 1 - i, a)
             raised = np.minimum(loss + 32 * UNIT * np.abs(loss), a)
-            total += grid_law.of_atoms(points, raised, chance * p, 0.0).masses
+            total += loss_laws.of_atoms(points, raised, chance * p, 0.0).masses
         live = total > 0
         # sums of as many numbers as there are values of C, and the probabilities themselves
         loss = np.concatenate([points[live], [a, -a]])

@@ -22,7 +22,7 @@ from typing import TypeGuard
 from dpverify.accounting.bounded_range import BoundedRangeLoss
 from dpverify.accounting.discrete_losses import DirectedLoss, KaryLoss, LawsLoss, ResponseLoss
 from dpverify.accounting.dominating_pairs import PairLoss, ShuffledLoss
-from dpverify.accounting.loss import Loss
+from dpverify.accounting.loss_laws import Loss
 from dpverify.accounting.noise_losses import (
     BinomialLoss,
     ConcentratedLoss,

@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from dpverify.accounting import grid_law
+from dpverify.accounting import loss_laws
 from dpverify.accounting.discrete_losses import AtomicLoss, both_ways, DirectedLoss, Order, Orders
-from dpverify.accounting.grid_law import Cells, GridLaw, TINY
-from dpverify.accounting.loss import Loss
+from dpverify.accounting.loss_laws import Cells, GridLaw, Loss, TINY
 from dpverify.base.rounding import float_down, float_up, sqrt_up, UNIT
 from dpverify.claims import profiles
 from dpverify.ledger.events import Direction
@@ -82,7 +81,7 @@ class LaplaceLoss(Loss):
     def on_points(self, points: Array) -> GridLaw:
         if self._a <= LARGE:
             return super().on_points(points)
-        return grid_law.of_atoms(points, np.array([self._a]), np.ones(1), 0.0)  # all of it at the largest loss
+        return loss_laws.of_atoms(points, np.array([self._a]), np.ones(1), 0.0)  # all of it at the largest loss
 
     def cells(self, edges: Array) -> Cells:
         a = self._a
@@ -279,7 +278,7 @@ def _in_blocks(ends: Array, p: Array, m: int, gap: float, skew: Array) -> tuple[
 
     Block i has the losses ends[i] - j gap, j = 1..m, ends[i + 1] = ends[i] - m gap, and P-mass at most p[i], in which
     no output has more than skew[i] times the mass of a later one. Each output is put on the two ends of its block with
-    its Q-mass kept (`grid_law`, Lemma 1): the share (1 - e^(-(m - j) gap))/(1 - e^(-m gap)) <= (m - j)/(m (1 - m
+    its Q-mass kept (`loss_laws`, Lemma 1): the share (1 - e^(-(m - j) gap))/(1 - e^(-m gap)) <= (m - j)/(m (1 - m
     gap/2)) goes to the upper end. Over the block that comes to at most `skew` (m - 1)/(2 m)/(1 - m gap/2): shares fall,
     so masses that rise would bring it below the plain mean (Chebyshev's sum inequality).
     """

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpverify.accounting.discrete_losses import ResponseLoss
-from dpverify.accounting.loss import Exact, Loss
+from dpverify.accounting.loss_laws import Exact, Loss
 from dpverify.accounting.losses_of_ledger import Losses
 from dpverify.accounting.noise_losses import GaussianLoss
 from dpverify.accounting.sampled_losses import SampledLoss

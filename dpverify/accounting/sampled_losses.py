@@ -28,9 +28,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting import grid_law
-from dpverify.accounting.grid_law import Cells, GridLaw
-from dpverify.accounting.loss import Exact, Loss, renyi_of
+from dpverify.accounting import loss_laws
+from dpverify.accounting.loss_laws import Cells, Exact, GridLaw, Loss, renyi_of
 from dpverify.base.rounding import float_up, log_up, sqrt_up, UNIT
 from dpverify.errors import AccountingError
 
@@ -158,7 +157,7 @@ class SampledLoss(Loss):
         missing = max(0.0, 1 - math.fsum(mass_q * (1 - error)) * (1 - 8 * UNIT))
         masses = (self._rest * mass_q * (1 + error) + q * law.masses) * (1 + 16 * UNIT)
         least = math.log1p(-float(self.rate)) * (1 - 8 * UNIT)
-        return grid_law.of_atoms(
+        return loss_laws.of_atoms(
             points, np.append(x, least), np.append(masses, self._rest * missing), law.infinite * q * (1 + 8 * UNIT)
         )
 
@@ -189,9 +188,9 @@ class SampledLoss(Loss):
             if z[-1] < LOWEST:
                 x, z = np.append(x, most), np.append(z, LOWEST)
         if len(x) < 2:
-            return grid_law.of_atoms(points, np.array([most]), np.array([1.0]), 0.0)
+            return loss_laws.of_atoms(points, np.array([most]), np.array([1.0]), 0.0)
         law = inner_law(self._inside_mirrored, z)
-        return grid_law.of_atoms(points, np.append(x, most), np.append(law.masses, law.infinite), 0.0)
+        return loss_laws.of_atoms(points, np.append(x, most), np.append(law.masses, law.infinite), 0.0)
 
     def _fixed(self, points: Array) -> GridLaw:
         """Above 0 as REMOVED, below 0 the mirror image, the rest at 0."""
@@ -209,7 +208,7 @@ class SampledLoss(Loss):
         low = x - 64 * UNIT * y * np.exp(np.minimum(y + math.log(q) - x, 0.0))
         loss = np.concatenate([x, -low, [0.0]])
         masses = np.concatenate([up, mass_q, [max(0.0, here * (1 + 8 * UNIT))]])
-        return grid_law.of_atoms(points, loss, masses, law.infinite * q * (1 + 8 * UNIT))
+        return loss_laws.of_atoms(points, loss, masses, law.infinite * q * (1 + 8 * UNIT))
 
     def window(self, tail: float) -> tuple[float, float]:
         """From the windows inside; tightness only."""
@@ -319,7 +318,7 @@ def _inner_edges(x: Array, rate: Fraction, *, up: bool = False) -> tuple[Array, 
 # Laws of compositions that are run on one and the same subset of users: few losses, as one law on points.
 #
 # One loss is asked itself. Several are put on one grid each and convolved: sums of positive numbers, so that errors
-# stay relative and everything stays above the truth (`grid_law`, Lemma 1).
+# stay relative and everything stays above the truth (`loss_laws`, Lemma 1).
 
 
 POINTS = 2**14  # of a convolution
@@ -330,11 +329,11 @@ TAIL = 1e-40
 def inner_law(inside: Inside, points: Array) -> GridLaw:
     """A law on increasing points above the composition."""
     if not inside:
-        return grid_law.of_atoms(points, np.zeros(1), np.ones(1), 0.0)
+        return loss_laws.of_atoms(points, np.zeros(1), np.ones(1), 0.0)
     if _single(inside):
         return inside[0][0].on_points(points)
     law = _convolved(inside)
-    return grid_law.of_atoms(points, law.points, law.masses, law.infinite)
+    return loss_laws.of_atoms(points, law.points, law.masses, law.infinite)
 
 
 def inner_profile(inside: Inside, eps: Array) -> Array:

@@ -25,13 +25,11 @@ from typing import Any
 import numpy as np
 
 from dpverify.auditing.finding import without_trials
-from dpverify.auditing.pairs import pairs_for
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import AuditRecord
-from dpverify.auditing.subject import Subject
+from dpverify.auditing.record import AuditRecord, Status, Verdict
+from dpverify.auditing.subject import pairs_for, Subject
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
 from dpverify.auditing.tracing import FULL, taped_pair
-from dpverify.auditing.verdict import Status, Verdict
 from dpverify.base import require
 from dpverify.base.seeding import derive, fresh_seed
 from dpverify.claims.claim import Claim

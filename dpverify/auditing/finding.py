@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpverify.accounting.accountant import Account, account_of
-from dpverify.auditing.record import AuditRecord, Rung
-from dpverify.auditing.verdict import judge
+from dpverify.auditing.record import AuditRecord, judge, Rung
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
-from dpverify.evidence.attack import Attack
-from dpverify.evidence.certifying_blocks import Evidence, Failed
+from dpverify.evidence.attack import Attack, Evidence, Failed
 from dpverify.evidence.lower_bound import LowerBound
 from dpverify.evidence.scores.known import LikelihoodScore
 from dpverify.evidence.tally import Working

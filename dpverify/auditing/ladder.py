@@ -22,13 +22,13 @@ from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.neighbours import Pair
 from dpverify.errors import ParameterError, TargetError
 from dpverify.tape.families import FAMILIES
-from dpverify.tape.streaming import Streamed, streaming
+from dpverify.tape.generator import Streamed, streaming
 from dpverify.trials.target import as_target, declaration, LoopedTarget, name_of, Target
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The same target with less noise: its own `with_noise(factor)`, or its code with every noise scaled on the way.
 #
-# A target without that method draws from a generator of the tape (`tape.streaming`), which multiplies what normal,
+# A target without that method draws from a generator of the tape (`tape.sources`), which multiplies what normal,
 # Laplace, exponential, Gumbel and other continuous laws with a scale give, and leaves uniform draws and whole numbers
 # as they are: coins, choices, seeds. So the code is unchanged, and so are claim and ledger. It has no `log_ratio` of
 # its own: scores are learned. There is no such target where a call of the code draws nothing that can be scaled, draws

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from dpverify.auditing.finding import Finding, found, Request
 from dpverify.base.rounding import digits_up
 from dpverify.claims.claim import Claim, WholeProfile
-from dpverify.evidence import betting_plan
-from dpverify.evidence.attack import Attack
-from dpverify.evidence.betting import EProcess, eps_grid
-from dpverify.evidence.betting_plan import (
+from dpverify.evidence import betting
+from dpverify.evidence.attack import Attack, Evidence, Failed, failures, Judged, judged
+from dpverify.evidence.betting import (
     abstain,
+    EProcess,
+    eps_grid,
     FIRST_FIT,
     FIRST_LOOK,
     FOLLOWING_EXACT,
@@ -31,7 +32,6 @@ from dpverify.evidence.betting_plan import (
     ranked_levels,
     RankedLevels,
 )
-from dpverify.evidence.certifying_blocks import Evidence, Failed, failures, Judged, judged
 from dpverify.evidence.lower_bound import LowerBound
 from dpverify.evidence.scores.model_selection import fit_score, Fitted
 from dpverify.evidence.tally import Bet, Tally, Working
@@ -87,7 +87,7 @@ def wager(experiment: Experiment, request: Request) -> Finding:
             why = "refuted"
             break
         left = request.trials - process.trials
-        if process.trials >= FUTILE_FROM * request.trials and betting_plan.futile(
+        if process.trials >= FUTILE_FROM * request.trials and betting.futile(
             learner.seen, process.log_wealth, left, claim.eps, claim.delta, significance
         ):
             why = "futile to go on"
@@ -97,7 +97,7 @@ def wager(experiment: Experiment, request: Request) -> Finding:
     attack = abstain(request.trials).attack if learner.rule is None else learner.rule.attack
     eps_lower = process.eps_lower(significance)
     detectable = digits_up(
-        betting_plan.sequential_detectable_eps(
+        betting.sequential_detectable_eps(
             trials=process.trials,
             guess_fraction=informative_fraction(attack.expected, claim.delta),
             claim_eps=claim.eps,

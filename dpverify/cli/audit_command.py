@@ -8,24 +8,32 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, DEFAULT_TIMEOUT, HELP
-from dpverify.cli.shared_options import (
-    Html,
-    Json,
-    Junit,
-    Ladder,
-    Markdown,
-    Memory,
-    NoTape,
-    PromisesOnly,
-    Quiet,
-    RequireTape,
-    Sarif,
-    Scorecard,
-    tapeless,
-    Timeout,
-)
 from dpverify.errors import UsageError
 from dpverify.report.files import Outputs
+
+# options that several commands have, with one meaning
+Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write records as JSON.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
+Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
+Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
+Sarif = Annotated[str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.")]
+Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
+PromisesOnly = Annotated[
+    bool, typer.Option("--promises-only", help="Only promises about utility: error bounds, regret, pessimism.")
+]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=HELP["timeout"])]
+Ladder = Annotated[bool, typer.Option("--ladder", help=HELP["ladder"])]
+Memory = Annotated[int | None, typer.Option(metavar="MB", help=HELP["memory"])]
+NoTape = Annotated[bool, typer.Option("--no-tape", help=HELP["no_tape"])]
+RequireTape = Annotated[bool, typer.Option("--require-tape", help=HELP["require_tape"])]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
+
+
+def tapeless(no_tape: bool, require_tape: bool) -> bool:
+    """Whether the code is not traced; UsageError where it has to be, too."""
+    if no_tape and require_tape:
+        raise UsageError("--no-tape and --require-tape: one of them")
+    return no_tape
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,7 @@ def audit(
     processors = usable_processors()
     start_server(PRELOAD)
     from dpverify.cli import audit_run
-    from dpverify.suite.settings import Settings
+    from dpverify.suite.result import Settings
 
     settings = Settings(
         seed=seed,

@@ -22,11 +22,9 @@ from dpverify.report import files
 from dpverify.report.files import Outputs
 from dpverify.report.sarif import annotations
 from dpverify.suite import plan
-from dpverify.suite.family import judged_together
 from dpverify.suite.plan import Manifest, read_plan
-from dpverify.suite.result import Failure, Outcome, SuiteResult
+from dpverify.suite.result import Failure, judged_together, Outcome, Settings, SuiteResult
 from dpverify.suite.run import place_of, result_of, run_watched, seconds_of, Supervision
-from dpverify.suite.settings import Settings
 
 # what a report says until the run has ended, should it be killed
 NOT_FINISHED = "still under way, or interrupted without a farewell"

@@ -2,14 +2,13 @@
 
 import shlex
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dpverify.cli import try_command
+from dpverify.cli.audit_command import Html, Ladder, Memory, NoTape, RequireTape, tapeless, Timeout
 from dpverify.cli.options import DEFAULT_SEED, DEFAULT_TIMEOUT, HELP, RelationName
-from dpverify.cli.shared_options import Html, Ladder, Memory, NoTape, RequireTape, tapeless, Timeout
-from dpverify.report.files import Outputs
 
 
 class ViewName(str, Enum):  # noqa: UP042
@@ -63,9 +62,8 @@ def certify(
     from dpverify.execution.isolated import Limits, start_server
 
     start_server(CERTIFIED)  # it loads while this process does
+    from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import View
-    from dpverify.claims.parsing import parse_claim
-    from dpverify.cli import certify_run
     from dpverify.execution.executors import usable_processors
 
     tape = not tapeless(no_tape, require_tape)
@@ -94,10 +92,54 @@ def certify(
         "arg": list(arg or []),
         "python": python,
     }
-    request = certify_run.CertifyRequest(
-        arguments=arguments,
-        limits=Limits(timeout=timeout, memory=memory),
-        outputs=Outputs(json, html),
-        quiet=quiet,
+    from dpverify.auditing.certificate import Certificate
+    from dpverify.cli import console, isolated_command
+    from dpverify.report import files, html_page
+
+    outputs = files.Outputs(json, html)
+    files.check_writable(outputs)
+    files.drop(outputs)  # there is no certificate of a run that failed
+    made = isolated_command.answer(
+        "dpverify.cli.certify_command:certified_in_child", arguments, Limits(timeout, memory), missing="certificate"
     )
-    raise typer.Exit(certify_run.run_certify(request))
+    certificate = Certificate.from_dict(made)
+    isolated_command.write_file(outputs.json, html_page.certificate_json(certificate))
+    isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))
+    if not (quiet and certificate.certified):
+        console.show_certificate(certificate)
+    raise typer.Exit(certificate.exit_code)
+
+
+def certified_in_child(
+    *, spec: str, claim: str, relation: str, view: str, pairs: str | None, call: str = "auto",
+    arg: list[str] | None = None, python: str = "", **settings: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The certificate as plain values; runs in the child."""
+    from dpverify.auditing.certificate import certify
+    from dpverify.claims.curves import parse_claim
+    from dpverify.claims.neighbours import Relation, View
+    from dpverify.cli import isolated_command
+
+    neighbours = Relation.REPLACE_ONE if relation == "replace" else Relation.ADD_OR_REMOVE_ONE
+    stated = parse_claim(claim, relation=neighbours, view=View(view))
+    subject = _subject(spec, call, arg or [], python)
+    own = None if pairs is None else isolated_command.load_object(pairs)
+    return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
+
+
+def _subject(spec: str, call: str, arg: list[str], python: str) -> Any:
+    """A subject, or a library's function or class as one (`wild.local`), here or in an interpreter of its own."""
+    from dpverify.cli import isolated_command
+    from dpverify.wild.replaying import arguments
+
+    given = arguments(arg)
+    if python:
+        from dpverify.wild.interpreter import Elsewhere
+
+        return Elsewhere(python, spec, call=call, arguments=given)
+    from dpverify.wild.local import is_shaped, shaped
+
+    found = isolated_command.load_object(spec)
+    if call != "auto" or given or is_shaped(found):
+        return shaped(found, call=call, arguments=given, name=spec.rpartition(":")[2])
+    return isolated_command.subject_of(found, spec)

@@ -58,19 +58,19 @@ def _again(document: dict[str, Any], count: int) -> int:
 def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) -> list[dict[str, Any]]:
     """Blocks of the certificate's records once more, as plain values; runs in the child."""
     from dpverify.auditing.certificate import Certificate
-    from dpverify.auditing.pairs import pairs_for
     from dpverify.auditing.pipeline import rerun
+    from dpverify.auditing.subject import pairs_for
+    from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import Relation, View
-    from dpverify.claims.parsing import parse_claim
-    from dpverify.cli import loading
+    from dpverify.cli import isolated_command
     from dpverify.trials.target import as_target
 
     certificate = Certificate.from_dict(document)
     options = dict(zip(words[1::2], words[2::2], strict=False))
     neighbours = Relation.REPLACE_ONE if options["--relation"] == "replace" else Relation.ADD_OR_REMOVE_ONE
     claim = parse_claim(options["--claim"], relation=neighbours, view=View(options["--view"]))
-    target = as_target(loading.load_subject(words[0]))
-    own = loading.load_object(options["--pairs"]) if "--pairs" in options else None
+    target = as_target(isolated_command.load_subject(words[0]))
+    own = isolated_command.load_object(options["--pairs"]) if "--pairs" in options else None
     pairs, _ = pairs_for(target, target, claim, own)
     listed = [
         (i, j)

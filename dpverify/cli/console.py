@@ -13,16 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from dpverify.auditing.ladder import PLANTED
-from dpverify.auditing.record import AuditRecord
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import AuditRecord, Verdict
 from dpverify.base.text import cleaned
 from dpverify.promises import PromiseCheck
-from dpverify.report import tape_words, words
+from dpverify.report import words
 from dpverify.report.overview import answers, BAD, ClaimEntry, GOOD, Overview, PLAIN, ReportAnswer, WARN
 from dpverify.report.words import number, SYMBOLS
 from dpverify.suite.plan import Manifest
-from dpverify.suite.result import Failure, Outcome, SuiteResult
-from dpverify.suite.settings import Settings
+from dpverify.suite.result import Failure, Outcome, Settings, SuiteResult
 
 if TYPE_CHECKING:
     from dpverify.auditing.certificate import Certificate
@@ -125,7 +123,7 @@ def _score(record: AuditRecord) -> list[str]:
         f"{words.unit(record)} {words.claimed(record)}",
         words.lower(record),
         number(record.number_upper),
-        escape(tape_words.cell(record)),
+        escape(words.cell(record)),
         f"{record.trials:,}",
         f"{record.seconds:.1f}",
         f"[bold red]{escape(words.expectation(record))}[/]",
@@ -148,14 +146,14 @@ def show_certificate(certificate: "Certificate") -> None:
     strongest = certificate.strongest
     lines = [f"[bold {colour}]{word}[/] {escape(certificate.subject)}: {escape(str(certificate.claim))}"]
     lines += [f"  [{colour}]-[/] {escape(objection)}" for objection in certificate.objections]
-    lines.append(f"{SYMBOLS[strongest.notion]}:  {tape_words.beside(strongest)}")
+    lines.append(f"{SYMBOLS[strongest.notion]}:  {words.beside(strongest)}")
     lines += [f"trials:  {words.sentence(strongest)}"] if strongest.trials else []
     for record in certificate.records:
         pair = f" (pair: {record.pair or 'unnamed'})" if len(certificate.records) > 1 else ""
         lines.append(f"code:    {escape(words.code_sentence(record) + pair)}")
         if record.tape is not None:
-            lines += [f"         {escape(tape_words.draw_words(row))}" for row in record.tape.draws if row.moved]
-            lines += [f"derived: {escape(each)}" for each in tape_words.derived_words(record.tape)]
+            lines += [f"         {escape(words.draw_words(row))}" for row in record.tape.draws if row.moved]
+            lines += [f"derived: {escape(each)}" for each in words.derived_words(record.tape)]
     lines.append(f"ledger:  {words.ledger_sentence(strongest)}")
     if strongest.trials:
         lines.append(f"witness: {escape(strongest.witness)} (pair: {escape(strongest.pair or 'unnamed')})")
@@ -213,7 +211,7 @@ def _row(entry: ClaimEntry) -> list[str]:
         f"[red]{number(record.number_upper)} CONTRADICTED[/]"
         if record.ledger_contradicted
         else number(record.number_upper),
-        escape(tape_words.cell(record)),
+        escape(words.cell(record)),
         number(record.detectable),
         bugs if all(bug.caught for bug in entry.bugs) else f"[red]{bugs}[/]",
         f"{record.trials:,}",

@@ -19,13 +19,10 @@ from dpverify.cli import (
     audit_command,
     certify_command,
     check_command,
-    diff_command,
-    exact_command,
-    init_command,
     plan_command,
     replay_command,
     report_command,
-    trace_command,
+    tape_commands,
     try_command,
 )
 from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
@@ -59,13 +56,13 @@ app.command()(audit_command.audit)
 app.command()(report_command.report)
 app.command()(certify_command.certify)
 app.command()(plan_command.plan)
-app.command()(trace_command.trace)
-app.command()(exact_command.exact)
+app.command()(tape_commands.trace)
+app.command()(tape_commands.exact)
 app.command("try")(try_command.try_)
 app.command()(replay_command.replay)
 app.command()(check_command.check)
-app.command()(diff_command.diff)
-app.command()(init_command.init)
+app.command()(report_command.diff)
+app.command()(plan_command.init)
 
 
 def run(arguments: list[str] | None = None) -> int:

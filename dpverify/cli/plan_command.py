@@ -1,9 +1,12 @@
 """`dpverify plan`: what a budget can see, and what a violation costs, before anything is run."""
 
 import math
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from dpverify.errors import RunError, UsageError
 
 
 def plan(
@@ -26,9 +29,9 @@ def plan(
     response 1, a rare leak its probability). One whose log ratio varies takes more.
     """
     from dpverify.base import require
-    from dpverify.evidence import betting_plan
+    from dpverify.evidence import betting
     from dpverify.evidence.bounds import BinomialTest, TwoStepTest
-    from dpverify.evidence.power import detectable_eps, trials_needed
+    from dpverify.evidence.lower_bound import detectable_eps, trials_needed
 
     require.positive(eps=eps)
     require.integer(at_least=1, trials=trials, audits=audits)
@@ -38,7 +41,7 @@ def plan(
     found = detectable_eps(
         test, trials=trials, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
     )
-    one_by_one = betting_plan.sequential_detectable_eps(
+    one_by_one = betting.sequential_detectable_eps(
         trials=trials, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
     )
     said = f"claim eps = {eps:g}" + (f", delta = {delta:g}" if delta else "") + f"; level {level:.3g} an audit"
@@ -58,10 +61,10 @@ def plan(
         if needed is None:
             print(f"a true eps = {violation:g} is out of reach for 2^40 trials: too little mass beyond delta")
             return
-        expected = betting_plan.expected_trials(
+        expected = betting.expected_trials(
             true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level
         )
-        most = betting_plan.sequential_trials_needed(
+        most = betting.sequential_trials_needed(
             true_eps=violation, guess_fraction=guesses, claim_eps=eps, delta=delta, significance=level, power=power
         )
         print(f"a true eps = {violation:g} takes {needed} certifying trials")
@@ -73,3 +76,56 @@ def plan(
 
 def _number(value: float) -> str:
     return f"{value:.4g}" if value < math.inf else "inf: no violation at all"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `dpverify init`: a first folder of audits that runs green at once, with a planted bug that it catches.
+
+
+AUDIT = '''"""A first audit: noisy numbers of users in four cells. Put your own mechanism in its place."""
+
+import numpy as np
+
+from dpverify import Pair, planted, PureDP, Records, Subject
+from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity, Shift
+
+
+class Histogram:
+    """Replacing one user moves two cells by 1 each: Laplace noise of scale 2 is 1-DP."""
+
+    scale = 2.0
+    ledger = Ledger(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=Shift(1.0, 2))))
+
+    def release(self, data, *, rng, size):
+        """`size` independent releases, shape (size, 4); all randomness comes from `rng`."""
+        return np.bincount(data.rows, minlength=4) + rng.laplace(scale=self.scale, size=(size, 4))
+
+
+class OneCell(Histogram):
+    """INCORRECT on purpose: counts one moved cell where two move. An audit that misses it sees nothing of the kind."""
+
+    scale = 1.0
+
+
+pair = Pair(Records([0, 1, 2]), Records([3, 1, 2]), name="one user in another cell")
+histogram = Subject(
+    name="histogram", target=Histogram(), claim=PureDP(1.0), pairs=(pair,), accounted=True, trials=5_000
+)
+subjects = [histogram, planted(histogram, "one-cell", OneCell())]
+'''
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.")] = Path("audits"),
+) -> None:
+    """Write a first audit. Nothing that exists is changed. Run it with `dpverify audit audits`."""
+    file = folder / "audit_example.py"
+    if file.exists():
+        raise UsageError(f"{file}: exists; nothing was written")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as place:
+            place.write(AUDIT)
+    except OSError as error:
+        raise RunError(f"{file}: could not be written ({error.strerror})") from error
+    print(f"Wrote {file}. Next: dpverify audit {folder}")

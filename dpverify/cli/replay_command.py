@@ -60,7 +60,7 @@ def replay(
     from dpverify.cli import isolated_command
     from dpverify.execution.isolated import Limits
     from dpverify.report.json_file import strict
-    from dpverify.wild.requests import arguments
+    from dpverify.wild.replaying import arguments
 
     for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):
         if value is None:
@@ -75,7 +75,7 @@ def replay(
     }  # fmt: skip
     if python:
         asked = {"python": python, "asked": asked, "timeout": timeout}
-    name = "dpverify.wild.replaying:replayed_elsewhere" if python else "dpverify.wild.requests:replayed"
+    name = "dpverify.wild.replaying:replayed_elsewhere" if python else "dpverify.wild.replaying:replayed"
     found = isolated_command.answer(name, asked, Limits(timeout=timeout), missing="replay")
     for line in found["lines"]:
         print(clean(line))

@@ -12,12 +12,12 @@ An audit of n trials, each on one of two datasets by a fair coin:
    together are predicted to certify clearly less than it does alone. Score, cuts, weights and shares are frozen in an
    `attack.Attack` before the first certifying trial: given the trials that learned, the others are draws that no rule
    was chosen by, so each test holds as for a rule that was always fixed.
-4. The certifying trials are only counted (`tally.Tally`). `certifying_blocks` and `health.independence` refuse trials
+4. The certifying trials are only counted (`tally.Tally`). `attack` and `health.independence` refuse trials
    in which they see dependence; dependence that they do not see voids the bound.
 5. `lower_bound` turns the counts into a bound by a test of `bounds`: weighted or Bonferroni where weights or shares
    were frozen, a claim's whole trade-off curve where the claim is one (zCDP, GDP, RDP, f-DP), otherwise what
    `bounds.choose_test` says of the predicted counts.
 
 `betting` has anytime-valid tests by betting instead, `power` what a run could have seen, `pair_search` the worst pair,
-`suite.family` Holm and e-BH over many claims, `dpverify.promises` checks of error bounds.
+`suite.result` Holm and e-BH over many claims, `dpverify.promises` checks of error bounds.
 """

@@ -13,9 +13,9 @@ class Certificate(certificate.Certificate):
 
     def to_html(self) -> str:
         """The certificate as one self-contained page."""
-        from dpverify.report import certificate_page  # on demand: templates and plots load slowly
+        from dpverify.report import html_page  # on demand: templates and plots load slowly
 
-        return certificate_page.render(self)
+        return html_page.render_certificate(self)
 
 
 @wraps(certificate.certify)

@@ -6,6 +6,7 @@ and style alone, by their digests: whatever a record's text may contain, it does
 
 import base64
 import hashlib
+import json
 import math
 import re
 import zlib
@@ -14,15 +15,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from dpverify.auditing.certificate import Certificate, digest_of, SCHEMA
 from dpverify.auditing.record import AuditRecord
+from dpverify.base.plain_values import check_fields
 from dpverify.base.text import cleaned
+from dpverify.errors import UsageError
 from dpverify.ledger.description import COLUMNS
 from dpverify.promises import PromiseCheck
-from dpverify.report import plots, tape_words, words
+from dpverify.report import plots, words
+from dpverify.report.json_file import strict
 from dpverify.report.overview import answers, ClaimEntry, ORDER, Overview
 from dpverify.report.plots import Figure, figures
 from dpverify.suite.result import SuiteResult
@@ -149,7 +155,7 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(number=words.number, words=words, tape_words=tape_words, columns=COLUMNS, inf=math.inf)
+    environment.globals.update(number=words.number, words=words, columns=COLUMNS, inf=math.inf)
     environment.filters["coded"] = _coded
     return environment.get_template(name)
 
@@ -227,3 +233,65 @@ def unpack_details(page: str) -> list[str]:
     """All pieces of a page that holds the blocks."""
     found = re.findall(r'<script type="text/plain" id="pack-\d+">([^<]*)</script>', page)
     return [piece for each in found for piece in zlib.decompress(base64.b64decode(each)).decode().split("\0")]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A certificate as JSON, and as one self-contained HTML page.
+
+
+def render_certificate(certificate: Certificate) -> str:
+    """The page."""
+    certificate = cleaned(certificate)
+    command = certificate.command or "(made by dpverify.certify in Python)"
+    plain = certificate.to_dict()
+    return (
+        template("certificate.html").render(
+            c=certificate,
+            views=[view(f"s{index + 1}", record, command) for index, record in enumerate(certificate.records)],
+            promises=promised(certificate.promises),
+            coverage_ticks=plots.coverage_scale(),
+            not_proved=certificate.not_proved,
+            interval=Markup(plots.interval_bar(certificate.strongest)),
+            ticks=plots.interval_scale(),
+            about=plain["statement"],
+            digest=plain["digest"],
+        )
+        + "\n"
+    )
+
+
+def certificate_json(certificate: Certificate) -> str:
+    """The certificate as strict JSON; infinity is 1e999."""
+    return strict(cleaned(certificate).to_dict())
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Certificates from files: read, and compared with their own digest.
+
+
+def is_certificate(path: Path) -> bool:
+    """Whether a file says that it is a certificate, of whatever version; False for what cannot be read."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and str(document.get("schema", "")).startswith("dpverify/certificate/")
+
+
+def load_certificate(path: Path) -> Certificate:
+    """The certificate in a file; UsageError for another schema or digest, and for what is none."""
+    try:
+        document: Any = json.loads(path.read_text(encoding="utf-8"))
+        if document["schema"] != SCHEMA:
+            raise UsageError(f"{path}: schema {document['schema']!r}, must be {SCHEMA!r}")
+        if document["digest"] != digest_of(document):
+            raise UsageError(f"{path}: its digest is not that of its contents: it was changed after it was written")
+        for record in document["records"]:
+            check_fields(AuditRecord, record)
+        return Certificate.from_dict(document)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{path}: not a certificate of dpverify ({type(error).__name__}: {error})") from error

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dpverify.base.text import cleaned
-from dpverify.report import tape_words, words
+from dpverify.report import words
 from dpverify.report.overview import answers, ClaimEntry, Overview
 from dpverify.suite.result import SuiteResult
 
@@ -98,7 +98,7 @@ def _table(entries: Sequence[ClaimEntry]) -> list[str]:
             f"{words.unit(record)} {words.claimed(record)}",
             words.lower(record),
             words.number(record.number_upper),
-            tape_words.cell(record),
+            words.cell(record),
             words.number(record.detectable),
             words.bugs(entry),
             words.expectation(record) or "as expected",

@@ -11,10 +11,10 @@ from html import escape
 
 from dpverify.auditing.record import AuditRecord
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
-from dpverify.claims.parsing import parse_claim
+from dpverify.claims.curves import parse_claim
 from dpverify.errors import DpverifyError
 from dpverify.promises import PromiseCheck
-from dpverify.report.tape_words import ABOUT_EPS, at_delta, at_least_words, claimed, number, unit
+from dpverify.report.words import ABOUT_EPS, at_delta, at_least_words, claimed, number, unit
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A small plot as SVG text: axes, lines, marks. Colours come from the page's style sheet, by class.

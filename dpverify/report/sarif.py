@@ -4,8 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from dpverify.auditing.record import AuditRecord
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import AuditRecord, Verdict
 from dpverify.base.text import cleaned
 from dpverify.promises import PromiseCheck
 from dpverify.report import words

@@ -8,8 +8,7 @@ and not judged: a lower bound moves with the number of trials. Bounds within a r
 
 from dataclasses import dataclass
 
-from dpverify.auditing.record import AuditRecord
-from dpverify.auditing.verdict import Status
+from dpverify.auditing.record import AuditRecord, Status
 from dpverify.promises import KEPT, PromiseCheck
 from dpverify.suite.result import SuiteResult
 

@@ -25,9 +25,17 @@ from dpverify.execution.isolated import Outcome as Finished
 from dpverify.execution.journal import Journal
 from dpverify.promises import PromiseCheck
 from dpverify.suite.plan import Manifest, PlanEntry
-from dpverify.suite.result import Failure, Outcome, shown_path, SuiteResult
-from dpverify.suite.serialise import from_plain, to_plain
-from dpverify.suite.settings import Listener, Settings, Ticker
+from dpverify.suite.result import (
+    Failure,
+    from_plain,
+    Listener,
+    Outcome,
+    Settings,
+    shown_path,
+    SuiteResult,
+    Ticker,
+    to_plain,
+)
 
 Key = tuple[str, str]  # kind and name
 

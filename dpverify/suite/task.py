@@ -13,20 +13,17 @@ from typing import Any
 
 from dpverify.auditing.ladder import climb, repeated, score_of_less, silence
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.record import AuditRecord, Verdict
 from dpverify.auditing.subject import Subject
 from dpverify.auditing.tape_record import CONTRADICTED, Taped, together
 from dpverify.auditing.tracing import taped_pair
-from dpverify.auditing.verdict import Verdict
 from dpverify.base.seeding import derive
 from dpverify.execution.isolated import emit
 from dpverify.ledger.events import Ledger
 from dpverify.promises import check_promise, Promise, PromiseCheck
 from dpverify.suite.discovery import load_file
 from dpverify.suite.plan import local_name
-from dpverify.suite.result import Failure
-from dpverify.suite.serialise import to_plain
-from dpverify.suite.settings import Settings, Ticker
+from dpverify.suite.result import Failure, Settings, Ticker, to_plain
 
 
 def _check(promise: Promise, *, seed: int, level: float) -> PromiseCheck | Failure:

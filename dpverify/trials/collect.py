@@ -27,10 +27,17 @@ from dpverify.errors import ParameterError, UsageError
 from dpverify.execution import sources
 from dpverify.execution.executors import ordered_map
 from dpverify.execution.journal import Journal
-from dpverify.trials.failing import Answers, blank, first_form, release_outcomes, Streams
-from dpverify.trials.health.fingerprint import Guard
-from dpverify.trials.health.pristine import pickled
-from dpverify.trials.outcomes import concatenate, Outcomes, OutputForm
+from dpverify.trials.health.fingerprint import Guard, pickled
+from dpverify.trials.outcomes import (
+    Answers,
+    blank,
+    concatenate,
+    first_form,
+    Outcomes,
+    OutputForm,
+    release_outcomes,
+    Streams,
+)
 from dpverify.trials.target import name_of, own_block, Target
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -161,7 +168,7 @@ FIRST, SECOND, COINS = 0, 1, 2  # the arms' streams, and the coins'
 class Grain:
     """Trials in the order of their coins: `first` is True where the trial was made on the first dataset.
 
-    `failing` says how failures became outcomes, see `failing`.
+    `outcomes` says how failures became outcomes, see `outcomes`.
     """
 
     index: int

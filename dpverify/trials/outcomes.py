@@ -1,18 +1,19 @@
 """What a trial can end in: a value, or a failure that has a name. Nothing is dropped.
 
-How an exception becomes a failure: `failing`.
+How an exception becomes a failure: below.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.text import label
-from dpverify.errors import InvalidTrials, TargetError
-from dpverify.trials.target import Array, name_of
+from dpverify.base.text import clean, label
+from dpverify.errors import DpverifyError, InvalidTrials, ParameterError, TargetError
+from dpverify.trials.target import Array, Failed, name_of, Target
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What was released as an array, or INVALID: an array must not make two different releases one.
@@ -88,7 +89,7 @@ def _same(given: Any, value: Any) -> bool:
 class Outcomes:
     """`values` has shape (size, ...); `failures` names the failure of each failed trial, "" where it has a value.
 
-    A target may return one: its failures are outcomes then, and never lose a block (see `failing`). Rows of `values`
+    A target may return one: its failures are outcomes then, and never lose a block (see below). Rows of `values`
     that belong to failed trials are not read.
     """
 
@@ -223,3 +224,207 @@ def same_dtype(target: Any, dtype: str, form: OutputForm) -> None:
 
 
 _KINDS = {"f": "floating-point numbers", "i": "integers", "u": "unsigned integers", "U": "text"}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Trials that fail: what is recorded has the law of what was asked, for every block size.
+#
+# An exception raised on one dataset and not on the other is a leak like any other, so it must reach the score. How a
+# failing trial becomes an outcome is settled by protocol, before anything is drawn:
+#
+#     returned    the target returns its failures as values: `Outcomes(values, failures)`, or `failure(name)` from the
+#                 function given to `loop_trials`
+#     looped      one trial a call (`loop_trials`): an exception is the outcome of its trial and of no other
+#     redrawn     a vectorised call that raises says only that *some* trial of it failed. It is redrawn one trial a
+#       call,
+#                 again and again until a redrawn call contains a failure, and that one is recorded
+#
+# The last is exact. Let f be the probability that a call of n trials contains a failure. With probability 1 - f the
+# call is recorded as it came, with the law of n trials given no failure; with probability f it is a draw from the law
+# of n trials given at least one (rejection sampling). The mixture is the law of n trials. Throwing the failing call
+# away and recording *any* redrawn call instead would thin failures by the factor f: about their squared rate in small
+# blocks. It costs 1/f redrawn calls with probability f: one more pass over the trials on average, whatever the rate.
+#
+# A target whose vectorised call raises where single calls do not would be redrawn for ever. After every 16, 32, 64, ...
+# vain calls as many vectorised ones are made with fresh streams. If both fail equally often, the first r failures are
+# all among the vectorised ones with probability at most 2^-r: beyond `_needed` the target is called unfaithful.
+
+
+RUN_FAILURES = (MemoryError, OSError, ImportError, RecursionError)  # of the machine, not answers of the mechanism
+REDRAWN = "failing calls were redrawn one trial at a time until they contained a failure"
+LOOPED = "one trial a call"
+RETURNED = "returned by the target as values"
+FIRST_COMPARISON = 16  # vain redrawn calls
+SURE = 26  # failures of vectorised calls, 0 of single ones: 2^-26, twice for the arms, is 3e-8
+MOST_REDRAWN = 5_000_000  # trials of one call that are redrawn at most
+ATTEMPTS = 64  # releases that are tried before a target is said never to answer
+
+Answers = tuple[type[BaseException], ...]
+Streams = Callable[[int], np.random.Generator]  # the k-th stream of one call
+
+
+def check_answers(answers: Any) -> Answers:
+    """A tuple of exception types; ParameterError for anything else, and for KeyboardInterrupt, which is the user's."""
+    allowed = "a tuple of exception types, without KeyboardInterrupt"
+    kinds = isinstance(answers, tuple) and all(isinstance(e, type) and issubclass(e, BaseException) for e in answers)
+    if not kinds or any(issubclass(KeyboardInterrupt, each) for each in answers):
+        raise ParameterError("outcomes", answers, allowed)
+    return tuple(answers)
+
+
+def _named(target: Target, error: BaseException, answers: Answers) -> str:
+    """The label under which an exception is the outcome of its trial; raises where it is none.
+
+    Our own errors and Ctrl-C go on as they are. A failure of the run (`RUN_FAILURES`, and what is no `Exception`, such
+    as SystemExit) is a TargetError unless it is listed as an answer.
+    """
+    if isinstance(error, DpverifyError | KeyboardInterrupt):
+        raise error
+    if isinstance(error, answers):
+        return label(type(error).__name__)
+    if isinstance(error, RUN_FAILURES) or not isinstance(error, Exception):
+        kind = label(type(error).__name__)
+        raise TargetError(
+            f"{name_of(target)}: {kind}: {_told(error)}. That is a failure of the run and no outcome of a trial; where "
+            f"it is an answer of the mechanism, say so: outcomes=({kind},)"
+        ) from error
+    return label(type(error).__name__)
+
+
+def release_outcomes(
+    target: Target, data: Any, form: OutputForm, streams: Streams, size: int, *, answers: Answers = (), index: int = 0
+) -> tuple[Outcomes, str]:
+    """`size` trials on `data`, each with an outcome, and how failures became outcomes ("" where none did).
+
+    `index` counts the calls of an audit. Raises TargetError for a release of another shape than `form` and for a
+    failure of the run, InvalidTrials for a release of another kind and for an unfaithful target.
+    """
+    if size == 0:
+        return blank(form, 0), ""
+    outcomes = one_call(target, data, form, streams(0), size, answers)
+    looped = hasattr(target, "attempts")
+    if isinstance(outcomes, Outcomes):
+        return outcomes, "" if not outcomes.failed.any() else LOOPED if looped else RETURNED
+    if size == 1:
+        return Outcomes(blank(form, 1).values, np.array([outcomes])), LOOPED
+    return _redrawn(target, data, form, streams, size, answers, index), REDRAWN
+
+
+def one_call(
+    target: Target, data: Any, form: OutputForm, rng: np.random.Generator, size: int, answers: Answers
+) -> Outcomes | str:
+    """What one call gives: outcomes, or the name of what it raised for all its trials together."""
+    attempts = getattr(target, "attempts", None)
+    if attempts is not None:
+        return _looped(target, attempts(data, rng=rng, size=size, named=_namer(target, answers)), form, size)
+    try:
+        return checked(target, target.release(data, rng=rng, size=size), form, size)
+    except BaseException as error:  # the target is foreign code: anything may come out of it
+        return _named(target, error, answers)
+
+
+def first_form(target: Target, datasets: tuple[Any, Any], streams: list[Streams], answers: Answers = ()) -> OutputForm:
+    """Form of one release: of the first that succeeds, tried on both datasets in turn.
+
+    TargetError when none of `ATTEMPTS` on either does: a target that never answers has no outcomes to compare.
+    """
+    last: BaseException | None = None
+    for attempt in range(ATTEMPTS):
+        for data, stream in zip(datasets, streams, strict=True):
+            try:
+                given = target.release(data, rng=stream(attempt), size=1)
+                released = read_outcomes(target, given, size=1)
+            except BaseException as error:
+                _named(target, error, answers)
+                last = last or error
+                continue
+            if not released.failed.any():
+                return OutputForm(released.values.shape[1:], released.values.dtype.kind, dtype_of(given))
+    if last is None:
+        raise TargetError(f"{name_of(target)}: every release on both datasets is a failure")
+    raise TargetError(
+        f"{name_of(target)}: release raised {type(last).__name__} on both datasets: {_told(last)}"
+    ) from last
+
+
+def _told(error: BaseException) -> str:
+    """What an exception says; foreign code may raise here as well."""
+    try:
+        return clean(error)
+    except Exception:
+        return "(no text)"
+
+
+def blank(form: OutputForm, size: int) -> Outcomes:
+    """`size` rows of zeros in this form."""
+    return Outcomes(np.zeros((size, *form.shape), dtype=DTYPES[form.kind]))
+
+
+def _redrawn(
+    target: Target, data: Any, form: OutputForm, streams: Streams, size: int, answers: Answers, index: int
+) -> Outcomes:
+    """The call one trial at a time, conditioned on a failure; see the module."""
+    rng = streams(1)
+    vain, probed, raised = 0, 0, 0
+    while vain * size < MOST_REDRAWN:
+        outcomes = _one_by_one(target, data, form, rng, size, answers)
+        if outcomes.failed.any():
+            return outcomes
+        vain += 1
+        if vain >= FIRST_COMPARISON and vain & (vain - 1) == 0:
+            calls = (one_call(target, data, form, streams(2 + k), size, answers) for k in range(probed, vain))
+            raised += sum(isinstance(each, str) for each in calls)
+            probed = vain
+            if raised >= _needed(vain, index):
+                raise InvalidTrials(
+                    f"{name_of(target)}: release(..., size={size}) raises where single releases do not ({raised} of "
+                    f"{probed} calls against 0 of {vain}): what a call does must not depend on its size"
+                )
+    raise InvalidTrials(
+        f"{name_of(target)}: release(..., size={size}) raised, and none of {vain * size} single releases did: either "
+        "the call fails where its trials do not, or failures are too rare to be redrawn; return them as values "
+        "(dpverify.trials.outcomes.Outcomes)"
+    )
+
+
+def _needed(vain: int, index: int) -> int:
+    """Sum of 2^-needed over all comparisons of all calls and both arms: below 1e-7."""
+    return math.ceil(SURE + math.log2(vain / FIRST_COMPARISON) + 2 * math.log2(index + 1))
+
+
+def _one_by_one(
+    target: Target, data: Any, form: OutputForm, rng: np.random.Generator, size: int, answers: Answers
+) -> Outcomes:
+    rows: list[Outcomes] = []
+    for _ in range(size):
+        found = one_call(target, data, form, rng, 1, answers)
+        rows.append(found if isinstance(found, Outcomes) else Outcomes(blank(form, 1).values, np.array([found])))
+    return concatenate(rows)
+
+
+def _namer(target: Target, answers: Answers) -> Callable[[BaseException], str]:
+    return lambda error: _named(target, error, answers)
+
+
+def _looped(target: Target, released: list[Any], form: OutputForm, size: int) -> Outcomes:
+    """Single releases, some of them `Failed`, stacked."""
+    good = [as_array(target, each) for each in released if not isinstance(each, Failed)]
+    shapes = {each.shape for each in good}
+    if len(shapes) > 1:
+        raise TargetError(f"{name_of(target)}: releases of different shapes: {sorted(shapes)}")
+    for each in released:  # before they are stacked, which makes them equally wide
+        if getattr(getattr(each, "dtype", None), "kind", "") == form.kind:
+            same_dtype(target, dtype_of(each), form)
+    if form.kind == "f":  # `return 0` beside floats: one number to Python, and to us
+        good = [as_floats(target, each) if each.dtype.kind in "biu" else each for each in good]
+    if form.kind == "U" and any(each.dtype.kind != "U" for each in good):
+        raise InvalidTrials(f"{name_of(target)}: release returned numbers, before it returned text: return one kind")
+    if len(good) == size:
+        return checked(target, np.stack(good), form, size)
+    names = np.array([label(each.name) if isinstance(each, Failed) else "" for each in released])
+    if not good:
+        return Outcomes(blank(form, size).values, names)
+    stacked = checked(target, np.stack(good), form, len(good)).values
+    values = np.zeros((size, *form.shape), dtype=stacked.dtype)
+    values[names == ""] = stacked
+    return Outcomes(values, names)

@@ -15,7 +15,7 @@ does not keep it is INVALID, neither refuted nor cleared:
                   that draws from the operating system says `reproducible = False`, and its records say so
     unchanging    data are read, not changed; where the code must change them, wrap it: `copied(target)`
     one form      trials on the leading axis, also for size 1; one shape, one kind of number; no masked arrays
-    size-blind    what a call does, its failures included, does not depend on its size: see `failing`
+    size-blind    what a call does, its failures included, does not depend on its size: see `outcomes`
     row by row    `log_ratio` of an output does not depend on the other outputs in the call
 
 Optional attributes of a target: `name`, `notes`, `ledger`, `trials_per_block` (no call makes more trials),

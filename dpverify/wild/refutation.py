@@ -1,18 +1,25 @@
 """For a refuted pair: a smaller one that falls as well, and an event in terms of fields, stated on fresh releases."""
 
 import math
+import re
+import subprocess
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
+from dpverify.errors import RunError
 from dpverify.wild import datasets
-from dpverify.wild.allocation import Budget
 from dpverify.wild.datasets import Candidate, gap, Record, Records
 from dpverify.wild.local import ReleaseSource
-from dpverify.wild.pair_audit import Contender, FEWEST
+from dpverify.wild.pair_audit import Budget, Contender, FEWEST
 from dpverify.wild.pairs import complete
+from dpverify.wild.record import Condition, FieldWitness, search_event, stated
 from dpverify.wild.schema import Schema
-from dpverify.wild.witness import FieldWitness, search_event, stated
+from dpverify.wild.worker.encoding import ROOT
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A smaller pair that refutes the claim as well: fewer common rows, rounder numbers.
@@ -161,3 +168,207 @@ def _witness(contender: Contender, claim: Claim, releases: int) -> FieldWitness 
         return None
     rows = [contender.codebook.rows(contender.releases(arm, releases)) for arm in (0, 1)]
     return stated(event, rows[0], rows[1])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A script that shows a refutation with the library alone: two datasets, a loop, two frequencies.
+#
+# It imports the library and what makes its data, nothing of ours. It is run before it is handed out, and is handed out
+# only if the frequencies break the claim's bound there as well.
+
+
+STEP = re.compile(r"\[(\d+|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]|\.?([A-Za-z_]\w*)")
+SHOWN_VERSIONS = 8
+
+
+class Inexpressible(ValueError):
+    """A condition that is no plain expression on the output."""
+
+
+def script(
+    *, spec: str, call: str, stream: str, arguments: dict[str, Any], schema: Schema, candidate: Candidate, claim: Claim,
+    witness: FieldWitness, hello: dict[str, Any], versions: dict[str, str], trials: int,
+) -> str:  # fmt: skip
+    """The text of the script; Inexpressible where the event is none on the output itself."""
+    where, _, name = spec.rpartition(":")
+    event = " and ".join(_expression(each) for each in witness.event.conditions)
+    known = [f"{each} {versions[each]}" for each in _told(where, versions)]
+    frame = schema.container == "frame"
+    more, less = ("FIRST", "SECOND") if witness.event.first_more else ("SECOND", "FIRST")
+    handed = {"keywords": "**data", "args": "*data"}.get(schema.container, "data")
+    container = f"target({handed}, {{}})"
+    numpy = "numpy" in versions  # a library may do without, and its environment, too
+    parts = [
+        f"# {', '.join([*known, 'Python ' + str(hello['python'])])}",
+        f'"""{_title(candidate)}; claim: {claim}, {candidate.relation}.\n\nevent: {clean(witness.event)}\n"""',
+        _imports(frame, numpy),
+        _loading(where, name),
+        f"FIRST = {datasets.literal(schema, candidate.first)}\nSECOND = {datasets.literal(schema, candidate.second)}",
+        f"TRIALS, EPS, DELTA = {trials}, {claim.eps!r}, {claim.delta!r}",
+        _release(call, stream, arguments, container, numpy),
+        CELL,
+        f"def event(out, warned):\n    return {event}",
+        FREQUENCY,
+        f"more, less = frequency({more}), frequency({less})\n"
+        "bound = math.exp(EPS) * less + DELTA\n"
+        f'print(f"{more}: {{more:.4f}}   {less}: {{less:.4f}}   bound exp(eps) q + delta: {{bound:.4f}}")\n'
+        'print("the bound is broken" if more > bound else "the bound holds in these trials")\n'
+        "sys.exit(1 if more > bound else 0)",
+    ]
+    return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+CELL = '''
+def cell(out, *steps):
+    """One number of the output."""
+    for kind, step in steps:
+        if kind == ".":
+            out = getattr(out, step)
+        else:
+            out = out.iloc[step] if hasattr(out, "iloc") and isinstance(step, int) else out[step]
+    return out
+
+
+def shape(out):
+    """Length, or shape as text."""
+    found = getattr(out, "shape", None)
+    return len(out) if found is None or len(found) < 2 or hasattr(out, "iloc") else "x".join(map(str, found))
+
+
+def there(out, *steps):
+    """Whether the output has such a number."""
+    try:
+        cell(out, *steps)
+    except Exception:
+        return False
+    return not isinstance(out, Exception)
+
+
+def masked(text):
+    """A message without its numbers."""
+    return re.sub(r"[-+]?(\\d+\\.?\\d*|\\.\\d+)([eE][-+]?\\d+)?", "N", text)[:200]
+'''
+FREQUENCY = '''
+def frequency(data):
+    """Share of releases on which the event occurs."""
+    hits = 0
+    for seed in range(1, TRIALS + 1):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            try:
+                out = release(copy.deepcopy(data), seed)
+            except Exception as error:
+                out = error
+        try:
+            hits += bool(event(out, {each.category.__name__ for each in heard}))
+        except Exception:  # the output has no such field
+            pass
+    return hits / TRIALS
+'''
+
+
+def write_checked(text: str, *, python: str, cwd: str | None, path: Path, seconds: float) -> None:
+    """Writes the script and runs it in the library's interpreter; RunError where it does not show the violation."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    try:
+        done = subprocess.run([python, str(path.absolute())], cwd=cwd, capture_output=True, text=True, timeout=seconds,
+                              check=False)  # fmt: skip
+    except subprocess.TimeoutExpired:
+        path.unlink()
+        raise RunError(f"{path}: the script did not end within {seconds:.0f} s") from None
+    if done.returncode != 1 or "the bound is broken" not in done.stdout:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        path.unlink()
+        raise RunError(f"{path}: the script does not show the violation: {clean(' '.join(last))}")
+
+
+def _title(candidate: Candidate) -> str:
+    return clean(candidate.name).replace('"', "'").replace("\\", "/")
+
+
+def _told(where: str, versions: dict[str, str]) -> list[str]:
+    first = where.partition(".")[0]
+    names = [each for each in (first, "numpy", "pandas", "sklearn", "scipy", "torch") if each in versions]
+    others = [each for each in versions if each not in names and each not in ("pip", "setuptools")]
+    return (names + others)[:SHOWN_VERSIONS]
+
+
+def _imports(frame: bool, numpy: bool) -> str:
+    lines = ["import copy", "import importlib", "import math", "import random", "import re", "import sys",
+             "import warnings"]  # fmt: skip
+    more = ["import numpy as np"] * numpy + ["import pandas as pd"] * frame
+    return "\n".join([*lines, "", *more] if more else lines)
+
+
+def _loading(where: str, name: str) -> str:
+    if where.endswith(".py"):
+        file = Path(where).absolute()
+        lines = [f"sys.path.insert(0, {str(file.parent)!r})", f"target = importlib.import_module({file.stem!r})"]
+    else:
+        lines = ['sys.path.insert(0, "")', f"target = importlib.import_module({where!r})"]
+    return "\n".join([*lines, f"for part in {name.split('.')!r}:", "    target = getattr(target, part)"])
+
+
+def _release(call: str, stream: str, arguments: dict[str, Any], container: str, numpy: bool) -> str:
+    given = [f"{name}={value!r}" for name, value in arguments.items()]
+    generator = "np.random.default_rng(seed)" if stream == "rng" else "np.random.RandomState(seed)"
+    seeded = "random.seed(seed)\n" + "np.random.seed(seed)\n" * numpy
+    if call == "fit":
+        made = ", ".join([*given, *([f"{stream}={generator}"] if stream else [])])
+        fit = container.replace("target", "model.fit").replace(", {}", "")
+        body = f"{seeded}model = target({made})\n{fit}\nreturn model"
+    elif call == "target":
+        made = ", ".join(["rng=np.random.default_rng(seed)", "size=1", *given])
+        body = f'return getattr(target, "release", target)(data, {made})[0]'
+    else:
+        extra = {"rng": [f"{stream}={generator}"], "seed": ["seed=seed"]}.get(call, [])
+        called = container.format(", ".join([*given, *extra])).replace(", )", ")")
+        body = ("" if extra else seeded) + f"return {called}"
+    return "def release(data, seed):\n" + textwrap.indent(body, "    ")
+
+
+def _expression(condition: Condition) -> str:
+    """The condition on `out` (the output or the exception) and `warned` (categories)."""
+    column, yes = condition.column, condition.number == 1 or condition.op == ">="
+    name = column.name
+    if column.kind == "other":
+        raise Inexpressible(str(condition))
+    if name == "!message":
+        if column.kind != "text":
+            return f"{'' if yes else 'not '}isinstance(out, Exception)"
+        return f"{'' if yes else 'not '}(isinstance(out, Exception) and masked(str(out)) == {column.text!r})"
+    if name[0] == "!":
+        return f"{'' if yes else 'not '}(isinstance(out, Exception) and type(out).__name__ == {name[1:]!r})"
+    if name[0] == "~":
+        return f"{name[1:]!r} {'in' if yes else 'not in'} warned"
+    if column.kind == "present":
+        return f"{'' if yes else 'not '}there(out{_steps(name.rstrip('#'))})"
+    value = _value(name)
+    if column.kind == "text":
+        return f"{'' if yes else 'not '}(str({value}) == {column.text!r})"
+    if condition.op == "nan":
+        return f"math.isnan(float({value}))"
+    number = f'float("{condition.op}")' if condition.op in ("inf", "-inf") else repr(condition.number)
+    return f"float({value}) {'==' if condition.op in ('=', 'inf', '-inf') else condition.op} {number}"
+
+
+def _value(name: str) -> str:
+    if name.endswith("#"):
+        return f"shape(cell(out{_steps(name[:-1])}))"
+    if name.endswith(":type") or re.search(r"\.(keys|columns|index|real|imag|mask)\b", name):
+        raise Inexpressible(name)
+    return f"cell(out{_steps(name)})"
+
+
+def _steps(name: str) -> str:
+    if name == ROOT:
+        return ""
+    at, found = (len(ROOT), "") if name.startswith((ROOT + "[", ROOT + ".")) else (0, "")
+    while at < len(name):
+        step = STEP.match(name, at)
+        if step is None:
+            raise Inexpressible(name)
+        found += f', ("[", {step[1]})' if step[1] is not None else f', (".", {step[2]!r})'
+        at = step.end()
+    return found

@@ -7,6 +7,7 @@ OVER       a rule is broken on a pair: the library's argument fails there. No re
 UNDECIDED  a call that the rules cannot decide
 """
 
+import ast
 import json
 import math
 import subprocess
@@ -18,17 +19,53 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpverify.base import require
+from dpverify.base import require, search_path
 from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import RunError, UsageError
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.record import Found, PairResult, Row, WildRecord
-from dpverify.wild.replay_calls import losses
+from dpverify.wild.replay_calls import recorded
 from dpverify.wild.replay_calls.player import Player, Replayed, Say
 from dpverify.wild.schema import as_schema, Schema
 from dpverify.wild.worker import calling, serving
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a command line asks for, as plain values; imports no command line, so that other interpreters can answer it.
+
+
+def arguments(texts: list[str]) -> dict[str, Any]:
+    """{name: value} of NAME=VALUE, each value as Python writes it; UsageError for anything else."""
+    found: dict[str, Any] = {}
+    for each in texts:
+        name, sign, value = each.partition("=")
+        if not sign or not name.isidentifier():
+            raise UsageError(f"--arg {each!r}: must look like NAME=VALUE")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise UsageError(f"--arg {each!r}: the value must be a number, tuple, ... as Python writes it; a text "
+                             f"in quotes: --arg \"{name}='{value}'\"") from None  # fmt: skip
+    return found
+
+
+def replayed(
+    *, target: str, claim: str, schema: str, arg: list[str], out: list[str], public: list[str], **settings: Any
+) -> dict[str, Any]:
+    """Lines, document and exit code of a replay in this process."""
+    from dpverify.claims.curves import parse_claim
+    from dpverify.wild.record import lines
+
+    search_path.add(str(Path.cwd()))
+    record = replay(target, claim=parse_claim(claim), schema=schema, arguments=arguments(arg), out=tuple(out),
+                    public=tuple(public), **settings)  # fmt: skip
+    return {"lines": lines(record), "document": record.to_dict(), "code": record.exit_code}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `replay`: the noise calls of a library on both datasets of a pair, recorded, played back and compared.
+
 
 SEED = 20260
 PAIRS = 40
@@ -158,7 +195,7 @@ def _ledger(every: list[Replayed], claim: Claim) -> Any:
     if not known:
         return None
     worst = max(known, key=lambda each: float(each.eps or 0.0))
-    return losses.total(worst.costs, replace(claim, relation=worst.candidate.relation)).ledger
+    return recorded.total(worst.costs, replace(claim, relation=worst.candidate.relation)).ledger
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -169,7 +206,7 @@ INSIDE = """
 import json, sys
 sys.path[:0] = [""]
 sys.path.append(sys.argv[1])
-from dpverify.wild.requests import replayed
+from dpverify.wild.replaying import replayed
 from dpverify.errors import DpverifyError
 asked = json.loads(sys.stdin.read())
 try:

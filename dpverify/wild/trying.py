@@ -17,13 +17,12 @@ from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.claims.neighbours import Pair, Relation, View
 from dpverify.errors import InvalidTrials, RunError, TargetError, UsageError
-from dpverify.wild import datasets, pairs, reproduction
-from dpverify.wild.allocation import Budget, MOST_EACH, Race, timed
+from dpverify.wild import datasets, pairs, refutation
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook, Narrowed
 from dpverify.wild.interpreter import Elsewhere
 from dpverify.wild.local import Here, ReleaseSource
-from dpverify.wild.pair_audit import Contender, LARGEST_BLOCK
+from dpverify.wild.pair_audit import Budget, Contender, LARGEST_BLOCK, MOST_EACH, Race, timed
 from dpverify.wild.record import PairResult, Row, TryRecord
 from dpverify.wild.refutation import Shown, shown_of
 from dpverify.wild.schema import as_schema, Schema
@@ -288,15 +287,15 @@ class Trial:
         path = Path(self.asked.repro, f"refuted_{number}.py")
         trials = int(min(max(found.witness.first.trials, 200), max(50, seconds / self.release)))
         try:
-            text = reproduction.script(
+            text = refutation.script(
                 spec=self.origin.spec, call=str(self.source.hello["call"]),
                 stream=str(self.source.hello.get("stream", "")), arguments=self.arguments, schema=self.schema,
                 candidate=found.candidate, claim=self.claim, witness=found.witness, hello=self.source.hello,
                 versions=self.source.versions(), trials=trials,
             )  # fmt: skip
-            reproduction.write_checked(text, python=self.origin.python or sys.executable, cwd=self.cwd, path=path,
+            refutation.write_checked(text, python=self.origin.python or sys.executable, cwd=self.cwd, path=path,
                                  seconds=60 + 6 * trials * self.release)  # fmt: skip
-        except (RunError, reproduction.Inexpressible) as error:
+        except (RunError, refutation.Inexpressible) as error:
             self.notes.append(f"no script for {found.name}: {error}")
             return []
         return [str(path)]

@@ -9,7 +9,7 @@ from dpverify.accounting import adaptive, bounded_range
 from dpverify.accounting.accountant import account, delta_upper, LooseAccountWarning
 from dpverify.accounting.adaptive import chosen_as_runs
 from dpverify.accounting.composition import composed
-from dpverify.accounting.grid_law import GridProfile
+from dpverify.accounting.loss_laws import GridProfile
 from dpverify.accounting.losses_of_ledger import alternatives
 from dpverify.claims.claim import GaussianDP, ZCDP
 from dpverify.claims.neighbours import Relation

@@ -8,15 +8,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpverify.accounting import discrete_losses, grid_law, noise_losses
+from dpverify.accounting import discrete_losses, loss_laws, noise_losses
 from dpverify.accounting.accountant import delta_upper, eps_upper, meets, pure_eps
 from dpverify.accounting.discrete_losses import (
     AtomicLoss,
     KaryLoss,
     LawsLoss,
 )
-from dpverify.accounting.grid_law import GridLaw, of_atoms, worst_of
-from dpverify.accounting.loss import Loss
+from dpverify.accounting.loss_laws import GridLaw, Loss, of_atoms, worst_of
 from dpverify.accounting.noise_losses import (
     BinomialLoss,
     DiscreteGaussianLoss,
@@ -193,11 +192,11 @@ def test_atoms_are_moved_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with mpmath.workdps(60):
         assert below() == 0
-        monkeypatch.setattr(grid_law, "UNIT", 0.0)
+        monkeypatch.setattr(loss_laws, "UNIT", 0.0)
         assert below() > 0
 
 
-@pytest.mark.parametrize("modules", [(grid_law, noise_losses), (discrete_losses, noise_losses)])
+@pytest.mark.parametrize("modules", [(loss_laws, noise_losses), (discrete_losses, noise_losses)])
 def test_without_rounding_up_something_falls_below(modules: tuple[object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutations: unit roundoff 0 where losses of a kind are made and moved."""
     for module in modules:

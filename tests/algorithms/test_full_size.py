@@ -23,7 +23,7 @@ from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from benchmarks import full_size as table
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError, RunError
-from dpverify.tape.streaming import streaming
+from dpverify.tape.generator import streaming
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 

@@ -17,8 +17,7 @@ from dpverify import (
     Relation,
     ZCDP,
 )
-from dpverify.auditing.record import AuditRecord
-from dpverify.auditing.verdict import judge, Verdict
+from dpverify.auditing.record import AuditRecord, judge, Verdict
 from dpverify.errors import NeighbourError, ParameterError, TargetError
 from dpverify.evidence.bounds import BinomialTest, TwoStepTest
 from dpverify.evidence.tally import Tally

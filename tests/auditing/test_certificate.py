@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpverify import ApproxDP, Certificate, certify, Pair, PureDP, Records, Relation, Subject
-from dpverify.auditing.pairs import as_pairs, ASSUMED
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
+from dpverify.auditing.subject import as_pairs, ASSUMED
 from dpverify.cli import main
 from dpverify.errors import NeighbourError, ParameterError, TargetError, UsageError
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity, Shift

@@ -11,10 +11,10 @@ from dpverify import certify, Pair, PureDP
 from dpverify.cli import main
 from dpverify.errors import UsageError
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
-from dpverify.report import certificate_page, html_page, schema
-from dpverify.report.certificate_page import render, render_json
+from dpverify.report import html_page, json_file
+from dpverify.report.html_page import certificate_json, render_certificate
 
-HERE = Path(schema.__file__).parent
+HERE = Path(json_file.__file__).parent
 
 
 class Noisy:
@@ -38,45 +38,45 @@ def refuted():
 
 
 def test_the_published_schemas_are_those_of_the_code():
-    for name, made in (("records", schema.document()), ("certificate", schema.certificate_schema())):
+    for name, made in (("records", json_file.document()), ("certificate", json_file.certificate_schema())):
         assert json.loads((HERE / f"{name}.schema.json").read_text(encoding="utf-8")) == made
         jsonschema.Draft202012Validator.check_schema(made)
 
 
 def test_certificates_are_as_the_schema_says(proved, refuted):
     for found in (proved, refuted):
-        document = json.loads(render_json(found))
-        jsonschema.validate(document, schema.certificate_schema())
+        document = json.loads(certificate_json(found))
+        jsonschema.validate(document, json_file.certificate_schema())
         for broken in ("digest", "statement", "records"):
             with pytest.raises(jsonschema.ValidationError):
-                jsonschema.validate({k: v for k, v in document.items() if k != broken}, schema.certificate_schema())
+                jsonschema.validate({k: v for k, v in document.items() if k != broken}, json_file.certificate_schema())
 
 
 def test_a_certificate_survives_a_file_and_a_changed_one_does_not(proved, tmp_path):
     file = tmp_path / "c.json"
-    file.write_text(render_json(proved), encoding="utf-8")
-    assert json.loads(render_json(certificate_page.load_certificate(file))) == json.loads(render_json(proved))
-    file.write_text(render_json(proved).replace('"certified": true', '"certified": false'), encoding="utf-8")
+    file.write_text(certificate_json(proved), encoding="utf-8")
+    assert json.loads(certificate_json(html_page.load_certificate(file))) == json.loads(certificate_json(proved))
+    file.write_text(certificate_json(proved).replace('"certified": true', '"certified": false'), encoding="utf-8")
     with pytest.raises(UsageError, match="digest"):
-        certificate_page.load_certificate(file)
+        html_page.load_certificate(file)
     for text in ("", "[]", '{"schema": "dpverify/certificate/1"}', "{}"):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(UsageError):
-            certificate_page.load_certificate(file)
+            html_page.load_certificate(file)
 
 
 def test_report_shows_it_with_its_exit_code(proved, refuted, tmp_path, capsys):
     for found, code in ((proved, 0), (refuted, 1)):
         file, page = tmp_path / "c.json", tmp_path / "c.html"
-        file.write_text(render_json(found), encoding="utf-8")
+        file.write_text(certificate_json(found), encoding="utf-8")
         assert main.run(["report", str(file), "--html", str(page)]) == code
-        assert page.read_text(encoding="utf-8") == render(found)
+        assert page.read_text(encoding="utf-8") == render_certificate(found)
     assert main.run(["report", str(file), "--junit", str(tmp_path / "x.xml")]) == 2
     assert "certificate" in capsys.readouterr().err
 
 
 def test_the_page_has_the_interval_first_and_plots_open(proved):
-    page = render(proved)
+    page = render_certificate(proved)
     assert 0 < page.index('class="bar"') < page.index("<main>")
     head = page[: page.index("<main>")]
     assert 'class="bar ticks"' in head  # the interval has a scale and a key: nothing is drawn without words

@@ -21,12 +21,12 @@ from dpverify.base.seeding import derive
 from dpverify.cli import main
 from dpverify.evidence.bounds.binomial import BonferroniTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
-from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.two_step import UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.tally import Tally
 from dpverify.ledger.events import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.report import json_file
-from dpverify.report.certificate_page import render_json
+from dpverify.report.html_page import certificate_json
 from dpverify.suite.result import SuiteResult
 
 FILE = Path(check.__file__)
@@ -101,7 +101,7 @@ def written(name):
     if name != "betting":
         target, claim, pairs, options = CERTIFIED[name]
         made = certify(target, claim=claim, pairs=pairs, trials=2_000, seed=3, name=name, **options)
-        return json.loads(render_json(made))
+        return json.loads(certificate_json(made))
     own = derive(5, "b#0")
     bets = [
         replace(

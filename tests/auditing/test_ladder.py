@@ -12,7 +12,7 @@ from scipy import stats
 from dpverify import audit, loop_trials, measured_ladder, Pair, PureDP, Subject
 from dpverify.auditing import ladder
 from dpverify.auditing.ladder import less_noise
-from dpverify.auditing.noise_ladder import Ladder, NoiseRung
+from dpverify.auditing.pipeline import Ladder, NoiseRung
 from dpverify.auditing.subject import planted
 from dpverify.auditing.tape_record import Taped
 from dpverify.base.rounding import digits_up
@@ -20,7 +20,7 @@ from dpverify.base.seeding import derive, Stage, stream
 from dpverify.errors import ParameterError, TargetError
 from dpverify.ledger.events import Sensitivity
 from dpverify.report import html_page, json_file, markdown, words
-from dpverify.suite.settings import Settings
+from dpverify.suite.result import Settings
 from mechanisms.counters.honaker import HonakerCounter
 from mechanisms.counters.toeplitz import ToeplitzCounter
 from mechanisms.counters.tree import BinaryCounter

@@ -8,9 +8,9 @@ from scipy import optimize, special, stats
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, ZCDP
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
 from dpverify.claims import profiles
-from dpverify.evidence import betting_plan
+from dpverify.evidence import betting
 from dpverify.evidence.tally import Tally
 
 PAIR = Pair(0, 1, name="0, 1")
@@ -122,18 +122,18 @@ def test_a_budget_too_small_to_learn_is_inconclusive():
 
 def test_growth_of_randomised_response_is_the_divergence_of_two_coins():
     right, claimed = special.expit(2.0), special.expit(1.0)
-    mean, variance = betting_plan.growth(right, 1.0, 1.0, 0.0)
+    mean, variance = betting.growth(right, 1.0, 1.0, 0.0)
     divergence = right * math.log(right / claimed) + (1 - right) * math.log((1 - right) / (1 - claimed))
     assert mean == pytest.approx(divergence, rel=2e-3)  # a grid of stakes
     spread = math.log(right / claimed) - math.log((1 - right) / (1 - claimed))
     assert variance == pytest.approx(right * (1 - right) * spread**2, rel=0.05)
-    assert betting_plan.growth(claimed, 1.0, 1.0, 0.0) == (0.0, 0.0)
+    assert betting.growth(claimed, 1.0, 1.0, 0.0) == (0.0, 0.0)
 
 
 def test_detectable_violations_are_detected():
     asked = {"guess_fraction": 1.0, "claim_eps": 1.0, "delta": 0.0, "significance": 0.05, "power": 0.95}
-    eps = betting_plan.sequential_detectable_eps(trials=1000, exact=True, **asked)
-    assert eps < betting_plan.sequential_detectable_eps(trials=1000, **asked)
+    eps = betting.sequential_detectable_eps(trials=1000, exact=True, **asked)
+    assert eps < betting.sequential_detectable_eps(trials=1000, **asked)
     assert eps == pytest.approx(1.31, abs=0.02)
     # power .95: among 25 runs more than 4 misses have probability 0.007; the plan may be off by a little
     assert np.isinf(stopping_times(Geometric(eps), 25, trials=1000)).sum() <= 4
@@ -141,10 +141,10 @@ def test_detectable_violations_are_detected():
 
 def test_futility_needs_evidence():
     fair = Tally.of(7300, 2700, 10_000)  # eps = 1 is 0.731 right
-    assert betting_plan.futile(fair, 0.0, 1000, 1.0, 0.0, 0.05)
-    assert not betting_plan.futile(fair, 0.0, 10**8, 1.0, 0.0, 0.05)
-    assert not betting_plan.futile(Tally.of(0, 0, 10), 0.0, 1000, 1.0, 0.0, 0.05)
-    assert not betting_plan.futile(Tally.of(80, 20, 100), 0.0, 1000, 1.0, 0.0, 0.05)
+    assert betting.futile(fair, 0.0, 1000, 1.0, 0.0, 0.05)
+    assert not betting.futile(fair, 0.0, 10**8, 1.0, 0.0, 0.05)
+    assert not betting.futile(Tally.of(0, 0, 10), 0.0, 1000, 1.0, 0.0, 0.05)
+    assert not betting.futile(Tally.of(80, 20, 100), 0.0, 1000, 1.0, 0.0, 0.05)
 
 
 @pytest.mark.slow

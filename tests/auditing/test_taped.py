@@ -12,13 +12,12 @@ from in_process import run_suite
 
 from dpverify import ApproxDP, certify, GaussianDP, Pair, PureDP, Subject, ZCDP
 from dpverify.auditing import tape_record, tracing
+from dpverify.auditing.record import Status, Verdict
 from dpverify.auditing.tape_record import read_events, Taped, TapeReason, together, written
 from dpverify.auditing.tracing import taped_pair
-from dpverify.auditing.verdict import Status, Verdict
 from dpverify.errors import ParameterError
 from dpverify.ledger.events import DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, Ledger, Sensitivity
-from dpverify.suite.serialise import from_plain, to_plain
-from dpverify.suite.settings import Settings
+from dpverify.suite.result import from_plain, Settings, to_plain
 
 pytestmark = pytest.mark.process
 

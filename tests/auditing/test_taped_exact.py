@@ -11,13 +11,12 @@ from in_process import run_suite
 
 from dpverify import ApproxDP, certify, Pair, PureDP, Subject, ZCDP
 from dpverify.auditing import tracing
+from dpverify.auditing.record import Status, Verdict
 from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair
-from dpverify.auditing.verdict import Status, Verdict
 from dpverify.ledger.events import Ledger, PureStep, Sensitivity
-from dpverify.report import tape_words
-from dpverify.suite.serialise import from_plain, to_plain
-from dpverify.suite.settings import Settings
+from dpverify.report import words
+from dpverify.suite.result import from_plain, Settings, to_plain
 
 pytestmark = pytest.mark.process
 
@@ -131,11 +130,11 @@ def test_an_exact_law_refutes_and_never_proves(records):
         "with a ledger": (Verdict.NOT_REFUTED, Status.PROVED),
     }
     assert not records["false"].refuted_by_trials
-    assert tape_words.cell(records["true"]) == "1.099 exact"
-    assert tape_words.cell(records["false"]) == "inf refutes"
-    assert "(4 paths, exact)" in tape_words.beside(records["true"])
-    assert "exactly, on this pair" in tape_words.tape_sentence(records["true"].tape, "eps")
-    assert "1 in" not in tape_words.tape_sentence(records["false"].tape, "eps")
+    assert words.cell(records["true"]) == "1.099 exact"
+    assert words.cell(records["false"]) == "inf refutes"
+    assert "(4 paths, exact)" in words.beside(records["true"])
+    assert "exactly, on this pair" in words.tape_sentence(records["true"].tape, "eps")
+    assert "1 in" not in words.tape_sentence(records["false"].tape, "eps")
     for record in records.values():
         assert from_plain(json.loads(json.dumps(to_plain(record)))) == record
 

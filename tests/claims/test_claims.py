@@ -9,8 +9,8 @@ from scipy import integrate, stats
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Records, Relation, RenyiDP, Unit, View, ZCDP
 from dpverify.claims import profiles
+from dpverify.claims.curves import parse_claim
 from dpverify.claims.neighbours import sequence_difference
-from dpverify.claims.parsing import parse_claim
 from dpverify.errors import NeighbourError, ParameterError, UsageError
 
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE

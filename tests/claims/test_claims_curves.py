@@ -12,7 +12,7 @@ from scipy import stats
 from dpverify import ApproxDP, audit, GaussianDP, Pair, PureDP, RenyiDP, TradeOff, ZCDP
 from dpverify.auditing.record import AuditRecord
 from dpverify.claims import profiles
-from dpverify.claims.parsing import parse_claim
+from dpverify.claims.curves import parse_claim
 from dpverify.errors import ParameterError, UsageError
 from dpverify.report import words
 from dpverify.report.plots import figures, plotted_claim

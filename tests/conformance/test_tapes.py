@@ -12,7 +12,7 @@ from in_process import load_folder
 from dpverify.auditing.tape_record import CONFORMS, DERIVED, EXACT, NOT_TRACED
 from dpverify.auditing.tracing import taped_pair
 from dpverify.base.seeding import derive
-from dpverify.report import tape_words
+from dpverify.report import words
 from dpverify.report.words import SYMBOLS
 
 pytestmark = pytest.mark.process
@@ -28,7 +28,7 @@ def test_a_true_claim_conforms_or_the_difference_is_explained(subject):
     tape = taped_pair(subject.target, claim=subject.claim, pair=pair, ledger=subject.ledger,
                       seed=derive(1, subject.name), trials=subject.trials)  # fmt: skip
     assert tape.status in (CONFORMS, DERIVED, EXACT, NOT_TRACED), tape.reasons
-    said = tape_words.tape_sentence(tape, SYMBOLS[subject.claim.notion])
+    said = words.tape_sentence(tape, SYMBOLS[subject.claim.notion])
     if tape.status == CONFORMS:
         assert "The code does what the ledger says" in said
     elif tape.status == EXACT:
@@ -39,4 +39,4 @@ def test_a_true_claim_conforms_or_the_difference_is_explained(subject):
         assert tape.reasons[0].site in said
         assert tape.reasons[0].code not in ("CRASH", "ERROR")
     elif tape.ledger:
-        assert tape_words.UNMATCHED in said
+        assert words.UNMATCHED in said

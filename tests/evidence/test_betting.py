@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from dpverify.errors import ParameterError
-from dpverify.evidence import betting_plan
+from dpverify.evidence import betting
 from dpverify.evidence.betting import EProcess
 from dpverify.evidence.tally import Tally
 
@@ -211,10 +211,10 @@ def test_impossible_requests_are_refused():
 @pytest.mark.parametrize("fraction", [1e-4, 0.3, 1.0])
 @pytest.mark.parametrize("trials", [1, 200, 2_000])
 def test_what_is_detectable_is_a_number_also_where_every_guess_is_right(trials, fraction, delta):
-    found = betting_plan.sequential_detectable_eps(
+    found = betting.sequential_detectable_eps(
         trials=trials, guess_fraction=fraction, claim_eps=2.0, delta=delta, significance=0.001, power=0.95
     )
     assert found > 2.0
-    assert betting_plan.sequential_detectable_eps(
+    assert betting.sequential_detectable_eps(
         trials=4 * trials, guess_fraction=fraction, claim_eps=2.0, delta=delta, significance=0.001, power=0.95
     ) <= found * (1 + 1e-9)

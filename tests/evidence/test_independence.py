@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from dpverify import audit, loop_trials, Pair, PureDP
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
 from dpverify.base.seeding import Stage, stream
-from dpverify.trials import failing
+from dpverify.trials import outcomes
 from dpverify.trials.health import independence, sentinel
 from dpverify.trials.health.independence import (
     compared_calls,
@@ -91,7 +91,7 @@ def test_values_are_compared_in_the_last_third_of_every_long_run():
 
 
 def test_levels_add_up_to_one_in_a_million():
-    unfaithful = 2 * sum(2.0 ** -failing._needed(16 << look, index) for look in range(40) for index in range(3000))
+    unfaithful = 2 * sum(2.0 ** -outcomes._needed(16 << look, index) for look in range(40) for index in range(3000))
     assert independence.TESTS * independence.LEVEL + sentinel.LEVEL + unfaithful <= 1e-6
 
 

@@ -6,8 +6,7 @@ from dpverify import PureDP
 from dpverify.base.rounding import digits_up
 from dpverify.evidence.attack import Attack, Side
 from dpverify.evidence.bounds import BinomialTest, WeightedTest
-from dpverify.evidence.lower_bound import certify_bound
-from dpverify.evidence.power import detectable_eps
+from dpverify.evidence.lower_bound import certify_bound, detectable_eps
 from dpverify.evidence.tally import Tally
 
 ALPHA = 0.05

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from dpverify.errors import ParameterError
-from dpverify.suite.family import e_benjamini_hochberg, holm
+from dpverify.suite.result import e_benjamini_hochberg, holm
 
 p_vectors = st.lists(st.floats(0, 1) | st.floats(0, 0.05), min_size=1, max_size=6)
 

@@ -9,10 +9,10 @@ from scipy import special, stats
 from dpverify.claims.claim import ZCDP
 from dpverify.claims.profiles import zcdp_accuracy_limit
 from dpverify.errors import ParameterError
-from dpverify.evidence import power
+from dpverify.evidence import lower_bound
 from dpverify.evidence.bounds import BinomialTest, TwoStepTest, UnconditionalTest
 from dpverify.evidence.bounds.binomial_tails import least_reached
-from dpverify.evidence.power import detectable_eps, trials_needed
+from dpverify.evidence.lower_bound import detectable_eps, trials_needed
 from dpverify.evidence.tally import Tally
 
 ASKED = {"guess_fraction": 0.3, "claim_eps": 1.0, "significance": 0.05}
@@ -52,9 +52,9 @@ def test_the_short_cut_by_p_values_decides_as_the_bound_does(test, delta, monkey
     asked = {"claim_eps": 0.7, "delta": delta, "significance": 0.05}
     counts = [(r, w) for n in (30, 200) for w in range(0, 20, 3) for r in range(0, n - w, max(1, n // 25))]
     found = []
-    for clear in (power._CLEAR, math.inf):
-        monkeypatch.setattr(power, "_CLEAR", clear)
-        rejects = power._rejection(test, one_sided=False, **asked)
+    for clear in (lower_bound._CLEAR, math.inf):
+        monkeypatch.setattr(lower_bound, "_CLEAR", clear)
+        rejects = lower_bound._rejection(test, one_sided=False, **asked)
         found.append([rejects(r, w, n) for n in (200, 1000) for r, w in counts])
     assert found[0] == found[1]
     assert {True, False} == set(found[0])
@@ -132,7 +132,7 @@ def test_impossible_requests_are_refused():
 def test_claims_too_weak_to_be_refuted_end_in_infinity():
     """rho = 20 and beyond: rates of wrong guesses underflow, and 1 - w rounds to 1."""
     options = {"trials": 1000, "guess_fraction": 1.0, "significance": 0.05, "power": 0.95}
-    assert power.detectable_number(ZCDP(20.0), **options) == math.inf
+    assert lower_bound.detectable_number(ZCDP(20.0), **options) == math.inf
     assert zcdp_accuracy_limit(100.0, 1e-17) == 1.0
 
 

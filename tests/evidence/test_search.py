@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from algorithms.beyond.pair_search import worst_pair
 from dpverify import Pair, PureDP, Records
 from dpverify.auditing.pipeline import audit
 from dpverify.base.seeding import Stage
 from dpverify.claims.neighbours import Difference
 from dpverify.errors import NeighbourError, ParameterError
-from dpverify.evidence.pair_search import worst_pair
 from dpverify.trials import collect
 
 

@@ -15,15 +15,14 @@ from in_process import run_suite
 
 from audits.audit_laplace import subjects as laplace_subjects
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
 from dpverify.claims.profiles import gaussian_accuracy_limit
 from dpverify.errors import RunError, UsageError
 from dpverify.promises import check_promise, Outcomes, Promise
-from dpverify.report import html_page, json_file, junit, markdown, plots, sarif, schema, words
+from dpverify.report import html_page, json_file, junit, markdown, plots, sarif, words
 from dpverify.report.html_page import anchors
 from dpverify.report.plots import Axis, Plot
-from dpverify.suite.result import Failure, SuiteResult
-from dpverify.suite.settings import Settings
+from dpverify.suite.result import Failure, Settings, SuiteResult
 
 
 def _broken(data, *, rng, size):
@@ -255,9 +254,9 @@ def test_template_is_package_data():
 
 
 def test_published_schema_is_that_of_the_records():
-    published = Path(schema.__file__).with_name("records.schema.json")
-    again = "python -m dpverify.report.schema > dpverify/report/records.schema.json"
-    assert json.loads(published.read_text(encoding="utf-8")) == schema.document(), again
+    published = Path(json_file.__file__).with_name("records.schema.json")
+    again = "python -m dpverify.report.json_file > dpverify/report/records.schema.json"
+    assert json.loads(published.read_text(encoding="utf-8")) == json_file.document(), again
 
 
 def _violations(value, rules, where="$"):
@@ -292,10 +291,10 @@ def test_results_obey_the_schema(result):
 
     check = check_promise(Promise(name="p", draw=draw, bound=0.9, failure_probability=0.2, trials=100), seed=1)
     written = json.loads(json_file.render(replace(result, promises=(check,))))
-    assert list(_violations(written, schema.document())) == []
+    assert list(_violations(written, json_file.document())) == []
     written["records"][0]["eps_lower"] = "much"
     del written["records"][1]["seed"]
-    assert len(list(_violations(written, schema.document()))) == 2
+    assert len(list(_violations(written, json_file.document()))) == 2
 
 
 def test_a_promise_says_how_much_its_bounds_could_have_said(result):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.auditing.verdict import Status, Verdict
+from dpverify.auditing.record import Status, Verdict
 from dpverify.cli import console
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
 from dpverify.promises import check_promise, Outcomes, Promise

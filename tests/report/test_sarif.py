@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from in_process import load_folder, run_suite
 
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
 from dpverify.cli import main
 from dpverify.report import sarif
-from dpverify.suite.settings import Settings
+from dpverify.suite.result import Settings
 
 AUDIT = """
     from cachelib.noise import noisy

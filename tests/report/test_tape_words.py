@@ -3,7 +3,7 @@
 import pytest
 
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, DERIVED, EXACT, NOT_TRACED, Taped, UNDECIDED
-from dpverify.report.tape_words import compared_words
+from dpverify.report.words import compared_words
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,11 @@ from scipy import special, stats
 
 from dpverify import Pair, PureDP
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
 from dpverify.evidence.betting import EProcess
 from dpverify.evidence.bounds import BinomialTest
 from dpverify.evidence.tally import Tally
-from dpverify.suite.family import BONFERRONI, E_BH, HOLM, judged_together
-from dpverify.suite.result import SuiteResult
+from dpverify.suite.result import BONFERRONI, E_BH, HOLM, judged_together, SuiteResult
 from mechanisms.releases.randomised_response import RandomisedResponse
 
 CLAIMS, TRUE, TRIALS, ALPHA = 50, 25, 2000, 0.05

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from dpverify.auditing.record import AuditRecord
-from dpverify.report import html_page, json_file, junit, markdown, plots, tape_words
+from dpverify.report import html_page, json_file, junit, markdown, plots, words
 from dpverify.report.overview import Overview
 from dpverify.suite.result import SuiteResult
 
@@ -41,15 +41,15 @@ def problems(result: SuiteResult) -> list[str]:
         if not lower > claimed:
             found.append(f"{record.subject}: the table says {lower} where {claimed} is claimed")
         found += [f"{record.subject}: {each}" for each in (*_bar(record), *_plots(record))]
-        symbol, text = tape_words.SYMBOLS[record.notion], "".join(told[record.subject].itertext())
+        symbol, text = words.SYMBOLS[record.notion], "".join(told[record.subject].itertext())
         said = {
             sign: [float(each) for each in re.findall(rf"{symbol} {sign} ([-0-9.e+]+|inf)", text)]
             for sign in (">=", "=")
         }
         if record.claimed not in said["="] or not max(said[">="], default=-1.0) > record.claimed:
             found.append(f"{record.subject}: JUnit says {said}")
-        if record.notion not in tape_words.ABOUT_EPS and re.search(r"claimed [^<]*eps", pieces[record.subject]):
-            found.append(f"{record.subject}: a claimed eps stands beside {tape_words.unit(record)}")
+        if record.notion not in words.ABOUT_EPS and re.search(r"claimed [^<]*eps", pieces[record.subject]):
+            found.append(f"{record.subject}: a claimed eps stands beside {words.unit(record)}")
     return found
 
 

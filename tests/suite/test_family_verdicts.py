@@ -10,13 +10,11 @@ from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
 from dpverify.errors import ParameterError, UsageError
 from dpverify.promises import Outcomes, Promise
 from dpverify.report import html_page, json_file, markdown, words
-from dpverify.suite.family import BONFERRONI, E_BH, HOLM, judged_together
-from dpverify.suite.result import Failure
-from dpverify.suite.settings import Settings
+from dpverify.suite.result import BONFERRONI, E_BH, Failure, HOLM, judged_together, Settings
 
 PAIRS = (Pair(0, 1), Pair(1, 0))
 

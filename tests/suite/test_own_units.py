@@ -10,9 +10,8 @@ from dpverify import ApproxDP, GaussianDP, Pair, PureDP, RenyiDP, Subject, Trade
 from dpverify.auditing.sequential import _in_own_unit
 from dpverify.claims.claim import REPORTING_DELTA
 from dpverify.errors import ParameterError
-from dpverify.report import plots, tape_words, words
-from dpverify.suite.result import SuiteResult
-from dpverify.suite.settings import Settings
+from dpverify.report import plots, words
+from dpverify.suite.result import Settings, SuiteResult
 
 CLAIMS = {
     "pure": PureDP(1.0),
@@ -102,7 +101,7 @@ def test_the_view_of_eps_is_marked_with_its_delta_and_has_no_part_in_the_verdict
         assert ("at delta = 0.001" in words.sentence(record)) == (kind == "approx")
     else:
         assert view.startswith(f"at delta = {REPORTING_DELTA:g}: eps >= ")
-        assert titles[2] == f"Second view: eps and delta (the claim is about {tape_words.unit(record)})"
+        assert titles[2] == f"Second view: eps and delta (the claim is about {words.unit(record)})"
         assert "eps" not in words.sentence(record).replace("f-DP", "")
     assert record.trials_lower is not None
     assert plots.course_plot(record)[-1][1] == record.trials_lower
@@ -111,7 +110,7 @@ def test_the_view_of_eps_is_marked_with_its_delta_and_has_no_part_in_the_verdict
 def test_earlier_points_of_a_course_are_below_what_the_certificate_can_say(result):
     for record in result.records:
         course = [bound for _, bound in record.number_course]
-        assert (not course) == (record.notion in tape_words.ABOUT_EPS)
+        assert (not course) == (record.notion in words.ABOUT_EPS)
         assert all(bound <= 1.01 * record.number_lower for bound in course[-1:])
 
 
@@ -128,7 +127,7 @@ def test_earlier_points_of_a_course_are_below_what_the_certificate_can_say(resul
     ],
 )
 def test_lower_bounds_are_rounded_down_and_never_onto_the_claim(value, limit, written):
-    text = tape_words.at_least_words(value, limit)
+    text = words.at_least_words(value, limit)
     assert text.startswith(written)
     assert float(text) <= value + 1e-9 * abs(value)
     assert (float(text) > limit) == (value > limit)

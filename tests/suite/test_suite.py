@@ -9,7 +9,7 @@ from dpverify.errors import DiscoveryError, ParameterError
 from dpverify.promises import BROKEN, KEPT, Outcomes, Promise
 from dpverify.suite.discovery import load_audits
 from dpverify.suite.plan import Agenda, matches
-from dpverify.suite.settings import Settings
+from dpverify.suite.result import Settings
 
 PAIRS = (Pair(0.0, 1.0, name="0 or 1"),)
 

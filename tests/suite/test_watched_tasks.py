@@ -14,10 +14,8 @@ from dpverify.execution.isolated import Answer, Ended
 from dpverify.report import json_file
 from dpverify.suite import discovery, task
 from dpverify.suite.plan import Manifest, PlanEntry
-from dpverify.suite.result import Failure, SuiteResult
+from dpverify.suite.result import Failure, from_plain, Settings, SuiteResult, to_plain
 from dpverify.suite.run import outcome_of
-from dpverify.suite.serialise import from_plain, to_plain
-from dpverify.suite.settings import Settings
 
 
 class Counted:

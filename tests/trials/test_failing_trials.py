@@ -9,12 +9,12 @@ from in_process import run_suite
 from scipy import stats
 
 from dpverify import audit, failure, loop_trials, Outcomes, Pair, PureDP, Subject
-from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.record import Verdict
 from dpverify.base.seeding import Stage
 from dpverify.errors import InvalidTrials, ParameterError, TargetError
 from dpverify.report import html_page, json_file, junit, markdown, sarif, words
-from dpverify.suite.settings import Settings
-from dpverify.trials import failing
+from dpverify.suite.result import Settings
+from dpverify.trials import outcomes
 from dpverify.trials.collect import Experiment, select
 from dpverify.trials.target import as_target
 
@@ -146,7 +146,7 @@ def test_a_call_that_fails_where_its_trials_do_not_is_found_out_and_an_honest_on
 
 def test_the_level_at_which_targets_are_called_unfaithful():
     """Sum over looks, calls and both arms of 2^-needed."""
-    total = sum(2.0 ** -failing._needed(16 << look, index) for look in range(40) for index in range(3000))
+    total = sum(2.0 ** -outcomes._needed(16 << look, index) for look in range(40) for index in range(3000))
     assert 2 * total < 1e-7
 
 

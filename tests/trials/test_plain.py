@@ -13,10 +13,8 @@ from dpverify.execution.isolated import Answer
 from dpverify.promises import check_promise, Outcomes, Promise, PromiseCheck
 from dpverify.report import html_page, json_file, junit, markdown, sarif
 from dpverify.suite.plan import PlanEntry
-from dpverify.suite.result import Failure, SuiteResult
+from dpverify.suite.result import Failure, from_plain, Settings, SuiteResult, to_plain
 from dpverify.suite.run import outcome_of
-from dpverify.suite.serialise import from_plain, to_plain
-from dpverify.suite.settings import Settings
 
 ENTRY = PlanEntry(kind="subject", source="/f.py", local="one", name="f/one", claim="pure:1", trials=800, expected="")
 ODD = (

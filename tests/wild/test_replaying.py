@@ -15,7 +15,7 @@ from dpverify.errors import TargetError, UsageError
 from dpverify.ledger.compound_events import Filtered
 from dpverify.tape.instruments.calls import NoiseCall
 from dpverify.wild import replay
-from dpverify.wild.replay_calls.recording import RecordedRun, Step
+from dpverify.wild.replay_calls.recorded import RecordedRun, Step
 from dpverify.wild.replay_calls.rules import aligned
 
 LIBRARY = diffprivlib()

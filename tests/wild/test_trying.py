@@ -16,7 +16,7 @@ from dpverify.errors import TargetError, UsageError
 from dpverify.wild import pair_audit, try_out
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook
-from dpverify.wild.witness import search_event, stated
+from dpverify.wild.record import search_event, stated
 
 pytestmark = pytest.mark.process
 

@@ -12,8 +12,7 @@ from dpverify.evidence.bounds.binomial import BinomialTest, BonferroniTest
 from dpverify.evidence.bounds.choice import choose_test
 from dpverify.evidence.bounds.protocol import BoundTest
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
-from dpverify.evidence.bounds.two_step import TwoStepTest
-from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.two_step import TwoStepTest, UnconditionalTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 
 __all__ = [

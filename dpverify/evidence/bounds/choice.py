@@ -10,8 +10,7 @@ from dpverify.base import require
 from dpverify.errors import ParameterError
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.protocol import BoundTest
-from dpverify.evidence.bounds.two_step import TwoStepTest
-from dpverify.evidence.bounds.unconditional import UnconditionalTest
+from dpverify.evidence.bounds.two_step import TwoStepTest, UnconditionalTest
 
 _FEW = 60  # guesses: below, the discreteness of the two-step test costs more than the search does
 _MANY = 5000  # wrong guesses: above, the two-step test is as good and a thousand times faster

@@ -2,7 +2,7 @@
 
 A claim allows c = Pr[right] at most g(w) when w = Pr[wrong] (`Claim.accuracy_limit`); a rule that only
 guesses one dataset allows c <= g(2w)/2 while g(2w) < 1 - 2w. The test is exact unconditional over w, as in
-`unconditional`.
+`two_step`.
 Outcomes are ordered by T(v, j), the number that two Clopper-Pearson limits certify: the largest x with
 c_L(v) >= g_x(w_U(j)). T depends on the claim's notion and not on the hypothesis, so the same region tests every
 number of the notion, and every (eps, delta).

@@ -28,7 +28,7 @@ Noise that a call uses again - all of it or in part, in order or not, with a lit
 its like in the same call: few pairs are split. A generator that starts anew in every call: nearly all.
 
 Every one of the TESTS tests has level LEVEL; together an honest target is INVALID by them at most 8 times in 10^7
-audits, by the sentinel once in 10^7, by redrawn calls once in 10^7 (`trials.failing`).
+audits, by the sentinel once in 10^7, by redrawn calls once in 10^7 (`trials.outcomes`).
 """
 
 import math

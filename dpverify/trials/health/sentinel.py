@@ -36,9 +36,8 @@ from dpverify.errors import InvalidTrials
 from dpverify.execution.executors import ordered_map
 from dpverify.trials import collect
 from dpverify.trials.collect import Experiment
-from dpverify.trials.failing import blank, one_call
-from dpverify.trials.health.pristine import pickled, unpickled
-from dpverify.trials.outcomes import concatenate, Outcomes
+from dpverify.trials.health.fingerprint import pickled, unpickled
+from dpverify.trials.outcomes import blank, concatenate, one_call, Outcomes
 from dpverify.trials.target import is_reproducible, name_of
 
 # ----------------------------------------------------------------------------------------------------------------------

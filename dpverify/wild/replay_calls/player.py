@@ -24,8 +24,8 @@ from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import is_among
 from dpverify.wild.local import Here
 from dpverify.wild.record import Found, PairResult
-from dpverify.wild.replay_calls import losses, rules
-from dpverify.wild.replay_calls.recording import Plan, RecordedRun, recording
+from dpverify.wild.replay_calls import recorded, rules
+from dpverify.wild.replay_calls.recorded import Plan, RecordedRun, recording
 from dpverify.wild.schema import Schema
 from dpverify.wild.worker import calling, codec, serving
 
@@ -43,7 +43,7 @@ class Replayed:
     candidate: Candidate
     eps: float | None
     findings: tuple[Found, ...]
-    costs: tuple[losses.Cost, ...] = ()
+    costs: tuple[recorded.Cost, ...] = ()
     calls: int = 0
 
     @property
@@ -112,7 +112,7 @@ class Player:
         """The calls on one pair, over several transcripts."""
         data = [datasets.wire(self.schema, each) for each in (candidate.first, candidate.second)]
         findings: list[Found] = []
-        costs: list[losses.Cost] = []
+        costs: list[recorded.Cost] = []
         calls, unaccounted = 0, False
         for transcript in range(TRANSCRIPTS):
             seed = int(stream(self.seed, Stage.TAPE, 1, transcript).integers(2**31))
@@ -157,11 +157,11 @@ class Player:
 
     def _judged(
         self, candidate: Candidate, first: RecordedRun, second: RecordedRun, matched: Any, alone: Any
-    ) -> tuple[list[Found], losses.Cost]:  # fmt: skip
+    ) -> tuple[list[Found], recorded.Cost]:  # fmt: skip
         name, relation = candidate.name, candidate.relation
         skipped = {step.key for step in alone}
         compared = [each for each in matched if each[0].key not in skipped]
-        charged = losses.cost(compared)
+        charged = recorded.cost(compared)
         found = rules.control_flow(alone, name) + rules.order(compared, first, second, name)
         found += rules.settings(compared, relation, name)
         found += rules.sensitivity(compared, relation, name) + rules.budget(compared, first, self.claim, name)
@@ -169,7 +169,7 @@ class Player:
         found += rules.steps_told(first, name) + rules.opaque(first, second, charged.unknown, name)
         return found, charged
 
-    def _total(self, costs: list[losses.Cost], claim: Claim, name: str) -> tuple[float | None, list[Found]]:
+    def _total(self, costs: list[recorded.Cost], claim: Claim, name: str) -> tuple[float | None, list[Found]]:
         """Rule 5."""
         infinite = [each for one in costs for each in one.infinite]
         if infinite:
@@ -177,7 +177,7 @@ class Player:
             return math.inf, [Found("loss", step.key[0], step.where, claim.eps, None, name,
                                     f"{step.key[0]} at {step.where}: {text}")]  # fmt: skip
         try:
-            found = losses.total(costs, claim)
+            found = recorded.total(costs, claim)
         except AccountingError as error:
             return None, [Found("opaque", "", "", None, None, name, f"the calls cannot be accounted: {error}", False)]
         if found.kept:

@@ -27,7 +27,7 @@ from dpverify.claims.neighbours import Relation
 from dpverify.tape.instruments.calls import distance, equal, NoiseCall, shown_value, SLACK, steps, told_for, ulp, ULPS
 from dpverify.tape.transcript import site_text
 from dpverify.wild.record import Found
-from dpverify.wild.replay_calls.recording import Plan, RecordedRun, Step
+from dpverify.wild.replay_calls.recorded import Plan, RecordedRun, Step
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Which call on one dataset is which on the other: within one place, by minimum cost, in order.

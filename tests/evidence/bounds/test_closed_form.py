@@ -143,7 +143,7 @@ def test_bound_moves_the_right_way_and_is_certified(test, delta, counts, signifi
 @given(k=st.integers(0, 50), extra=st.integers(0, 10**6), level=levels)
 def test_clopper_pearson_limits_keep_their_level(k, extra, level):
     n = k + extra
-    low, high = cp.lower(k, n, level), cp.upper(k, n, level)
+    low, high = cp.clopper_pearson_lower(k, n, level), cp.clopper_pearson_upper(k, n, level)
     assert 0 <= low <= high <= 1
     if k:
         assert stats.binom.sf(k - 1, n, low) <= level * (1 + 1e-12)
