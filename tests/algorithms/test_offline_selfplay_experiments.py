@@ -59,7 +59,7 @@ def test_lower_bounds_are_the_printed_shapes():
 @pytest.mark.parametrize("experiment", [ExperimentName.OFFLINE, ExperimentName.SELFPLAY])
 def test_files_are_written(experiment, tmp_path, monkeypatch):
     monkeypatch.setattr(offline, "long_grid", lambda: (10, 100))
-    monkeypatch.setattr(offline, "grid", lambda most: (5, most))
+    monkeypatch.setattr(offline, "settings_grid", lambda most: (5, most))
     main(experiment, runs=2, episodes=30, eps=[4.0], seed=3, out=tmp_path)
     folder = tmp_path / experiment.value
     stems = {

@@ -68,7 +68,7 @@ def test_finished_curves_are_not_drawn_again(written, monkeypatch):
         raise AssertionError("drawn again")
 
     before = (written / "curves.csv").read_text()
-    monkeypatch.setattr(store, "draw", forbidden)
+    monkeypatch.setattr(store, "draw_curve", forbidden)
     monkeypatch.setattr(command, "write_all", lambda folder, curves, search: write_numbers(folder, curves))
     run(written.parent)
     assert (written / "curves.csv").read_text() == before
@@ -173,7 +173,7 @@ def test_a_search_is_resumed_and_its_points_are_drawn(tmp_path, monkeypatch):
     def forbidden(*given):
         raise AssertionError("searched again")
 
-    monkeypatch.setattr(tuning, "draw", forbidden)
+    monkeypatch.setattr(tuning, "draw_curve", forbidden)
     monkeypatch.setattr(command, "write_all", lambda folder, curves, search: write_numbers(folder, curves, search))
     run(tmp_path, **options)
     with pytest.raises(ParameterError, match="search"):

@@ -39,7 +39,7 @@ def result():
 
 
 def test_trials_are_told_on_the_way(monkeypatch):
-    monkeypatch.setattr(task, "load", lambda file: discovery.Loaded({"long": SUBJECT}, {}))
+    monkeypatch.setattr(task, "load_file", lambda file: discovery.Loaded({"long": SUBJECT}, {}))
     monkeypatch.setattr(task, "OFTEN", 0.0)
     told = []
     monkeypatch.setattr(task, "emit", told.append)

@@ -37,7 +37,7 @@ def look(function, first=X, second=NEAR, *, claim=None, ledger=None, transcripts
 def line_of(function):
     """file:line of the line with the word HERE."""
     lines, start = inspect.getsourcelines(function)
-    return f"unit/test_instruments_diffprivlib.py:{start + next(at for at, text in enumerate(lines) if 'HERE' in text)}"
+    return f"tape/test_instruments_diffprivlib.py:{start + next(at for at, text in enumerate(lines) if 'HERE' in text)}"
 
 
 def of(words):

@@ -271,7 +271,7 @@ def test_the_ledger_of_a_privatizer_without_one_is_derived_with_its_line() -> No
     assert found.status == "DERIVED"
     assert found.eps() == pytest.approx(4.0, rel=1e-9)
     (row,) = found.draws
-    assert row.site.startswith("unit/test_tape_facts.py:")
+    assert row.site.startswith("tape/test_tape_facts.py:")
     assert (row.family, row.scale, row.count, row.moved, row.shift_max) == ("laplace", 10.0, 40, 40, 1.0)
     assert (row.shift_l1, row.shift_l2) == (40.0, pytest.approx(math.sqrt(40)))
     certified = found.certified(1e-6)

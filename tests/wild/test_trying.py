@@ -196,7 +196,7 @@ def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monk
         clock.now += learning
         return real(trials)
 
-    monkeypatch.setattr(pair_audit, "fitted", slowly)
+    monkeypatch.setattr(pair_audit, "fit_rule", slowly)
     row = ((1.0,),)
     one = pair_audit.Contender(Candidate("a pair", Relation.REPLACE_ONE, row, ((2.0,),)), (b"", b""), clock, ONE,
                               share=0.05, seed=1, index=0, block=64)  # fmt: skip
