@@ -310,7 +310,7 @@ def test_what_the_enumeration_does_not_see_is_not_exact(name: str) -> None:
 
 def test_the_test_of_fit_has_its_level_and_its_power() -> None:
     """A right law passes; 3/4 against 0.77 fails: 20,000 releases are 6.6 standard errors away, 4.9 are needed."""
-    right = module._law(module.as_target(coin(0.25)), [0], module.Limits(10, math.inf, "implemented"), 1)
+    right = module._law(module.as_target(coin(0.25)), [0], module.PathLimits(10, math.inf, "implemented"), 1)
     for chance, fits in ((0.25, True), (0.27, False)):
         fit = module._fit(module.as_target(coin(chance)), ([0], [0]), (right, right), 3, 1.0)
         assert fit.fits is fits
