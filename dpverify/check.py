@@ -206,6 +206,7 @@ def curve_of(notion, claim):
         return max((1 - b - (y - b) * (w - a) / (x - a) for (a, b), (x, y) in segments if a <= w <= x), default=1.0)
 
     def divergence(a, c, w):
+        need(notion in ("zcdp", "rdp"), f"the curve of the notion {notion!r} is not known")
         one = a * math.log(c) + (1 - a) * math.log(w)
         two = a * math.log1p(-c) + (1 - a) * math.log1p(-w) if c < 1 else -math.inf
         return (max(one, two) + math.log1p(math.exp(-abs(one - two)))) / (a - 1)

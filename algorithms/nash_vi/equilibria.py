@@ -98,7 +98,6 @@ def _indifferent(tables: Array) -> tuple[npt.NDArray[np.intp], Array]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Coarse correlated equilibria of small games with two payoff tables, for batches of cells.
 
 
 TOLERANCE = 1e-9

@@ -418,4 +418,6 @@ def number_upper_of(claim: Claim, ledger: Ledger, eps_upper: float) -> float:
     if isinstance(claim, ZCDP):
         rho = rho_upper(ledger, relation=claim.relation)
         return float_up(rho) if isinstance(rho, Fraction) else rho
+    if not isinstance(claim, PureDP | ApproxDP):
+        raise AccountingError(f"{type(claim).__name__}: a notion whose own number no ledger is asked for")
     return eps_upper

@@ -206,7 +206,7 @@ class GridProfile:
 #     profile(eps)  delta(eps) = E_P[(1 - e^(eps - L))^+] on a vector of real eps, negative ones included, rounded up
 #     cells(edges)  P- and Q-masses between edges, each with a relative error of at most `eta`
 #     window(tail)  where all of L is but for masses of about `tail`
-#     on_points(..) a law on points above it (see `loss_laws`)
+#     on_points(..) a law on points above it (see above)
 #
 # Dominating pairs compose under adaptivity (Zhu, Dong, Wang 2022, Theorem 10 and Proposition 9): what is computed from
 # them is an upper bound, whatever the directions in which coordinates without a stated one move. Where it is a loose

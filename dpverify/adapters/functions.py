@@ -32,7 +32,6 @@ UNSEEDED = "the releases come from a source that cannot be seeded: another run g
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Any callable as a target, whatever its signature.
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,6 @@ def _code(tapes: list[Taped], pairs: int) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# One subject, all the evidence: ledger, audits, promises. A certificate says what is proved and what is not.
 
 
 SCHEMA = "dpverify/certificate/2"

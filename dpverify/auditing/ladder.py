@@ -138,7 +138,6 @@ def _scaled(factor: float, family: str, z: Array, start: int) -> Array:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Measured power: what the same audit does to violations of known kinds, run and not computed.
 
 
 RUNS = 8

@@ -71,7 +71,6 @@ def judge(
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The evidence of one audit as a value: everything needed to read it, to judge it and to run it again.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,7 +92,6 @@ def _from_file(file: Path) -> ModuleType:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# One command in a watched child: the parent runs no foreign code, and says in one line why there is no answer.
 
 
 SLOW = 20.0  # seconds that loading a file, and the call in which a limit is reached, may take

@@ -18,6 +18,6 @@ An audit of n trials, each on one of two datasets by a fair coin:
    were frozen, a claim's whole trade-off curve where the claim is one (zCDP, GDP, RDP, f-DP), otherwise what
    `bounds.choose_test` says of the predicted counts.
 
-`betting` has anytime-valid tests by betting instead, `power` what a run could have seen, `pair_search` the worst pair,
-`suite.result` Holm and e-BH over many claims, `dpverify.promises` checks of error bounds.
+`betting` has anytime-valid tests by betting instead; `lower_bound` says what a run could have seen, too. Elsewhere:
+`suite.result` has Holm and e-BH over many claims, `dpverify.promises` checks of error bounds.
 """

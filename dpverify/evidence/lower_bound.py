@@ -249,7 +249,6 @@ def _wrong_rate(claim: Claim, mass: float) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# From the tally of a frozen attack to certified bounds, in the claim's own unit and in eps at its delta.
 
 
 @dataclass(frozen=True)

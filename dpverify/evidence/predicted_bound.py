@@ -142,7 +142,6 @@ def _grouped(confidence: FloatArray, hits: FloatArray) -> tuple[FloatArray, Floa
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What an event would certify, predicted from expected counts: the objective of `selection.choose_event`.
 
 
 # Three-point rule for a standard normal variable: exact for polynomials up to the fifth degree.

@@ -106,7 +106,6 @@ class HeldOut:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Beyond which cuts of a score a guess counts: chosen on the selection trials, before the certifying ones.
 
 
 LEVELS = 24  # cuts at which guesses are counted for plots, besides those that certify

@@ -118,7 +118,6 @@ def _bound(gram: Array, away: npt.NDArray[np.bool_], most: int) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Events of modern releases: any dominating pair, sampling, matrix noise, shuffling, bounded range, filters.
 
 
 @dataclass(frozen=True, kw_only=True)

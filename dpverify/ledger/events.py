@@ -113,7 +113,6 @@ def _law(name: str, given: Any) -> Array:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What was really done: frozen noise events, without an opinion about what they cost.
 
 
 class Direction(Enum):

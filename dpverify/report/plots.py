@@ -12,7 +12,7 @@ from html import escape
 from dpverify.auditing.record import AuditRecord
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import parse_claim
-from dpverify.errors import DpverifyError
+from dpverify.errors import DpverifyError, RunError
 from dpverify.promises import PromiseCheck
 from dpverify.report.words import ABOUT_EPS, at_delta, at_least_words, claimed, number, unit
 
@@ -154,7 +154,6 @@ def tick(value: float) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The plots of one record: trade-off, privacy profile, convergence. Drawn from the record alone.
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,9 @@ def plotted_claim(record: AuditRecord) -> Claim:
             return ZCDP(record.claimed, record.delta)
         case "rdp" | "tradeoff":
             return parse_claim(record.claim, delta=record.delta)
-    return GaussianDP(record.claimed, record.delta)
+        case "gdp":
+            return GaussianDP(record.claimed, record.delta)
+    raise RunError(f"claims of the notion {record.notion!r} are not drawn")
 
 
 def rates(record: AuditRecord) -> list[Point]:

@@ -16,10 +16,6 @@ from dpverify.suite.plan import local_name
 from dpverify.suite.result import BONFERRONI, E_BH, Failure, HOLM, SuiteResult
 
 # ----------------------------------------------------------------------------------------------------------------------
-# How what the tape says is written: a cell of a table, a sentence, the three kinds of evidence side by side.
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 # One currency: every number of a claim in the claim's own unit, eps beside it only as a marked second view.
 #
 # pure, approx     eps, of (eps, delta) claims with their delta
@@ -247,7 +243,6 @@ def compared_words(tape: Taped | None, upper: float | None) -> tuple[str, str]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# How numbers, verdicts and commands are written: one place for every rendering.
 
 
 PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}

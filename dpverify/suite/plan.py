@@ -247,7 +247,6 @@ def _meant(expression: str, names: list[str]) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What audit files declare, read in watched children: the process that asks never runs their code.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -273,7 +273,6 @@ def _vector(name: str, values: Sequence[float] | npt.NDArray[np.float64], upper:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The verdicts of a suite taken together: which claims fall when the error of the whole family is limited.
 
 
 BONFERRONI, HOLM, E_BH = "bonferroni", "holm", "e-bh"

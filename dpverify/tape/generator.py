@@ -26,7 +26,7 @@ from dpverify.tape.sources import Change, key_of, Source, Whole
 from dpverify.tape.transcript import Reason, site_text
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The methods that NumPy's Generator and RandomState have in common, with their draws on the tape; see `generator`.
+# The methods that NumPy's Generator and RandomState have in common, with their draws on the tape.
 
 
 Array = npt.NDArray[Any]
@@ -270,7 +270,6 @@ def key_items(key: Any) -> Any:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Generators whose draws are on the tape: `numpy.random.Generator`, `RandomState` and the module's own functions.
 
 
 _DECOY, _LEGACY_DECOY = np.random.PCG64(), np.random.MT19937()  # who draws from them unseen cannot repeat that

@@ -238,7 +238,6 @@ def _shifts(sensitivity: Sensitivity, relation: Relation) -> tuple[Shift, ...]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Whether what a transcript moves is what a ledger declares (F7).
 
 
 ROUNDED = 1e-12  # in units of the scale: a value that moves by less has moved by the rounding of a sum

@@ -107,7 +107,6 @@ def _floor(value: float) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What a draw can be, and how likely each value is: the finite laws of NumPy's samplers, and cut tails of lattice laws.
 
 
 Array = npt.NDArray[Any]

@@ -224,7 +224,6 @@ def envelope(transcripts: Iterable[tuple[Moved, ...]]) -> Ledger | None:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What a trace has found: its word, its ledger, and the statements that follow from it, see `tracer` and below.
 
 
 @dataclass(frozen=True)

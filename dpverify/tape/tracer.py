@@ -26,6 +26,7 @@ from scipy import special
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
+from dpverify.claims.curves import RenyiDP
 from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import ParameterError
 from dpverify.ledger.events import Ledger
@@ -310,7 +311,7 @@ def refutation(
         return Reason("WITNESS", "", f"{shown}; claimed {claim.eps:g}") if found.log_ratio > claim.eps else None
     if not math.isinf(found.log_ratio):
         return None
-    if isinstance(claim, ZCDP | GaussianDP):
+    if isinstance(claim, ZCDP | GaussianDP | RenyiDP):
         return Reason("WITNESS", "", f"{shown}; the claim allows no infinite loss")
     if isinstance(claim, ApproxDP):
         for order in runs:

@@ -150,7 +150,6 @@ def _lost(name: str, z: Array, scale: Array, parameters: tuple[Array, ...], larg
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Refutations by one transcript (F2 to F4), and where what is released determines the transcript.
 
 
 Places = dict[int, Array]  # entry -> places of its values in the output

@@ -158,7 +158,6 @@ class Checkpoint(Generic[Result]):
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Grains of trials on both datasets of a pair.
 
 
 FIRST, SECOND, COINS = 0, 1, 2  # the arms' streams, and the coins'

@@ -82,7 +82,6 @@ def _same(given: Any, value: Any) -> bool:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What a trial can end in: a value, or a failure that has a name. Nothing is dropped.
 
 
 @dataclass(frozen=True, eq=False)

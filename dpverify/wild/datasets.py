@@ -59,7 +59,6 @@ def _ends(first: Sequence[Any], second: Sequence[Any]) -> tuple[int, int]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Records in the container that a library takes: on the wire, as Python, as text of a script.
 
 
 Record = tuple[Any, ...]

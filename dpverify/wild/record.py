@@ -252,7 +252,6 @@ def _readable(event: FieldEvent, first: Array, second: Array, delta: float) -> F
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What `try` and `replay` found: values, their words, and JSON.
 
 
 MOST = 12  # findings that are shown

@@ -99,7 +99,6 @@ def _rounded(schema: Schema, records: Records) -> Records:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# For a refuted pair: a smaller one that falls as well, and an event in terms of fields, stated on fresh releases.
 
 
 AGAIN = 300  # trials that must refute a smaller pair

@@ -64,7 +64,6 @@ def replayed(
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# `replay`: the noise calls of a library on both datasets of a pair, recorded, played back and compared.
 
 
 SEED = 20260

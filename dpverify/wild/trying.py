@@ -101,7 +101,6 @@ def pair_of(contender: Contender) -> Pair:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# One run of `try`: pairs are fixed before anything is drawn; a race of each relation; then what is said of it.
 
 
 TIMED = 20  # releases on each dataset

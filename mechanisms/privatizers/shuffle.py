@@ -14,7 +14,7 @@ Why         replacing a user moves, in every step, one counter of each family do
             With separate bits the printed ones meet the claim all the same, by the slack in the constant 96.
 Views       BITS: every message is one bit; the shuffler shows the sum of each counter.
             INTEGERS: every user sends z_i = bit + noise as one number; the shuffler shows the histogram of
-            them. This is the text taken literally, and it is not private: see `shuffled_integers`.
+            them. This is the text taken literally, and it is not private: see `shuffling.integers`.
 Assumes     perfect and independent shuffles, one for each counter; n public (an absent user sends noise).
 """
 
@@ -131,7 +131,7 @@ class Shuffle:
 
     @classmethod
     def calibrated(cls, eps: float, beta: float, layout: CountLayout, users: int) -> Self:
-        """The smallest noise (see `shuffle_calibration`) whose ledger meets (eps, beta); BITS only.
+        """The smallest noise (see `shuffling.calibration`) whose ledger meets (eps, beta); BITS only.
 
         The account has a floor of some 1e-12 in delta, so RunError for a beta below it.
         """

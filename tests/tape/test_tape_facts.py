@@ -10,6 +10,7 @@ from scipy import stats
 
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
+from dpverify.claims.curves import RenyiDP
 from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import ParameterError
 from dpverify.ledger.events import (
@@ -144,6 +145,7 @@ def hidden(data, *, rng, size):
 
 @pytest.mark.parametrize(("claim", "falls"), [
     (PureDP(100.0), True), (ZCDP(100.0), True), (GaussianDP(100.0), True), (ApproxDP(1.0, 0.01), True),
+    (RenyiDP(((2.0, 100.0),)), True),
 ])  # fmt: skip
 def test_f4_exact_values_beside_shown_ones_are_infinite(claim, falls) -> None:
     found = trace(beside, pair=Pair(np.zeros(1), np.ones(1)), claim=claim, transcripts=12)

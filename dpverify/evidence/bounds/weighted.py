@@ -78,7 +78,6 @@ def log_revealed_tail(right: int, wrong: int, eps: float, trials: int, revealed:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Several levels of confidence: right guesses are weighted by integers fixed in advance.
 
 
 _TAIL = 1e-14  # mass left out on either side of every binomial

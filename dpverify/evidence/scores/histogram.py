@@ -154,7 +154,6 @@ def _density(x: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The discrete score: log odds of every distinct output seen in the selection trials, shrunk by what they show.
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,7 +130,6 @@ def _factor(hessian: FloatArray, penalty: FloatArray) -> tuple[FloatArray, bool]
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Logistic regression whose ridge penalties are learned: one precision for each group of columns.
 
 
 STEPS = 12  # Newton steps at most

@@ -42,7 +42,7 @@ import numpy.typing as npt
 from scipy import special
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What a grain of certifying trials says about independence: pairs of its trials, counted. Tests: `independence`.
+# What a grain of certifying trials says about independence: pairs of its trials, counted. The tests follow below.
 
 
 FloatArray = npt.NDArray[np.float64]
@@ -226,7 +226,6 @@ def _sum(one: Deviation, other: Deviation) -> Deviation:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Are the trials of an audit independent? Tests on what a frozen attack says of them, grain by grain.
 
 
 PAIRED = {

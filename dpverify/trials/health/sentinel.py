@@ -174,7 +174,6 @@ def _in_worker(experiment: Experiment, size: int, arm: int) -> Seen:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A few releases before anything is spent: does the target use the stream that it is given, and nothing else?
 
 
 THRESHOLD = 21.3  # nats: (1 + t) e^-t = 1.3e-8 for each of the tests

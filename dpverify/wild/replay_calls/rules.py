@@ -104,7 +104,6 @@ def _matched(one: Sequence[Step], two: Sequence[Step]) -> list[tuple[int, int]]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The eight rules of a replay, on the matched calls of one pair; each finding names rule, call, place, declared, moved.
 
 
 DECLARED = ("epsilon", "delta", "sensitivity", "function_sensitivity", "data_sensitivity")
