@@ -19,7 +19,7 @@ import sys
 import warnings
 from typing import Any
 
-from dpverify.wild.worker import encoding
+from . import encoding
 
 SHAPES = ("auto", "target", "rng", "seed", "fit", "data")
 # of the machine, never an answer of a mechanism

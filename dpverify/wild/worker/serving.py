@@ -14,7 +14,7 @@ import struct
 import sys
 from typing import Any
 
-from dpverify.wild.worker import calling, codec, encoding
+from . import calling, codec, encoding
 
 
 def read(stream: Any) -> Any:
