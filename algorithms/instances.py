@@ -48,10 +48,9 @@ from algorithms.sdp_pe.full_size import sdp_pe
 from dpverify.accounting.accountant import account
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.claim import PureDP
-from dpverify.claims.neighbours import Unit, View
+from dpverify.claims import PureDP, Unit, View
 from dpverify.errors import ParameterError, RunError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from dpverify.tape.generator import streaming
 from dpverify.tape.sources import Change
 from dpverify.tape.witness import towards_zero

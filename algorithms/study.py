@@ -36,10 +36,9 @@ from algorithms.sdp_pe.batches import ExactBatches
 from dpverify.accounting.accountant import account
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.claim import ApproxDP, PureDP
-from dpverify.claims.neighbours import Pair, Unit, View
+from dpverify.claims import ApproxDP, Pair, PureDP, Unit, View
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central

@@ -2,7 +2,7 @@
 
 from audits.planted.discrete_gaussian import AddRemoveNoise, SigmaForVariance
 from dpverify import Pair, planted, Subject, ZCDP
-from dpverify.ledger.events import Sensitivity, Shift
+from dpverify.ledger import Sensitivity, Shift
 from mechanisms.releases.discrete_gaussian import DiscreteGaussian
 
 cells = Sensitivity(replace=Shift(1, 2), add_remove=1)

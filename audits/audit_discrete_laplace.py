@@ -2,7 +2,7 @@
 
 from audits.planted.discrete_laplace import clipped_at_the_truth, HalfTheNoise
 from dpverify import Pair, planted, PureDP, Subject
-from dpverify.ledger.events import Sensitivity, Shift
+from dpverify.ledger import Sensitivity, Shift
 from mechanisms.releases.discrete_laplace import DiscreteLaplace
 
 one = Sensitivity(replace=1, add_remove=1)

@@ -2,7 +2,7 @@
 
 from audits.planted.exponential import NoFactorTwo, NoSensitivity
 from dpverify import Pair, planted, PureDP, Subject
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.releases.exponential import Exponential
 
 one = Sensitivity(replace=1, add_remove=1)

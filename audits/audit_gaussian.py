@@ -2,7 +2,7 @@
 
 from audits.planted.gaussian import LargestCoordinate, RootOfSigma
 from dpverify import ApproxDP, GaussianDP, Pair, planted, Subject, ZCDP
-from dpverify.ledger.events import Sensitivity, Shift
+from dpverify.ledger import Sensitivity, Shift
 from mechanisms.releases.gaussian import Gaussian
 
 one = Sensitivity(replace=1, add_remove=1)

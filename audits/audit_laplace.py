@@ -2,7 +2,7 @@
 
 from audits.planted.laplace import AddRemoveNoise, HalfTheNoise, LargestCoordinate
 from dpverify import Pair, planted, PureDP, Relation, Subject
-from dpverify.ledger.events import Sensitivity, Shift
+from dpverify.ledger import Sensitivity, Shift
 from mechanisms.releases.laplace import Laplace
 
 ADD_REMOVE = Relation.ADD_OR_REMOVE_ONE

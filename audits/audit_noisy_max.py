@@ -2,7 +2,7 @@
 
 from audits.planted.noisy_max import NoFactorTwo, WinningValue
 from dpverify import Pair, planted, PureDP, Subject
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.releases.noisy_max import NoisyMax
 
 one = Sensitivity(replace=1, add_remove=1)

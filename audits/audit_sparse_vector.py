@@ -2,7 +2,7 @@
 
 from audits.planted.sparse_vector import Algorithm3, Algorithm4, Algorithm5, Algorithm6
 from dpverify import Pair, planted, PureDP, Subject
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.releases.sparse_vector import SparseVector
 
 one = Sensitivity(replace=1, add_remove=1)

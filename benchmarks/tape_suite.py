@@ -24,7 +24,7 @@ from dpverify.accounting.accountant import account_of
 from dpverify.auditing import tracing
 from dpverify.auditing.subject import Subject
 from dpverify.auditing.tape_record import Taped
-from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.claims import ApproxDP, PureDP
 from dpverify.report import words
 from dpverify.report.words import SYMBOLS
 from dpverify.suite.discovery import load_audits

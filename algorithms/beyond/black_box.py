@@ -21,8 +21,7 @@ from algorithms.core.transcripts import users_of
 from algorithms.core.users import Tree
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
-from dpverify.claims.claim import Claim
-from dpverify.claims.neighbours import Pair, Records
+from dpverify.claims import Claim, Pair, Records
 from dpverify.errors import ParameterError
 
 Free = Literal["hidden", "colluders"]

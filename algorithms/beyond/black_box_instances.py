@@ -30,10 +30,9 @@ from algorithms.nash_vi.learner import NashVI, SelfPlay
 from algorithms.pucb.learner import corrected_counters, PUCB, touched_cells
 from dpverify.accounting.accountant import account
 from dpverify.base import require
-from dpverify.claims.claim import PureDP
-from dpverify.claims.neighbours import Pair, Unit, View
+from dpverify.claims import Pair, PureDP, Unit, View
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central

@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from algorithms.core.counting import families, TreeCounts
 from dpverify.base import require
-from dpverify.claims.claim import ApproxDP
-from dpverify.claims.neighbours import Unit, View
-from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity, Shift
+from dpverify.claims import ApproxDP, Unit, View
+from dpverify.ledger import GaussianNoise, Ledger, Sensitivity, Shift
 from mechanisms.counters.error_bounds import provable_bound
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout

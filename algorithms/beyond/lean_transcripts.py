@@ -16,9 +16,8 @@ from algorithms.beyond.lean import Lean
 from algorithms.offline.data import counts_of_runs
 from algorithms.offline.vapvi import Halves
 from dpverify.base.rounding import sqrt_up
-from dpverify.claims.claim import ZCDP
-from dpverify.claims.neighbours import Pair, Unit
-from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity, Shift
+from dpverify.claims import Pair, Unit, ZCDP
+from dpverify.ledger import GaussianNoise, Ledger, Sensitivity, Shift
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.privatizers.linear_noise import symmetric, upper_triangles
 

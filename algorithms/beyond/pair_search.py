@@ -15,8 +15,7 @@ import numpy as np
 
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.claim import Claim
-from dpverify.claims.neighbours import Pair
+from dpverify.claims import Claim, Pair
 from dpverify.errors import ParameterError
 from dpverify.evidence.bounds.binomial import BinomialTest
 from dpverify.evidence.bounds.two_step import TwoStepTest

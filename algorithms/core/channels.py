@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from algorithms.core.counting import own_counts, total_counts
 from algorithms.core.users import Episodes
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from mechanisms.datasets.visit_counts import CountLayout
 
 Array = npt.NDArray[Any]

@@ -20,7 +20,7 @@ from algorithms.core.users import Episodes
 from algorithms.tabular import Model
 from dpverify.base import require
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Exposed, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.ledger import Exposed, LaplaceNoise, Ledger, Sensitivity, Shift
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts
 from mechanisms.privatizers.protocol import OnlinePrivatizer

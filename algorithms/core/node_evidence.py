@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.core.noise_tap import NoiseTap
-from dpverify.claims.neighbours import Relation
-from dpverify.ledger.events import Ledger
+from dpverify.claims import Relation
+from dpverify.ledger import Ledger
 from dpverify.tape.forced import Moved
 from dpverify.tape.ledger_matching import conforms
 from mechanisms.counters import dyadic

@@ -3,7 +3,7 @@
 from typing import NamedTuple, Protocol
 
 from algorithms.core.noise_tap import TapReport
-from dpverify.claims.claim import Claim
+from dpverify.claims import Claim
 
 
 class RunWitness(NamedTuple):

@@ -22,9 +22,9 @@ from algorithms.core.channels import channel_of, ReplayedChannel, split
 from algorithms.core.protocol import Agent, drive, Handed, Served
 from algorithms.core.users import Tree, TreeUsers
 from dpverify.base import require
-from dpverify.claims.neighbours import Pair, Records
+from dpverify.claims import Pair, Records
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 
 Array = npt.NDArray[Any]
 

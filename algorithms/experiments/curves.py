@@ -33,7 +33,7 @@ from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.sdp_pe.elimination import SDPPE
 from algorithms.sdp_pe.policy_sets import FactoredSet
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.neighbours import Unit, View
+from dpverify.claims import Unit, View
 from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 

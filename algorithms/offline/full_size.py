@@ -29,10 +29,9 @@ from algorithms.offline.vapvi_transcripts import StatisticsView
 from dpverify.accounting.accountant import rho_upper
 from dpverify.base.rounding import float_up
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.claim import ZCDP
-from dpverify.claims.neighbours import Pair, Relation, Unit
+from dpverify.claims import Pair, Relation, Unit, ZCDP
 from dpverify.errors import RunError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from dpverify.tape.generator import Streamed, streaming
 from dpverify.tape.sources import Change
 from dpverify.tape.witness import towards_zero

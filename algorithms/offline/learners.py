@@ -23,10 +23,9 @@ from algorithms.tabular import Model, uniform_policy
 from dpverify.accounting.accountant import account_of
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.claim import Claim
-from dpverify.claims.neighbours import Pair
+from dpverify.claims import Claim, Pair
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from dpverify.promises import Promise
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.trajectories import Trajectories

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.offline.vapvi import Halves, VAPVI
-from dpverify.claims.claim import ZCDP
-from dpverify.claims.neighbours import Pair
+from dpverify.claims import Pair, ZCDP
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.privatizers.linear_noise import LinearNoise, StepNoise, symmetric, upper_triangles
 from mechanisms.privatizers.offline_linear import OfflineLinear

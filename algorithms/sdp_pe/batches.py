@@ -20,7 +20,7 @@ from algorithms.core.counting import total_counts
 from algorithms.core.users import Episodes
 from dpverify.base import require
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Assigned, Disjoint, Exposed, Ledger
+from dpverify.ledger import Assigned, Disjoint, Exposed, Ledger
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.shuffle import changed_counters, Shuffle
 from mechanisms.shuffling.bits import counter_ledger, noise_for, NoiseBits, noisy_sums, sum_log_ratio, threshold

@@ -32,8 +32,7 @@ from algorithms.sdp_pe.elimination import SDPPE, Staged
 from algorithms.sdp_pe.policy_sets import FactoredSet
 from dpverify.accounting.accountant import account
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims.claim import ApproxDP
-from dpverify.claims.neighbours import Unit, View
+from dpverify.claims import ApproxDP, Unit, View
 from dpverify.errors import RunError
 from dpverify.tape.generator import streaming
 from dpverify.tape.sources import Change

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from audits.atlas.entry import Entry, Evidence, Place
-from dpverify.claims.curves import parse_claim
+from dpverify.claims import parse_claim
 from dpverify.errors import RunError, UsageError
 from dpverify.wild.replaying import replayed_elsewhere
 from dpverify.wild.trying import try_out

@@ -8,7 +8,7 @@ from algorithms.core.counting import total_counts
 from algorithms.core.users import Episodes
 from algorithms.sdp_pe.batches import ShuffledBatches
 from audits.certainty import certainty
-from dpverify.ledger.events import Exposed, Ledger
+from dpverify.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.shuffling.bits import noise_for, NoiseBits, noisy_sums, threshold

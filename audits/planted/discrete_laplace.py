@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from dpverify import Relation
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.releases.discrete_laplace import DiscreteLaplace
 from mechanisms.toolbox.query_values import IntArray
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from dpverify import Relation
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.releases.laplace import Laplace
 
 

@@ -9,7 +9,7 @@ from algorithms.beyond.lean import Lean
 from algorithms.beyond.lean_transcripts import LeanView
 from audits.certainty import certainty
 from dpverify import Pair
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from dpverify.trials.target import Array
 
 

@@ -9,7 +9,7 @@ from algorithms.core.counting import LocalCounts, TreeCounts
 from algorithms.pucb.learner import PUCB
 from algorithms.tabular import Plan
 from audits.certainty import certainty
-from dpverify.ledger.events import Exposed, Ledger
+from dpverify.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts

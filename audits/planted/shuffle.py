@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from dpverify import Pair
-from dpverify.ledger.events import Direction, Ledger, Shift
+from dpverify.ledger import Direction, Ledger, Shift
 from dpverify.trials.target import Array
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout

@@ -13,10 +13,27 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from dpverify.claims.neighbours import Relation
-from dpverify.ledger.compound_events import BoundedRange, DominatingPair, FixedSizeSampled, PoissonSampled, Shuffled
-from dpverify.ledger.events import BinomialNoise, Event, FiniteLaws, GaussianNoise, KaryResponse, LaplaceNoise, Shift
-from dpverify.ledger.laws import LaplaceLaw, Law, Mixture, Normal, PiecewiseConstant, Truncated
+from dpverify.claims import Relation
+from dpverify.ledger import (
+    BinomialNoise,
+    BoundedRange,
+    DominatingPair,
+    Event,
+    FiniteLaws,
+    FixedSizeSampled,
+    GaussianNoise,
+    KaryResponse,
+    LaplaceLaw,
+    LaplaceNoise,
+    Law,
+    Mixture,
+    Normal,
+    PiecewiseConstant,
+    PoissonSampled,
+    Shift,
+    Shuffled,
+    Truncated,
+)
 
 Array = npt.NDArray[np.float64]
 Laws = tuple[Array, Array]  # P- and Q-masses of the same outputs

@@ -1,7 +1,7 @@
 """Compositions with known eps: by ball arithmetic, to the digits that are written."""
 
-from dpverify.claims.neighbours import Relation
-from dpverify.ledger.events import (
+from dpverify.claims import Relation
+from dpverify.ledger import (
     BinomialNoise,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,

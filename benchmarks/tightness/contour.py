@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.tightness import binned
-from dpverify.claims.neighbours import Relation
-from dpverify.ledger.compound_events import MatrixGaussian, PoissonSampled
-from dpverify.ledger.events import (
+from dpverify.claims import Relation
+from dpverify.ledger import (
     BinomialNoise,
     Direction,
     DiscreteGaussianNoise,
@@ -34,6 +33,8 @@ from dpverify.ledger.events import (
     KaryResponse,
     LaplaceNoise,
     Ledger,
+    MatrixGaussian,
+    PoissonSampled,
     PureStep,
     Shift,
 )

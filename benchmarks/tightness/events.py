@@ -9,16 +9,22 @@ from dataclasses import dataclass
 
 from dpverify import Relation
 from dpverify.accounting.groups import group_of
-from dpverify.ledger.compound_events import (
+from dpverify.ledger import (
     BoundedRange,
     DominatingPair,
     FixedSizeSampled,
+    GaussianNoise,
+    LaplaceLaw,
+    LaplaceNoise,
+    Ledger,
     MatrixGaussian,
+    Mixture,
+    Normal,
     PoissonSampled,
+    Sensitivity,
     Shuffled,
+    Truncated,
 )
-from dpverify.ledger.events import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
-from dpverify.ledger.laws import LaplaceLaw, Mixture, Normal, Truncated
 
 A, R = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE
 ONE = Sensitivity(add_remove=1, replace=1)

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.claims.neighbours import Relation
+from dpverify.claims import Relation
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Ledger, Sensitivity, Shift
+from dpverify.ledger import Ledger, Sensitivity, Shift
 from mechanisms.counters import dyadic
 from mechanisms.counters.stream import Stream
 from mechanisms.toolbox.noise_laws import calibrated, DiscreteGaussianNoiseLaw, DiscreteLaplaceNoiseLaw, Noise

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.rounding import div_up
-from dpverify.claims.neighbours import Pair
+from dpverify.claims import Pair
 from dpverify.errors import ParameterError, TargetError
-from dpverify.ledger.events import Exposed, Ledger
+from dpverify.ledger import Exposed, Ledger
 from mechanisms.counters.dyadic_counter import changed_cells, checked_values
 from mechanisms.counters.stream import Stream
 from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw

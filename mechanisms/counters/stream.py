@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.claims.neighbours import Difference
+from dpverify.claims import Difference
 from dpverify.errors import ParameterError
 
 

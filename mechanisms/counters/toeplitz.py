@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.rounding import sqrt_up
-from dpverify.claims.neighbours import Pair, Relation
+from dpverify.claims import Pair, Relation
 from dpverify.errors import ParameterError, UsageError
-from dpverify.ledger.events import Ledger, Sensitivity, Shift
+from dpverify.ledger import Ledger, Sensitivity, Shift
 from mechanisms.counters.dyadic_counter import changed_cells, checked_values
 from mechanisms.counters.stream import Stream
 from mechanisms.toolbox.noise_laws import GaussianNoiseLaw

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.rounding import div_up
-from dpverify.claims.neighbours import Pair
+from dpverify.claims import Pair
 from dpverify.errors import ParameterError, UsageError
 from mechanisms.counters import dyadic
 from mechanisms.counters.dyadic_counter import checked_values, DyadicCounter

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpverify.claims.neighbours import Pair, Relation
+from dpverify.claims import Pair, Relation
 from dpverify.errors import ParameterError
 from mechanisms.datasets.trajectories import ABSENT, Trajectories
 from mechanisms.datasets.visit_counts import CountLayout

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.claims.neighbours import Difference
+from dpverify.claims import Difference
 from dpverify.errors import NeighbourError, ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts
 

@@ -31,10 +31,9 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.rounding import div_up
-from dpverify.claims.claim import PureDP
-from dpverify.claims.neighbours import Pair, Relation, Unit, View
+from dpverify.claims import Pair, PureDP, Relation, Unit, View
 from dpverify.errors import NeighbourError, ParameterError
-from dpverify.ledger.events import Ledger, Sensitivity, Shift
+from dpverify.ledger import Ledger, Sensitivity, Shift
 from mechanisms.counters import error_bounds as errors
 from mechanisms.counters.dyadic_counter import times
 from mechanisms.counters.logbase import LogBase

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.claims.claim import Claim
-from dpverify.ledger.events import Ledger
+from dpverify.claims import Claim
+from dpverify.ledger import Ledger
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import Counts
 from mechanisms.privatizers.consistency import never_underestimating

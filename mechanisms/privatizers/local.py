@@ -25,10 +25,9 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.rounding import div_up
-from dpverify.claims.claim import PureDP
-from dpverify.claims.neighbours import Pair, Unit, View
+from dpverify.claims import Pair, PureDP, Unit, View
 from dpverify.errors import ParameterError, UsageError
-from dpverify.ledger.events import DiscreteLaplaceNoise, LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.ledger import DiscreteLaplaceNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.promises import Promise
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dpverify import Pair, PureDP, Unit
 from dpverify.base import require
-from dpverify.ledger.events import Exposed, Ledger
+from dpverify.ledger import Exposed, Ledger
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
 

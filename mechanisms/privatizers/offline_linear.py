@@ -27,10 +27,9 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.rounding import sqrt_up
-from dpverify.claims.claim import ZCDP
-from dpverify.claims.neighbours import Pair, Unit
+from dpverify.claims import Pair, Unit, ZCDP
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Assigned, Disjoint, Event, GaussianNoise, Ledger, Sensitivity, Shift
+from dpverify.ledger import Assigned, Disjoint, Event, GaussianNoise, Ledger, Sensitivity, Shift
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.privatizers.linear_costs import StepCost
 from mechanisms.privatizers.linear_noise import LinearNoise

@@ -24,10 +24,9 @@ from scipy import special
 
 from dpverify.base import require
 from dpverify.base.rounding import div_up, sqrt_up
-from dpverify.claims.claim import Claim, PureDP, ZCDP
-from dpverify.claims.neighbours import Pair, Unit
+from dpverify.claims import Claim, Pair, PureDP, Unit, ZCDP
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import (
+from dpverify.ledger import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     GaussianNoise,

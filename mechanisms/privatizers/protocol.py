@@ -17,9 +17,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.claims.claim import Claim
-from dpverify.claims.neighbours import Pair
-from dpverify.ledger.events import Ledger
+from dpverify.claims import Claim, Pair
+from dpverify.ledger import Ledger
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
 

@@ -27,10 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base import require
-from dpverify.claims.claim import ApproxDP
-from dpverify.claims.neighbours import Pair, Unit, View
+from dpverify.claims import ApproxDP, Pair, Unit, View
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Direction, Ledger, Shift
+from dpverify.ledger import Direction, Ledger, Shift
 from dpverify.promises import Promise
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts

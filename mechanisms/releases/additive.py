@@ -8,7 +8,7 @@ import numpy as np
 
 from dpverify import Pair, Relation
 from dpverify.base import require
-from dpverify.ledger.events import Ledger, Sensitivity
+from dpverify.ledger import Ledger, Sensitivity
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox.noise_laws import Array, Noise
 from mechanisms.toolbox.query_values import FloatArray

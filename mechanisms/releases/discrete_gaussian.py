@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from dpverify import Relation, ZCDP
 from dpverify.base import require
 from dpverify.base.rounding import float_up
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.releases.additive import Additive
 from mechanisms.toolbox import noise_laws
 from mechanisms.toolbox import query_values as queries

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from dpverify import PureDP, Relation
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.releases.additive import Additive
 from mechanisms.toolbox import noise_laws
 from mechanisms.toolbox import query_values as queries

@@ -9,8 +9,7 @@ from scipy import special
 
 from dpverify import PureDP
 from dpverify.base.rounding import float_down
-from dpverify.ledger.compound_events import BoundedRange
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import BoundedRange, Ledger
 from mechanisms.releases.selection import score_movement, scores, Selection
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox.query_values import FloatArray, IntArray

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpverify import Pair, PureDP, View
 from dpverify.base import require
-from dpverify.ledger.events import KaryResponse, Ledger, Sensitivity
+from dpverify.ledger import KaryResponse, Ledger, Sensitivity
 from mechanisms.releases.randomised_response import RandomisedResponse
 from mechanisms.toolbox import local_reports as local
 from mechanisms.toolbox.query_values import FloatArray, IntArray

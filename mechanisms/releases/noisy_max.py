@@ -8,7 +8,7 @@ from scipy import special
 
 from dpverify import PureDP
 from dpverify.base.rounding import div_up
-from dpverify.ledger.events import Ledger, PureStep
+from dpverify.ledger import Ledger, PureStep
 from mechanisms.releases.selection import score_movement, scores, Selection
 from mechanisms.toolbox import laplace_integrals as quadrature
 from mechanisms.toolbox import query_values as queries

@@ -9,7 +9,7 @@ import numpy as np
 from dpverify import Pair, PureDP, View
 from dpverify.base import require
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import KaryResponse, Ledger, Sensitivity
+from dpverify.ledger import KaryResponse, Ledger, Sensitivity
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox.local_reports import frequencies
 from mechanisms.toolbox.query_values import FloatArray, IntArray

@@ -10,7 +10,7 @@ from dpverify import Pair, Relation
 from dpverify.base import require
 from dpverify.base.rounding import float_up
 from dpverify.errors import ParameterError, TargetError
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 from mechanisms.toolbox import query_values as queries
 from mechanisms.toolbox.query_values import FloatArray
 

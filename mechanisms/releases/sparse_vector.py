@@ -10,7 +10,7 @@ from dpverify import Pair, PureDP, Relation
 from dpverify.base import require
 from dpverify.base.rounding import div_up
 from dpverify.errors import TargetError
-from dpverify.ledger.events import Ledger, PureStep, Sensitivity
+from dpverify.ledger import Ledger, PureStep, Sensitivity
 from mechanisms.releases.selection import score_movement, scores
 from mechanisms.toolbox import laplace_integrals as quadrature
 from mechanisms.toolbox import query_values as queries

@@ -9,7 +9,7 @@ import numpy as np
 from dpverify import Pair, PureDP, Relation, View
 from dpverify.base import require
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import FiniteLaws, Ledger
+from dpverify.ledger import FiniteLaws, Ledger
 from mechanisms.toolbox import local_reports as local
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 

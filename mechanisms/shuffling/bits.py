@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from dpverify.base import require
 from dpverify.base.rounding import div_up
-from dpverify.claims.neighbours import Difference, Pair
+from dpverify.claims import Difference, Pair
 from dpverify.errors import NeighbourError, ParameterError
-from dpverify.ledger.events import BinomialNoise, Exposed, Ledger, OneOf, Sensitivity, Shift
+from dpverify.ledger import BinomialNoise, Exposed, Ledger, OneOf, Sensitivity, Shift
 
 Array = npt.NDArray[Any]
 Patterns = tuple[tuple[Shift, ...], ...]  # which counters may move together, and in which direction

@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from dpverify.accounting.accountant import delta_upper
 from dpverify.base import require
-from dpverify.claims.neighbours import Relation
+from dpverify.claims import Relation
 from dpverify.errors import RunError
-from dpverify.ledger.events import Ledger
+from dpverify.ledger import Ledger
 from mechanisms.shuffling.bits import NoiseBits
 
 STEPS = 4096  # neighbours differ by at most a factor n^(1/STEPS) in p: 0.3 % at n = 1e6, far less where m > 1

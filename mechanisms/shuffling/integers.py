@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.claims.neighbours import Pair, Relation
+from dpverify.claims import Pair, Relation
 from dpverify.errors import NeighbourError
-from dpverify.ledger.events import Event, Exposed, FiniteLaws, Ledger
+from dpverify.ledger import Event, Exposed, FiniteLaws, Ledger
 from mechanisms.shuffling.bits import Bits, check_users, NoiseBits
 from mechanisms.shuffling.coefficient_ratio import log_coefficient_ratio
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from dpverify.base import require
 from dpverify.base.rounding import div_up, sqrt_up
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import (
+from dpverify.ledger import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,

@@ -16,7 +16,7 @@ from dpverify import Pair, Relation
 from dpverify.base import require
 from dpverify.base.rounding import float_up
 from dpverify.errors import ParameterError, TargetError
-from dpverify.ledger.events import Sensitivity
+from dpverify.ledger import Sensitivity
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

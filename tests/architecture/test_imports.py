@@ -170,13 +170,14 @@ def test_planted_circle_is_caught(tmp_path: Path) -> None:
 
 
 PATHS = (  # what outside code imports: none may move
+    "dpverify.errors",
+    "dpverify.claims",
     "dpverify.ledger",
     "dpverify.adapters",
     "dpverify.promises",
     "dpverify.ledger.events",
     "dpverify.evidence.tally",
     "dpverify.evidence.bounds",
-    "dpverify.promises",
     "dpverify.adapters.diffprivlib",
     "dpverify.adapters.dp_accounting",
     "dpverify.adapters.opendp",
@@ -184,6 +185,7 @@ PATHS = (  # what outside code imports: none may move
     "dpverify.pytest_plugin",
 )
 NAMES = {
+    "dpverify.claims": "PureDP ApproxDP ZCDP GaussianDP RenyiDP TradeOff Pair Records Relation Unit View parse_claim",
     "dpverify.ledger": "LaplaceNoise DominatingPair PoissonSampled FixedSizeSampled BoundedRange Shuffled "
     "MatrixGaussian Filtered group_of Disjoint Ledger Sensitivity Shift",
     "dpverify.evidence.tally": "Tally",

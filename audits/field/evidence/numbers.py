@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpverify.accounting.accountant import account
 from dpverify.base.seeding import Stage, stream
-from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity, Shift
+from dpverify.ledger import GaussianNoise, Ledger, Sensitivity, Shift
 
 
 def linear_regression_square(low: float, high: float) -> float:

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 from audits.published.evidence.trials import lower
 from dpverify import account, Relation
 from dpverify.base.seeding import Stage, stream
-from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
+from dpverify.ledger import GaussianNoise, Ledger, Sensitivity
 
 
 def gaussian_delta(mu: float, eps: float) -> float:

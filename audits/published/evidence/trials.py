@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from dpverify import audit, Pair
-from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.claims import ApproxDP, PureDP
 
 SEED = 20260
 
