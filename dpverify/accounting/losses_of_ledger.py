@@ -7,7 +7,7 @@ with X and X - s with X, which are the same comparisons the other way round (sub
 by). So every ordered pair of neighbours meets the stated pattern or its mirror image, and there is no third
 possibility: the two are alternatives, and the worse one is charged. k coordinates up and k down of the same
 noise are their own mirror image. A move by less than stated, in the stated direction, is dominated by the
-full one (see `loss`). A coordinate without a direction has the worse of both in either alternative.
+full one (see `loss_laws`). A coordinate without a direction has the worse of both in either alternative.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """The attack: score, event and test, all frozen before the first certifying trial.
 
-Guess "first" where the score is above the cut (`selection.cuts`), "second" below minus the cut, abstain between.
+Guess "first" where the score is above the cut (`evidence.selection`), "second" below minus the cut, abstain between.
 """
 
 from collections import Counter

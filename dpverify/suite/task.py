@@ -194,7 +194,7 @@ def run_entry(
     level: float,
     source_digest: str | None = None,
 ) -> dict[str, Any]:
-    """The outcome of one subject or promise, as `serialise.to_plain` writes it; `name` is its name in this run."""
+    """The outcome of one subject or promise, as `suite.result.to_plain` writes it; `name` is its name in this run."""
     loaded = load_file(file)
     made = Settings(**settings)
     if kind == "promise":

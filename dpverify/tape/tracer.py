@@ -3,7 +3,7 @@
     NOT_TRACED     a bad transcript that proves nothing, randomness outside of the tape, an unfaithful opaque layer, an
                    unknown law, a time limit; pilots that are not to be trusted, too. Never a number
     CONTRADICTED   the claim falls by one transcript (`witness`, significance 0), or a moved draw has no event in the
-                   ledger, or a library's call breaks its own declaration (`instruments.declared`): both contradict the
+                   ledger, or a library's call breaks its own declaration (`instruments.calls`): both contradict the
                    ledger and not the claim
     CONFORMS       every transcript in both orders is what the ledger says (F7)
     DERIVED        no bad transcript; there is no ledger, or it has events that no draw shows

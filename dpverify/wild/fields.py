@@ -31,19 +31,19 @@ class Narrowed:
         self._met = False
 
     def check(self, data: bytes) -> None:
-        """See `Source`."""
+        """See `ReleaseSource`."""
         self._source.check(data)
 
     def versions(self) -> dict[str, str]:
-        """See `Source`."""
+        """See `ReleaseSource`."""
         return self._source.versions()
 
     def close(self) -> None:
-        """See `Source`."""
+        """See `ReleaseSource`."""
         self._source.close()
 
     def fields(self, data: bytes, seeds: Sequence[int]) -> dict[str, Any]:
-        """See `Source`."""
+        """See `ReleaseSource`."""
         answer = self._source.fields(data, seeds)
         answer["fields"] = [{name: value for name, value in each.items() if self._shown(name)}
                             for each in answer["fields"]]  # fmt: skip

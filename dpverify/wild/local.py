@@ -56,14 +56,14 @@ class Here:
                       "executable": sys.executable, "stream": self._caller.stream}  # fmt: skip
 
     def check(self, data: bytes) -> None:
-        """See `Source`."""
+        """See `ReleaseSource`."""
         try:
             self._caller.check(*serving.given(codec.unpacked(data)))
         except calling.Refused as error:
             raise UsageError(clean(error)) from None
 
     def fields(self, data: bytes, seeds: Sequence[int]) -> dict[str, Any]:
-        """See `Source`."""
+        """See `ReleaseSource`."""
         try:
             found: dict[str, Any] = serving.many(self._caller, data, list(seeds))
         except (calling.RunFailed, encoding.TooMuch) as error:
@@ -71,7 +71,7 @@ class Here:
         return found
 
     def versions(self) -> dict[str, str]:
-        """See `Source`."""
+        """See `ReleaseSource`."""
         found: dict[str, str] = serving.versions()
         return found
 

@@ -4,20 +4,14 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
-from sklearn.tree import DecisionTreeClassifier
 
 from dpverify.base.text import clean
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.wild.fields import Codebook, FieldColumn
-
-if TYPE_CHECKING:
-    pass
-
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A readable event: thresholds and values of output fields, with its frequencies on fresh releases.
@@ -106,6 +100,8 @@ class Frequency:
     @property
     def interval(self) -> tuple[float, float]:
         """Both ends."""
+        from scipy import stats  # on demand: a replay needs neither
+
         found = stats.binomtest(self.hits, self.trials).proportion_ci(1 - LEVEL, method="exact")
         return float(found.low), float(found.high)
 
@@ -178,6 +174,8 @@ def _scored(
     events: Sequence[tuple[Condition, ...]], first: Array, second: Array, delta: float
 ) -> list[tuple[float, FieldEvent]]:
     """Certified log ratio of each event, in the direction in which it says more."""
+    from scipy import stats  # on demand: a replay needs neither
+
     if not events:
         return []
     hits = np.array([[FieldEvent(each).holds(rows).sum() for rows in (first, second)] for each in events], dtype=float)
@@ -211,6 +209,8 @@ def _conditions(codebook: Codebook, first: Array, second: Array) -> list[tuple[C
 
 
 def _paths(codebook: Codebook, first: Array, second: Array) -> list[tuple[Condition, ...]]:
+    from sklearn.tree import DecisionTreeClassifier  # on demand, like it
+
     rows = np.nan_to_num(np.vstack([first, second]), nan=2 * FAR, posinf=FAR, neginf=-FAR).clip(-1e30, 1e30)
     which = np.r_[np.ones(len(first)), np.zeros(len(second))]
     tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=max(5, len(rows) // 50), random_state=0)

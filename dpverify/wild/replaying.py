@@ -217,7 +217,7 @@ open(sys.argv[2], "w").write(json.dumps(answer))
 
 
 def replayed_elsewhere(*, python: str, asked: dict[str, Any], timeout: float, cwd: str | None = None) -> dict[str, Any]:
-    """Lines, document and exit code of `requests.replayed` there; UsageError or RunError where there is none."""
+    """Lines, document and exit code of `replayed` there; UsageError or RunError where there is none."""
     home = str(Path(__file__).parents[2])
     with tempfile.TemporaryDirectory(prefix="dpverify-") as folder:
         file = Path(folder, "answer.json")
