@@ -4,6 +4,7 @@ Names of subjects, messages of exceptions, notes, witnesses and paths are writte
 terminals, browsers, XML parsers and the runners of workflows, each with signs of its own that do something.
 """
 
+import ast
 import hashlib
 import os
 import secrets
@@ -14,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
+
+from dpverify.errors import UsageError
 
 LONGEST = 10_000
 LABEL = 64  # signs of a label
@@ -121,3 +124,18 @@ def _print(*lines: str) -> None:
     sys.stderr.flush()
     for line in lines:
         print(line, flush=True)
+
+
+def arguments(texts: list[str]) -> dict[str, Any]:
+    """{name: value} of NAME=VALUE, each value as Python writes it; UsageError for anything else."""
+    found: dict[str, Any] = {}
+    for each in texts:
+        name, sign, value = each.partition("=")
+        if not sign or not name.isidentifier():
+            raise UsageError(f"--arg {each!r}: must look like NAME=VALUE")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise UsageError(f"--arg {each!r}: the value must be a number, tuple, ... as Python writes it; a text "
+                             f"in quotes: --arg \"{name}='{value}'\"") from None  # fmt: skip
+    return found

@@ -1,15 +1,22 @@
 """`dpverify audit`: every subject of a suite, each in a watched process of its own."""
 
+import os
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TYPE_CHECKING
 
 import typer
 
 from dpverify.cli.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, DEFAULT_TIMEOUT, HELP
-from dpverify.errors import UsageError
+from dpverify.errors import DpverifyError, UsageError
 from dpverify.report.files import Outputs
+
+if TYPE_CHECKING:
+    from dpverify.execution.isolated import Limits
+    from dpverify.suite.plan import Manifest
 
 # options that several commands have, with one meaning
 Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write records as JSON.")]
@@ -104,8 +111,6 @@ def audit(
     limits = Limits(timeout=timeout, memory=memory)
     tape = not tapeless(no_tape, require_tape)
     if only_list:
-        from dpverify.cli import audit_run
-
         asked: dict[str, object] = {
             "--json": json,
             "--html": html,
@@ -114,10 +119,10 @@ def audit(
             "--sarif": sarif,
         }
         asked |= {"--resume": resume, "--last-failed": last_failed}
-        audit_run.alone(asked)
+        alone(asked)
         start_server(LISTED)  # it loads while this process does
         which = {"scorecard": scorecard, "promises_only": promises_only}
-        raise typer.Exit(audit_run.run_list(paths, expression, limits, jobs=jobs, **which))
+        raise typer.Exit(run_list(paths, expression, limits, jobs=jobs, **which))
     # counting loads joblib, which sets variables: before anything is started, so that all see the same ones
     processors = usable_processors()
     start_server(PRELOAD)
@@ -154,3 +159,50 @@ def audit(
         durations=durations,
     )
     raise typer.Exit(audit_run.run_audit(request))
+
+
+MOST = 8  # files read at a time where nobody says how many: counting usable processors takes longer than a list
+
+
+def run_list(
+    paths: list[Path], expression: str, limits: "Limits", *, jobs: int | None, scorecard: bool, promises_only: bool
+) -> int:
+    """Prints the list and returns the exit code; ParameterError for no jobs.
+
+    It needs neither statistics nor reports: their imports would take longer than a list.
+    """
+    from dpverify.base import require
+    from dpverify.execution.interruption import Halt, heeded
+    from dpverify.suite.plan import read_plan
+
+    jobs = min(os.cpu_count() or 1, MOST) if jobs is None else jobs
+    require.integer(at_least=1, jobs=jobs)
+    halt = Halt()
+    with heeded(halt) as heard:
+        try:
+            found = read_plan(paths, expression, limits, jobs=jobs, halt=halt)
+            found = found.of_papers() if scorecard else found
+            _print_list(found.of_promises() if promises_only else found)
+            return 0
+        except DpverifyError as error:
+            if heard.number:
+                print(f"dpverify: interrupted by {heard.name} before anything was run", file=sys.stderr)
+                return heard.exit_code
+            raise error
+        finally:
+            halt.close()
+
+
+def alone(asked: Mapping[str, object]) -> None:
+    """UsageError for an option that a list could not serve: exit 0 says that all that was asked is done."""
+    for option, value in asked.items():
+        if value:
+            raise UsageError(f"{option}: needs a run, and --list runs nothing")
+
+
+def _print_list(agenda: "Manifest") -> None:
+    """One line for each subject and promise."""
+    for each in agenda.subjects:
+        print(f"{each.name}\t{each.claim}\t{each.relation}\t{each.trials} trials\t{each.expected}")
+    for each in agenda.promises:
+        print(f"{each.name}\t{each.claim}\t{each.trials} trials\t{each.expected}")

@@ -3,18 +3,17 @@
 import contextlib
 import hashlib
 import json
-import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dpverify.base import require, text
+from dpverify.base import text
 from dpverify.base.text import clean
 from dpverify.cli import console
-from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_UNEXPECTED, RunError, UsageError
-from dpverify.execution.interruption import Halt, Heard, heeded
+from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_UNEXPECTED, RunError
+from dpverify.execution.interruption import Heard, heeded
 from dpverify.execution.isolated import Limits
 from dpverify.execution.journal import FOLDER, Journal, prune
 from dpverify.promises import PromiseCheck
@@ -22,7 +21,7 @@ from dpverify.report import files
 from dpverify.report.files import Outputs
 from dpverify.report.sarif import annotations
 from dpverify.suite import plan
-from dpverify.suite.plan import Manifest, read_plan
+from dpverify.suite.plan import Manifest
 from dpverify.suite.result import Failure, judged_together, Outcome, Settings, SuiteResult
 from dpverify.suite.run import place_of, result_of, run_watched, seconds_of, Supervision
 
@@ -209,52 +208,6 @@ def _kept_and_again(request: SuiteRequest, watch: Supervision) -> str:
         return "nothing is kept"
     again = [word for word in request.arguments if word != "--resume"]
     return f"kept in {watch.journal.path}; go on with: {shlex.join(['dpverify', *again, '--resume'])}"
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# `dpverify audit --list`: names, claims and budgets of what audit files declare; nothing is run.
-#
-# On its own, since it needs neither statistics nor reports: their imports would take longer than a list.
-
-
-MOST = 8  # files read at a time where nobody says how many: counting usable processors takes longer than a list
-
-
-def run_list(
-    paths: list[Path], expression: str, limits: Limits, *, jobs: int | None, scorecard: bool, promises_only: bool
-) -> int:
-    """Prints the list and returns the exit code; ParameterError for no jobs."""
-    jobs = min(os.cpu_count() or 1, MOST) if jobs is None else jobs
-    require.integer(at_least=1, jobs=jobs)
-    halt = Halt()
-    with heeded(halt) as heard:
-        try:
-            found = read_plan(paths, expression, limits, jobs=jobs, halt=halt)
-            found = found.of_papers() if scorecard else found
-            _show(found.of_promises() if promises_only else found)
-            return 0
-        except DpverifyError as error:
-            if heard.number:
-                print(f"dpverify: interrupted by {heard.name} before anything was run", file=sys.stderr)
-                return heard.exit_code
-            raise error
-        finally:
-            halt.close()
-
-
-def alone(asked: Mapping[str, object]) -> None:
-    """UsageError for an option that a list could not serve: exit 0 says that all that was asked is done."""
-    for option, value in asked.items():
-        if value:
-            raise UsageError(f"{option}: needs a run, and --list runs nothing")
-
-
-def _show(agenda: Manifest) -> None:
-    """One line for each subject and promise."""
-    for each in agenda.subjects:
-        print(f"{each.name}\t{each.claim}\t{each.relation}\t{each.trials} trials\t{each.expected}")
-    for each in agenda.promises:
-        print(f"{each.name}\t{each.claim}\t{each.trials} trials\t{each.expected}")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

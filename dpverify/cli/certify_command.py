@@ -129,8 +129,8 @@ def certified_in_child(
 
 def _subject(spec: str, call: str, arg: list[str], python: str) -> Any:
     """A subject, or a library's function or class as one (`wild.local`), here or in an interpreter of its own."""
+    from dpverify.base.text import arguments
     from dpverify.cli import isolated_command
-    from dpverify.wild.replaying import arguments
 
     given = arguments(arg)
     if python:

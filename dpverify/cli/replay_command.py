@@ -57,10 +57,10 @@ def replay(
     The library's Python must be 3.11 or later, with NumPy and SciPy. Exit code: 0 KEPT on the pairs tried, 1 OVER or
     REFUTED, 2 usage, 3 UNDECIDED, or the target failed.
     """
+    from dpverify.base.text import arguments
     from dpverify.cli import isolated_command
     from dpverify.execution.isolated import Limits
     from dpverify.report.json_file import strict
-    from dpverify.wild.replaying import arguments
 
     for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):
         if value is None:

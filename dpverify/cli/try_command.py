@@ -121,8 +121,8 @@ def try_(
 
 def wanted(target: str | None, claim: str | None, schema: str | None, arg: list[str] | None, python: str) -> Any:
     """What both commands need, read; UsageError for what is missing or wrong."""
+    from dpverify.base.text import arguments
     from dpverify.claims.curves import parse_claim
-    from dpverify.wild.replaying import arguments
     from dpverify.wild.schema import read_schema
 
     for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):

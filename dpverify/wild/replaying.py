@@ -7,7 +7,6 @@ OVER       a rule is broken on a pair: the library's argument fails there. No re
 UNDECIDED  a call that the rules cannot decide
 """
 
-import ast
 import json
 import math
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.base import require, search_path
+from dpverify.base.text import arguments as read_arguments
 from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Relation
@@ -35,21 +35,6 @@ from dpverify.wild.worker import calling, serving
 # What a command line asks for, as plain values; imports no command line, so that other interpreters can answer it.
 
 
-def arguments(texts: list[str]) -> dict[str, Any]:
-    """{name: value} of NAME=VALUE, each value as Python writes it; UsageError for anything else."""
-    found: dict[str, Any] = {}
-    for each in texts:
-        name, sign, value = each.partition("=")
-        if not sign or not name.isidentifier():
-            raise UsageError(f"--arg {each!r}: must look like NAME=VALUE")
-        try:
-            found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise UsageError(f"--arg {each!r}: the value must be a number, tuple, ... as Python writes it; a text "
-                             f"in quotes: --arg \"{name}='{value}'\"") from None  # fmt: skip
-    return found
-
-
 def replayed(
     *, target: str, claim: str, schema: str, arg: list[str], out: list[str], public: list[str], **settings: Any
 ) -> dict[str, Any]:
@@ -58,7 +43,7 @@ def replayed(
     from dpverify.wild.record import lines
 
     search_path.add(str(Path.cwd()))
-    record = replay(target, claim=parse_claim(claim), schema=schema, arguments=arguments(arg), out=tuple(out),
+    record = replay(target, claim=parse_claim(claim), schema=schema, arguments=read_arguments(arg), out=tuple(out),
                     public=tuple(public), **settings)  # fmt: skip
     return {"lines": lines(record), "document": record.to_dict(), "code": record.exit_code}
 
