@@ -74,7 +74,7 @@ Release = Callable[[ChannelStep, Episodes], Array]
 class Continual:
     """One user a step."""
 
-    source: Any  # a `counting.Source`
+    source: Any  # a `counting.CountSource`
 
     def open(self, lead: tuple[int, ...], rng: np.random.Generator) -> Release:
         feed = self.source.stream(*lead, rng=rng).feed

@@ -7,7 +7,7 @@
 
     agent           `steps(users)`: who is served when, and what is counted: public before any data
                     `act(setting)`: a generator; it yields policies and is sent released counts
-    privatizer      a `Source` (continual, one user a step: `counting`), or `Batches` (a step's users together)
+    privatizer      a `CountSource` (continual, one user a step: `counting`), or `Batches` (a step's users together)
 
 `drive` is the only loop. Transcripts, their ratios, action views, witnesses, taps, promises and regrets look at each
 `Served` step of it as it passes by. Agents know users through released counts only, so whatever they do is

@@ -16,7 +16,7 @@ Pessimism   at E = 0 the printed Bernstein penalty has no lower-order term: afte
             often 0, and V exceeds V^pi. `c3` adds c3 H iota/N~; 14/3 covers the empirical Bernstein
             inequality (Maurer, Pontil 2009), 0 is as printed.
 Views       `release` is what the learner computes from: raw noisy counts, exact ratio (white box).
-            `offline.PolicyView` is the output policy alone (black box).
+            `offline.learners.PolicyView` is the output policy alone (black box).
 """
 
 import math

@@ -48,14 +48,14 @@ FEW_ATOMS = 64  # fewer are shifted and added one by one
 
 
 def _together(losses: Losses) -> bool:
-    """Whether `worst_case` is for these steps of several kinds in any order: few vectors k."""
+    """Whether `_worst_case` is for these steps of several kinds in any order: few vectors k."""
     vectors = math.prod(count + 1 for _, count in losses)
     pairs = sum(len(loss.chosen) for loss, _ in losses if isinstance(loss, AtomicLoss))
     return vectors <= MOST_VECTORS and vectors * pairs <= MOST_APPLICATIONS
 
 
 def _most_steps(loss: Loss) -> int:
-    """How many steps of one kind `worst_case` is for; 0 for losses without several pairs."""
+    """How many steps of one kind `_worst_case` is for; 0 for losses without several pairs."""
     if not isinstance(loss, AtomicLoss) or not loss.listable or len(loss.chosen) < 2:
         return 0
     return MOST_APPLICATIONS // len(loss.chosen) if 0 < max(map(abs, loss.window(RARE))) < MOST_LOSS else 0

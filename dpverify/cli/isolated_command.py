@@ -45,7 +45,7 @@ def load_object(spec: str) -> Any:
 
 
 def load_subject(spec: str) -> Any:
-    """As `load`; a class, or a function without `rng`, is called without arguments to make the subject."""
+    """As `load_object`; a class, or a function without `rng`, is called without arguments to make the subject."""
     return subject_of(load_object(spec), spec)
 
 

@@ -272,7 +272,7 @@ def sequential_detectable_eps(
 ) -> float:
     """Smallest true eps refuted at `claim_eps` within `trials` with about the given power; inf when none is.
 
-    Model as in `power.fixed_sample`: the bound is attained on the guessed mass. `exact`: the score is known.
+    Model as in `lower_bound`: the bound is attained on the guessed mass. `exact`: the score is known.
     """
     if not guess_fraction > 0:
         return math.inf

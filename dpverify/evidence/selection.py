@@ -6,7 +6,7 @@ favours rare lucky events, nor the largest accuracy, which favours guessing alwa
 At delta = 0 one event is not always the best test. Where many levels of confidence tell, guesses are weighted by level
 (`bounds.weighted`) if that is predicted to certify more. Otherwise, where the selection trials may be wrong about a
 learned score, three further cuts at fixed shares of its guesses have a tenth of the significance each
-(`bounds.bonferroni`), unless all together are predicted to certify clearly less than the main one alone: a bound sits
+(`bounds.binomial`), unless all together are predicted to certify clearly less than the main one alone: a bound sits
 about z(alpha)/sqrt(information) below the truth, and z(.7 alpha) is a tenth more, little for a clear violation and all
 there is of a weak one. Cuts, weights and shares are fixed before the first certifying trial.
 """

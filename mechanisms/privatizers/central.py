@@ -1,7 +1,7 @@
 """Central privatizer: a binary counter for every visit and transition (Qiao, Wang, DP-Nash-VI, section 5.1).
 
 Mechanism   after each episode every counter N_h(s,a,b), N_h(s,a,b,s') is fed 0 or 1 and releases its prefix count
-            through the binary mechanism with Lap(scale) on every node (`counters.binary`).
+            through the binary mechanism with Lap(scale) on every node (`counters.tree`).
 Claim       eps-JDP: all released counts together are eps-DP in any one user's trajectory; what the other users see
             is post-processing of them (billboard lemma).
 Why         given the released counts, changing user k changes only her own increments, and these lie in at most

@@ -50,7 +50,7 @@ def coordinates_of_pair(outputs: Any, pair: Pair) -> tuple[FloatArray, FloatArra
 
 
 def whole_side_by_side(outputs: Any, pair: Pair) -> tuple[IntArray, IntArray, IntArray]:
-    """As `side_by_side`, in int64: distances between outputs and values cannot overflow."""
+    """As `coordinates_of_pair`, in int64: distances between outputs and values cannot overflow."""
     first, second = wholes(pair.first), wholes(pair.second)
     seen = wholes(outputs, limit=2**62)
     if first.shape != second.shape or seen.shape[1:] != first.shape:
