@@ -38,8 +38,8 @@ ROUNDING = 2.0**-45  # of the numbers that a residual is a difference of: a chai
 class NodeEvidence:
     """Takes the steps of one run in order; `tree` or sums, `noise` = law of a node, `tap` None: nothing is tested.
 
-    `item_nodes` are the times of the nodes that contain the first user. Their noise may be chosen, so the tap gets the
-    rest. `loss` is L so far, `moved` the number of cells that differ between the first user's two lives.
+    `item_nodes` are the times of the nodes that contain the first user. Their noise may be chosen, and the tap is told.
+    `loss` is L so far, `moved` the number of cells that differ between the first user's two lives.
     """
 
     releases: int
@@ -67,14 +67,16 @@ class NodeEvidence:
             self._shift = own - other
             self.moved = int(np.count_nonzero(self._shift))
         total, node = self._node(own, released)
-        if self.time in self.item_nodes:
+        chosen = self.time in self.item_nodes
+        if self.tap is not None:
+            largest = float(np.abs(released).max() + np.abs(node).max())
+            self.tap.add(node - total, largest=largest, chosen=chosen)
+        if chosen:
             moved = self._shift != 0
             worlds = [each[None, moved] for each in (node, total, total - self._shift)]
             self.loss += float(self.noise.log_ratio(*worlds)[0])
             size = np.abs(released[moved]) + np.abs(node[moved]) + np.abs(total[moved])
             self.used.append((node[moved] - total[moved], size * ROUNDING))
-        elif self.tap is not None:
-            self.tap.add(node - total)
 
     def code(self, drawn: "FarSide", ledger: Ledger) -> str:
         """CONFORMS where what the code added to what moved is covered by the ledger (F7 of one transcript).

@@ -8,15 +8,16 @@ Residuals (steps, cells) in the stated units, z. If they are independent with th
              that Pr[|sum p| >= x] <= 2 exp(-x^2/(2 sum p^2)) (Hoeffding 1963, Theorem 2, given the sizes)
     cells    products of two cells in one step, the same for each of the pairs: the largest counts
     number   variables drawn = nodes x cells: p-value 1 or 0
+    fresh    repeats and lags (`freshness`): no draw is used twice, by itself or in a sum with others
 
 Integers of a known law come as normal scores Phi^-1(u), u uniform between F(k - 1) and F(k): exactly N(0, 1).
 
 Each p-value holds for every n, of ten users as of millions, and is two-sided; the smallest one times the number of
-tests is at most `SIGNIFICANCE` with that probability when all is well (Bonferroni). Nodes whose noise the witness chose
-are left out by the caller: at chosen signs no law is tested. Sums are kept, not residuals: memory is O(cells^2).
+tests is at most `SIGNIFICANCE` with that probability when all is well (Bonferroni), the two of freshness at
+`freshness.LEVEL` beside it. Rows whose signs the witness chose are said to be so: their magnitudes are tested for
+freshness, no law is. Memory: 8 bytes a draw, and as much again while it is sorted.
 
-Not seen: dependence at lags of two and more that keeps the number of draws, between cells of different steps, and of
-higher order than products.
+Not seen: dependence of higher order than products that copies nothing, and what `freshness` says.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
+from algorithms.core import freshness
 from dpverify.errors import RunError
 
 Array = npt.NDArray[np.float64]
@@ -33,6 +35,7 @@ Array = npt.NDArray[np.float64]
 BINS = 4096
 SIGNIFICANCE = 1e-6
 BLOCK = 512  # steps that are looked at together
+FRESH = ("repeats", "lags", "vectors")
 
 
 class TapLaw(NamedTuple):
@@ -67,6 +70,10 @@ class NoiseTap:
     def __init__(self, cells: int, scale: float = 1.0, law: TapLaw = LAPLACE) -> None:
         self._scale, self._law = scale, law
         self._block: list[Array] = []
+        self._open = 0  # steps of the block whose law is tested
+        self._chosen: list[int] = []  # steps whose signs the witness chose
+        self._seen: list[Array] = []  # v of all steps, by block
+        self._steps, self._rounding = 0, 0.0
         self._last: Array | None = None
         self._bins = np.zeros(BINS, dtype=np.int64)
         self._size, self._draws = 0.0, 0
@@ -75,18 +82,30 @@ class NoiseTap:
             np.zeros((2, cells, cells)),
         )  # sums of products, and of their squares
 
-    def add(self, residual: Array) -> None:
-        """One step."""
+    def add(self, residual: Array, *, largest: float = 0.0, chosen: bool = False) -> None:
+        """One step; `largest` number that the residual is a difference of, `chosen` where its signs are."""
+        if chosen:
+            self._chosen.append(self._steps)
+        self._steps += 1
+        self._open += not chosen
+        self._rounding = max(self._rounding, largest / self._scale)
         self._block.append(residual / self._scale)
-        if len(self._block) == BLOCK:
+        if self._open == BLOCK:
             self._close()
 
     def _close(self) -> None:
         if not self._block:
             return
         z = np.stack(self._block)
-        self._block = []
         below = self._law.below(z)
+        self._seen.append(2 * below - 1)
+        tested = np.ones(len(z), dtype=bool)
+        tested[[step - self._steps for step in self._chosen if step >= self._steps - len(z)]] = False
+        self._block, self._open = [], 0
+        if not tested.all():
+            z, below = z[tested], below[tested]
+        if not len(z):
+            return
         self._bins += np.bincount(np.minimum((below * BINS).astype(np.int64), BINS - 1).ravel(), minlength=BINS)
         self._size += float(self._law.size(z).sum())
         v = 2 * below - 1
@@ -113,6 +132,9 @@ class NoiseTap:
         if cells > 1:
             pairs = np.triu_indices(cells, 1)
             found["cells"] = min(1.0, len(pairs[0]) * float(_by_signs(*(each[pairs] for each in self._products)).min()))
+        sizes = np.concatenate(self._seen)
+        found["repeats"] = freshness.repeats(np.abs(sizes, out=sizes), freshness.ROUNDING * (1 + self._rounding))
+        found["lags"] = freshness.lags(self._seen, self._chosen)
         return TapReport(_fine(found), n, self._size / n, found)
 
 
@@ -125,7 +147,9 @@ def combined(reports: Sequence[TapReport]) -> TapReport:
 
 
 def _fine(p_values: dict[str, float]) -> bool:
-    return min(p_values.values()) * len(p_values) > SIGNIFICANCE
+    fresh = [p_values[name] for name in FRESH if name in p_values]
+    others = [p for name, p in p_values.items() if name not in FRESH]
+    return min(others) * len(others) > SIGNIFICANCE and min(fresh) * len(fresh) > freshness.LEVEL
 
 
 def _of_gamma(value: float, shape: float) -> float:

@@ -48,6 +48,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/beyond/lean_transcripts.py": "lean as a target",
     "algorithms/nash_vi/markov_games.py": "games and their exact values",
     "algorithms/core/node_evidence.py": "log ratios of one streamed run",
+    "algorithms/core/freshness.py": "tests that no noise of a run is used twice",
     "algorithms/core/noise_tap.py": "tests of the noise of one run",
     "algorithms/offline/data.py": "datasets",
     "algorithms/offline/promises.py": "bounds as promises",
