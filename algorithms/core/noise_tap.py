@@ -146,6 +146,12 @@ def combined(reports: Sequence[TapReport]) -> TapReport:
     return TapReport(_fine(found), draws, sum(each.ratio * each.draws for each in reports) / draws, found)
 
 
+def with_test(report: TapReport, name: str, p_value: float) -> TapReport:
+    """The report with one more test of freshness."""
+    found = {**report.p_values, name: p_value}
+    return report._replace(ok=_fine(found), p_values=found)
+
+
 def _fine(p_values: dict[str, float]) -> bool:
     fresh = [p_values[name] for name in FRESH if name in p_values]
     others = [p for name, p in p_values.items() if name not in FRESH]

@@ -6,7 +6,7 @@ Given the released counts of the other batches and the deployed policies the shi
 that of independent binomials (`shift_certificates`): a lower bound on eps at delta, rounded down, given their law.
 The batch is the fine one in which most is lost.
 
-Tap: the noise of all batches as normal scores. A run has too few draws to see 1 % of the scale, so every batch is
+Tap: the noise of all batches as normal scores, and whole vectors of it, of which no two are alike. A run has too few draws to see 1 % of the scale, so every batch is
 released `AGAIN` times more, by the same code from the same episodes, with fresh noise, for the tap alone.
 """
 
@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
+from algorithms.core import freshness
 from algorithms.core.channels import ChannelStep
 from algorithms.core.environments import river_swim
-from algorithms.core.noise_tap import combined, NoiseTap, NORMAL, TapReport
+from algorithms.core.noise_tap import combined, NoiseTap, NORMAL, TapReport, with_test
 from algorithms.core.one_run import RunWitness
 from algorithms.core.protocol import drive, Served
 from algorithms.core.shift_certificates import binomial_eps
@@ -75,6 +76,7 @@ class FullSizeBatches:
         trees = [Tree.steady((state,) * (size.H + 1), (1.0,) * size.H, size.A) for state in (0, 1)]
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)).run(0), worst, trees[0])
         digest, taps = hashlib.sha256(), dict[int, NoiseTap]()
+        drawn_twice = dict[int, list[tuple[Array, float]]]()  # whole vectors by length, and how likely one is
         drawn = [0]
         again = streaming(self._noise(seed, 1), self.change)[0]
         moved = 0
@@ -99,18 +101,24 @@ class FullSizeBatches:
             for released in (served.counts[None], self.batches.release(wide, layout, rng=again)):
                 for row in self._scores(released - exact, layout, step.users, scores):
                     tap.add(row)
+                drawn_twice.setdefault(layout.cells, []).append(self._whole(released - exact, layout, step.users))
 
         rng, tape = streaming(self._noise(seed, 0), count)
         drive(agent, self.batches, users, lead=(), rng=rng, observe=look)
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
-        report = self._report(taps, drawn[0], sum(step.layout.cells for step in steps))
+        twice = [
+            freshness.vectors(np.concatenate([rows for rows, _ in each]), max(most for _, most in each))
+            for each in drawn_twice.values()
+        ]
+        report = self._report(taps, twice, drawn[0], sum(step.layout.cells for step in steps))
         used = time.process_time() - begin
         unit = f"eps at delta {self.claim.delta:g}"
         return RunWitness(lower, unit, "shift certificate", moved, 1, drawn[0], used, digest.hexdigest(), report)
 
-    def _report(self, taps: dict[int, NoiseTap], drawn: int, stated: int) -> TapReport:
-        return combined([each.report(drawn=drawn, stated=stated) for each in taps.values()])
+    def _report(self, taps: dict[int, NoiseTap], twice: list[float], drawn: int, stated: int) -> TapReport:
+        report = combined([each.report(drawn=drawn, stated=stated) for each in taps.values()])
+        return with_test(report, "vectors", min(1.0, len(twice) * min(twice)))
 
     def _lower(self, step: ChannelStep) -> float:
         """Of a batch: a visit, a transition and, with all steps, a reward go up and down in each of its steps."""
@@ -138,6 +146,16 @@ class FullSizeBatches:
         law = stats.binom(stated.total(users), stated.probability)
         below = law.cdf(q - 1) + rng.random(q.shape) * law.pmf(q)
         return np.asarray(special.ndtri(np.clip(below, SMALLEST, 1 - SMALLEST)))
+
+    def _whole(self, noise: Array, layout: CountLayout, users: int) -> tuple[Array, float]:
+        """Twice the distances from the mean, in integers, and the largest probability of a multiset of them."""
+        stated = self.stated.noise(layout, users)
+        assert stated is not None
+        total, mean = stated.total(users), stated.mean(users)
+        values = np.arange(total + 1)
+        masses = stats.binom(total, stated.probability).pmf(values)
+        by_distance = np.bincount(np.rint(2 * np.abs(values - mean)).astype(np.int64), weights=masses)
+        return np.rint(2 * np.abs(noise)), freshness.multiset_bound(by_distance[by_distance > 0], layout.cells)
 
     def _noise(self, seed: int, part: int) -> np.random.Generator:
         return stream(derive(seed, self.name), Stage.EXPERIMENT, part)

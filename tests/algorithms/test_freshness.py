@@ -5,6 +5,7 @@ import pytest
 
 from algorithms.core import freshness
 from algorithms.core.noise_tap import LAPLACE, NoiseTap, NORMAL
+from algorithms.instances import full_size
 from audits.planted.draws import REUSED
 from dpverify.base.seeding import Stage, stream
 
@@ -99,3 +100,13 @@ def test_the_likeliest_multiset_is_below_its_bound():
         for a in range(9) for b in range(9 - a)
     )  # fmt: skip
     assert exact <= freshness.multiset_bound(masses, 8) <= 8 * exact
+
+
+FEW = {"dp-ucbvi-jdp": 300, "dp-ucbvi-ldp": 300, "dp-apvi": 40, "sdp-pe": 600}
+BUGS = ("mixture at lag 1", "rotation at lag 7", "sign at lag 7")
+BY_ROW = [(name, users, bug) for name, users in FEW.items() for bug in BUGS]
+
+
+@pytest.mark.parametrize(("name", "users", "bug"), [*BY_ROW, ("dp-ucbvi-jdp", 2_100, "rotation at lag 1000")])
+def test_a_row_whose_noise_is_used_again_does_not_pass(name, users, bug):
+    assert not full_size(name, users=users, change=REUSED[bug]()).witness(1).tap.ok
