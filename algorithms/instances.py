@@ -28,14 +28,16 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.beyond.black_box_instances import black_box as black_box
+from algorithms.beyond.gaussian_counts import GaussianMessages
 from algorithms.core.canaries import Canaries, canaries, CoinUsers
 from algorithms.core.counting import LocalCounts, Plugged, TreeCounts
 from algorithms.core.environments import Environment, river_swim
 from algorithms.core.node_evidence import FarSide, NodeEvidence
-from algorithms.core.noise_tap import NoiseTap
+from algorithms.core.noise_tap import LAPLACE, NoiseTap, NORMAL
 from algorithms.core.one_run import FullSize, RunWitness
 from algorithms.core.online import Learner, Planned
 from algorithms.core.protocol import Agent, drive, opening, Served
+from algorithms.core.shift_certificates import gaussian_eps
 from algorithms.core.users import Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.figure_instances import figure_regret as figure_regret
@@ -48,7 +50,7 @@ from algorithms.sdp_pe.full_size import sdp_pe
 from dpverify.accounting.accountant import account
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims import PureDP, Unit, View
+from dpverify.claims import ApproxDP, PureDP, Unit, View
 from dpverify.errors import ParameterError, RunError
 from dpverify.ledger import Ledger
 from dpverify.tape.generator import streaming
@@ -57,7 +59,7 @@ from dpverify.tape.witness import towards_zero
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
-from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw, Noise
+from mechanisms.toolbox.noise_laws import GaussianNoiseLaw, LaplaceNoiseLaw
 
 Array = npt.NDArray[Any]
 
@@ -83,12 +85,12 @@ class FullSizeOnline:
 
     name: str
     users: int
-    claim: PureDP
+    claim: PureDP | ApproxDP
     upper: float
     scale: float  # of the noise on a node, as the ledger states it
     ledger: Ledger  # of the honest privatizer
     learner: Any
-    source: Any  # TreeCounts, LocalCounts, Central or Local
+    source: Any  # TreeCounts, LocalCounts, GaussianMessages, Central or Local
     change: Change | None = None
     least: float = 0.98
     environment: Environment | None = None  # of all other users; None: RiverSwim, or a random game
@@ -96,10 +98,19 @@ class FullSizeOnline:
     @property
     def local(self) -> bool:
         """The adversary sees each user's message."""
-        return isinstance(self.source, LocalCounts | Local)
+        return isinstance(self.source, LocalCounts | Local | GaussianMessages)
+
+    @property
+    def _law(self) -> LaplaceNoiseLaw | GaussianNoiseLaw:
+        """Of a node or a message, as the privatizer states it."""
+        if not self.local:
+            return self.source.counter.noise  # type: ignore[no-any-return]
+        if isinstance(self.source, GaussianMessages):
+            return GaussianNoiseLaw(self.source.sigma)
+        return LaplaceNoiseLaw(self.source.scale)
 
     def witness(self, seed: int) -> RunWitness:
-        """One run with the first user's noise on the far side, everything else as drawn."""
+        """One run with the first user's noise on the far side, everything else as drawn; normal noise all as drawn."""
         begin = time.process_time()
         layout, game = self.source.layout, self._agent.shown == "coins"
         trees = tuple(_steady(layout, state) for state in (0, 1))
@@ -108,8 +119,9 @@ class FullSizeOnline:
             environment = random_game(seed, 4, 2, 2, 4, concentration=0.3).environment if game else river_swim()
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)), 0, trees[0])
         tree = not self.local
-        noise: Noise = self.source.counter.noise if tree else LaplaceNoiseLaw(self.source.scale)
-        tap = NoiseTap(layout.cells, self.scale)
+        noise = self._law
+        normal = isinstance(noise, GaussianNoiseLaw)
+        tap = NoiseTap(layout.cells, self.scale, NORMAL if normal else LAPLACE)
         evidence = NodeEvidence(self.users - 1, tree, noise, tap)
         start = opening(self._agent, self._channel, self.users, lead=(1,), rng=self._noise(seed))
         first, second = (start.step.exact(start.play(TreeUsers((each,)), 0))[0] for each in trees)
@@ -125,7 +137,7 @@ class FullSizeOnline:
             digest.update(np.ascontiguousarray(served.counts[0]).data)
             evidence.step(own, other, served.counts[0].copy())
 
-        far = FarSide(shift, evidence.item_nodes)
+        far = FarSide(shift, evidence.item_nodes, "normal" if normal else "laplace")
         rng, tape = streaming(self._noise(seed), after(self.change, far))
         drive(self._agent, self._channel, users, lead=(1,), rng=rng, observe=look)
         if tape.notes:
@@ -134,11 +146,21 @@ class FullSizeOnline:
             raise RunError(f"{type(self.source).__name__}: its noise is not drawn from the generator that it is handed")
         coins = self.users * layout.H if game else 0
         report = tap.report(drawn=tape.drawn - coins, stated=layout.cells * (self.users - 1))
-        lower, nodes = towards_zero(evidence.loss), len(evidence.item_nodes)
+        nodes, unit, kind, read = len(evidence.item_nodes), "eps", "witness", "object"
+        if isinstance(self.claim, ApproxDP):
+            unit = f"eps at delta {self.claim.delta:g}"
+        if normal:
+            assert isinstance(self.claim, ApproxDP)
+            lower, kind, read = gaussian_eps(evidence.mu(far), self.claim.delta), "shift certificate", "code"
+        else:
+            lower = towards_zero(evidence.loss)
         used = time.process_time() - begin
+        bounds = "one message" if self.local else "released counts"
         code = evidence.code(far, self.ledger)
         told = digest.hexdigest()
-        return RunWitness(lower, "eps", "witness", evidence.moved, nodes, tape.drawn, used, told, report, code)
+        return RunWitness(
+            lower, unit, kind, evidence.moved, nodes, tape.drawn, used, told, report, code, bounds, True, read
+        )
 
     def canaries(self, seed: int) -> Canaries:
         """One more run, for local rows: ParameterError for a tree, whose nodes hide a user's share of eps."""

@@ -43,13 +43,14 @@ from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
-from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
+from mechanisms.toolbox.noise_laws import GaussianNoiseLaw, LaplaceNoiseLaw
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 PLAYED = (TreeCounts, LocalCounts, GaussianMessages, Central, Local)  # one user a plan; the last two are of games
 LOCAL = (LocalCounts, GaussianMessages, Local)
+WITNESSED = (LaplaceNoiseLaw, GaussianNoiseLaw, LocalCounts, GaussianMessages, Local)  # by noise, or by messages
 KINDS = (
     "TreeCounts, LocalCounts (algorithms.dp_ucbvi.learner) or GaussianMessages (algorithms.beyond.gaussian_counts); "
     "Central or Local "
@@ -161,18 +162,22 @@ class Study:
     def witness(self, environment: Environment | MarkovGame, *, seed: int) -> RunWitness:
         """One run with users of `environment`, the first one replaced: the exact log ratio of what was released.
 
-        A lower bound on eps that takes the noise's law for granted, and tests of that law beside it (`tap`).
+        A lower bound on eps that takes the noise's law for granted, and tests of that law beside it (`tap`). Gaussian
+        noise: eps at `delta` from the shifts and the scales that the code used.
         """
         model, counter = self._fits(environment), getattr(self.privatizer, "counter", None)
-        node = self.privatizer if counter is None else counter.noise
-        if not isinstance(node, LaplaceNoiseLaw | LocalCounts | Local):
-            raise ParameterError("privatizer", node, "Laplace noise of one user a plan: a witness is about pure eps")
+        node: Any = self.privatizer if counter is None else counter.noise
+        if not isinstance(node, WITNESSED):
+            raise ParameterError("privatizer", node, "Laplace or Gaussian noise of one user a plan")
+        normal = isinstance(node, GaussianNoiseLaw | GaussianMessages)
+        if normal and not self.delta:
+            raise ParameterError("delta", self.delta, "above 0: Gaussian noise is not pure")
         run = FullSizeOnline(
             name=type(self.agent).__name__,
             users=self.users,
-            claim=PureDP(self.eps, unit=Unit.TRAJECTORY, view=self.claim.view),
-            upper=float(account(self.ledger)),
-            scale=node.scale,
+            claim=self.claim if normal else PureDP(self.eps, unit=Unit.TRAJECTORY, view=self.claim.view),
+            upper=self.upper if normal else float(account(self.ledger)),
+            scale=getattr(node, "sigma" if normal else "scale"),
             ledger=self.ledger,
             learner=self._agent.learner,
             source=self.privatizer,

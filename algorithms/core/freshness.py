@@ -83,7 +83,7 @@ def multiset_bound(masses: Array, cells: int) -> float:
     return math.exp(min(0.0, logs))
 
 
-def vectors(rows: Sequence[Array], most: float) -> float:
+def vectors(rows: Sequence[Array] | Array, most: float) -> float:
     """P-value of equal multisets among `rows`, each of which is likelier than `most` for none of them."""
     seen = {np.sort(row).tobytes() for row in rows}
     return 1.0 if len(seen) == len(rows) else min(1.0, math.comb(len(rows), 2) * most)

@@ -11,11 +11,13 @@ streaming form of `transcript_log_ratio`, from what is released alone; memory is
 Witness    the noise of the moved cells is chosen on the far side of the other world's mean, magnitudes and all other
            noise as drawn. A neighbourhood of the transcript has positive probability and ratio near L, so
            eps_true >= L given the noise laws (`dpverify.tape.witness`, F3). For Laplace noise L = sum |shift|/b.
+           Normal noise stays as drawn: a run is one Gaussian mechanism with mu = |shift/sigma|_2 (`mu`)
 Tap        the residuals against the law that the ledger states: what the witness takes for granted.
 Code       in the nodes of the first user, residual/z with z as it passed the tape is the scale that the code used:
            together with the shifts a transcript of moved draws, which F7 matches with the ledger (`conforms`).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +29,7 @@ from dpverify.claims import Relation
 from dpverify.ledger import Ledger
 from dpverify.tape.forced import Moved
 from dpverify.tape.ledger_matching import conforms
+from dpverify.tape.witness import towards_zero
 from mechanisms.counters import dyadic
 from mechanisms.toolbox.noise_laws import Noise
 
@@ -84,13 +87,23 @@ class NodeEvidence:
         A scale is residual/z, granted the rounding of the sums that the residual is the difference of.
         """
         shift, rows = self._shift[self._shift != 0], []
-        for entry, ((noise, rounding), z) in enumerate(zip(self.used, drawn.chosen, strict=True)):
-            scale = (np.abs(noise) + rounding) / np.abs(z)
+        for entry, scale in enumerate(self._scales(drawn)):
             with np.errstate(divide="ignore"):  # a scale of 0 is no noise: nothing of a ledger covers it
                 terms = np.abs(shift) / scale
-            rows.append(Moved(entry, "released counts", "laplace", "value", shift, scale, scale, (), (), terms,
+            rows.append(Moved(entry, "released counts", drawn.family, "value", shift, scale, scale, (), (), terms,
                               np.sign(shift)))  # fmt: skip
         return conforms([tuple(rows)], ledger, Relation.REPLACE_ONE).status
+
+    def mu(self, drawn: "FarSide") -> float:
+        """Lower bound on |shift/sigma|_2 of the whole run, with the scales of the code: a Gaussian run is mu-GDP."""
+        shift = self._shift[self._shift != 0]
+        return towards_zero(math.sqrt(sum(float(((shift / scale) ** 2).sum()) for scale in self._scales(drawn))))
+
+    def _scales(self, drawn: "FarSide") -> list[Array]:
+        """By node, of the moved cells, rounded up."""
+        return [
+            (np.abs(noise) + rounding) / np.abs(z) for (noise, rounding), z in zip(self.used, drawn.chosen, strict=True)
+        ]
 
     def _node(self, own: Array, released: Array) -> tuple[Array, Array]:
         """Exact and noisy sum of the node that closes now."""
@@ -112,19 +125,21 @@ class NodeEvidence:
 class FarSide:
     """Chooses the noise of the moved cells in the first user's nodes: signs of `shift`, magnitudes as drawn.
 
-    A `Change` of the tape: the k-th draw with one number a cell is the noise of node k.
+    A `Change` of the tape: the k-th draw with one number a cell is the noise of node k. Normal noise is noted, and left
+    as drawn: its loss law is known from shifts and scales.
     """
 
-    def __init__(self, shift: Array, nodes: tuple[int, ...]) -> None:
+    def __init__(self, shift: Array, nodes: tuple[int, ...], family: str = "laplace") -> None:
+        self.family = family
         self._signs, self._nodes, self._calls = np.sign(shift), frozenset(nodes), 0
         self.chosen: list[Array] = []  # of the moved cells, one array a node
 
     def __call__(self, family: str, z: npt.NDArray[Any], start: int) -> npt.NDArray[Any]:
-        if family != "laplace" or z.shape[-1:] != self._signs.shape:
+        if family != self.family or z.shape[-1:] != self._signs.shape:
             return z
         self._calls += 1
         if self._calls not in self._nodes:
             return z
-        found = np.where(self._signs != 0, np.abs(z) * self._signs, z)
+        found = np.where(self._signs != 0, np.abs(z) * self._signs, z) if family == "laplace" else z
         self.chosen.append(found.reshape(-1, len(self._signs))[-1][self._signs != 0])
         return found

@@ -11,6 +11,11 @@ class RunWitness(NamedTuple):
 
     `kind`      witness: exact, one transcript (see `node_evidence`); shift certificate: the exact loss law of known
                 shifts; mean of transcripts: at confidence 1 - `noise_tap.SIGNIFICANCE`
+    `bounds`    what an adversary sees who loses so much: the released counts (the proof's view), or one user's message;
+                never actions or the output policy, which are functions of these and may tell less
+    `exact`     given the laws; False: statistical, at the confidence that `kind` has
+    `read`      where the noise's parameter comes from: "code", from what was drawn and released, or "object", as stated
+                by the privatizer, which `tap` and `code` compare with what was drawn
     `code`      online rows: CONFORMS where the scales that the code used, at what moved, are those of the ledger
     `moved`     cells in `nodes` nodes; `draws` noise variables of the run; `transcript` = digest of what was released
     """
@@ -25,6 +30,9 @@ class RunWitness(NamedTuple):
     transcript: str
     tap: TapReport
     code: str = ""
+    bounds: str = "released counts"
+    exact: bool = True
+    read: str = "object"
 
 
 class FullSize(Protocol):

@@ -3,6 +3,7 @@
 binomial_eps   cells move by 1 under independent Bin(N, p): the privacy loss is a sum of independent losses
 log Pr[q]/Pr[q +- 1], so delta(eps) = E[(1 - e^(eps - L))^+] is a number. Every loss is rounded down
 to a grid and far losses are left out: what is computed is at most delta(eps), so eps is a lower bound
+gaussian_eps   a run of Gaussian noise with |shift/sigma|_2 = mu: eps at delta (Balle, Wang 2018, Theorem 8)
 mean_lower     KL(P || Q) = E[sum shift^2/(2 sigma^2)] for Gaussian noise whose shifts depend on what was released
 (chain rule), and rho-zCDP asks KL <= rho. The mean of k transcripts, each in [0, most], less an
 empirical Bernstein margin (Maurer, Pontil 2009, Theorem 4), is a lower bound at 1 - significance
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from scipy import special
 
 from dpverify.base import require
+from dpverify.claims.profiles import gaussian_delta
 
 Array = npt.NDArray[np.float64]
 
@@ -59,6 +61,18 @@ def binomial_eps(trials: int, probability: float, moved: tuple[int, int], delta:
     while missed - reached > 1e-6:
         middle = (reached + missed) / 2
         reached, missed = (middle, missed) if least(middle) > delta else (reached, middle)
+    return reached
+
+
+def gaussian_eps(mu: float, delta: float) -> float:
+    """Lower bound on eps at `delta` of N(mu, 1) against N(0, 1); 0 where delta is reached at once."""
+    require.open_unit(delta=delta)
+    reached, missed = 0.0, mu**2 / 2 + 40 * mu  # far beyond which the loss of N(mu, 1) is not
+    if gaussian_delta(mu, reached) <= delta * (1 + ROUNDING):
+        return 0.0
+    while missed - reached > 1e-9 * missed:
+        middle = (reached + missed) / 2
+        reached, missed = (middle, missed) if gaussian_delta(mu, middle) > delta * (1 + ROUNDING) else (reached, middle)
     return reached
 
 

@@ -111,10 +111,11 @@ def _show(found: Comparison) -> None:
     if found.witness is not None:
         law = "fits" if found.witness["tap"] else "DOES NOT FIT"
         OUT.print(
-            f"one run of all users: log ratio {found.witness['lower']:.4g} by a witness; the law of its noise {law}"
+            f"one run of all users: {found.witness['unit']} at least {found.witness['lower']:.4g} by a "
+            f"{found.witness['kind']}, of {found.witness['bounds']}; the law of its noise {law}"
         )
     else:
-        OUT.print("one run of all users: no witness (the noise is not Laplace)")
+        OUT.print("one run of all users: no witness (the noise is neither Laplace nor Gaussian)")
     kept = found.promise
     OUT.print(f"counts are as near as the agent is told ({kept['users']} users): {kept['verdict']}", highlight=False)
     for each in found.objections:

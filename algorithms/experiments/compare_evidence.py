@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from algorithms.core.environments import Environment
+from algorithms.core.noise_tap import FRESH
 from algorithms.core.one_run import RunWitness
-from algorithms.study import Study
+from algorithms.study import Study, WITNESSED
 from dpverify.base.seeding import derive
 from dpverify.promises import check_promise
 from dpverify.tape.tracer import trace
-from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 FEW, TRANSCRIPTS = 4, 8  # users of the runs that the tape looks at, and how many in each order
 MORE, LONGER = 48, 2  # the same, where no witness sees a run of all users
@@ -22,25 +22,32 @@ def evidence(
 ) -> tuple[list[str], dict[str, Any]]:
     """What speaks against drawing: a ledger above the claim, code that is not as its ledger, a witness above it.
 
-    `smaller` makes the same study for fewer users. Where noise is not Laplace nothing is said of what the code does
-    from the `MORE`th user on.
+    `smaller` makes the same study for fewer users. Where noise is neither Laplace nor Gaussian nothing is said of what
+    the code does from the `MORE`th user on.
     """
     objections = []
     if not mine.upper <= mine.eps * (1 + 1e-9):
         objections.append(f"REFUTED: the privatizer's own ledger has eps {mine.upper:.9g}, claimed {mine.eps:.9g}")
     said, tape = _on_tape(smaller(FEW), TRANSCRIPTS, seed)
     objections += said
-    noise = getattr(getattr(mine.privatizer, "counter", None), "noise", None)
-    if isinstance(noise, LaplaceNoiseLaw) or not (noise is not None or mine.delta):
+    noise = getattr(getattr(mine.privatizer, "counter", None), "noise", mine.privatizer)
+    if isinstance(noise, WITNESSED):
         one: RunWitness = mine.witness(environment, seed=seed)
         if not one.lower <= mine.eps * (1 + 1e-6):
-            objections.append(f"REFUTED: one run has log ratio {one.lower:.9g}, claimed {mine.eps:.9g}")
+            objections.append(f"REFUTED: one run has {one.unit} at least {one.lower:.9g}, claimed {mine.eps:.9g}")
         if one.code != "CONFORMS":
             objections.append(f"REFUTED: in one run of all users the code is not as its ledger says ({one.code})")
         if not one.tap.ok:
-            objections.append("REFUTED: the noise of one run is not of the law that the ledger states")
+            least = min(one.tap.p_values, key=lambda name: one.tap.p_values[name])
+            what = "is used twice" if least in FRESH else "is not of the law that the ledger states"
+            objections.append(f"REFUTED: the noise of one run {what} ({least}: p {one.tap.p_values[least]:.1g})")
         witness = {
             "lower": one.lower,
+            "unit": one.unit,
+            "kind": one.kind,
+            "bounds": one.bounds,
+            "exact": one.exact,
+            "read": one.read,
             "moved": one.moved,
             "nodes": one.nodes,
             "draws": one.draws,

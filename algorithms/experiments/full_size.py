@@ -1,6 +1,7 @@
 """Lower bound and ledger side by side at the size of the experiments, each row in a process of its own.
 
-The ledger; the witness (in the ledger's unit; exact given the noise laws, or as `kind` says); the tap (those laws,
+The ledger; the witness (in the ledger's unit: of what, whether exact given the laws or statistical, and whether the
+noise's parameter was read from the code or from the object: `RunWitness`); the tap (those laws,
 tested on all other noise at significance 1e-6); the code's own scales against the ledger's (online rows: CONFORMS or
 CONTRADICTED); CPU seconds and peak memory; local rows with the eps of one-run canaries. An honest row is as expected
 where it is not above its ledger, not below the share of it that is asked (.98; DP-VAPVI .3), passes its tap and needs
@@ -42,6 +43,9 @@ class FullSizeRow(NamedTuple):
     peak_mb: float
     transcript: str
     code: str = ""
+    bounds: str = "released counts"
+    exact: bool = True
+    read: str = "object"
 
     @property
     def caught_by(self) -> str:
@@ -96,6 +100,9 @@ def row(
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         transcript=found.transcript,
         code=found.code,
+        bounds=found.bounds,
+        exact=found.exact,
+        read=found.read,
     )
 
 
@@ -109,16 +116,20 @@ def heading() -> str:
     """The table's first line."""
     return (
         f"{'learner':16}{'bug':20}{'users':>7} {'unit':17}{'lower':>8}{'ledger':>8}{'canaries':>9}"
-        f"{'tap: draws':>12}{'scale':>8}{'least p':>9}  {'code':13}{'caught by':20}{'CPU s':>6}{'MB':>6}"
+        f"{'tap: draws':>12}{'scale':>8}{'least p':>9}  {'code':13}{'lower bounds':54}"
+        f"{'caught by':20}{'CPU s':>6}{'MB':>6}"
     )
 
 
 def line(each: FullSizeRow) -> str:
     """One line of it."""
+    sure = "exact" if each.exact else "statistical"
+    what = f"{each.bounds}, {sure}, parameter from the {each.read}"
     guessed = "" if each.canaries is None else f"{each.canaries:.2f}"
     return (
         f"{each.name:16}{each.bug or '':20}{each.users:7} {each.unit:17}{each.lower:8.4f}{each.upper:8.4f}{guessed:>9}"
-        f"{each.draws:12}{each.tap_ratio:8.4f}{min(each.tap_p_values.values()):9.1e}  {each.code:13}{each.caught_by:20}"
+        f"{each.draws:12}{each.tap_ratio:8.4f}{min(each.tap_p_values.values()):9.1e}  {each.code:13}"
+        f"{what:54}{each.caught_by:20}"
         f"{each.seconds:6.1f}{each.peak_mb:6.0f}{'' if each.as_expected else '  NOT AS EXPECTED'}"
     )
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from algorithms.core.freshness import LEVEL
 from algorithms.core.noise_tap import SIGNIFICANCE
 from algorithms.experiments.full_size import as_json, heading, line, one_by_one, row
 from algorithms.instances import NAMES
@@ -59,7 +60,8 @@ def _command(
         done.append(each)
         typer.echo(line(each))
     typer.echo(
-        f"lower: exact, given the laws; they are tested on the draws shown, at significance {SIGNIFICANCE:g} a row"
+        f"lower: of released counts or of a message, never of actions or the policy; exact: given the laws, which are "
+        f"tested on the draws shown, at significance {SIGNIFICANCE:g} a row, freshness at {LEVEL:g}"
     )
     file = out / "full-size" / "numbers.json"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,9 @@ Given the released counts of the other batches and the deployed policies the shi
 that of independent binomials (`shift_certificates`): a lower bound on eps at delta, rounded down, given their law.
 The batch is the fine one in which most is lost.
 
-Tap: the noise of all batches as normal scores, and whole vectors of it, of which no two are alike. A run has too few draws to see 1 % of the scale, so every batch is
-released `AGAIN` times more, by the same code from the same episodes, with fresh noise, for the tap alone.
+Tap: the noise of all batches as normal scores, and whole vectors of it, of which no two are alike. A run has too few
+draws to see 1 % of the scale, so every batch is released `AGAIN` times more, by the same code from the same episodes,
+with fresh noise, for the tap alone.
 """
 
 import hashlib
@@ -154,7 +155,7 @@ class FullSizeBatches:
         total, mean = stated.total(users), stated.mean(users)
         values = np.arange(total + 1)
         masses = stats.binom(total, stated.probability).pmf(values)
-        by_distance = np.bincount(np.rint(2 * np.abs(values - mean)).astype(np.int64), weights=masses)
+        by_distance: Array = np.bincount(np.rint(2 * np.abs(values - mean)).astype(np.int64), weights=masses)
         return np.rint(2 * np.abs(noise)), freshness.multiset_bound(by_distance[by_distance > 0], layout.cells)
 
     def _noise(self, seed: int, part: int) -> np.random.Generator:

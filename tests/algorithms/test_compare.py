@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from algorithms.core.environments import river_swim
 from algorithms.dp_ucbvi.learner import central, local
 from algorithms.experiments import compare_command
 from algorithms.experiments.compare import compare
+from audits.planted.draws import Reused
 from dpverify.errors import ParameterError, RunError
 
 SIZE = {"environment": river_swim(), "eps": 1.0, "users": 12, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
@@ -45,7 +47,9 @@ def test_all_agents_have_the_same_privacy_and_the_same_search(privatizer, delta,
     assert found.privacy["view"] == view
     assert found.upper <= 1 + 1e-9
     assert found.tape["word"] == "CONFORMS"
-    assert (found.witness is None) == bool(delta)
+    assert found.witness["unit"] == ("eps at delta 0.001" if delta else "eps")
+    assert found.witness["read"] == ("code" if delta else "object")
+    assert 0.9999 < found.witness["lower"] <= found.upper
     mine, theirs, *references = found.rows
     assert (mine.learner, theirs.learner, mine.privacy, theirs.privacy) == ("mine", "DP-UCBVI", "equal", "equal")
     assert mine.searched == theirs.searched > 0
@@ -142,10 +146,42 @@ def wearing(layout, users, eps, delta=0.0):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_noise_that_ends_after_a_few_users_is_not_drawn(delta):
-    """With Laplace noise the run of all users shows it; with Gaussian noise the tape."""
+    """The run of all users shows it."""
     found = against(privatizer=wearing, delta=delta)
     assert not found.drawn
     assert found.rows == ()
+
+
+@dataclass(frozen=True)
+class UsedAgain(TreeCounts):
+    """The noise of a node is used again `LATER` steps later; law, number of draws and few users are as stated."""
+
+    LATER: ClassVar = 60
+
+    def stream(self, size, *, rng):
+        inner, kept, again = self.counter.stream(size, rng=rng), [], Reused(self.LATER, "rotation")
+        draw = inner.counter.noise.draw
+
+        class Noise:
+            def draw(self, steps, shape, *, rng):
+                kept.append(draw(steps, shape, rng=rng))
+                return again("laplace", kept[-1], 0)
+
+        inner.counter = SimpleNamespace(releases=inner.counter.releases, noise=Noise())
+        return inner
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_a_tree_whose_noise_is_used_again_is_not_drawn(delta):
+    def again(layout, users, eps, delta=0.0):
+        honest = GaussianTrees.central(layout, users, eps, delta) if delta else central(layout, users, eps)
+        return UsedAgain(honest.layout, honest.counter, honest.error)
+
+    found = against(privatizer=again, delta=delta, users=150)
+    assert found.tape["word"] == "CONFORMS"  # of few users
+    assert not found.drawn
+    assert found.refuted
+    assert any("is used twice" in each for each in found.objections)
 
 
 def test_noise_that_does_not_come_from_the_generator_is_one_line():
