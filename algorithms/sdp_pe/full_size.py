@@ -155,7 +155,9 @@ class FullSizeBatches:
         total, mean = stated.total(users), stated.mean(users)
         values = np.arange(total + 1)
         masses = stats.binom(total, stated.probability).pmf(values)
-        by_distance: Array = np.bincount(np.rint(2 * np.abs(values - mean)).astype(np.int64), weights=masses)
+        by_distance = np.asarray(
+            np.bincount(np.rint(2 * np.abs(values - mean)).astype(np.int64), weights=masses), dtype=np.float64
+        )
         return np.rint(2 * np.abs(noise)), freshness.multiset_bound(by_distance[by_distance > 0], layout.cells)
 
     def _noise(self, seed: int, part: int) -> np.random.Generator:
