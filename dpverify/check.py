@@ -620,11 +620,14 @@ def certificate(document, left):
     )
     traced = all(r["tape"] is not None and r["tape"]["status"] != "NOT_TRACED" for r in records)
     contradicted = any(record["ledger_contradicted"] for record in records)
-    proved = "PROVED" if document["accounted"] and not contradicted else "OPEN"
-    need(document["status"] == (worst or [proved])[0], "the certificate's status is not that of its records")
     fine = document["verdict"] == "NOT_REFUTED" and document["accounted"] is True and not mute
     fine = fine and not contradicted and (traced or not document["require_tape"])
     need(document["certified"] == fine == (not document["objections"]), "certified does not follow from the evidence")
+    silent = any(p["verdict"] in ("INCONCLUSIVE", "OPEN") and p["detectable_rate"] is None for p in promises) or any(
+        p["verdict"] == "INCONCLUSIVE" for p in promises
+    )
+    word = "CERTIFIED" if fine else (worst or ["INCONCLUSIVE" if silent else "OPEN"])[0]
+    need(document["status"] == word, f"the certificate's status does not follow: it is {word}")
     need(document["statements"] >= len(records) + len(promises), "more statements than shares of the significance")
     level = document["significance"] / document["statements"]
     for i, record in enumerate(records):

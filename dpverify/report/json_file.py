@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, Union
 
 from dpverify.auditing.certificate import SCHEMA as CERTIFICATE
+from dpverify.auditing.certificate import Word
 from dpverify.auditing.record import AuditRecord, Status, Verdict
 from dpverify.base.text import cleaned
 from dpverify.errors import RunError, UsageError
@@ -187,7 +188,7 @@ def certificate_schema() -> dict[str, Any]:
         "subject": text,
         "claim": text,
         "verdict": _type(Verdict),
-        "status": _type(Status),
+        "status": _type(Word),
         "certified": flag,
         "objections": texts,
         "accounted": {"type": ["boolean", "null"]},
@@ -232,7 +233,7 @@ def _object(kind: type, **extra: Any) -> dict[str, Any]:
 def _type(hint: Any) -> dict[str, Any]:
     if hint in PLAIN:
         return {"type": PLAIN[hint]}
-    if hint in (Verdict, Status):
+    if hint in (Verdict, Status, Word):
         return {"enum": [str(each) for each in hint]}
     if is_dataclass(hint) and isinstance(hint, type):
         return _object(hint)
