@@ -27,7 +27,7 @@ import numpy as np
 
 from dpverify.auditing.finding import without_trials
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import AuditRecord, Verdict
+from dpverify.auditing.record import AuditRecord, Grade, Verdict, weakest
 from dpverify.auditing.subject import pairs_for, Subject
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
 from dpverify.auditing.tracing import FULL, taped_pair
@@ -293,7 +293,8 @@ class Certificate:
         elif self.accounted is False:
             found.append("the ledger does not prove the claim")
         if self._untraced:
-            found.append("the code was not traced, which was required")
+            done = "traced" if any(each.tape is None or not each.tape.traced for each in self.records) else "compared"
+            found.append(f"the code was not {done}, which was required")
         found += [f"promise never at risk of being found broken: {c.name}" for c in self.promises if _mute(c)]
         return tuple(found)
 
@@ -304,7 +305,10 @@ class Certificate:
 
     @property
     def _untraced(self) -> bool:
-        missing = any(record.tape is None or not record.tape.traced for record in self.records)
+        missing = any(
+            record.tape is None or not record.tape.traced or record.grade not in (None, Grade.CODE)
+            for record in self.records
+        )
         return self.require_tape and self.verdict is not Verdict.REFUTED and missing
 
     @property
@@ -316,6 +320,16 @@ class Certificate:
     def certified(self) -> bool:
         """True where nothing is left to object."""
         return not self.objections
+
+    @property
+    def grade(self) -> Grade | None:
+        """What the proof rests on, on the pair where that is weakest; None where nothing is certified."""
+        return weakest(record.grade for record in self.records) if self.certified else None
+
+    @property
+    def headline(self) -> str:
+        """The word, with the grade where it has one."""
+        return str(self.status) if self.grade is None else f"{self.status} ({self.grade})"
 
     @property
     def exit_code(self) -> int:
@@ -339,6 +353,7 @@ class Certificate:
             "claim": self.claim,
             "verdict": str(self.verdict),
             "status": str(self.status),
+            "grade": None if self.grade is None else str(self.grade),
             "certified": self.certified,
             "objections": list(self.objections),
             "accounted": self.accounted,
@@ -425,7 +440,7 @@ def certify(
     outcomes      exceptions that are answers, see `audit`
     tape          trace the code on every pair first (`auditing.tracing`); a claim that it refutes gets no trials and no
                   checks of promises: there is nothing left to learn about it
-    require_tape  object where the code cannot be traced
+    require_tape  object where the code cannot be traced, or is not what the proof rests on (`Grade.CODE`)
 
     Raises UsageError for a request that is not allowed, RunError where an audit cannot be finished: there is no
     certificate then.
