@@ -11,8 +11,11 @@ from dpverify import check as checker
 from dpverify.auditing.certificate import digest_of
 from dpverify.auditing.ladder import with_twins
 from dpverify.auditing.record import Grade, Status, weakest
+from dpverify.base.seeding import derive
 from dpverify.ledger.events import KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
+from dpverify.report import json_file
 from dpverify.report.html_page import certificate_json, render_certificate
+from dpverify.suite.result import SuiteResult
 
 PAIR = Pair(0.0, 1.0)
 MOVES = Sensitivity(replace=1.0)
@@ -120,3 +123,14 @@ def test_a_proof_that_nobody_compared_is_open_where_its_planted_bug_is_missed(ma
     assert (first.grade is None) == (status is Status.OPEN)
     assert last.status is Status.PROVED
     assert with_twins([record], failed=["a/b!bug"])[0].missed_twins == ("bug",)
+
+
+def test_a_suite_that_hides_a_missed_bug_is_rejected(made):
+    own = [replace(made["unseen"].records[0], subject=name, seed=derive(5, f"{name}#0")) for name in ("a/b", "a/b!bug")]
+    told = [replace(own[0], expected="NOT_REFUTED"), replace(own[1], planted=True, expected="REFUTED")]
+    result = SuiteResult.of(told, seed=5, family_wise_error=0.05)
+    assert result.records[0].status is Status.OPEN
+    document = json.loads(json_file.render(result))
+    assert checker.check(document)[0] == []
+    document["records"][0].update(missed_twins=[], status="PROVED", grade="author's ledger")
+    assert any("missed twins of a/b" in each for each in checker.check(document)[0])
