@@ -132,12 +132,12 @@ def certified_in_child(
 
     neighbours = Relation.REPLACE_ONE if relation == "replace" else Relation.ADD_OR_REMOVE_ONE
     stated = parse_claim(claim, relation=neighbours, view=View(view))
-    subject = _subject(spec, call, arg or [], python)
+    subject = named_subject(spec, call, arg or [], python)
     own = None if pairs is None else isolated_command.load_object(pairs)
     return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
 
 
-def _subject(spec: str, call: str, arg: list[str], python: str) -> Any:
+def named_subject(spec: str, call: str, arg: list[str], python: str) -> Any:
     """A subject, or a library's function or class as one (`wild.local`), here or in an interpreter of its own."""
     from dpverify.base.text import arguments
     from dpverify.cli import isolated_command
