@@ -520,6 +520,22 @@ def counted(record, alone, left):
     return same(exact, log, "log10_p_value", 1e-6) if alone else None
 
 
+GRADES = "code conforms", "author's ledger", "author's theorem"  # the strongest first
+COMPARED = "LaplaceNoise", "GaussianNoise", "DiscreteLaplaceNoise", "DiscreteGaussianNoise", "BinomialNoise"
+
+
+def rests_on(record):
+    """What a proof by this record's ledger rests on: the code, or the author's word for a ledger or a theorem."""
+    found = record["tape"] or {"status": "", "number": None}
+    need(found["status"] not in ("CONFORMS", "EXACT") or not found["refutes"], "the tape conforms and refutes")
+    need(found["status"] != "CONFORMS" or found["ledger"] == "CONFORMS", "the tape has two words about one ledger")
+    if found["status"] in ("CONFORMS", "EXACT"):
+        return GRADES[0]
+    if any(row[1].partition(" ")[0] not in COMPARED for row in record["ledger"]):
+        return GRADES[2]
+    return GRADES[0 if found["number"] is not None and found["number"] <= record["claimed"] else 1]
+
+
 def judged(record, alone, left):
     """All of one record: what its verdict, status and words rest on."""
     name, kind, claimed, verdict = (
@@ -569,7 +585,11 @@ def judged(record, alone, left):
     need(verdict == rule or record["refuted_by"], f"the verdict is {verdict}, not {rule}")
     eps_upper = record["eps_upper"]
     contradicted = unlike or (eps_upper is not None and record["eps_lower"] > eps_upper)
-    status = verdict if verdict != "NOT_REFUTED" else "PROVED" if record["accounted"] and not contradicted else "OPEN"
+    basis = rests_on(record)
+    blind = record["missed_twins"] and basis != GRADES[0]
+    proved = record["accounted"] and not contradicted and not blind
+    status = verdict if verdict != "NOT_REFUTED" else "PROVED" if proved else "OPEN"
+    need(record["grade"] == (basis if status == "PROVED" else None), f"the grade does not follow: it is {basis}")
     need((status, contradicted) == (record["status"], record["ledger_contradicted"]), "the status does not follow")
     honest = record["planted"] or not contradicted
     wanted = record["expected_accounted"] in (None, record["accounted"]) and verdict == (
@@ -620,17 +640,26 @@ def certificate(document, left):
     )
     traced = all(r["tape"] is not None and r["tape"]["status"] != "NOT_TRACED" for r in records)
     contradicted = any(record["ledger_contradicted"] for record in records)
-    proved = "PROVED" if document["accounted"] and not contradicted else "OPEN"
-    need(document["status"] == (worst or [proved])[0], "the certificate's status is not that of its records")
     fine = document["verdict"] == "NOT_REFUTED" and document["accounted"] is True and not mute
-    fine = fine and not contradicted and (traced or not document["require_tape"])
+    grades = [record["grade"] for record in records]
+    fine = fine and not contradicted and (not document["require_tape"] or (traced and {*grades} == {GRADES[0]}))
+    weakest = max(grades, key=GRADES.index) if fine and None not in grades else None
+    need(document["grade"] == weakest, f"the certificate's grade does not follow: it is {weakest}")
     need(document["certified"] == fine == (not document["objections"]), "certified does not follow from the evidence")
+    silent = any(p["verdict"] in ("INCONCLUSIVE", "OPEN") and p["detectable_rate"] is None for p in promises) or any(
+        p["verdict"] == "INCONCLUSIVE" for p in promises
+    )
+    word = "CERTIFIED" if fine else (worst or ["INCONCLUSIVE" if silent else "OPEN"])[0]
+    need(document["status"] == word, f"the certificate's status does not follow: it is {word}")
     need(document["statements"] >= len(records) + len(promises), "more statements than shares of the significance")
     level = document["significance"] / document["statements"]
     for i, record in enumerate(records):
         seeds = {record["seed"], (record["tape"] or record)["seed"]}
         need(seeds == {derived(document["seed"], f"{name}#{i}")}, f"seed of pair {i + 1}")
-        need(not record["planted"] and record["expected"] is None, f"pair {i + 1} is of no certificate")
+        need(
+            not (record["planted"] or record["missed_twins"]) and record["expected"] is None,
+            f"pair {i + 1} is of no certificate",
+        )
         need(record["significance"] == level and record["pairs"] == len(records), f"level of pair {i + 1}")
     for each in promises:
         need(each["seed"] == derived(document["seed"], f"{name}/{each['name']}"), f"seed of {each['name']}")
@@ -649,6 +678,11 @@ def suite(document):
         need(each["seed"] in seeds, f"seed of {each['subject']}")
     for each in promises:
         need(each["seed"] == derived(seed, each["name"]), f"seed of {each['name']}")
+    left = [each["subject"] for each in records if each["planted"] and each["verdict"] != "REFUTED"]
+    left += [each["subject"] for each in document["failures"]]
+    for each in records:
+        own = [name.rpartition("!")[2] for name in left if name.rpartition("!")[0] == each["subject"]]
+        need(each["planted"] or sorted(own) == sorted(each["missed_twins"]), f"missed twins of {each['subject']}")
 
 
 def check(document):

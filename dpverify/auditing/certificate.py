@@ -20,13 +20,14 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from dpverify.auditing.finding import without_trials
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import AuditRecord, Status, Verdict
+from dpverify.auditing.record import AuditRecord, Grade, Verdict, weakest
 from dpverify.auditing.subject import pairs_for, Subject
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
 from dpverify.auditing.tracing import FULL, taped_pair
@@ -190,6 +191,25 @@ def _code(tapes: list[Taped], pairs: int) -> str:
 # ----------------------------------------------------------------------------------------------------------------------
 
 
+class Word(StrEnum):
+    """What a certificate says, in one word; only the first is good news about the claim.
+
+    CERTIFIED     the claim is proved, nothing contradicts it, and nothing that was asked is missing
+    REFUTED       the claim is false, by trials at the stated significance or by the code itself
+    OPEN          judged, neither certified nor refuted: the objections say what is missing, or what else is false
+    INCONCLUSIVE  an audit, or a check of a promise, could not have found any violation
+    INVALID       there are trials, but a bound may not be computed from them
+    FAILED        no evidence was produced, so there is no certificate: said by the command line alone
+    """
+
+    CERTIFIED = "CERTIFIED"
+    REFUTED = "REFUTED"
+    OPEN = "OPEN"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    INVALID = "INVALID"
+    FAILED = "FAILED"
+
+
 SCHEMA = "dpverify/certificate/2"
 SIGNIFICANCE = 0.01  # a tight and correct mechanism is refused with up to this probability
 OTHERWISE = ("seconds",)
@@ -230,12 +250,13 @@ class Certificate:
         return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts or not verdicts else Verdict.NOT_REFUTED
 
     @property
-    def status(self) -> Status:
-        """What is known of the claim, from ledger, trials and code together."""
-        if self.verdict is not Verdict.NOT_REFUTED:
-            return Status(self.verdict)
-        contradicted = any(record.ledger_contradicted for record in self.records)
-        return Status.PROVED if self.accounted and not contradicted else Status.OPEN
+    def status(self) -> Word:
+        """What all of the evidence comes to."""
+        if self.certified:
+            return Word.CERTIFIED
+        if self.verdict is Verdict.NOT_REFUTED:
+            return Word.INCONCLUSIVE if any(map(_mute, self.promises)) else Word.OPEN
+        return Word(self.verdict)
 
     @property
     def accounted(self) -> bool | None:
@@ -272,7 +293,8 @@ class Certificate:
         elif self.accounted is False:
             found.append("the ledger does not prove the claim")
         if self._untraced:
-            found.append("the code was not traced, which was required")
+            done = "traced" if any(each.tape is None or not each.tape.traced for each in self.records) else "compared"
+            found.append(f"the code was not {done}, which was required")
         found += [f"promise never at risk of being found broken: {c.name}" for c in self.promises if _mute(c)]
         return tuple(found)
 
@@ -283,7 +305,10 @@ class Certificate:
 
     @property
     def _untraced(self) -> bool:
-        missing = any(record.tape is None or not record.tape.traced for record in self.records)
+        missing = any(
+            record.tape is None or not record.tape.traced or record.grade not in (None, Grade.CODE)
+            for record in self.records
+        )
         return self.require_tape and self.verdict is not Verdict.REFUTED and missing
 
     @property
@@ -297,18 +322,27 @@ class Certificate:
         return not self.objections
 
     @property
-    def exit_code(self) -> int:
-        """1 where something is shown to be false, 3 where something that was asked has no good answer, else 0.
+    def grade(self) -> Grade | None:
+        """What the proof rests on, on the pair where that is weakest; None where nothing is certified."""
+        return weakest(record.grade for record in self.records) if self.certified else None
 
-        0 without a ledger means "not refuted": `certified` is False then, and the objections say so.
-        """
+    @property
+    def headline(self) -> str:
+        """The word, with the grade where it has one."""
+        return str(self.status) if self.grade is None else f"{self.status} ({self.grade})"
+
+    @property
+    def exit_code(self) -> int:
+        """0 where it is certified, 1 where the claim, its ledger or a promise is refuted, else 3."""
         wrong = any(record.ledger_contradicted for record in self.records)
         if self.verdict is Verdict.REFUTED or wrong or any(check.verdict == BROKEN for check in self.promises):
             return EXIT_UNEXPECTED
-        mute = any(map(_mute, self.promises))
-        if self.verdict in (Verdict.INCONCLUSIVE, Verdict.INVALID) or self.accounted is False or mute or self._untraced:
-            return EXIT_FAILED
-        return EXIT_OK
+        return EXIT_OK if self.certified else EXIT_FAILED
+
+    def exit_code_allowing(self, *, open_claims: bool) -> int:
+        """The exit code of somebody to whom an OPEN claim is good enough; what was required is not forgiven."""
+        enough = open_claims and self.status is Word.OPEN and not self._untraced
+        return EXIT_OK if enough and self.exit_code == EXIT_FAILED else self.exit_code
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with `schema`, what follows from the evidence, a `statement` and a `digest`."""
@@ -319,6 +353,7 @@ class Certificate:
             "claim": self.claim,
             "verdict": str(self.verdict),
             "status": str(self.status),
+            "grade": None if self.grade is None else str(self.grade),
             "certified": self.certified,
             "objections": list(self.objections),
             "accounted": self.accounted,
@@ -405,7 +440,7 @@ def certify(
     outcomes      exceptions that are answers, see `audit`
     tape          trace the code on every pair first (`auditing.tracing`); a claim that it refutes gets no trials and no
                   checks of promises: there is nothing left to learn about it
-    require_tape  object where the code cannot be traced
+    require_tape  object where the code cannot be traced, or is not what the proof rests on (`Grade.CODE`)
 
     Raises UsageError for a request that is not allowed, RunError where an audit cannot be finished: there is no
     certificate then.

@@ -8,7 +8,7 @@ that many times the subject's time. The twins of a suite are audited anyway: one
 power of trials: what the tape refutes without any says nothing about them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable, Self
@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.auditing.record import AuditRecord, Rung
+from dpverify.auditing.record import AuditRecord, Rung, Verdict
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.neighbours import Pair
@@ -190,9 +190,17 @@ def rung(kind: str, name: str, records: Sequence[AuditRecord]) -> Rung:
     )
 
 
-def with_twins(records: Sequence[AuditRecord]) -> tuple[AuditRecord, ...]:
-    """The same records; each subject's ladder tells of its planted twins among them: `a!b` is a twin of `a`."""
+def with_twins(records: Sequence[AuditRecord], failed: Iterable[str] = ()) -> tuple[AuditRecord, ...]:
+    """The same records; each subject's ladder tells of its planted twins among them: `a!b` is a twin of `a`.
+
+    `missed_twins` are those that were not refuted; what `failed`, by name, was not either.
+    """
     twins: dict[str, list[Rung]] = {}
+    left = [*failed, *(each.subject for each in records if each.planted and each.verdict != Verdict.REFUTED)]
+    missed: dict[str, list[str]] = {}
+    for name in left:
+        parent, _, bug = name.rpartition("!")
+        missed.setdefault(parent, []).append(bug)
     for record in records:
         parent, sign, bug = record.subject.rpartition("!")
         if record.planted and sign:
@@ -201,7 +209,11 @@ def with_twins(records: Sequence[AuditRecord]) -> tuple[AuditRecord, ...]:
     return tuple(
         record
         if record.planted
-        else replace(record, ladder=(*twins.get(record.subject, ()), *(r for r in record.ladder if r.kind != PLANTED)))
+        else replace(
+            record,
+            ladder=(*twins.get(record.subject, ()), *(r for r in record.ladder if r.kind != PLANTED)),
+            missed_twins=tuple(missed.get(record.subject, ())),
+        )
         for record in records
     )
 

@@ -1,11 +1,12 @@
 """The evidence of one audit as a value: everything needed to read it, to judge it and to run it again."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from dpverify.auditing.tape_record import CONTRADICTED, Taped
+from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
 from dpverify.base.rounding import digits_up
 from dpverify.evidence.tally import Working
 from dpverify.ledger.description import Charged
@@ -51,6 +52,31 @@ class Status(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
     INVALID = "INVALID"
     FAILED = "FAILED"
+
+
+class Grade(StrEnum):
+    """What a proof rests on, the strongest first.
+
+    CODE     the code was compared with the ledger on the pairs (it conforms, its law was enumerated, or the ledger that
+             it adds is within the claim)
+    LEDGER   the ledger is the author's word: the code was not traced, or its draws decide nothing
+    THEOREM  the ledger has a step of which no draw shows anything (`PureStep` and kin); its theorem is the author's
+    """
+
+    CODE = "code conforms"
+    LEDGER = "author's ledger"
+    THEOREM = "author's theorem"
+
+
+GRADES = tuple(Grade)  # the strongest first
+COMPARED = ("LaplaceNoise", "GaussianNoise", "DiscreteLaplaceNoise", "DiscreteGaussianNoise", "BinomialNoise")
+
+
+def weakest(grades: Iterable[Grade | None]) -> Grade | None:
+    """Of several proofs that are one; None where one of them is none."""
+    found = list(grades)
+    known = [grade for grade in found if grade is not None]
+    return max(known, key=GRADES.index) if known and len(known) == len(found) else None
 
 
 def judge(
@@ -185,6 +211,7 @@ class AuditRecord:
     planted: bool = False
     paper: str = ""
     statement: str = ""
+    missed_twins: tuple[str, ...] = ()  # its planted bugs that were not refuted
     pairs: int = 1  # pairs of the subject; this record is that of the most telling one
     file: str = ""  # where the subject is declared
     line: int = 0  # the line there; 0 where the name is not written out in one place
@@ -202,10 +229,29 @@ class AuditRecord:
 
     @property
     def status(self) -> Status:
-        """What is known, from trials and ledger together; a verdict that judges nothing is never OPEN or PROVED."""
+        """What is known, from trials and ledger together; a verdict that judges nothing is never OPEN or PROVED.
+
+        A proof by the author's word is none where a planted bug was missed: nothing looked at the code then.
+        """
         if self.verdict != Verdict.NOT_REFUTED:
             return Status(self.verdict)
-        return Status.PROVED if self.accounted is True and not self.ledger_contradicted else Status.OPEN
+        blind = bool(self.missed_twins) and self._rests_on is not Grade.CODE
+        proved = self.accounted is True and not self.ledger_contradicted and not blind
+        return Status.PROVED if proved else Status.OPEN
+
+    @property
+    def grade(self) -> Grade | None:
+        """What the proof rests on; None where the claim is not PROVED."""
+        return self._rests_on if self.status is Status.PROVED else None
+
+    @property
+    def _rests_on(self) -> Grade:
+        if self.tape is not None and self.tape.status in (CONFORMS, EXACT):
+            return Grade.CODE
+        if any(row[1].partition(" ")[0] not in COMPARED for row in self.ledger):
+            return Grade.THEOREM
+        number = None if self.tape is None else self.tape.number
+        return Grade.CODE if number is not None and number <= self.claimed else Grade.LEDGER
 
     @property
     def ledger_contradicted(self) -> bool:
@@ -266,12 +312,13 @@ class AuditRecord:
         return self.verdict == wanted and account and honest
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values under the field names, with `status`, `ledger_contradicted` and `as_expected`."""
+        """Plain values under the field names, with `status`, `grade`, `ledger_contradicted` and `as_expected`."""
         plain = asdict(self)
         plain["verdict"] = str(self.verdict)
         return {
             **plain,
             "status": str(self.status),
+            "grade": None if self.grade is None else str(self.grade),
             "ledger_contradicted": self.ledger_contradicted,
             "as_expected": self.as_expected,
         }
@@ -280,7 +327,7 @@ class AuditRecord:
     def from_dict(cls, plain: dict[str, Any]) -> "AuditRecord":
         """Inverse of `to_dict`, also after a trip through JSON."""
         fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
-        for name in ("assumptions", "notes"):
+        for name in ("assumptions", "notes", "missed_twins"):
             fields[name] = tuple(fields.get(name, ()))
         for name in ("curve", "course", "number_course"):
             fields[name] = tuple((a, b) for a, b in fields.get(name, ()))

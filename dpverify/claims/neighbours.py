@@ -5,13 +5,17 @@
 A factor of two in l1 sensitivity lies between them, which is why a relation is part of every claim.
 
 Typed datasets (anything with `differences`, see `Dataset`) are checked and refused when they are not
-neighbours; plain arrays and objects are taken as the caller declares them, and the record says so.
+neighbours; plain arrays and objects are taken as the caller declares them, and the record says so. They must be of one
+kind and shape: where one of them is no dataset for the code at all, what it does with it is no event of a release.
 """
 
+import numbers
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from dpverify.base import require
 from dpverify.errors import NeighbourError
@@ -114,6 +118,7 @@ class Pair:
 
     `relation`, where given, is the relation that the caller declares; a claim with another relation
     refuses the pair. `verified` is set by `Claim.check`: True where the datasets themselves were compared.
+    `mixed`: the datasets may be of different kinds or shapes, as the code takes both; else such a pair is refused.
     """
 
     first: Any
@@ -121,6 +126,7 @@ class Pair:
     relation: Relation | None = None
     name: str = ""
     verified: bool = False
+    mixed: bool = False
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.first, self.second))
@@ -134,14 +140,92 @@ class Pair:
         if self.relation is not None and self.relation is not relation:
             raise NeighbourError(f"pair {self.name!r} is declared {self.relation}, the claim is about {relation}")
         typed = isinstance(self.first, Dataset), isinstance(self.second, Dataset)
-        if typed == (False, False):
-            return replace(self, relation=relation)
-        if type(self.first) is not type(self.second):
+        if True in typed and type(self.first) is not type(self.second):
             raise NeighbourError(
                 f"pair {self.name!r}: a {type(self.first).__name__} and a {type(self.second).__name__} "
                 "cannot be compared; both datasets must be of one type"
             )
+        unlike = "" if self.mixed else _unlike(self.first, self.second, same_size=relation is Relation.REPLACE_ONE)
+        if unlike:
+            raise NeighbourError(
+                f"pair {self.name!r}: {unlike}; datasets must be of one kind and shape, "
+                "or Pair(first, second, mixed=True) where the code takes both"
+            )
+        if typed == (False, False):
+            return replace(self, relation=relation)
         difference = self.first.differences(self.second)
         if not difference.allowed_by(relation):
             raise NeighbourError(f"pair {self.name!r} is not {relation}: {difference}")
         return replace(self, relation=relation, verified=True)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Whether two datasets are of one kind and shape: numbers of all types are one kind, and so are lists and tuples.
+#
+# Objects of other classes say nothing of what is in them: they are of one kind where their classes are.
+
+
+NUMERIC = "biufc"  # kinds of dtype
+
+
+def _unlike(first: Any, second: Any, *, same_size: bool) -> str:
+    """How the kinds or shapes differ, in words; empty where they do not."""
+    kinds = _kind(first), _kind(second)
+    if kinds[0] != kinds[1]:
+        related = isinstance(first, type(second)) or isinstance(second, type(first))
+        return "" if related and _is_other(first) and _is_other(second) else f"{kinds[0]} and {kinds[1]}"
+    if isinstance(first, Records):
+        return _unlike(first.rows, second.rows, same_size=False)  # lengths are compared as differences
+    if isinstance(first, np.ndarray):
+        if same_size and first.shape != second.shape:
+            return f"arrays of shape {first.shape} and {second.shape}"
+        return (
+            _unlike(first.ravel().tolist(), second.ravel().tolist(), same_size=False) if first.dtype == object else ""
+        )
+    if hasattr(first, "columns"):
+        if list(first.columns) != list(second.columns):
+            return f"columns {list(first.columns)} and {list(second.columns)}"
+        return _unlike_dtypes(first, second) or _unlike_sizes(first, second, same_size)
+    if isinstance(first, dict):
+        if first.keys() != second.keys() and (same_size or len(first.keys() ^ second.keys()) > 1):
+            return f"keys {list(first)} and {list(second)}"
+        found = (_unlike(first[key], second[key], same_size=False) for key in first.keys() & second.keys())
+        return next((f"{each} under one key" for each in found if each), "")
+    if isinstance(first, list | tuple | range):
+        one, two = ({_kind(each): None for each in rows} for rows in (first, second))
+        if one and two and one.keys() != two.keys():
+            return f"records that are {' or '.join(one)}, and {' or '.join(two)}"
+        return _unlike_sizes(first, second, same_size)
+    return ""
+
+
+def _unlike_sizes(first: Any, second: Any, same_size: bool) -> str:
+    differ = same_size and len(first) != len(second)
+    return f"{len(first)} and {len(second)} records under {Relation.REPLACE_ONE}" if differ else ""
+
+
+def _unlike_dtypes(first: Any, second: Any) -> str:
+    one, two = ([_kind_of_dtype(each) for each in frame.dtypes] for frame in (first, second))
+    return "" if one == two else f"columns of {', '.join(one)} and {', '.join(two)}"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {_kind_of_dtype(value.dtype)} with {value.ndim} axes"
+    if isinstance(value, numbers.Number | np.bool_):
+        return "a number"
+    if value is None:
+        return "None"
+    for kind, word in ((str, "a string"), (bytes, "bytes"), (dict, "a dict"), (list | tuple | range, "a list")):
+        if isinstance(value, kind):
+            return word
+    return f"a {type(value).__name__}"
+
+
+def _kind_of_dtype(dtype: Any) -> str:
+    kind = getattr(dtype, "kind", str(dtype))
+    return {**dict.fromkeys(NUMERIC, "numbers"), **dict.fromkeys("UST", "strings")}.get(kind, str(dtype))
+
+
+def _is_other(value: Any) -> bool:
+    return not isinstance(value, np.ndarray | numbers.Number | str | bytes | dict | list | tuple | range)

@@ -49,14 +49,17 @@ def certify(
     memory: Memory = None,
     no_tape: NoTape = False,
     require_tape: RequireTape = False,
+    allow_open: Annotated[
+        bool, typer.Option("--allow-open", help="Exit code 0 also where the claim is OPEN: not refuted, not proved.")
+    ] = False,
     call: try_command.CallOption = try_command.CallShape.auto,
     arg: try_command.Arg = None,
     python: try_command.Python = "",
 ) -> None:
     """Trace, account, audit and check one mechanism or privatizer, and write its certificate.
 
-    Exit code: 0 nothing speaks against the claim (the output says whether it is proved), 1 the claim is refuted,
-    the ledger contradicted or a promise broken, 2 usage, 3 inconclusive, not proved by its ledger, or failed.
+    Exit code: 0 CERTIFIED, with --allow-open also OPEN, 1 the claim, its ledger or a promise is refuted, 2 usage,
+    3 everything else: OPEN, INCONCLUSIVE, INVALID, FAILED.
     """
     from dpverify.cli.options import CERTIFIED
     from dpverify.execution.isolated import Limits, start_server
@@ -72,6 +75,7 @@ def certify(
     words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
     words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
     words += ([] if tape else ["--no-tape"]) + (["--require-tape"] if require_tape else [])
+    words += ["--allow-open"] if allow_open else []
     words += [] if call is try_command.CallShape.auto else ["--call", call.value]
     words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
     arguments = {
@@ -92,22 +96,28 @@ def certify(
         "arg": list(arg or []),
         "python": python,
     }
-    from dpverify.auditing.certificate import Certificate
+    from dpverify.auditing.certificate import Certificate, Word
+    from dpverify.base.text import clean
     from dpverify.cli import console, isolated_command
+    from dpverify.errors import RunError
     from dpverify.report import files, html_page
 
     outputs = files.Outputs(json, html)
     files.check_writable(outputs)
     files.drop(outputs)  # there is no certificate of a run that failed
-    made = isolated_command.answer(
-        "dpverify.cli.certify_command:certified_in_child", arguments, Limits(timeout, memory), missing="certificate"
-    )
+    try:
+        made = isolated_command.answer(
+            "dpverify.cli.certify_command:certified_in_child", arguments, Limits(timeout, memory), missing="certificate"
+        )
+    except RunError:
+        print(clean(f"{Word.FAILED} {subject.rpartition(':')[2]}: {claim}"))
+        raise
     certificate = Certificate.from_dict(made)
     isolated_command.write_file(outputs.json, html_page.certificate_json(certificate))
     isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))
     if not (quiet and certificate.certified):
         console.show_certificate(certificate)
-    raise typer.Exit(certificate.exit_code)
+    raise typer.Exit(certificate.exit_code_allowing(open_claims=allow_open))
 
 
 def certified_in_child(
@@ -122,12 +132,12 @@ def certified_in_child(
 
     neighbours = Relation.REPLACE_ONE if relation == "replace" else Relation.ADD_OR_REMOVE_ONE
     stated = parse_claim(claim, relation=neighbours, view=View(view))
-    subject = _subject(spec, call, arg or [], python)
+    subject = named_subject(spec, call, arg or [], python)
     own = None if pairs is None else isolated_command.load_object(pairs)
     return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
 
 
-def _subject(spec: str, call: str, arg: list[str], python: str) -> Any:
+def named_subject(spec: str, call: str, arg: list[str], python: str) -> Any:
     """A subject, or a library's function or class as one (`wild.local`), here or in an interpreter of its own."""
     from dpverify.base.text import arguments
     from dpverify.cli import isolated_command

@@ -55,6 +55,17 @@ def _again(document: dict[str, Any], count: int) -> int:
     return EXIT_UNEXPECTED if any(row["stated"] != row["found"] for row in rows) else 0
 
 
+def _asked(words: list[str]) -> dict[str, Any]:
+    """The options of `certify` in these words, read as it reads them."""
+    from typer.main import get_command
+
+    from dpverify.cli.main import app
+
+    group: Any = get_command(app)
+    found = group.commands["certify"].make_context("certify", list(words)).params
+    return {name: getattr(value, "value", value) for name, value in found.items()}
+
+
 def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) -> list[dict[str, Any]]:
     """Blocks of the certificate's records once more, as plain values; runs in the child."""
     from dpverify.auditing.certificate import Certificate
@@ -63,14 +74,15 @@ def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) 
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import Relation, View
     from dpverify.cli import isolated_command
+    from dpverify.cli.certify_command import named_subject
     from dpverify.trials.target import as_target
 
     certificate = Certificate.from_dict(document)
-    options = dict(zip(words[1::2], words[2::2], strict=False))
-    neighbours = Relation.REPLACE_ONE if options["--relation"] == "replace" else Relation.ADD_OR_REMOVE_ONE
-    claim = parse_claim(options["--claim"], relation=neighbours, view=View(options["--view"]))
-    target = as_target(isolated_command.load_subject(words[0]))
-    own = isolated_command.load_object(options["--pairs"]) if "--pairs" in options else None
+    asked = _asked(words)
+    neighbours = Relation.REPLACE_ONE if asked["relation"] == "replace" else Relation.ADD_OR_REMOVE_ONE
+    claim = parse_claim(asked["claim"], relation=neighbours, view=View(asked["view"]))
+    target = as_target(named_subject(asked["subject"], asked["call"], asked["arg"] or [], asked["python"]))
+    own = None if asked["pairs"] is None else isolated_command.load_object(asked["pairs"])
     pairs, _ = pairs_for(target, target, claim, own)
     listed = [
         (i, j)

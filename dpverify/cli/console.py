@@ -142,9 +142,10 @@ def show_certificate(certificate: "Certificate") -> None:
     """The conclusion first, then what it rests on, then what it does not prove."""
     console, certificate = _console(), cleaned(certificate)
     colour = "green" if certificate.certified else "red" if certificate.exit_code == 1 else "yellow"
-    word = "CERTIFIED" if certificate.certified else f"NOT CERTIFIED ({certificate.verdict})"
     strongest = certificate.strongest
-    lines = [f"[bold {colour}]{word}[/] {escape(certificate.subject)}: {escape(str(certificate.claim))}"]
+    lines = [
+        f"[bold {colour}]{certificate.headline}[/] {escape(certificate.subject)}: {escape(str(certificate.claim))}"
+    ]
     lines += [f"  [{colour}]-[/] {escape(objection)}" for objection in certificate.objections]
     lines.append(f"{SYMBOLS[strongest.notion]}:  {words.beside(strongest)}")
     lines += [f"trials:  {words.sentence(strongest)}"] if strongest.trials else []

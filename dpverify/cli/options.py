@@ -22,7 +22,7 @@ HELP = {
     "last_failed": "Only what was not as expected, or not reached, the last time; everything where nothing was.",
     "durations": "Print the N slowest.",
     "no_tape": "Do not trace the code before its trials.",
-    "require_tape": "Code that cannot be traced is as good as inconclusive: exit code 3, unless it is refuted.",
+    "require_tape": "What is not traced, or proved without its code, is exit code 3, unless it is refuted.",
     "family": "What limits the error of all verdicts: equal shares, Holm's step-down, or (sequential) e-BH.",
 }
 

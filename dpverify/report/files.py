@@ -112,6 +112,8 @@ def replace(path: Path, text: str) -> None:
     except OSError as error:  # a folder that takes no new file, a single file that is mounted
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.EROFS) or not place.exists():
             raise
+        with tempfile.TemporaryFile("w", encoding="utf-8", errors="backslashreplace") as whole:
+            whole.write(text)  # a limit on the size of files is met here and not in the old report
         place.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 

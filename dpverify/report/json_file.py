@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, Union
 
 from dpverify.auditing.certificate import SCHEMA as CERTIFICATE
-from dpverify.auditing.record import AuditRecord, Status, Verdict
+from dpverify.auditing.certificate import Word
+from dpverify.auditing.record import AuditRecord, Grade, Status, Verdict
 from dpverify.base.text import cleaned
 from dpverify.errors import RunError, UsageError
 from dpverify.promises import PromiseCheck
@@ -116,6 +117,7 @@ def _encoded(value: Any) -> Any:
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 FLAGS = {"type": "boolean"}
+GRADE = {"enum": [*map(str, Grade), None]}
 
 
 IDENTITY = {
@@ -131,7 +133,7 @@ IDENTITY = {
 
 def document() -> dict[str, Any]:
     """The schema (JSON Schema 2020-12). Infinity is written 1e999: a number."""
-    record = _object(AuditRecord, status=_type(Status), as_expected=FLAGS, ledger_contradicted=FLAGS)
+    record = _object(AuditRecord, status=_type(Status), grade=GRADE, as_expected=FLAGS, ledger_contradicted=FLAGS)
     properties = {
         "schema": {"const": SCHEMA},
         "seed": {"type": "integer", "minimum": 0},
@@ -159,7 +161,7 @@ def certificate_schema() -> dict[str, Any]:
     """The schema of what `certify --json` writes; what is not a record or a promise follows from them."""
     number, text, flag = {"type": "number"}, {"type": "string"}, FLAGS
     texts = {"type": "array", "items": text}
-    record = _object(AuditRecord, status=_type(Status), as_expected=FLAGS, ledger_contradicted=FLAGS)
+    record = _object(AuditRecord, status=_type(Status), grade=GRADE, as_expected=FLAGS, ledger_contradicted=FLAGS)
     unit = {name: text for name in ("unit", "relation", "adjacency")}
     statement = {
         "unit": _plain_object({**unit, "pairs_compared": flag}),
@@ -187,7 +189,8 @@ def certificate_schema() -> dict[str, Any]:
         "subject": text,
         "claim": text,
         "verdict": _type(Verdict),
-        "status": _type(Status),
+        "status": _type(Word),
+        "grade": GRADE,
         "certified": flag,
         "objections": texts,
         "accounted": {"type": ["boolean", "null"]},
@@ -232,7 +235,7 @@ def _object(kind: type, **extra: Any) -> dict[str, Any]:
 def _type(hint: Any) -> dict[str, Any]:
     if hint in PLAIN:
         return {"type": PLAIN[hint]}
-    if hint in (Verdict, Status):
+    if hint in (Verdict, Status, Word, Grade):
         return {"enum": [str(each) for each in hint]}
     if is_dataclass(hint) and isinstance(hint, type):
         return _object(hint)

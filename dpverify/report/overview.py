@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpverify.auditing.record import AuditRecord, Status, Verdict
+from dpverify.auditing.record import AuditRecord, Grade, Status, Verdict
 from dpverify.errors import EXIT_OK, EXIT_UNEXPECTED
 from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, OPEN, PromiseCheck
 from dpverify.suite.plan import group
@@ -241,6 +241,9 @@ def _false(overview: Overview) -> ReportAnswer:
 def _proved(overview: Overview) -> ReportAnswer:
     count = overview.counts[Status.PROVED]
     lines = [Line("by their ledgers, if these list what is released")] if count else []
+    grades = Counter(entry.record.grade for entry in overview.claims if entry.record is not None)
+    told = [f"{grades[grade]} {grade}" for grade in Grade if grades[grade]]
+    lines += [Line(", ".join(told))] if told else []
     kept = overview.promised(KEPT)
     lines += [Line(f"{_many(len(kept), 'promise')} {KEPT}, by trials")] if kept else []
     return ReportAnswer("What is proved?", str(count), _of(overview), GOOD, tuple(lines), Status.PROVED)
@@ -288,7 +291,11 @@ def troubles(overview: Overview) -> list[Line]:
     lines += [Line(f"{len(failed)} FAILED", WARN, failed)] if failed else []
     lines += [Line(f"{len(result.missing)} not reached", WARN, result.missing)] if result.missing else []
     untraced = result.untraced
-    lines += [Line(f"{len(untraced)} NOT TRACED, and traces are required", WARN, untraced)] if untraced else []
+    lines += (
+        [Line(f"{len(untraced)} NOT TRACED or not compared with the code, which is required", WARN, untraced)]
+        if untraced
+        else []
+    )
     nothing = not (result.records or result.promises or lines)
     return [Line("nothing was audited", WARN)] if nothing else lines
 

@@ -5,7 +5,7 @@ import shlex
 from decimal import Context, Decimal, localcontext, ROUND_FLOOR
 
 from dpverify.auditing.ladder import PLANTED
-from dpverify.auditing.record import AuditRecord, Rung, Status, Verdict
+from dpverify.auditing.record import AuditRecord, Grade, Rung, Status, Verdict
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, DERIVED, EXACT, Taped, TapeDraw
 from dpverify.claims.claim import digits
 from dpverify.promises import BROKEN, KEPT
@@ -394,6 +394,18 @@ def ledger_sentence(record: AuditRecord) -> str:
     if record.accounted:
         return f"The ledger proves {upper}: the claim holds if the ledger lists what is really released."
     return f"The ledger proves {upper} only: it does not prove the claim."
+
+
+GRADE_SENTENCES = {
+    Grade.CODE: "The code was compared with the ledger on these pairs, and conforms.",
+    Grade.LEDGER: "The ledger is the author's word: nothing has compared the code with it.",
+    Grade.THEOREM: "The ledger has steps that no draw of the code shows: their theorem is the author's word.",
+}
+
+
+def grade_sentence(grade: Grade | None) -> str:
+    """What a proof rests on; empty without one."""
+    return "" if grade is None else GRADE_SENTENCES[grade]
 
 
 def code_sentence(record: AuditRecord) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.auditing.ladder import with_twins
-from dpverify.auditing.record import AuditRecord, Verdict
+from dpverify.auditing.record import AuditRecord, Grade, Verdict
 from dpverify.auditing.tape_record import LEDGERS, STATUSES
 from dpverify.base import require
 from dpverify.base.plain_values import check_fields, describe_error
@@ -108,7 +108,10 @@ class SuiteResult:
     ) -> "SuiteResult":
         """What was found, whoever ran it: each record with what became of its planted twins (`auditing.ladder`)."""
         return cls(
-            records=with_twins([each for each in outcomes if isinstance(each, AuditRecord)]),
+            records=with_twins(
+                [each for each in outcomes if isinstance(each, AuditRecord)],
+                [each.subject for each in outcomes if isinstance(each, Failure)],
+            ),
             failures=tuple(each for each in outcomes if isinstance(each, Failure)),
             seed=seed,
             family_wise_error=family_wise_error,
@@ -146,13 +149,17 @@ class SuiteResult:
 
     @property
     def untraced(self) -> tuple[str, ...]:
-        """Where traces are required: subjects without one. What is refuted anyway needs none."""
+        """Where traces are required: subjects without one, or whose proof was not compared with their code.
+
+        What is refuted anyway needs none.
+        """
         if not self.require_tape:
             return ()
         return tuple(
             record.subject
             for record in self.records
-            if record.verdict != Verdict.REFUTED and (record.tape is None or not record.tape.traced)
+            if record.verdict != Verdict.REFUTED
+            and (record.tape is None or not record.tape.traced or record.grade not in (None, Grade.CODE))
         )
 
     @property
@@ -298,7 +305,7 @@ def judged_together(result: SuiteResult, family: str) -> SuiteResult:
         _refuted(record, family, result.family_wise_error) if falls and record.verdict != Verdict.REFUTED else record
         for record, falls in zip(result.records, fallen, strict=True)
     )
-    return replace(result, records=with_twins(records), family=family)
+    return replace(result, records=with_twins(records, [each.subject for each in result.failures]), family=family)
 
 
 def _holm(result: SuiteResult) -> list[bool]:

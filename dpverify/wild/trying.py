@@ -97,7 +97,8 @@ class Fixed:
 
 def pair_of(contender: Contender) -> Pair:
     """The contender's pair for a `Fixed` target; its records were compared when it was made."""
-    return Pair(*contender.data, relation=contender.candidate.relation, name=contender.candidate.name)
+    named = contender.candidate.name
+    return Pair(*contender.data, relation=contender.candidate.relation, name=named, mixed=True)  # as its schema says
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_right_privatizer_is_certified():
     certificate = _certify(Histogram())
     assert certificate.certified
     assert certificate.verdict is Verdict.NOT_REFUTED
-    assert certificate.exit_code == 0
+    assert (certificate.status, certificate.exit_code) == ("CERTIFIED", 0)
     assert certificate.records[0].score == "likelihood"
     assert certificate.records[0].pair_verified
     assert [check.verdict for check in certificate.promises] != ["BROKEN"]
@@ -68,19 +68,22 @@ def test_right_privatizer_is_certified():
 
 
 @pytest.mark.parametrize(
-    ("subject", "objection", "code"),
+    ("subject", "objection", "code", "word"),
     [
-        (Histogram(scale=1.0, told=1.0), "the code refutes the claim", 1),
-        (Histogram(scale=1.0), "the code contradicts the ledger", 1),  # says 2.0
-        (Histogram(slack=0.5), "promise broken", 1),  # the true failure rate is about 0.15
-        (Histogram(told=1.0), "the ledger does not prove the claim", 3),
+        (Histogram(scale=1.0, told=1.0), "the code refutes the claim", 1, "REFUTED"),
+        (Histogram(scale=1.0), "the code contradicts the ledger", 1, "REFUTED"),  # says 2.0
+        (Histogram(slack=0.5), "promise broken", 1, "OPEN"),  # the true failure rate is about 0.15
+        (Histogram(told=1.0), "the ledger does not prove the claim", 3, "OPEN"),
     ],
 )
-def test_everything_wrong_is_an_objection(subject, objection, code):
+def test_everything_wrong_is_an_objection(subject, objection, code, word):
     certificate = _certify(subject)
     assert not certificate.certified
     assert any(objection in each for each in certificate.objections)
     assert certificate.exit_code == code
+    assert certificate.status == word
+    forgiven = certificate.exit_code_allowing(open_claims=True)
+    assert forgiven == (0 if (word, code) == ("OPEN", 3) else code)  # what is false is never forgiven
 
 
 def test_without_a_ledger_nothing_is_certified():
@@ -91,7 +94,8 @@ def test_without_a_ledger_nothing_is_certified():
     assert certificate.verdict is Verdict.NOT_REFUTED
     assert certificate.objections == ("no account: nothing proves the claim from above",)
     assert ASSUMED in certificate.notes
-    assert certificate.exit_code == 0
+    assert (certificate.status, certificate.exit_code) == ("OPEN", 3)
+    assert certificate.exit_code_allowing(open_claims=True) == 0
     assert len(certificate.records) == 2
 
 
@@ -99,7 +103,8 @@ def test_too_few_trials_are_no_certificate():
     certificate = _certify(Histogram(), trials=4, tape=False)
     assert certificate.verdict is Verdict.INCONCLUSIVE
     assert not certificate.certified
-    assert certificate.exit_code == 3
+    assert (certificate.status, certificate.exit_code) == ("INCONCLUSIVE", 3)
+    assert certificate.exit_code_allowing(open_claims=True) == 3
 
 
 def test_own_promises_and_invariants_are_checked():
@@ -123,7 +128,8 @@ def test_a_promise_that_cannot_be_broken_by_the_trials_is_no_evidence():
 
             return [Promise(name="own", draw=draw, bound=1.0, failure_probability=0.3, trials=1)]
 
-    assert not _certify(Mute(), tape=False).certified
+    silent = _certify(Mute(), tape=False)
+    assert (silent.status, silent.exit_code_allowing(open_claims=True)) == ("INCONCLUSIVE", 3)
 
 
 @pytest.fixture(scope="module")
@@ -235,16 +241,18 @@ def _cli(capsys, *arguments):
 def test_command_line_writes_the_certificate(module, capsys):
     options = ["--claim", "pure:1.0", "--pairs", f"{module}:bits", "--json", "c.json", "--html", "c.html"]
     code, out, err = _cli(capsys, f"{module}:Coin", *options)
-    assert (code, err) == (0, "")
+    assert (code, err) == (3, "")
+    assert out.startswith("OPEN Coin: pure:1\n")
     assert "no account" in out
     plain = json.loads(Path("c.json").read_text(encoding="utf-8"))
-    assert plain["verdict"] == "NOT_REFUTED"
+    assert (plain["verdict"], plain["status"]) == ("NOT_REFUTED", "OPEN")
     assert plain["command"] in out
+    assert _cli(capsys, f"{module}:Coin", *options, "--allow-open")[0] == 0
     assert plain["records"][0]["ladder"] == []
     assert Path("c.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     code, out, _ = _cli(capsys, f"{module}.py:Liar", *options)
     assert code == 1
-    assert "NOT CERTIFIED (REFUTED)" in out
+    assert out.startswith("REFUTED ")
 
 
 def test_the_command_of_a_certificate_repeats_it(module, capsys):
@@ -253,7 +261,7 @@ def test_the_command_of_a_certificate_repeats_it(module, capsys):
     _cli(capsys, f"{module}:Coin", "--claim", "pure:1", "--pairs", f"{module}:bits", "--json", "a.json", "--ladder")
     first = json.loads(Path("a.json").read_text(encoding="utf-8"))
     assert [each["runs"] for each in first["records"][0]["ladder"]] == [8, 8]
-    assert main.run([*shlex.split(first["command"])[1:], "--json", "b.json"]) == 0
+    assert main.run([*shlex.split(first["command"])[1:], "--json", "b.json"]) == 3
     second = json.loads(Path("b.json").read_text(encoding="utf-8"))
     for each in (first, second):
         del each["records"][0]["seconds"]
@@ -304,7 +312,7 @@ def test_a_subject_that_ends_the_process_has_no_certificate(tmp_path, monkeypatc
     arguments = ["certify", "mod.py:f", "--claim", "pure:1", "--json", "old.json", "--pairs", "mod.py:pairs", *limit]
     assert main.run(arguments) == 3
     out, err = capsys.readouterr()
-    assert out == ""
+    assert out == "FAILED f: pure:1\n"
     assert said in err
     assert err.count("\n") == 1
     assert not (tmp_path / "old.json").exists()

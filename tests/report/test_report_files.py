@@ -1,6 +1,8 @@
 """Where reports go: each to a place of its own that is no code, whole or not at all, and never waiting for ever."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -80,3 +82,29 @@ def test_a_report_that_cannot_be_made_takes_no_other_along(folder, monkeypatch):
     with pytest.raises(RunError, match=r"--html o\.html: could not be made"):
         files.write_reports(NOTHING, Outputs(json="o.json", html="o.html", sarif="o.sarif"))
     assert {"o.json", "o.sarif"} <= set(os.listdir())
+
+
+@pytest.mark.parametrize("folder_takes_files", [True, False])
+def test_a_limit_on_the_size_of_files_leaves_the_old_report(tmp_path, folder_takes_files):
+    code = f"""
+import errno, resource, sys
+from pathlib import Path
+from dpverify.report import files
+
+def none(place, text):
+    raise OSError(errno.EACCES, "no new file here")
+
+if not {folder_takes_files}:
+    files._swap = none
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    files.replace(Path("old.json"), "new" * 1000)
+except OSError as error:
+    sys.exit(0 if error.errno == errno.EFBIG else 9)
+sys.exit(8)
+"""
+    (tmp_path / "old.json").write_text("the old report")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "old.json").read_text() == "the old report"
+    assert [each.name for each in tmp_path.iterdir()] == ["old.json"]

@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_code_gives_its_ledger_and_its_end_of_the_interval(folder):
     code, said, _ = run(folder, "-m", "dpverify", "certify", "mine:Mine", "--claim", "pure:1", "--trials", "20000",
                         "--json", "c.json", "--html", "c.html")  # fmt: skip
-    assert code == 0, said
+    assert (code, said.startswith("OPEN Mine: pure:1")) == (3, True), said
     assert "mine.py:8: laplace(2) on 2 values that move, by 1 at most" in said
     assert "derived: LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=Shift(1.0, 2)))" in said
     record = json.loads((folder / "c.json").read_text())["records"][0]
@@ -68,7 +68,7 @@ def test_its_twin_with_half_the_noise_is_refuted_at_once(folder):
     """Within three seconds of the start on a machine that does nothing else; here by what the start itself costs."""
     code, said, seconds = run(folder, "-m", "dpverify", "certify", "mine:Half", "--claim", "pure:1", "--json", "c.json")
     assert code == 1, said
-    assert "NOT CERTIFIED (REFUTED)" in said
+    assert "REFUTED " in said
     record = json.loads((folder / "c.json").read_text())["records"][0]
     assert (record["trials"], record["tape"]["refutes"]) == (0, True)
     assert 1.999 < record["eps_lower"] <= 2.0
