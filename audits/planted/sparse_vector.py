@@ -12,7 +12,7 @@ from mechanisms.toolbox import samplers as sampling
 from mechanisms.toolbox.query_values import FloatArray, IntArray
 
 
-def as_published(eps: float) -> Ledger:
+def _as_published(eps: float) -> Ledger:
     """What the authors would declare: their theorem says eps."""
     return Ledger(PureStep(what="sparse vector", eps=eps, uses=Sensitivity(replace=1)))
 
@@ -28,7 +28,7 @@ class Algorithm3:
 
     @property
     def ledger(self) -> Ledger:
-        return as_published(self.eps)
+        return _as_published(self.eps)
 
     def release(self, data: Any, *, rng: np.random.Generator, size: int) -> FloatArray:
         bar = 2 / self.eps * sampling.laplace(rng, (size, 1))
@@ -45,7 +45,7 @@ class Algorithm4(SparseVector):
 
     @property
     def ledger(self) -> Ledger:
-        return as_published(self.eps)
+        return _as_published(self.eps)
 
     @property
     def threshold_scale(self) -> float:
@@ -67,7 +67,7 @@ class Algorithm5:
 
     @property
     def ledger(self) -> Ledger:
-        return as_published(self.eps)
+        return _as_published(self.eps)
 
     def release(self, data: Any, *, rng: np.random.Generator, size: int) -> IntArray:
         bar = 2 / self.eps * sampling.laplace(rng, (size, 1))
@@ -83,7 +83,7 @@ class Algorithm6(SparseVector):
 
     @property
     def ledger(self) -> Ledger:
-        return as_published(self.eps)
+        return _as_published(self.eps)
 
     @property
     def query_scale(self) -> float:
