@@ -1,4 +1,4 @@
-"""Sparse vector: the correct algorithm, and four published ones that are not (Lyu, Su, Li 2017)."""
+"""Sparse vector: the six published algorithms of Lyu, Su, Li 2017, Figure 1. Two are correct, four are planted bugs."""
 
 from audits.planted.sparse_vector import Algorithm3, Algorithm4, Algorithm5, Algorithm6
 from dpverify import Pair, planted, PureDP, Subject
@@ -28,9 +28,19 @@ three = Subject(
     accounted=True,
 )
 
+fresh = Subject(
+    name="three-above-fresh",
+    target=SparseVector(eps=1.0, sensitivity=one, threshold=0.5, cutoff=3, fresh=True),
+    claim=PureDP(1.0),
+    pairs=(eight,),
+    accounted=True,
+)
+
 subjects = [
     first,
     three,
+    fresh,
+    planted(fresh, "no-query-noise", Algorithm5(1.0), pairs=(two,)),
     planted(first, "algorithm-3", Algorithm3(2.0), claim=PureDP(2.0), pairs=(seven,)),
     planted(three, "algorithm-4", Algorithm4(eps=1.0, sensitivity=one, threshold=0.5, cutoff=3)),
     planted(first, "algorithm-5", Algorithm5(1.0), pairs=(two,)),

@@ -384,6 +384,16 @@ def betting(record, working):
     same(math.exp(min(course[-1], 700.0)), record["e_value"], "e_value", 1e-6)
 
 
+def sparse_vector(move, scale, told):
+    """Of one run: of each threshold, of two movements (one where answers are monotone) of each positive, of values."""
+    count, released = told["count"], told["value_scale"] is not None
+    scales = Fraction(told["query_scale"]), Fraction(told["value_scale"] if released else 1)
+    need(count >= 1 and min(scales) > 0, "a sparse vector without noise or positive outcomes")
+    loss = (count if told["fresh"] else 1) * move / scale
+    loss += (1 if told["monotone"] else 2) * count * move / scales[0]
+    return loss + released * count * move / scales[1]
+
+
 def account(events, record, left):
     """The sum of a ledger of plain noise: of largest log ratios, of rho, or the root of squares of mu."""
     pure, rho, smooth = Fraction(0), Fraction(0), True
@@ -393,6 +403,8 @@ def account(events, record, left):
         gaussian, smooth = "Gaussian" in event["event"], smooth and event["event"] == "GaussianNoise"
         rho += times * (move / scale) ** 2 / 2 * gaussian
         loss = math.inf if gaussian else move / scale if "Laplace" in event["event"] else scale
+        if event["event"] == "AboveThreshold":
+            loss = sparse_vector(move, scale, event["comparisons"])
         pure += times * loss if move and times else 0
     eps, delta, notion = record["eps_upper"], record["delta"], record["notion"]
     exact = {"pure": pure, "zcdp": rho, "gdp": math.sqrt(2 * rho)}

@@ -5,10 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.ledger import Ledger, PureStep, Sensitivity
 from mechanisms.releases.selection import score_movement
 from mechanisms.releases.sparse_vector import SparseVector
 from mechanisms.toolbox import samplers as sampling
 from mechanisms.toolbox.query_values import FloatArray, IntArray
+
+
+def _as_published(eps: float) -> Ledger:
+    """What the authors would declare: their theorem says eps."""
+    return Ledger(PureStep(what="sparse vector", eps=eps, uses=Sensitivity(replace=1)))
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,10 @@ class Algorithm3:
     """
 
     eps: float
+
+    @property
+    def ledger(self) -> Ledger:
+        return _as_published(self.eps)
 
     def release(self, data: Any, *, rng: np.random.Generator, size: int) -> FloatArray:
         bar = 2 / self.eps * sampling.laplace(rng, (size, 1))
@@ -32,6 +42,10 @@ class Algorithm3:
 @dataclass(frozen=True, kw_only=True)
 class Algorithm4(SparseVector):
     """INCORRECT (Lee, Clifton 2014): query noise does not grow with the cutoff. True: (1 + 6c)/4 eps."""
+
+    @property
+    def ledger(self) -> Ledger:
+        return _as_published(self.eps)
 
     @property
     def threshold_scale(self) -> float:
@@ -51,6 +65,10 @@ class Algorithm5:
 
     eps: float
 
+    @property
+    def ledger(self) -> Ledger:
+        return _as_published(self.eps)
+
     def release(self, data: Any, *, rng: np.random.Generator, size: int) -> IntArray:
         bar = 2 / self.eps * sampling.laplace(rng, (size, 1))
         return (np.asarray(data) >= bar).astype(np.int64)
@@ -62,6 +80,10 @@ class Algorithm6(SparseVector):
 
     `cutoff` must be set to the number of queries; the query noise ignores it.
     """
+
+    @property
+    def ledger(self) -> Ledger:
+        return _as_published(self.eps)
 
     @property
     def query_scale(self) -> float:

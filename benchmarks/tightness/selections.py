@@ -48,9 +48,13 @@ def noisy_max_law(target: NoisyMax) -> LargestRatio:
 
 
 def sparse_vector_law(target: SparseVector) -> LargestRatio:
-    """Very many BELOWs at the threshold that rise by s, then all ABOVEs, far below it, that fall by s."""
+    """Very many BELOWs at the threshold that rise by s, then all ABOVEs, far below it, that fall by s.
+
+    With a fresh threshold after each ABOVE, that for each of them.
+    """
     moved = _moved(target)
-    bar, noise = 2 * moved / target.eps, 4 * target.cutoff * moved / target.eps
+    runs, positive = (target.cutoff, 1) if target.fresh else (1, target.cutoff)
+    bar, noise = 2 * runs * moved / target.eps, 4 * target.cutoff * moved / target.eps
     grid = np.linspace(-FAR * noise, 2 * FAR * noise, 2_000_001)  # of rho
 
     def log_event(shift: float) -> float:
@@ -58,9 +62,9 @@ def sparse_vector_law(target: SparseVector) -> LargestRatio:
             grid < shift, (grid - shift) / noise - math.log(2), np.log1p(-np.exp(-np.abs(grid - shift) / noise) / 2)
         )
         above = -(grid + shift + FAR * noise) / noise - math.log(2)  # its noise exceeds rho + FAR + shift > 0
-        return float(special.logsumexp(-np.abs(grid) / bar + MANY * below + target.cutoff * above))
+        return float(special.logsumexp(-np.abs(grid) / bar + MANY * below + positive * above))
 
-    return LargestRatio(log_event(0.0) - log_event(moved))
+    return LargestRatio(runs * (log_event(0.0) - log_event(moved)))
 
 
 def _moved(target: Exponential | NoisyMax | SparseVector) -> float:

@@ -7,7 +7,7 @@ m_i <= k c. Densities (Laplace, Gauss): min(p(x), e^eps p(x - v)) is log-concave
 coordinates by k s. Chosen one after the other, by induction from the last one. Integer noise, symmetric: moves are
 packed as they come into bins of capacity k, a bin costs no more than one coordinate by k s (iterate f_s along it),
 bins compose although they overlap in time (Vadhan, Zhang 2023); two bins of at most k/2 are never open, which leaves c
-bins for k = 2 and 2c - 1 beyond. Pure steps are packed in the same way.
+bins for k = 2 and 2c - 1 beyond. Pure steps, and runs of sparse vector, are packed in the same way.
 """
 
 import math
@@ -21,7 +21,7 @@ from dpverify.base import require
 from dpverify.base.rounding import as_fraction, float_up, sqrt_up
 from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
 from dpverify.errors import AccountingError
-from dpverify.ledger.compound_events import Filtered, MatrixGaussian
+from dpverify.ledger.compound_events import AboveThreshold, Filtered, MatrixGaussian
 from dpverify.ledger.events import (
     BinomialNoise,
     DiscreteGaussianNoise,
@@ -62,7 +62,7 @@ def _grouped(event: Event, k: int) -> Event:
             return replace(event, sensitivity=_moved(event.sensitivity, k))
         case DiscreteLaplaceNoise() | DiscreteGaussianNoise():
             return replace(event, sensitivity=_moved(event.sensitivity, k, partial(_packed, k)))
-        case BinomialNoise(probability=0.5):
+        case BinomialNoise(probability=0.5) | AboveThreshold():
             return replace(event, sensitivity=_moved(event.sensitivity, k, partial(_packed, k)))
         case KaryResponse():
             return replace(event, reports=_more(event.reports, k))

@@ -38,6 +38,7 @@ from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError
 from dpverify.ledger.compound_events import (
+    AboveThreshold,
     BoundedRange,
     DominatingPair,
     Filtered,
@@ -252,6 +253,11 @@ def _losses(event: Event, relation: Relation) -> Iterator[tuple[Loss, int]]:
             yield _pair(event), 1
         case BoundedRange():
             yield BoundedRangeLoss(as_fraction(event.eps)), _uses(event.uses, relation, "a use of a step")
+        case AboveThreshold():
+            for size, count in _moved(event.sensitivity, relation):
+                yield ResponseLoss(event.largest_loss(size)), count * event.thresholds
+                if event.value_scale is not None:
+                    yield LaplaceLoss(size / as_fraction(event.value_scale)), count * int(event.count)
         case Shuffled():
             if relation is not Relation.REPLACE_ONE:
                 raise AccountingError(f"shuffled reports are accounted under replace-one, not {relation}: n is public")

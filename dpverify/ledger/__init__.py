@@ -1,6 +1,7 @@
 """What was really done, as a ledger of noise events; and what groups and adaptive filters make of it."""
 
 from dpverify.ledger.compound_events import (
+    AboveThreshold,
     BoundedRange,
     DominatingPair,
     Filtered,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from dpverify.accounting.groups import group_of, odometer_eps
 
 __all__ = [
+    "AboveThreshold",
     "Assigned",
     "BinomialNoise",
     "BoundedRange",

@@ -1,4 +1,4 @@
-"""Events of modern releases: any dominating pair, sampling, matrix noise, shuffling, bounded range, filters.
+"""Events of modern releases: any dominating pair, sampling, matrix noise, shuffling, sparse vector, filters and others.
 
 Frozen and keyword-only, as those of `ledger`; each says which statement must hold, and where it is proved.
 """
@@ -198,6 +198,57 @@ class BoundedRange(Event):
     def __post_init__(self) -> None:
         super().__post_init__()
         require.positive(eps=self.eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AboveThreshold(Event):
+    """Sparse vector: which of many queries are above a public threshold, paying only for the first `count` that are.
+
+    Answers, asked one after the other, are compared with a threshold: each has fresh Laplace noise of `query_scale`,
+    the threshold has Laplace noise of `threshold_scale`. Only the outcomes of the comparisons are released, and the run
+    stops at the `count`-th positive one. `sensitivity` states by how much any one answer moves, in how many such runs.
+
+        eps = s/threshold_scale + 2 count s/query_scale         the threshold is drawn once for the run
+        eps = count (s/threshold_scale + 2 s/query_scale)       `fresh`: it is drawn anew after each positive outcome
+        no factor 2                                             `monotone`: between two neighbours all answers move in
+                                                                one direction, if at all (counts under add/remove)
+        and count s/value_scale more                            the true answers of positive outcomes are released with
+                                                                fresh Laplace noise; never the noisy ones compared
+
+    (Lyu, Su, Li 2017, Theorems 2, 4 and 5; Dwork, Roth 2014, Theorems 3.23 to 3.26.) Each is a sum over noises that
+    move in the proof: the threshold's by s, that of each positive outcome by 2 s, or by s. Negative outcomes are free.
+    Released values are Laplace noise of their own, asked between the comparisons: what is pure composes concurrently as
+    it does one after the other (Vadhan, Wang 2021).
+
+    >>> one = Sensitivity(replace=1)
+    >>> AboveThreshold(threshold_scale=2.0, query_scale=12.0, count=3, sensitivity=one).largest_loss(Fraction(1))
+    Fraction(1, 1)
+    """
+
+    threshold_scale: float
+    query_scale: float
+    sensitivity: Sensitivity
+    count: int = 1
+    monotone: bool = False
+    fresh: bool = False
+    value_scale: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.positive(threshold_scale=self.threshold_scale, query_scale=self.query_scale)
+        require.integer(at_least=1, count=self.count)
+        if self.value_scale is not None:
+            require.positive(value_scale=self.value_scale)
+
+    @property
+    def thresholds(self) -> int:
+        """How many are drawn, at most."""
+        return int(self.count) if self.fresh else 1
+
+    def largest_loss(self, size: Fraction) -> Fraction:
+        """Of the comparisons with one threshold, where answers move by `size`."""
+        moved = (1 if self.monotone else 2) * (int(self.count) // self.thresholds)
+        return size / as_fraction(self.threshold_scale) + moved * size / as_fraction(self.query_scale)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from dpverify.base.rounding import as_fraction
 from dpverify.claims.neighbours import Relation
+from dpverify.ledger.compound_events import AboveThreshold
 from dpverify.ledger.events import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
@@ -25,6 +26,7 @@ from dpverify.ledger.events import (
 COLUMNS = ("times", "event", "quantity", "parameters", "moves by")
 Row = tuple[str, ...]
 MOST_LETTERS = 70  # of one parameter
+FLAGS = {"directed": "in one direction", "fresh": "fresh threshold"}
 
 
 def rows(ledger: Ledger, relation: Relation) -> tuple[Row, ...]:
@@ -57,8 +59,8 @@ def _rows(event: Event, relation: Relation) -> list[Row]:
             moves = _moves(value, relation)
         elif isinstance(event, FiniteLaws) and field.name == "pairs":
             words.append(f"{len(value)} pairs of laws on {max((len(p) for p, _ in value), default=0)} outputs")
-        elif field.name == "directed":
-            words += ["in one direction"] if value else []
+        elif value is None or isinstance(value, bool):
+            words += [FLAGS.get(field.name, field.name)] if value else []
         elif field.name not in ("what", "relation"):
             words.append(f"{field.name} = {_word(value)}")
     return [(type(event).__name__, event.what or "-", ", ".join(words) or "-", moves)]
@@ -92,7 +94,22 @@ def _word(value: Any) -> str:
 # Numbers are fractions in writing ("1/10" is not the float 0.1): what was charged is what stands there.
 
 
-NOISE = (LaplaceNoise, DiscreteLaplaceNoise, GaussianNoise, DiscreteGaussianNoise, KaryResponse, PureStep)
+CLOSED = (
+    *(LaplaceNoise, DiscreteLaplaceNoise, GaussianNoise, DiscreteGaussianNoise),
+    *(KaryResponse, PureStep, AboveThreshold),
+)
+SIZES = ("scale", "sigma", "eps", "threshold_scale")
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """What an `AboveThreshold` says beside the scale of its threshold."""
+
+    query_scale: str
+    value_scale: str | None
+    count: int
+    monotone: bool
+    fresh: bool
 
 
 @dataclass(frozen=True)
@@ -103,23 +120,31 @@ class Charged:
     times: int
     size: str
     shifts: tuple[tuple[str, int], ...]
+    comparisons: Comparisons | None = None
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Charged":
         """Inverse of `asdict`, also after a trip through JSON."""
         shifts = tuple((size, count) for size, count in plain["shifts"])
-        return cls(plain["event"], plain["times"], plain["size"], shifts)
+        compared = plain.get("comparisons")
+        return cls(plain["event"], plain["times"], plain["size"], shifts, compared and Comparisons(**compared))
 
 
 def charged(ledger: Ledger, relation: Relation) -> tuple[Charged, ...] | None:
     """The ledger under this relation; None where it has an event that is more than one kind of noise on shifts."""
     found = []
     for event, times in ledger.counted:
-        if not isinstance(event, NOISE):
+        if not isinstance(event, CLOSED):
             return None
         values = {each.name: getattr(event, each.name) for each in fields(event)}
         moves = next(value for value in values.values() if isinstance(value, Sensitivity))
-        size = as_fraction(next(values[name] for name in ("scale", "sigma", "eps") if name in values))
+        size = as_fraction(next(values[name] for name in SIZES if name in values))
         shifts = tuple((str(as_fraction(shift.size)), int(shift.count)) for shift in moves.under(relation))
-        found.append(Charged(type(event).__name__, times, str(size), shifts))
+        compared = _comparisons(event) if isinstance(event, AboveThreshold) else None
+        found.append(Charged(type(event).__name__, times, str(size), shifts, compared))
     return tuple(found)
+
+
+def _comparisons(event: AboveThreshold) -> Comparisons:
+    values = None if event.value_scale is None else str(as_fraction(event.value_scale))
+    return Comparisons(str(as_fraction(event.query_scale)), values, int(event.count), event.monotone, event.fresh)

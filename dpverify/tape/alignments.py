@@ -2,6 +2,7 @@
 
 The facts of `trace_result` hold for any rule that is fixed before the transcripts that count. Tried in this order:
 
+    compared  only for a ledger with `AboveThreshold`, and before all others: see `comparisons`
     value     first use
     coin      uniforms become public coins as they are drawn, instead of decisions
     unscaled  a noisy sum becomes a number before it is multiplied: its other uses are then equal in bits
@@ -30,13 +31,20 @@ DYADIC, NEAR = 2.0**32, 1e-11  # a shift that is so near to a multiple of 2^-32 
 Pilots = tuple[list[Forced], list[Forced]]
 
 
-def choose(pairings: tuple[Pairing, Pairing], *, found_is_enough: bool = False) -> tuple[str, Pilots]:
+def choose(
+    pairings: tuple[Pairing, Pairing], *, found_is_enough: bool = False, compared: bool = False
+) -> tuple[str, Pilots]:
     """The name of the first rule whose pilots are all good, or "value", and its pilots in both orders.
 
     Good in bits is better than good on a dyadic tape only: such a rule is taken where no other one is good. Where none
     is good, the first one under which outputs that differ may prove something (F4). Where a finding about a library's
     call is enough, the first one ends it.
     """
+    if compared:
+        rule = Alignment("compared", compared=True)
+        found = _pilots(pairings, (rule, rule))
+        if _in_bits(found) and all(_compares(run) for order in found for run in order):
+            return rule.name, found
     first = _pilots(pairings, (Alignment(), Alignment()), found_is_enough=found_is_enough)
     if found_is_enough and any(run.findings for order in first for run in order):
         return "value", first
@@ -113,6 +121,10 @@ def _good(runs: Pilots) -> bool:
 
 def _in_bits(runs: Pilots) -> bool:
     return _good(runs) and not any(run.dyadic for order in runs for run in order)
+
+
+def _compares(run: Forced) -> bool:
+    return any(entry.kind == "comparison" for entry in run.first.transcript.entries)
 
 
 def _telling(runs: Pilots) -> bool:

@@ -177,6 +177,8 @@ def _compared(arena: Arena, act: Any, inputs: Any) -> Any:
     """u < t for uniforms that are not known: a decision."""
     left, right = inputs
     if isinstance(left, Opaque) and isinstance(right, Opaque):
+        if arena.align.compared and (known := _between(arena, act, left, right)) is not NotImplemented:
+            return known
         right = right.numbers()
     swap = _LESS[act] != (not isinstance(left, Opaque))
     uniform, threshold = (left, right) if isinstance(left, Opaque) else (right, left)
@@ -203,6 +205,21 @@ def _compared(arena: Arena, act: Any, inputs: Any) -> Any:
     below = arena.decide(cut, where[rows], closed, (off[rows] == 0) & (coef[rows] == 1))
     found[rows] = below != greater
     found = found.reshape(shape)
+    return found if found.ndim else found[()]
+
+
+def _between(arena: Arena, act: Any, left: Opaque, right: Opaque) -> Any:
+    """Outcomes of comparing noise with noise, which stays unknown; NotImplemented where a side has anything else."""
+    try:
+        shape = np.broadcast_shapes(left.shape, right.shape)
+    except ValueError:
+        return NotImplemented
+    first, second = ((np.broadcast_to(side._off, shape).ravel(), np.broadcast_to(side._coef, shape).ravel(),
+                      np.broadcast_to(side._place, shape).ravel()) for side in (left, right))  # fmt: skip
+    for off, coef, place in (first, second):
+        if (place < 0).any() or not (arena.comparable(place) and np.isfinite(off).all() and coef.all()):
+            return NotImplemented
+    found = arena.compare(act, first, second).reshape(shape)
     return found if found.ndim else found[()]
 
 

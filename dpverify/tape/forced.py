@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from dpverify.base.seeding import Stage, stream
 from dpverify.ledger.events import Event
-from dpverify.tape import outputs
+from dpverify.tape import comparisons, outputs
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.instruments import calls
 from dpverify.tape.instruments.calls import CallLoss
@@ -55,6 +55,8 @@ class Moved:
     loss: CallLoss | None = None  # of an instrumented call: which event dominates it
     z: Array = field(default_factory=lambda: np.zeros(0))  # what the law gave, on D and on D'
     other_z: Array = field(default_factory=lambda: np.zeros(0))
+    threshold_scale: float = math.nan  # of comparisons; their shifts and scales are those of the queries
+    above: Array | None = None
 
     @property
     def event(self) -> Event | None:
@@ -118,10 +120,13 @@ class Pairing:
         self.size = 1  # releases of a call; `rows` makes many
         self._before: dict[bool, dict[Place, Any]] = {}
 
-    def transcript(self, index: int, *, change: Change | None = None, pilot: bool = False) -> Forced:
-        """Transcript number `index`; `change` chooses values of the draws instead of the law's."""
+    def transcript(
+        self, index: int, *, change: Change | None = None, pilot: bool = False, above: bool = False
+    ) -> Forced:
+        """Transcript number `index`; `change` chooses values of the draws instead of the law's, `above` outcomes."""
         key = (index, self.order, int(pilot))
-        first = self._opaque(self.first, None, (*key, 0), change)
+        change = (lambda family, z, at: z) if above else change
+        first = self._opaque(self.first, None, (*key, 0), change, above=above)
         if first.bad is not None or first.notes:
             return self._failed(first, first.bad or first.notes[0])
         again = self._opaque(self.first, first.arena.transcript, (*key, 1), None)
@@ -188,6 +193,7 @@ class Pairing:
         found.differ = not outputs.same_bits(first.parts, second.parts)
         if not math.isinf(found.log_ratio):
             second.arena.settle(first.arena)
+            comparisons.settle(first.arena, second.arena)
             plain = self._plain(self.second, second.arena, key)
             if plain.bad is not None or not outputs.close(second.parts, plain.parts):
                 found.bad, found.trusted = plain.bad or Reason("UNFAITHFUL", "", _APART), False
@@ -215,8 +221,9 @@ class Pairing:
         *,
         shifts: Array | None = None,
         dyadic: bool = False,
+        above: bool = False,
     ) -> Run:
-        arena = Arena(forced, self.align, shifts=shifts, dyadic=dyadic)
+        arena = Arena(forced, self.align, shifts=shifts, dyadic=dyadic, above=above)
         return self._run(data, arena, Opaques(arena, change), key)
 
     def _plain(self, data: Any, done: Arena, key: tuple[int, ...]) -> Run:
@@ -282,7 +289,8 @@ def _any_moved(first: Run, again: Run) -> bool:
 def transcript_log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Moved, ...]]:
     """L(T) = sum of log p - log q of the entries, and the entries where it is not 0.
 
-    For an opaque call it is the library's bound; nan where the library promises no pure one.
+    For an opaque call it is the library's bound; nan where the library promises no pure one. For comparisons it is the
+    loss of their coupling.
     """
     total: list[float] = []
     moved: list[Moved] = []
@@ -290,6 +298,10 @@ def transcript_log_ratio(first: Arena, second: Arena) -> tuple[float, tuple[Move
         for found in _entry_ratio(index, here, there, first, second):
             moved.append(found)
             total += found.terms.tolist()
+    for each in comparisons.comparisons(first, second):
+        if each.moved:
+            moved.append(_compared(each))
+            total.append(each.largest_loss)
     if any(not math.isfinite(each) for each in total):
         unknown = any(each.loss is not None and np.isnan(each.terms).any() for each in moved)
         finite = not any(math.isinf(each) for each in total)
@@ -304,7 +316,7 @@ def _entry_ratio(index: int, here: TranscriptEntry, there: TranscriptEntry, firs
         return []
     if here.given is not None and here.log_mass is None:
         return [] if loss is None else [_bounded(index, site, here, loss)]
-    if here.kind == "position" or (here.kind == "atom" and here.log_mass is None):
+    if here.kind in ("position", "comparison") or (here.kind == "atom" and here.log_mass is None):
         return []
     if here.log_mass is not None and there.log_mass is not None:
         terms = _difference_of(np.ravel(here.log_mass), np.ravel(there.log_mass))
@@ -366,6 +378,15 @@ def elements(
         if differs.any():
             sides = [tuple(each[differs] for each in side) for side in (ours, theirs)]
             yield name, site, rows[differs], sides[0], sides[1]
+
+
+def _compared(found: comparisons.Comparisons) -> Moved:
+    scale, way = np.abs(found.factor), np.zeros(len(found.factor))
+    return Moved(
+        found.entry, site_text(found.site), "laplace", "comparison", -found.gained, scale, scale, (), (),
+        np.array([found.largest_loss]), way, found.place,
+        threshold_scale=abs(found.threshold_factor), above=found.above,
+    )  # fmt: skip
 
 
 def _bounded(index: int, site: str, entry: TranscriptEntry, loss: CallLoss) -> Moved:

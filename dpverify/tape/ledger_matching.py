@@ -31,6 +31,10 @@ compared as the pair's order has them, or all mirrored: the same for all transcr
 A call of a library of which a bound eps on this pair is known (`instruments`) is dominated by a step of the ledger with
 at least that eps: randomised response dominates every eps-DP pair of laws.
 
+Comparisons of noise with noise that never becomes a number (`comparisons`) are matched by one threshold at a time with
+a run of an `AboveThreshold`: no more positive outcomes, no larger movement over either scale, in one direction where
+the event says so. Its largest loss is then that of the run or more. Transcripts of chosen values must match as well.
+
 Events that no draw shows (PureStep, FiniteLaws and others) are listed, never ticked off. A branch of `OneOf` conforms
 where one branch matches all transcripts.
 """
@@ -45,6 +49,7 @@ import numpy as np
 
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError
+from dpverify.ledger.compound_events import AboveThreshold
 from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
@@ -101,6 +106,25 @@ class _Coin:
         return _less_telling(p, q, self.p, self.q) or (not self.directed and _less_telling(q, p, self.p, self.q))
 
 
+@dataclass(frozen=True)
+class _Run:
+    """Comparisons with one threshold: movements over scales, and how many positive outcomes there may be."""
+
+    threshold: float
+    query: float
+    positive: int
+    monotone: bool
+    count: int
+
+    def covers(self, moved: Moved) -> bool:
+        assert moved.above is not None
+        size = float(np.abs(moved.shift).max())
+        near = size / moved.threshold_scale <= self.threshold * (1 + STRICT)
+        near &= float((size / moved.scale).max()) <= self.query * (1 + STRICT)
+        one_way = bool((moved.shift >= 0).all() or (moved.shift <= 0).all())
+        return near and int(moved.above.sum()) <= self.positive and (one_way or not self.monotone)
+
+
 def _less_telling(p: float, q: float, more: float, less: float) -> bool:
     """Whether no quotient of the coin (p, q) exceeds that of (more, less) of the same kind."""
     if p < q:
@@ -120,6 +144,7 @@ class Stock:
         self.binomial: list[_Binomial] = []
         self.coins: list[_Coin] = []
         self.pure: list[tuple[float, int]] = []
+        self.runs: list[_Run] = []
         self.square = 0.0
         self.directed = False  # whether mirroring makes a difference
         self.other: list[str] = []  # names of events of which some implementations show no draw
@@ -130,6 +155,7 @@ class Stock:
         self.laplace.sort()
         self.pure.sort()
         self.binomial.sort(key=lambda each: (each.size, each.way is None, -each.trials))
+        self.runs.sort(key=lambda each: (each.threshold + each.query * each.positive, not each.monotone))
         self.coins.sort(key=lambda each: (not each.directed, max(each.p, each.q) - min(each.p, each.q)))
 
     def _add(self, event: Event, times: int, relation: Relation) -> None:
@@ -146,12 +172,25 @@ class Stock:
                 self.coins.append(_Coin(*((q, p) if self._mirrored else (p, q)), event.directed, times))
                 self.directed |= event.directed
                 self.other.append(type(event).__name__)
+            case AboveThreshold():
+                self._add_runs(event, times, relation)
+                self.other.append(type(event).__name__)
             case LaplaceNoise() | GaussianNoise() | DiscreteLaplaceNoise() | DiscreteGaussianNoise() | BinomialNoise():
                 for shift in _shifts(event.sensitivity, relation):
                     if shift.count * times and shift.size:
                         self._add_noise(event, shift, shift.count * times)
             case _:
                 self.other.append(type(event).__name__)
+
+    def _add_runs(self, event: AboveThreshold, times: int, relation: Relation) -> None:
+        for shift in _shifts(event.sensitivity, relation):
+            if not (count := shift.count * times) or not shift.size:
+                continue
+            ratios = shift.size / event.threshold_scale, shift.size / event.query_scale
+            positive = event.count // event.thresholds
+            self.runs.append(_Run(*ratios, positive, event.monotone, count * event.thresholds))
+            if event.value_scale is not None:
+                self.laplace.append((shift.size / event.value_scale, count * event.count))
 
     def _add_noise(self, event: Event, shift: Shift, count: int) -> None:
         match event:
@@ -177,6 +216,16 @@ class Stock:
         self.shown |= {"PureStep", "KaryResponse"}
         declared, count = self.pure[at]
         self.pure[at : at + 1] = [(declared, count - 1)] if count > 1 else []
+        return True
+
+    def take_run(self, moved: Moved) -> bool:
+        """Uses a declared run of comparisons that dominates these."""
+        at = next((at for at, each in enumerate(self.runs) if each.covers(moved)), None)
+        if at is None:
+            return False
+        self.shown.add("AboveThreshold")
+        left = self.runs[at]
+        self.runs[at : at + 1] = [replace(left, count=left.count - 1)] if left.count > 1 else []
         return True
 
     def take_coin(self, p: float, q: float) -> bool:
@@ -305,6 +354,8 @@ def _unmatched(moved: Moved, stock: Stock, ledger: Ledger) -> Reason | None:
         return _unmatched_call(moved, stock, ledger)
     if moved.kind == "decision":
         return _unmatched_coin(moved, stock, ledger)
+    if moved.above is not None:
+        return None if stock.take_run(moved) else _unmatched_run(moved, ledger)
     if moved.kind != "value":
         return Reason("NO_EVENT", moved.site, f"a {moved.kind} of {moved.family} depends on the data; no event says so")
     fixed = np.array_equal(moved.scale, moved.other_scale) and all(
@@ -334,6 +385,23 @@ def _unmatched_coin(moved: Moved, stock: Stock, ledger: Ledger) -> Reason | None
         if not (stock.take_coin(p, q) or stock.take_step(max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q)))))):
             return Reason("NO_EVENT", moved.site, f"{what}; {_nearest(ledger)}")
     return None
+
+
+def _unmatched_run(moved: Moved, ledger: Ledger) -> Reason:
+    assert moved.above is not None
+    text = (
+        f"compares laplace({float(moved.scale.min()):g}) with a threshold of laplace({moved.threshold_scale:g}), "
+        f"{int(moved.above.sum())} times positive, where answers move by {float(np.abs(moved.shift).max()):g}"
+    )
+    return Reason("NO_EVENT", moved.site, f"{text}; {_nearest(ledger)}")
+
+
+def compares(ledger: Ledger) -> bool:
+    """Whether the ledger has comparisons, in some branch."""
+    return any(
+        isinstance(event, AboveThreshold) or (isinstance(event, OneOf) and any(map(compares, event.branches)))
+        for event, _ in ledger.counted
+    )
 
 
 def chances_are_told(p: float, q: float) -> bool:

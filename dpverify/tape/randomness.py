@@ -20,6 +20,7 @@ Array = npt.NDArray[Any]
 
 _COLUMNS = ("z", "o", "off", "coef", "low", "high")
 DYADIC_BITS = 10
+THRESHOLD, QUERY = 1, 2
 _HERE = __file__.rpartition("/")[0] + "/"
 _EDGE = _HERE + "running.py"
 _ABOVE = (_HERE, np.__file__.rpartition("/")[0] + "/")
@@ -32,7 +33,8 @@ class Alignment:
     `coins` are sites whose values are public as they are drawn. With `tracked`, arrays that the target's own modules
     allocate are opaque as well, so that noise written into them stays opaque. With `unscaled`, the transcript has a
     noisy sum itself where a multiple of it is used, so that other uses of the sum are equal in bits. `shifts` (by
-    place) are learned: on the other dataset the program uses the value of the transcript plus its shift.
+    place) are learned: on the other dataset the program uses the value of the transcript plus its shift. With
+    `compared`, noises that are compared with one another never become numbers, see `comparisons`.
     """
 
     name: str = "value"
@@ -40,6 +42,7 @@ class Alignment:
     tracked: bool = False
     unscaled: bool = False
     shifts: Array | None = None
+    compared: bool = False
 
 
 class Diverged(BaseException):
@@ -51,8 +54,8 @@ class Arena:
 
     On a `dyadic` tape a value is a multiple of 2^-10 times the power of two
     below its noise's scale: sums, and products with short dyadic numbers, are exact. `shifts` are those of the
-    alignment in the run on the other dataset, None elsewhere. `notes` are findings that make a trace impossible; `bad`
-    why this transcript is bad.
+    alignment in the run on the other dataset, None elsewhere. `above` makes all comparisons positive. `notes` are
+    findings that make a trace impossible; `bad` why this transcript is bad.
     """
 
     def __init__(
@@ -62,8 +65,10 @@ class Arena:
         *,
         shifts: Array | None = None,
         dyadic: bool = False,
+        above: bool = False,
     ) -> None:
         self.forced = forced
+        self.above = above
         self.align = align or Alignment()
         self.dyadic = dyadic
         self._shifts = shifts
@@ -78,6 +83,7 @@ class Arena:
         self._columns = {name: np.zeros(64) for name in _COLUMNS}
         self._known = np.zeros(64, dtype=bool)
         self._touched = np.zeros(64, dtype=bool)
+        self._role = np.zeros(64, dtype=np.int64)  # of noise that was compared: THRESHOLD or QUERY
         self._partner = np.zeros(64, dtype=np.int64)
         self._starts: list[int] = []
 
@@ -121,6 +127,7 @@ class Arena:
         for name in _COLUMNS:
             self._columns[name] = np.concatenate([self._columns[name], np.zeros(len(self._known))])
         self._touched = np.concatenate([self._touched, np.zeros(len(self._known), dtype=bool)])
+        self._role = np.concatenate([self._role, np.zeros(len(self._known), dtype=np.int64)])
         self._partner = np.concatenate([self._partner, np.zeros(len(self._known), dtype=np.int64)])
         self._known = np.concatenate([self._known, np.zeros(len(self._known), dtype=bool)])
 
@@ -163,6 +170,8 @@ class Arena:
         if len(fresh):
             _, first = np.unique(place[fresh], return_index=True)
             fresh = fresh[np.sort(first)]
+            if self._role[place[fresh]].any():
+                self._diverge("COMPARED", self.site(), "noise that was compared with noise is used for something else")
             touched = self._touched[place[fresh]]
             for positions, group in ((False, fresh[~touched]), (True, fresh[touched])):
                 if len(group):
@@ -281,6 +290,48 @@ class Arena:
         self.transcript.entries.append(entry)
         return entry.forced
 
+    def comparable(self, place: Array) -> bool:
+        """Whether all of these are Laplace noise of which no number is known."""
+        return len(place) > 0 and not self._known[place].any() and self.families_of(place)[0] == ("laplace",)
+
+    def compare(self, act: Any, left: tuple[Array, Array, Array], right: tuple[Array, Array, Array]) -> Array:
+        """Outcomes of act(left, right), each side given by off, coef and place; only they are in the transcript.
+
+        What was drawn first is the threshold of all that is compared with it.
+        """
+        roles = [self._role[side[2]] for side in (left, right)]
+        swapped = (roles[0] == THRESHOLD) | ((roles[1] != THRESHOLD) & (left[2] < right[2]))  # the threshold is left
+        query, bar = (tuple(np.where(each, one, other) for one, other in zip(sides[0], sides[1], strict=True))
+                      for each, sides in ((swapped, (right, left)), (swapped, (left, right))))  # fmt: skip
+        if (
+            (query[2] == bar[2]).any()
+            or self._role[query[2]].any()
+            or (self._role[bar[2]] == QUERY).any()
+            or len(set(query[2])) < len(query[2])
+        ):
+            self._diverge("COMPARED", self.site(), "noise of a query is compared twice")
+        entry = self._entry("comparison", query[2], np.zeros(len(query[2]), dtype=bool), query[0], query[1])
+        entry.against = bar[2].copy(), bar[0].copy(), bar[1].copy()
+        opposite = swapped ^ (act not in (np.greater, np.greater_equal))
+        if self.forced is None:
+            gap = query[0] + query[1] * entry.z - (bar[0] + bar[1] * self._columns["z"][bar[2]])
+            if self.above:
+                self._columns["z"][query[2]] += np.where(gap < 0, 1 - gap / np.abs(query[1]), 0) * np.sign(query[1])
+                entry.z = self._columns["z"][query[2]]
+            values = [off + coef * self._columns["z"][place] for off, coef, place in (left, right)]
+            entry.forced = np.asarray(act(*values)) ^ opposite
+        else:
+            other = self._next(entry)
+            assert other.against is not None
+            entry.forced = other.forced
+            same = ((entry.place, other.place), (entry.coef, other.coef), (bar[2], other.against[0]),
+                    (bar[1], other.against[2]))  # fmt: skip
+            if not all(np.array_equal(ours, theirs) for ours, theirs in same):
+                self._diverge("OTHER_DRAWS", entry.site, "other noise is compared, or of another scale")
+        self._role[query[2]], self._role[bar[2]] = QUERY, THRESHOLD
+        self.transcript.entries.append(entry)
+        return np.asarray(entry.forced ^ opposite)
+
     def atom(self, family: str, value: Any, log_mass: Array | None, key: bytes, site: Site, given: Any = None) -> Any:
         """A value that is drawn whole; `log_mass(value)` is recomputed by `mass_of` in a forced run, see generator."""
         none = np.zeros(0, dtype=np.int64)
@@ -338,6 +389,10 @@ class Arena:
             assert self.forced is not None
             missing = self.forced.entries[len(self.transcript.entries)]
             self.bad = Reason("FEWER_DRAWS", site_text(missing.site), "one dataset needs more random numbers")
+
+    def settle_as(self, place: Array, z: Array) -> None:
+        """Values for a plain replay of noise that has no number here."""
+        self._columns["z"][place] = z
 
     def settle(self, other: "Arena | None") -> None:
         """Values for a plain replay: uniforms that were only compared go to their relative place in their interval."""

@@ -160,9 +160,9 @@ def coordinates(moved: Iterable[Moved]) -> "list[tuple[Event, int]] | None":
                 return None
             counted[each.event] += 1
             continue
-        if each.kind in ("decision", "atom"):
-            if each.kind == "atom":
-                return None
+        if each.kind in ("atom", "comparison"):
+            return None
+        if each.kind == "decision":
             for p, q in zip(each.parameters[0], each.other_parameters[0], strict=True):
                 if not chances_are_told(float(p), float(q)):
                     return None

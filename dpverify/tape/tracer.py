@@ -32,7 +32,7 @@ from dpverify.errors import ParameterError
 from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
 from dpverify.tape.forced import Forced, Moved, Pairing, transcript_log_ratio
-from dpverify.tape.ledger_matching import conforms
+from dpverify.tape.ledger_matching import compares, conforms
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.running import keeps_state
 from dpverify.tape.sources import Change
@@ -43,6 +43,7 @@ from dpverify.tape.transcript import Reason
 from dpverify.tape.witness import errors, log_ratio_at_most, Witness
 from dpverify.trials.target import as_target, declaration, name_of
 
+ABOVE = 4  # transcripts in each order whose comparisons are all positive: a run must stop there, too
 STRESSED = 16  # transcripts with values from a wider law, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
 CHOSEN = 1_000_000  # index of the first transcript of a wider law
@@ -130,7 +131,11 @@ class _Tracing:
         pilots: tuple[list[Forced], list[Forced]] = ([], [])
         alignment, late = "value", None
         try:
-            alignment, pilots = alignments.choose(pairings, found_is_enough=self._nothing_asked)
+            alignment, pilots = alignments.choose(
+                pairings,
+                found_is_enough=self._nothing_asked,
+                compared=self.ledger is not None and compares(self.ledger),
+            )
             late = strange(pilots)
             known = late is not None or (self._nothing_asked and contradictions(pilots))
             if known or beyond(pilots):  # more transcripts would show nothing more
@@ -206,7 +211,7 @@ class _Tracing:
         self, pairings: tuple[Pairing, Pairing], base: int, runs: tuple[list[Forced], list[Forced]]
     ) -> list[tuple[str, Forced]]:
         """Transcripts with chosen values: wide ones, and those of the density witness (F3): of the first that counts,
-        which stands at index `base`, with other signs.
+        which stands at index `base`, with other signs. And those whose comparisons are all positive.
         """
         found: list[tuple[str, Forced]] = []
         for pairing, order in zip(pairings, runs, strict=True):
@@ -214,6 +219,10 @@ class _Tracing:
                 for index in range(min(max(2, self.transcripts // 4), STRESSED)):
                     wide = witness.stress(self.seed, index, pairing.order)
                     found.append(("stress", pairing.transcript(CHOSEN + index, change=wide)))
+            if pairing.align.compared:
+                found += [
+                    ("above", pairing.transcript(CHOSEN + STRESSED + index, above=True)) for index in range(ABOVE)
+                ]
             if order[0].trusted and order[0].moved:
                 found.append(("signs", pairing.transcript(base, change=witness.signs(order[0]))))
         return found
@@ -238,13 +247,14 @@ class _Tracing:
         unproved = [run for run in bad if not (proved and run.trusted)]
         good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
         moved = tuple(run.oriented for run in good)
+        compared = [run.oriented for _, run in chosen if any(each.above is not None for each in run.moved)]
         ledger, fixed, conformity = None, False, None
         if not bad and late is None and good:
             ledger = trace_result.envelope(run.oriented for order in pilots for run in order)
             fixed = ledger is not None and conforms(moved, ledger, Relation.REPLACE_ONE).status == "CONFORMS"
             if not fixed:
                 ledger = None
-            conformity = None if self.ledger is None else conforms(moved, self.ledger, self.relation)
+            conformity = None if self.ledger is None else conforms((*moved, *compared), self.ledger, self.relation)
         against = reasons_of(contradictions((every,)))
         reasons = reasons_of([run.bad for run in (unproved or bad) if run.bad is not None])
         refuted = refutation(self.claim, found, where, runs)
@@ -425,7 +435,7 @@ def _rowwise(whole: Forced, rows: int) -> bool:
     """Whether the draws, the entries and the outputs have the trials axis."""
     if any(draw.rows != rows for draw in whole.first.transcript.draws):
         return False
-    if any(entry.kind == "atom" for entry in whole.first.transcript.entries):
+    if any(entry.kind in ("atom", "comparison") for entry in whole.first.transcript.entries):
         return False
     shown = (whole.output[1], whole.other_output[1])
     return all(type(each) is np.ndarray and each.dtype.kind in "biuf" and len(each) == rows for each in shown

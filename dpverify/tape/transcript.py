@@ -1,6 +1,7 @@
 """What came into being in a run, in order: the transcript, and how likely each entry was.
 
     value      o = off + coef * z was needed for the first time: o is in the transcript
+    comparison Laplace noise was compared with Laplace noise (`comparisons`): the outcome is in the transcript
     decision   a uniform was compared with a threshold: the outcome is in the transcript
     position   the value of a uniform that had been compared: its relative place in what is left of the interval
     atom       a draw without shift or scale (choice, permutation, bytes): the whole value
@@ -47,7 +48,8 @@ class Draw:
 class TranscriptEntry:
     """One materialisation. `place` are the elements in the arena (empty for atoms), `forced` what the transcript has.
 
-    value: forced = o;  decision: forced = outcomes, log_mass = theirs;  position: forced = relative places;
+    value: forced = o;  comparison: forced = whether a query (place, off, coef) is above `against`;
+    decision: forced = outcomes, log_mass = theirs;  position: forced = relative places;
     atom: value = what was drawn, log_mass its log masses, or None with `key`, the arguments, where no law is known, or
     with `given`, what an instrument knows of it.
     """
@@ -64,6 +66,7 @@ class TranscriptEntry:
     log_mass: Array | None = None
     value: Any = None
     key: bytes = b""
+    against: tuple[Array, Array, Array] | None = None  # of a comparison: place, off and coef of its thresholds
     given: Any = None  # of an instrument: what the value was drawn from, see `instruments.calls.Given`
 
     @property

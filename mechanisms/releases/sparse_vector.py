@@ -10,7 +10,7 @@ from dpverify import Pair, PureDP, Relation
 from dpverify.base import require
 from dpverify.base.rounding import div_up
 from dpverify.errors import TargetError
-from dpverify.ledger import Ledger, PureStep, Sensitivity
+from dpverify.ledger import AboveThreshold, Ledger, Sensitivity
 from mechanisms.releases.selection import score_movement, scores
 from mechanisms.toolbox import laplace_integrals as quadrature
 from mechanisms.toolbox import query_values as queries
@@ -26,24 +26,27 @@ class SparseVector:
 
     Where T = `threshold`, c = `cutoff`, one rho ~ Laplace(2s/eps) for the whole run, a fresh
     nu_i ~ Laplace(4cs/eps) for every query, and `sensitivity` states s, the largest movement of any
-    single query. Queries after the stop are UNANSWERED.
+    single query. Queries after the stop are UNANSWERED. With `fresh`, rho is drawn anew after each ABOVE, from
+    Laplace(2cs/eps).
 
     Claim    eps-DP under `relation`, for any number of queries.
     Why      given rho, shift the threshold by s: every BELOW is at least as likely on the neighbour, so
              all BELOWs together cost the density ratio of rho, e^(eps/2); every ABOVE then needs nu_i
-             to move by 2s, which costs e^(eps/(2c)), at most c times.
+             to move by 2s, which costs e^(eps/(2c)), at most c times. A fresh rho makes c runs of eps/c each.
     Assumes  real arithmetic (float64 noise).
     Shapes   data: the true answers (m,), finite reals; outputs: int64 (size, m) of ABOVE = 1, BELOW = 0,
              UNANSWERED = -1. Queries chosen adaptively are covered by the same proof; here they are fixed.
     Raises   ParameterError for eps outside (0, inf), cutoff < 1, a threshold that is not finite; for
              `log_ratio` also when answers lie thousands of scales apart.
-    Source   Lyu, Su, Li 2017, Algorithm 1 and Theorem 2. Its Algorithms 3 to 6 are planted in the audit.
+    Source   Lyu, Su, Li 2017, Algorithm 1 and Theorem 2; `fresh`: Dwork, Roth 2014, Algorithm 2 and Theorem 3.25.
+             Algorithms 3 to 6 of the former are planted in the audit.
     """
 
     eps: float
     sensitivity: Sensitivity
     threshold: float = 0.0
     cutoff: int = 1
+    fresh: bool = False
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
@@ -51,13 +54,16 @@ class SparseVector:
         require.positive(eps=self.eps)
         require.finite(threshold=self.threshold)
         require.integer(at_least=1, cutoff=self.cutoff)
+        require.instance(bool, fresh=self.fresh)
         queries.checked_sensitivity(self.sensitivity, self.relation)
         score_movement(self.sensitivity, self.relation)
 
     @property
     def threshold_scale(self) -> float:
-        """Scale of rho: s/(eps/2), rounded up."""
-        return div_up(2 * score_movement(self.sensitivity, self.relation), self.eps)
+        """Scale of rho: s/(eps/2), rounded up, c times that where it is drawn anew."""
+        return div_up(
+            2 * (self.cutoff if self.fresh else 1) * score_movement(self.sensitivity, self.relation), self.eps
+        )
 
     @property
     def query_scale(self) -> float:
@@ -73,19 +79,40 @@ class SparseVector:
 
     @property
     def ledger(self) -> Ledger:
-        """One step that a theorem charges with eps."""
-        return Ledger(PureStep(what="sparse vector", eps=self.eps, uses=queries.one_use_under(self.relation)))
+        """The comparisons, with their scales."""
+        return Ledger(
+            AboveThreshold(
+                what="sparse vector",
+                threshold_scale=self.threshold_scale,
+                query_scale=self.query_scale,
+                sensitivity=self.sensitivity,
+                count=self.cutoff,
+                fresh=self.fresh,
+            )
+        )
 
     def release(self, data: Any, *, rng: np.random.Generator, size: int) -> IntArray:
         answers = scores(data)
-        bar = self.threshold + self.threshold_scale * sampling.laplace(rng, (size, 1))
-        noisy = answers + self.query_scale * sampling.laplace(rng, (size, len(answers)))
-        above = (noisy >= bar).astype(np.int64)
-        before = above.cumsum(axis=1) - above  # ABOVEs before this query, if nothing had stopped the run
-        return np.where(before < self.cutoff, above, UNANSWERED)
+        outputs = np.full((size, len(answers)), UNANSWERED, dtype=np.int64)
+        bar = self._bar(rng, size)
+        live, left = np.arange(size), np.full(size, self.cutoff)  # runs that go on, ABOVEs that each has left
+        for at, answer in enumerate(answers):
+            above = answer + self.query_scale * sampling.laplace(rng, (len(live),)) >= bar
+            outputs[live, at] = above
+            left[live] -= above
+            going = left[live] > 0
+            live, bar, anew = live[going], bar[going], above[going]
+            if not len(live):
+                break
+            if self.fresh and anew.any():
+                bar[anew] = self._bar(rng, int(anew.sum()))
+        return outputs
+
+    def _bar(self, rng: np.random.Generator, size: int) -> FloatArray:
+        return self.threshold + self.threshold_scale * sampling.laplace(rng, (size,))
 
     def log_law(self, patterns: IntArray, data: Any) -> FloatArray:
-        """log Pr[M(D) = pattern] for patterns (n, m): an integral over rho, shape (n,)."""
+        """log Pr[M(D) = pattern] for patterns (n, m): an integral over each rho, shape (n,)."""
         answers = scores(data)
         gaps = answers - self.threshold
         reach = self.threshold_scale * (40.0 + len(answers))
@@ -97,7 +124,11 @@ class SparseVector:
         outer = log_weights + quadrature.log_density(nodes / self.threshold_scale) - np.log(self.threshold_scale)
         symbol = patterns + 1  # UNANSWERED, BELOW, ABOVE -> rows of log_p
         columns = np.arange(len(answers))
-        law = [special.logsumexp(outer + log_p[row, :, columns].sum(axis=0)) for row in symbol]
+        law = []
+        for row in symbol:
+            ends = np.flatnonzero(row == ABOVE + 1) + 1 if self.fresh else np.zeros(0, dtype=np.int64)
+            parts = [part for part in np.split(columns, ends) if len(part)]
+            law.append(sum(special.logsumexp(outer + log_p[row[part], :, part].sum(axis=0)) for part in parts))
         return np.array(law)
 
     def log_ratio(self, outputs: Any, pair: Pair) -> FloatArray:

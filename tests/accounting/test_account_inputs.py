@@ -37,6 +37,7 @@ from dpverify.claims.neighbours import Relation
 from dpverify.errors import DpverifyError, ParameterError
 from dpverify.ledger import description
 from dpverify.ledger.compound_events import (
+    AboveThreshold,
     BoundedRange,
     DominatingPair,
     Filtered,
@@ -130,6 +131,7 @@ def _matrix(**changed):
     return MatrixGaussian(**{"strategy": ((1.0, 0.0), (1.0, 1.0)), "sigma": 1.0, "movement": ONE, **changed})
 
 
+VECTOR = {"threshold_scale": 1.0, "query_scale": 1.0, "sensitivity": ONE}
 PLACES = {
     "size": lambda x: LaplaceNoise(scale=1.0, sensitivity=moves(x)),
     "one of the shifts": lambda x: LaplaceNoise(scale=1.0, sensitivity=moves([x])),
@@ -155,6 +157,8 @@ PLACES = {
             (KaryResponse, "reports", {"k": 3, "eps": 1.0}),
             (PureStep, "eps", {"uses": ONE}),
             (PureStep, "uses", {"eps": 1.0}),
+            *((AboveThreshold, name, {k: v for k, v in VECTOR.items() if k != name}) for name in VECTOR),
+            *((AboveThreshold, name, VECTOR) for name in ("count", "monotone", "fresh", "value_scale")),
             (BoundedRange, "eps", {"uses": ONE}),
             (BoundedRange, "uses", {"eps": 1.0}),
             (Shuffled, "local_eps", {"users": 9}),
@@ -244,6 +248,7 @@ FAMILIES: dict[str, Callable[[float], Event]] = {
     "pure": lambda s: PureStep(eps=s, uses=moves(1)),
     "response": lambda s: KaryResponse(k=10**9, eps=s, reports=moves(1)),
     "range": lambda s: BoundedRange(eps=s, uses=moves(1)),
+    "sparse vector": lambda s: AboveThreshold(threshold_scale=s, query_scale=s, value_scale=s, sensitivity=moves()),
     "shuffled": lambda s: Shuffled(local_eps=s, users=5),
     "laws": lambda s: FiniteLaws(pairs=(((min(s, 0.4), 1 - min(s, 0.4)), (0.5, 0.5)),), relation=R),
     "filter, zcdp": lambda s: Filtered(budget=ZCDP(s)),
