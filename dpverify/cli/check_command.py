@@ -57,12 +57,13 @@ def _again(document: dict[str, Any], count: int) -> int:
 
 def _asked(words: list[str]) -> dict[str, Any]:
     """The options of `certify` in these words, read as it reads them."""
-    from typer.main import get_command
+    import typer
 
-    from dpverify.cli.main import app
+    from dpverify.cli.certify_command import certify
 
-    group: Any = get_command(app)
-    found = group.commands["certify"].make_context("certify", list(words)).params
+    app = typer.Typer(add_completion=False)
+    app.command()(certify)
+    found = typer.main.get_command(app).make_context("certify", list(words)).params
     return {name: getattr(value, "value", value) for name, value in found.items()}
 
 

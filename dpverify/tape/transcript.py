@@ -66,8 +66,8 @@ class TranscriptEntry:
     log_mass: Array | None = None
     value: Any = None
     key: bytes = b""
-    against: tuple[Array, Array, Array] | None = None  # of a comparison: place, off and coef of its thresholds
     given: Any = None  # of an instrument: what the value was drawn from, see `instruments.calls.Given`
+    against: tuple[Array, Array, Array] | None = None  # of a comparison: place, off and coef of its thresholds
 
     @property
     def count(self) -> int:

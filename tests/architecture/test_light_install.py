@@ -83,6 +83,7 @@ def test_what_is_not_there_is_not_missed(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     command = [
         "certify",
+        "--allow-open",
         "noisy:Histogram",
         "--claim",
         "pure:1.0",
@@ -97,7 +98,7 @@ def test_what_is_not_there_is_not_missed(tmp_path):
         done = subprocess.run(
             [sys.executable, "-m", "dpverify", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
         )
-        assert done.returncode == 0, (words, done.stderr)
+        assert done.returncode == (3 if words[0] == "report" else 0), (words, done.stderr)  # it is OPEN
     assert (tmp_path / "h.html").stat().st_size > 10_000
 
 

@@ -10,7 +10,7 @@ import pytest
 from private_libraries import diffprivlib
 
 from dpverify.claims.claim import PureDP
-from dpverify.claims.neighbours import Pair
+from dpverify.claims.neighbours import Pair, Relation
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
 from dpverify.tape.tracer import trace
 
@@ -232,7 +232,7 @@ def test_a_finding_stands_beside_a_ledger_only_where_the_code_conforms():
 
 
 def test_a_claim_falls_by_what_the_code_shows():
-    found = look(of(half_the_noise), X, LESS, claim=PureDP(1.0), transcripts=10)
+    found = look(of(half_the_noise), X, LESS, claim=PureDP(1.0, relation=Relation.ADD_OR_REMOVE_ONE), transcripts=10)
     assert found.status == "CONTRADICTED"
     assert found.reasons[0].code == "WITNESS"
     assert found.witness.log_ratio == pytest.approx(2.0)
