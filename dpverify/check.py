@@ -574,13 +574,14 @@ def judged(record, alone, left):
         need(found and found["refutes"] and record["number_lower"] == record["eps_lower"] == found["lower"], "audited")
     upper, lower, detectable = record["number_upper"], record["number_lower"], record["detectable"]
     unlike = found is not None and found["ledger"] == "CONTRADICTED"
+    unmatched = found is not None and found["ledger"] == "UNMATCHED"
     need(kind not in ("pure", "approx") or upper == record["eps_upper"], "two upper bounds where there is one")
     if record["charged"] is not None and upper is not None:
         account(record["charged"], record, left)
     elif upper is not None:
         left.append("the account of a ledger that is more than plain noise")
     need(
-        record["accounted"] == (None if upper is None or unlike else upper <= claimed)
+        record["accounted"] == (None if upper is None or unlike or unmatched else upper <= claimed)
         or kind in ("approx", "tradeoff"),
         "accounted does not follow from the ledger's number",
     )
@@ -638,7 +639,7 @@ def certificate(document, left):
     verdicts, first = [record["verdict"] for record in records], records[0]
     worst = [each for each in ("INVALID", "REFUTED", "INCONCLUSIVE") if each in verdicts]
     need(document["verdict"] == (worst or ["NOT_REFUTED"])[0], "the certificate's verdict is not that of its records")
-    unlike = any(r["tape"] is not None and r["tape"]["ledger"] == "CONTRADICTED" for r in records)
+    unlike = any(r["tape"] is not None and r["tape"]["ledger"] in ("CONTRADICTED", "UNMATCHED") for r in records)
     need(document["accounted"] == (None if unlike else first["accounted"]), "accounted is not that of the records")
     best = max(records, key=lambda r: (bool(r["invalid"]), r["number_lower"], -r["detectable"]))
     for key in ("eps_lower", "eps_upper", "delta"):

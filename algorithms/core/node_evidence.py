@@ -82,7 +82,7 @@ class NodeEvidence:
             self.used.append((node[moved] - total[moved], size * ROUNDING))
 
     def code(self, drawn: "FarSide", ledger: Ledger) -> str:
-        """CONFORMS where what the code added to what moved is covered by the ledger (F7 of one transcript).
+        """CONFORMS where the ledger covers what the code added to what moved (F7 of one transcript); else UNMATCHED.
 
         A scale is residual/z, granted the rounding of the sums that the residual is the difference of.
         """

@@ -36,7 +36,7 @@ def evidence(
         if not one.lower <= mine.eps * (1 + 1e-6):
             objections.append(f"REFUTED: one run has {one.unit} at least {one.lower:.9g}, claimed {mine.eps:.9g}")
         if one.code != "CONFORMS":
-            objections.append(f"REFUTED: in one run of all users the code is not as its ledger says ({one.code})")
+            objections.append(f"in one run of all users the code does not match its ledger ({one.code})")
         if not one.tap.ok:
             least = min(one.tap.p_values, key=lambda name: one.tap.p_values[name])
             what = "is used twice" if least in FRESH else "is not of the law that the ledger states"

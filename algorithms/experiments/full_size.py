@@ -3,7 +3,7 @@
 The ledger; the witness (in the ledger's unit: of what, whether exact given the laws or statistical, and whether the
 noise's parameter was read from the code or from the object: `RunWitness`); the tap (those laws,
 tested on all other noise at significance 1e-6); the code's own scales against the ledger's (online rows: CONFORMS or
-CONTRADICTED); CPU seconds and peak memory; local rows with the eps of one-run canaries. An honest row is as expected
+UNMATCHED); CPU seconds and peak memory; local rows with the eps of one-run canaries. An honest row is as expected
 where it is not above its ledger, not below the share of it that is asked (.98; DP-VAPVI .3), passes its tap and needs
 at most 120 s and 2 GB.
 """
@@ -50,7 +50,7 @@ class FullSizeRow(NamedTuple):
     @property
     def caught_by(self) -> str:
         """What contradicts the ledger."""
-        found = [*(["witness"] * (self.lower > self.upper)), *(["code"] * (self.code == "CONTRADICTED"))]
+        found = [*(["witness"] * (self.lower > self.upper)), *(["code"] * (self.code not in ("", "CONFORMS")))]
         found += [] if self.tap else ["tap"]
         return ", ".join(found) or "-"
 

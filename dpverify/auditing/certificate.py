@@ -29,7 +29,7 @@ from dpverify.auditing.finding import without_trials
 from dpverify.auditing.pipeline import audit
 from dpverify.auditing.record import AuditRecord, Grade, Verdict, weakest
 from dpverify.auditing.subject import pairs_for, Subject
-from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
+from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped, UNMATCHED
 from dpverify.auditing.tracing import FULL, taped_pair
 from dpverify.base import require
 from dpverify.base.seeding import derive, fresh_seed
@@ -261,7 +261,7 @@ class Certificate:
     @property
     def accounted(self) -> bool | None:
         """What the ledger says: True, False, or None without one, and where the code contradicts it."""
-        if any(record.unlike_ledger for record in self.records):
+        if any(record.tape is not None and record.tape.unlike_ledger for record in self.records):
             return None
         return self.records[0].accounted if self.records else None
 
@@ -285,10 +285,12 @@ class Certificate:
             found.append("the trials contradict the ledger")
         unlike = self._said(lambda tape: tape.ledger == CONTRADICTED and not tape.refutes)
         found += [f"the code contradicts the ledger: {reason}" for reason in unlike]
+        apart = self._said(lambda tape: tape.ledger == UNMATCHED)
+        found += [f"the code does not match the ledger draw by draw: {reason}" for reason in apart]
         found += [f"promise broken: {check.name}" for check in self.promises if check.verdict == BROKEN]
         if self.verdict is Verdict.INCONCLUSIVE:
             found.append("some audit could not have refuted any violation, or most of its trials failed")
-        if self.accounted is None and not unlike:
+        if self.accounted is None and not unlike and not apart:
             found.append("no account: nothing proves the claim from above")
         elif self.accounted is False:
             found.append("the ledger does not prove the claim")

@@ -285,10 +285,10 @@ class AuditRecord:
     def with_tape(self, tape: Taped) -> "AuditRecord":
         """The same evidence and the tape's: a claim that it refutes is refuted, without statistics.
 
-        A ledger that the code contradicts accounts for nothing. Invalid trials stay invalid: such a target is not
+        A ledger that the code does not match accounts for nothing. Invalid trials stay invalid: such a target is not
         what it says. Nothing else of a verdict changes.
         """
-        accounted = None if tape.ledger == CONTRADICTED else self.accounted
+        accounted = None if tape.unlike_ledger else self.accounted
         lower = tape.lower if tape.refutes else None
         if lower is None or lower <= self.number_lower or self.verdict == Verdict.INVALID:
             return replace(self, tape=tape, accounted=accounted)

@@ -34,9 +34,9 @@ from dpverify.ledger.events import (
 
 NOT_TRACED, CONTRADICTED, CONFORMS, DERIVED = "NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED"
 EXACT = "EXACT"
-UNDECIDED = "UNDECIDED"
-STATUSES = (NOT_TRACED, CONTRADICTED, CONFORMS, DERIVED, EXACT)
-LEDGERS = (CONTRADICTED, UNDECIDED, "", CONFORMS)  # the worst first
+UNDECIDED, UNMATCHED = "UNDECIDED", "UNMATCHED"
+STATUSES = (NOT_TRACED, CONTRADICTED, UNDECIDED, CONFORMS, DERIVED, EXACT)
+LEDGERS = (CONTRADICTED, UNMATCHED, UNDECIDED, "", CONFORMS)  # the worst first
 MOST = 20  # draws, reasons and notes of a record: what is left out is counted
 _NOISE: dict[str, tuple[type[Any], str]] = {
     "LaplaceNoise": (LaplaceNoise, "scale"),
@@ -164,6 +164,14 @@ class Taped:
         """Whether there is anything but a reason."""
         return self.status != NOT_TRACED
 
+    @property
+    def unlike_ledger(self) -> bool:
+        """Whether the code was compared with the ledger and is not what it says: then the ledger accounts for nothing.
+
+        That alone is no contradiction: a ledger may be right in another way than draw by draw.
+        """
+        return self.ledger in (CONTRADICTED, UNMATCHED)
+
     @classmethod
     def lost(cls, code: str, text: str, seed: int = 0) -> "Taped":
         """Nothing came back from the attempt."""
@@ -243,7 +251,7 @@ def numbers_of_claim(claim: Claim, events: Sequence[TapeEvent]) -> tuple[float |
     return account.eps_upper, account.number_upper
 
 
-_WORST = (NOT_TRACED, DERIVED, CONFORMS, EXACT)  # after the two contradictions
+_WORST = (NOT_TRACED, UNDECIDED, DERIVED, CONFORMS, EXACT)  # after the two contradictions
 
 
 def together(blocks: Sequence[Taped]) -> Taped:

@@ -26,6 +26,7 @@ from dpverify.tape import trace_result
 from dpverify.tape.enumeration import Exact, exact
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.tracer import SURE, Trace, trace
+from dpverify.tape.transcript import SEEDED
 from dpverify.tape.witness import Witness
 from dpverify.trials.target import as_target, declaration
 
@@ -168,8 +169,9 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
         seed=found.seed,
         notes=found.notes[:MOST],
     )
-    if not found.traced:
-        return replace(block, ledger="")
+    if not found.traced:  # noise of a known seed is not that of any ledger
+        seeded = any(each.code == SEEDED for each in found.reasons)
+        return replace(block, ledger=tape_record.UNMATCHED if seeded else "")
     if found.witness is not None and found.witness.visible:
         one = found.witness
         order = "the first dataset against the second" if one.order == 0 else "the second dataset against the first"

@@ -6,7 +6,16 @@ from decimal import Context, Decimal, localcontext, ROUND_FLOOR
 
 from dpverify.auditing.ladder import PLANTED
 from dpverify.auditing.record import AuditRecord, Grade, Rung, Status, Verdict
-from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, DERIVED, EXACT, Taped, TapeDraw
+from dpverify.auditing.tape_record import (
+    CONFORMS,
+    CONTRADICTED,
+    DERIVED,
+    EXACT,
+    Taped,
+    TapeDraw,
+    UNDECIDED,
+    UNMATCHED,
+)
 from dpverify.claims.claim import digits
 from dpverify.promises import BROKEN, KEPT
 from dpverify.report.overview import BAD, ClaimEntry, GOOD, PLAIN, WARN
@@ -100,7 +109,7 @@ def eps_view(record: AuditRecord) -> str:
 # How what the tape says is written: a cell of a table, a sentence, the three kinds of evidence side by side.
 
 
-UNMATCHED = "not matched by draws"  # how the tape's note begins
+NOT_SHOWN = "not matched by draws"  # how the tape's note begins
 EQUAL = 1e-9  # relative: accounts that are closer are the same
 NOT_DERIVED = (
     "No ledger is derived, whose number could be compared: what moves has no event of a ledger, or is another thing in "
@@ -110,6 +119,7 @@ MEANINGS = {
     CONFORMS: "conforms",
     DERIVED: "derived",
     CONTRADICTED: "contradicts",
+    UNDECIDED: "undecided",
     EXACT: "exact",
 }
 
@@ -130,8 +140,6 @@ def _value(tape: Taped) -> str:
         return number(tape.number)
     if tape.refutes:
         return f">= {number(tape.lower)}"
-    if tape.loss is not None and tape.delta_k is not None:
-        return f"eps {number(tape.loss)}, delta {tape.delta_k:.2g}"
     return ""
 
 
@@ -167,10 +175,13 @@ def tape_sentence(tape: Taped | None, symbol: str) -> str:
         )
     if tape.ledger == CONTRADICTED:
         return f"The code contradicts the ledger, which accounts for nothing then: {why}. {_end(tape, symbol, pairs)}"
+    if tape.ledger == UNMATCHED:
+        apart = "The code does not match the ledger draw by draw, which decides nothing"
+        return f"{apart}: {why}. {_end(tape, symbol, pairs)}"
     if tape.status == CONFORMS:
         seen = f"{tape.transcripts} of {tape.transcripts} transcripts in each order"
         return f"The code does what the ledger says in {seen}, on {pairs}. {_end(tape, symbol, pairs)}"
-    unmatched = next((note for note in tape.notes if note.startswith(UNMATCHED)), "")
+    unmatched = next((note for note in tape.notes if note.startswith(NOT_SHOWN)), "")
     compared = f" The ledger is not compared with it, it has what no draw shows ({unmatched})." if tape.ledger else ""
     return f"{_end(tape, symbol, pairs)}{compared}"
 
@@ -179,11 +190,16 @@ def _end(tape: Taped, symbol: str, pairs: str) -> str:
     """The code's end of the interval, with what the transcripts leave open."""
     if tape.delta_k is None:
         return ""
-    sure = f"but for a probability of {tape.delta_k:.3g}, at {tape.confidence:.0%} on {pairs}"
+    sure = f"at {tape.confidence:.0%} on {pairs}"
     if tape.number is not None:
         at = f" at {sites(tape)}" if sites(tape) else ""
-        return f"The noise that the code adds{at} makes {symbol} <= {number(tape.number)}, {sure}."
-    return f"In {tape.transcripts} transcripts in each order no loss exceeds {number(tape.loss)}, {sure}."
+        return (
+            f"The noise that the code adds{at} is worth {symbol} = {number(tape.number)} in every transcript; a branch "
+            f"of probability below {tape.delta_k:.3g} may not have been met ({sure})."
+        )
+    return (
+        f"The {tape.transcripts} transcripts in each order show ({number(tape.loss)}, {tape.delta_k:.3g})-DP, {sure}."
+    )
 
 
 def sites(tape: Taped) -> str:
@@ -221,6 +237,8 @@ def compared_words(tape: Taped | None, upper: float | None) -> tuple[str, str]:
         return "refuted", ""
     if tape.ledger == CONTRADICTED:
         return "contradiction", ""
+    if tape.ledger == UNMATCHED:
+        return "unmatched", ""
     if tape.number is None:
         return "no ledger derived", NOT_DERIVED
     if tape.number < upper:

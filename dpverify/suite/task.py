@@ -15,7 +15,7 @@ from dpverify.auditing.ladder import climb, repeated, score_of_less, silence
 from dpverify.auditing.pipeline import audit
 from dpverify.auditing.record import AuditRecord, Verdict
 from dpverify.auditing.subject import Subject
-from dpverify.auditing.tape_record import CONTRADICTED, Taped, together
+from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair
 from dpverify.base.seeding import derive
 from dpverify.execution.isolated import emit
@@ -102,7 +102,7 @@ def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: 
     if not tapes:
         return telling
     whole = together(tapes)
-    return replace(telling, tape=whole, accounted=None if whole.ledger == CONTRADICTED else telling.accounted)
+    return replace(telling, tape=whole, accounted=None if whole.unlike_ledger else telling.accounted)
 
 
 def _taped(task: _Task, index: int) -> Taped:

@@ -52,6 +52,11 @@ class Entropy:
         """What the functions of `numpy.random` draw from. On the tape it is made at its first draw."""
         return self._legacy() if self._source is None else TapeRandomState(self._legacy, self._source)
 
+    @property
+    def shared_used(self) -> bool:
+        """Whether a run on the tape has drawn from the functions of `numpy.random`."""
+        return "_real" in vars(self.legacy)
+
     def _legacy(self) -> np.random.RandomState:
         return np.random.RandomState(np.random.MT19937(self._root.integers(0, 2**32, 4).tolist()))
 

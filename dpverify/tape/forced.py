@@ -3,7 +3,8 @@
     self-replay       D forced by its own transcript gives the same bits and the same entries; else FOREIGN: there is
                       randomness outside of the tape, or state that a run leaves behind
     plain replay      the unmodified program with plain numbers z, respectively z', gives the outputs of the opaque
-                      runs (to 1e-7: other roundings); else UNFAITHFUL. The opaque arrays only propose z -> z'
+                      runs, each number to 1e-9 of the smallest noise and its own last digits; else UNFAITHFUL. The
+                      opaque arrays only propose z -> z'
     own copies        every run has a deep copy of data and target; a change of the data is noted
     real generator    the run on D without any tape, with an equally seeded NumPy generator, gives the bits of the
                       plain replay, exceptions included; else UNFAITHFUL. (Not for transcripts with chosen values.)
@@ -134,7 +135,7 @@ class Pairing:
             text = "the run repeated with the same random numbers gives something else: randomness outside of the tape"
             return self._failed(first, Reason("FOREIGN", again.bad.site if again.bad else "", text))
         plain = self._plain(self.first, first.arena, key)
-        if plain.bad is not None or not outputs.close(first.parts, plain.parts):
+        if plain.bad is not None or not outputs.close(first.parts, plain.parts, noise=first.arena.smallest_noise):
             return self._failed(first, plain.bad or Reason("UNFAITHFUL", "", _APART))
         if change is None:
             real = self._real(self.first, (*key, 0), first.arena)
@@ -195,7 +196,7 @@ class Pairing:
             second.arena.settle(first.arena)
             comparisons.settle(first.arena, second.arena)
             plain = self._plain(self.second, second.arena, key)
-            if plain.bad is not None or not outputs.close(second.parts, plain.parts):
+            if plain.bad is not None or not outputs.close(second.parts, plain.parts, noise=second.arena.smallest_noise):
                 found.bad, found.trusted = plain.bad or Reason("UNFAITHFUL", "", _APART), False
                 return found
             found.rough = not outputs.rounding(ours.parts, plain.parts)

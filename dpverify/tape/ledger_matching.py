@@ -35,6 +35,10 @@ Comparisons of noise with noise that never becomes a number (`comparisons`) are 
 a run of an `AboveThreshold`: no more positive outcomes, no larger movement over either scale, in one direction where
 the event says so. Its largest loss is then that of the run or more. Transcripts of chosen values must match as well.
 
+A draw without an event contradicts nothing: the ledger may be right in another way than draw by draw (four Gaussian
+shares of one noise, noise beside noise, a public coin that chooses a scale). It is UNMATCHED; what contradicts a ledger
+is a witness, see `tracer.against_ledger`.
+
 Events that no draw shows (PureStep, FiniteLaws and others) are listed, never ticked off. A branch of `OneOf` conforms
 where one branch matches all transcripts.
 """
@@ -298,12 +302,14 @@ UNSAID = "UNSAID"  # code of a reason that contradicts nothing
 
 @dataclass(frozen=True)
 class Conformity:
-    """CONFORMS where every transcript matches.
+    """CONFORMS where every transcript matches; UNMATCHED where a draw has no event of its own.
 
-    `unmatched_draws` say what has no event, `unmatched_events` are those that no draw can show.
+    Matching is sufficient and not necessary: a ledger may be right in another way than draw by draw, so a draw without
+    an event contradicts nothing. UNDECIDED where the ledger has events that no draw can show. `unmatched_draws` say
+    what has no event, `unmatched_events` are those events.
     """
 
-    status: str  # "CONFORMS" | "CONTRADICTED" | "UNDECIDED"
+    status: str  # "CONFORMS" | "UNMATCHED" | "UNDECIDED"
     matches: int
     unmatched_draws: tuple[Reason, ...]
     unmatched_events: tuple[str, ...]
@@ -345,7 +351,7 @@ def _one(transcripts: Sequence[tuple[Moved, ...]], ledger: Ledger, relation: Rel
     if matches == len(transcripts):
         return Conformity("CONFORMS", matches, (), tuple(name for name in other if name not in shown))
     unsaid = all(reason.code == UNSAID for reason in missing.values())
-    status = "UNDECIDED" if other or unsaid else "CONTRADICTED"
+    status = "UNDECIDED" if other or unsaid else "UNMATCHED"
     return Conformity(status, matches, tuple(list(missing.values())[:5]), other)
 
 

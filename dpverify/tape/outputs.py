@@ -8,6 +8,7 @@ import pickle
 import struct
 import sys
 import sysconfig
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -19,8 +20,9 @@ HEAP, IMMUTABLE = 1 << 9, 1 << 8  # of a class's __flags__: made by Python code;
 INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib"))
 Parts = list[tuple[bytes, Any]]
 
-ULPS = 16  # how far apart outputs may be and be called rounding
-CLOSE = 1e-7  # how far a plain program may be from the opaque one: other roundings, nothing else
+ULPS = 16  # units in the last place of the largest number: how far apart outputs may be and be called rounding
+CLOSE = 1e-9  # of the smallest noise: how far a plain program's number may be from the opaque one's, and
+DIGITS = 64  # units in its own last place
 
 
 def settled(value: Any) -> Any:
@@ -143,28 +145,38 @@ def same_bits(ours: Parts, theirs: Parts) -> bool:
     )
 
 
-def close(ours: Parts, theirs: Parts, *, tolerance: float = CLOSE) -> bool:
-    """Equal but for roundings: floats within `tolerance` of the largest; the sign of zero and NaN exactly."""
-    return len(ours) == len(theirs) and all(
-        a == b and (x is None) == (y is None) and (x is None or _close(x, y, tolerance))
-        for (a, x), (b, y) in zip(ours, theirs, strict=True)
-    )
+def close(ours: Parts, theirs: Parts, *, noise: float) -> bool:
+    """Equal but for roundings: each float by itself, within CLOSE of the smallest noise and its own last DIGITS.
 
+    A large public number beside a noisy one says nothing about how precisely the noisy one is known. `noise` is the
+    scale of the smallest noise of the run, 0 without noise; the sign of zero and NaN are compared exactly.
+    """
 
-def _close(x: Any, y: Any, tolerance: float) -> bool:
-    finite = np.isfinite(x)
-    if not np.array_equal(finite, np.isfinite(y)) or x[~finite].tobytes() != y[~finite].tobytes():
-        return False
-    zeros = (x == 0) & (y == 0)
-    if (np.signbit(x[zeros]) != np.signbit(y[zeros])).any():
-        return False
-    scale = np.abs(x[finite]).max(initial=0.0)
-    return bool((np.abs(x[finite] - y[finite]) <= tolerance * scale).all())
+    def tolerance(x: Any) -> Any:
+        return CLOSE * noise + DIGITS * np.finfo(x.dtype).eps * np.abs(x)
+
+    return _close(ours, theirs, tolerance)
 
 
 def rounding(first: Parts, second: Parts) -> bool:
     """Whether outputs that differ do so by at most ULPS units in the last place of the largest number."""
-    return close(first, second, tolerance=ULPS * 2.0**-52)
+    return _close(first, second, lambda x: ULPS * 2.0**-52 * np.abs(x).max(initial=0.0))
+
+
+def _close(ours: Parts, theirs: Parts, tolerance: Callable[[Any], Any]) -> bool:
+    def alike(x: Any, y: Any) -> bool:
+        finite = np.isfinite(x)
+        if not np.array_equal(finite, np.isfinite(y)) or x[~finite].tobytes() != y[~finite].tobytes():
+            return False
+        zeros = (x == 0) & (y == 0)
+        if (np.signbit(x[zeros]) != np.signbit(y[zeros])).any():
+            return False
+        return bool((np.abs(x[finite] - y[finite]) <= tolerance(x[finite])).all())
+
+    return len(ours) == len(theirs) and all(
+        a == b and (x is None) == (y is None) and (x is None or alike(x, y))
+        for (a, x), (b, y) in zip(ours, theirs, strict=True)
+    )
 
 
 def differing(first: Any, second: Any, path: str = "") -> list[str]:

@@ -158,6 +158,14 @@ class Arena:
         """z of a draw, as far as it is known now; what a plain generator returns in a replay."""
         return self._columns["z"][start : start + count]
 
+    @property
+    def smallest_noise(self) -> float:
+        """The smallest scale of a value of the transcript; 0 where there is none."""
+        scales = [
+            np.abs(entry.coef).min() for entry in self.transcript.entries if entry.kind == "value" and entry.count
+        ]
+        return float(min(scales, default=0.0))
+
     # materialisation
 
     def resolve(self, off: Array, coef: Array, place: Array) -> Array:

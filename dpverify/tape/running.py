@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tape import instruments, outputs
+from dpverify.tape import instruments, outputs, provenance
 from dpverify.tape.entropy import Entropy, watched_entropy
 from dpverify.tape.generator import TapeGenerator
 from dpverify.tape.opaque import KEPT, Opaque
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.sources import Source
-from dpverify.tape.transcript import Reason
+from dpverify.tape.transcript import Reason, SEEDED, site_text
 from dpverify.trials.health.fingerprint import changed, fingerprint, Place
 
 
@@ -104,6 +104,9 @@ def run_on_tape(
             bad = arena.bad
         except Exception as error:  # ours: what is released cannot be looked at
             bad = Reason("OUTPUT", "", f"what is released cannot be compared ({type(error).__name__}: {error})")
+    if source is not None and entropy.shared_used and (line := provenance.seed_line(target)) is not None:
+        text = "the release draws from a global generator whose seed is set here, so its law is not known"
+        notes.append(Reason(SEEDED, site_text(line), text))
     if bad is None:
         arena.finish()
     bad = bad or arena.bad  # a program may catch what ends a run

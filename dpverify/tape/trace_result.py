@@ -104,7 +104,7 @@ def summaries(runs: Sequence[Forced], alignment: str) -> tuple[DrawSummary, ...]
 #
 # F6, profile. With W = 1 if bad, else max(0, 1 - e^(eps - L)), E[W] >= delta_V(eps). Proof: P(A) - e^eps Q(A) is at
 # most P(bad) + E[1 - e^(eps - L); good, g in A], and the integrand is at most its positive part. An upper confidence
-# bound of a mean in [0, 1] is therefore a certified delta (Hoeffding 1963, Theorem 1: k KL(mean || q) <= ln(1/beta)).
+# bound of a mean in [0, 1] is therefore a certified delta (`_mean_end`).
 #
 # F8, ledger. Where every transcript's moved coordinates are dominated by those of one ledger, in the sense of F7
 # (see there), V is (eps, delta_ledger(eps) + delta_k). The envelope of pilot transcripts is such a ledger, tested on
@@ -130,16 +130,31 @@ def largest(log_ratios: Sequence[float]) -> float:
 
 def loss_profile(log_ratios: Sequence[float], eps: float, beta: float) -> float:
     """F6: a delta such that V is (eps, delta) in this order, at confidence 1 - beta."""
-    losses = np.array([1.0 if not math.isfinite(each) else -math.expm1(min(eps - each, 0.0)) for each in log_ratios])
+    losses = [1.0 if not math.isfinite(each) else -math.expm1(min(eps - each, 0.0)) for each in log_ratios]
+    return min(1.0, _mean_end(losses, beta, upper=True) * (1 + 1e-9) + 1e-14)
+
+
+def delta_at_least(log_ratios: Sequence[float], eps: float, beta: float) -> float:
+    """A delta that V exceeds at this eps in this order, at confidence 1 - beta, where V shows every transcript.
+
+    Of transcripts drawn from P, L rounded down (-inf where nothing is shown, inf by F4): delta_V(eps) is then at least
+    E[max(0, 1 - e^(eps - L))], as in F6.
+    """
+    losses = [-math.expm1(min(eps - each, 0.0)) for each in log_ratios]
+    return max(0.0, _mean_end(losses, beta, upper=False) * (1 - 1e-9) - 1e-14)
+
+
+def _mean_end(losses: Sequence[float], beta: float, *, upper: bool) -> float:
+    """An end of a confidence interval of a mean in [0, 1]: k KL(mean || q) <= ln(1/beta) (Hoeffding 1963, Thm 1)."""
     mean = math.fsum(losses) / len(losses)
 
     def excess(q: float) -> float:
         return len(losses) * _divergence(mean, q) - math.log(1 / beta)
 
-    if mean >= 1 or excess(1 - 1e-15) <= 0:
-        return 1.0
-    found = scipy.optimize.brentq(excess, mean, 1 - 1e-15, xtol=1e-15)
-    return min(1.0, float(found) * (1 + 1e-9) + 1e-14)
+    far = 1 - 1e-15 if upper else 1e-15
+    if (mean >= far if upper else mean <= far) or excess(far) <= 0:
+        return 1.0 if upper else 0.0
+    return float(scipy.optimize.brentq(excess, min(max(mean, 1e-15), 1 - 1e-15), far, xtol=1e-15))
 
 
 def _divergence(p: float, q: float) -> float:

@@ -2,9 +2,10 @@
 
     NOT_TRACED     a bad transcript that proves nothing, randomness outside of the tape, an unfaithful opaque layer, an
                    unknown law, a time limit; pilots that are not to be trusted, too. Never a number
-    CONTRADICTED   the claim falls by one transcript (`witness`, significance 0), or a moved draw has no event in the
-                   ledger, or a library's call breaks its own declaration (`instruments.calls`): both contradict the
-                   ledger and not the claim
+    CONTRADICTED   the claim falls by one transcript (`witness`, significance 0), or transcripts lose more than the
+                   ledger allows (`against_ledger`), or a library's call breaks its own declaration
+                   (`instruments.calls`): both contradict the ledger and not the claim
+    UNDECIDED      a moved draw has no event of its own in the ledger: no contradiction, and nothing is shown
     CONFORMS       every transcript in both orders is what the ledger says (F7)
     DERIVED        no bad transcript; there is no ledger, or it has events that no draw shows
 
@@ -23,23 +24,25 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from dpverify.accounting import accountant
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import RenyiDP
 from dpverify.claims.neighbours import Pair, Relation
-from dpverify.errors import ParameterError
+from dpverify.errors import AccountingError, ParameterError
 from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
 from dpverify.tape.forced import Forced, Moved, Pairing, transcript_log_ratio
 from dpverify.tape.ledger_matching import compares, conforms
+from dpverify.tape.provenance import unseen_draws
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.running import keeps_state
 from dpverify.tape.sources import Change
 from dpverify.tape.trace_result import Certified as Certified
 from dpverify.tape.trace_result import summaries
 from dpverify.tape.trace_result import Trace as Trace
-from dpverify.tape.transcript import Reason
+from dpverify.tape.transcript import Reason, Site, site_text
 from dpverify.tape.witness import errors, log_ratio_at_most, Witness
 from dpverify.trials.target import as_target, declaration, name_of
 
@@ -100,6 +103,12 @@ def trace(
 
 
 STATEFUL = "the target has a generator or a state of its own: every run here had a copy of it, so nothing is refuted"
+
+
+UNSEEN = (
+    "the target's own source draws random numbers where no run came by, before the release or in a branch that was not "
+    "met: nothing is refuted without statistics"
+)
 
 
 @dataclass
@@ -241,7 +250,10 @@ class _Tracing:
         where = witness.visible(runs, [*pilots[0], *pilots[1], *every])
         found = None if where is None else witness.best(runs, chosen, where, self.seed)
         stateful = found is not None and self._keeps_state()
-        if stateful:
+        hidden = (
+            [] if found is None or stateful else unseen_draws(self.target, _lines([*pilots[0], *pilots[1], *every]))
+        )
+        if stateful or hidden:
             found = None
         proved = found is not None and math.isinf(found.log_ratio)
         unproved = [run for run in bad if not (proved and run.trusted)]
@@ -266,13 +278,18 @@ class _Tracing:
             status, reasons = "CONTRADICTED", (*against, *reasons)
         elif unproved or (bad and not (self.claim is None and proved)):
             status = "NOT_TRACED"
-        elif conformity is not None and conformity.status == "CONTRADICTED":
-            status, reasons = "CONTRADICTED", conformity.unmatched_draws
+        elif conformity is not None and conformity.status == "UNMATCHED":
+            over = against_ledger(self.ledger, self.relation, found, where, runs)
+            status = "UNDECIDED" if over is None else "CONTRADICTED"
+            witnessed = () if over is None else (over,)  # after the line that it is about
+            reasons = (*conformity.unmatched_draws[:1], *witnessed, *conformity.unmatched_draws[1:])
         elif conformity is not None and conformity.status == "CONFORMS":
             status = "CONFORMS"
         else:
             status = "DERIVED"
         notes = [STATEFUL] if stateful else []
+        if hidden:
+            notes.append(f"{UNSEEN} ({', '.join(site_text(each) or each[0] for each in hidden[:3])})")
         if any(run.changed for run in every):
             notes.append("MUTATED: a run changes its data; every run here had a copy, trials do not")
         if any(run.rough for run in good):
@@ -293,6 +310,12 @@ class _Tracing:
             seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
             _at_most=(tuple(map(log_ratio_at_most, runs[0])), tuple(map(log_ratio_at_most, runs[1]))),
         )  # fmt: skip
+
+
+def _lines(runs: Sequence[Forced]) -> set[Site]:
+    """The lines that draws of these runs belong to."""
+    arenas = (arena for run in runs for arena in (run.first, run.second))
+    return {draw.site for arena in arenas for draw in arena.transcript.draws}
 
 
 def _ratio(run: Forced) -> float:
@@ -330,6 +353,43 @@ def refutation(
             if lower > claim.delta:
                 text = f"{shown}; that happens with probability {lower:.3g} at least, claimed delta {claim.delta:g}"
                 return Reason("WITNESS", "", text)
+    return None
+
+
+LEVELS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of eps at which transcripts are compared with a ledger's delta
+
+
+def against_ledger(
+    ledger: Ledger | None,
+    relation: Relation,
+    found: Witness | None,
+    where: witness.Places | None,
+    runs: tuple[list[Forced], list[Forced]],
+) -> Reason | None:
+    """What shows that the code loses more than the ledger allows, or None.
+
+    One transcript with a larger log ratio than the ledger's pure eps; or, at one of LEVELS, a delta that transcripts
+    which were drawn prove (error SURE, Bonferroni over levels and orders) and that is larger than the ledger's.
+    """
+    if ledger is None or found is None or where is None:
+        return None
+    try:
+        eps = accountant.eps_upper(ledger, delta=0.0, relation=relation)
+        if found.log_ratio > eps:
+            text = (
+                f"a transcript of the code has log ratio {found.log_ratio:g} ({found.kind}); the ledger allows {eps:g}"
+            )
+            return Reason("LEDGER", "", text)
+        for order in runs:
+            shown = [witness.shown_ratio(run, where) for run in order if not run.row]
+            for level in LEVELS if shown and max(shown) > 0 else ():
+                least = trace_result.delta_at_least(shown, level, SURE / (2 * len(LEVELS)))
+                most = accountant.delta_upper(ledger, eps=level, relation=relation) if least > 0 else 1.0
+                if least > most:
+                    text = f"at eps {level:g} the code has delta {least:.3g} at least; the ledger allows {most:.3g}"
+                    return Reason("LEDGER", "", text)
+    except AccountingError:
+        return None
     return None
 
 
@@ -504,7 +564,8 @@ def _same(alone: Forced, whole: Forced, row: int, total: float) -> bool:
     if not alone.trusted or alone.second.bad is not None:
         return False
     pairs = ((alone.output, whole.output), (alone.other_output, whole.other_output))
-    if any(one[0] != all_[0] or not outputs.close(outputs.parts(one[1]), outputs.parts(all_[1][row : row + 1]))
-           for one, all_ in pairs):  # fmt: skip
-        return False
+    for one, every in pairs:
+        parts = outputs.parts(one[1]), outputs.parts(every[1][row : row + 1])
+        if one[0] != every[0] or not outputs.close(*parts, noise=alone.first.smallest_noise):
+            return False
     return alone.log_ratio == total or abs(alone.log_ratio - total) <= 1e-9 * max(1.0, abs(total))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Site = tuple[str, int]  # file and line
+SEEDED = "SEEDED"  # code of a reason: the noise is that of a seed which stands in the source
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ F2. Let V determine T. If the claim eps holds, L(T) <= eps for P-almost every T,
 that is absolutely continuous with respect to P. So a T drawn from such an R with L(T) > eps has probability 0 under the
 claim: significance 0. Proof: A = g({L > eps}) has P(A) = P(L > eps) since V fixes T, and Q(A) = Q(L > eps) likewise; if
 P(A) > 0, then P(A) > e^eps Q(A). R may choose values, with fresh continuous magnitudes: `signs` and `stress` do.
+That V determines T is known of the branches that runs have met. A chosen value may lie where ordinary runs never come,
+and what is released there may come from another branch as well; so chosen values refute only where the program looks
+at no value (`unbranched`: all become numbers at the edge, when the output is looked at). Elsewhere they are a hint.
 (Ideal reals; a generator's finite precision is another claim.) L is a difference of log masses at z = (o - off)/coef,
 which has few digits where o and off are large beside coef: all rounding errors are taken off it (`log_ratio_at_least`).
 
@@ -306,16 +309,32 @@ def proves(run: Forced, where: Places) -> bool:
     return run.trusted and run.second.bad is None and _shown(run, where)
 
 
+def unbranched(run: Forced) -> bool:
+    """Whether all values became numbers at the edge: then nothing that the program did depends on one."""
+    entries = (*run.first.transcript.entries, *run.second.transcript.entries)
+    return all(entry.kind == "value" and not entry.site[0] for entry in entries)
+
+
+def shown_ratio(run: Forced, where: Places) -> float:
+    """L(T), rounded down, of a transcript that V shows; inf by F4; -inf where nothing is shown."""
+    if run.bad is not None:
+        return math.inf if proves(run, where) else -math.inf
+    return min(towards_zero(run.log_ratio), log_ratio_at_least(run))
+
+
 def best(
     runs: Sequence[Sequence[Forced]], chosen: Sequence[tuple[str, Forced]], where: Places, seed: int
 ) -> Witness | None:
-    """The largest of all transcripts, infinite by F4; those that differ by rounding are none."""
+    """The largest of all transcripts, infinite by F4; those that differ by rounding are none, and chosen ones only
+    where the program looks at no value.
+    """
     found: Witness | None = None
+    chosen = chosen if all(unbranched(run) for each in (*runs, [run for _, run in chosen]) for run in each) else ()
     for at, (kind, run) in enumerate([*(("sampled", run) for order in runs for run in order), *chosen]):
         if run.row or (run.bad is not None and not proves(run, where)):
             continue
         told = math.inf if run.bad is not None else towards_zero(run.log_ratio)
-        value = told if run.bad is not None else min(told, log_ratio_at_least(run))
+        value = shown_ratio(run, where)
         if value > (-math.inf if found is None else found.log_ratio):
             kind = "differs" if run.differ else kind
             listed = terms(run) if value == told else None  # with more taken off, their sum is not the log ratio

@@ -105,7 +105,7 @@ def twice(layout, users, eps):
 
 
 @pytest.mark.parametrize(
-    ("privatizer", "said"), [(lying, "the code is not as its ledger says"), (twice, "ledger has eps 2")]
+    ("privatizer", "said"), [(lying, "the code does not match its ledger"), (twice, "ledger has eps 2")]
 )
 def test_what_spends_more_is_not_drawn(privatizer, said):
     found = against(privatizer=privatizer)

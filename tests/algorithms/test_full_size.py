@@ -243,7 +243,7 @@ def test_names_and_laws_are_checked():
 def test_the_code_of_a_long_run_is_matched_with_its_ledger(name):
     assert full_size(name, users=60).witness(2).code == "CONFORMS"
     for less in (0.5, 1 - 1e-6):  # a millionth less noise than the ledger states is seen in one run
-        assert full_size(name, users=60, noise=less).witness(2).code == "CONTRADICTED"
+        assert full_size(name, users=60, noise=less).witness(2).code == "UNMATCHED"
     assert full_size(name, users=60, noise=1 + 1e-6).witness(2).code == "CONFORMS"
 
 

@@ -314,4 +314,4 @@ def test_certificates_require_what_they_are_told_to_require():
 def test_every_field_of_the_block_is_plain():
     found = taped_pair(noisy, claim=PureDP(1.0), pair=PAIR, seed=1, trials=1000)
     assert Taped.from_dict(json.loads(json.dumps(asdict(found)))) == found
-    assert set(tape_record.STATUSES) == {"NOT_TRACED", "CONTRADICTED", "CONFORMS", "DERIVED", "EXACT"}
+    assert set(tape_record.STATUSES) == {"NOT_TRACED", "CONTRADICTED", "UNDECIDED", "CONFORMS", "DERIVED", "EXACT"}

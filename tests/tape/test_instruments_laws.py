@@ -90,7 +90,7 @@ def declared(*sizes):
 
 @pytest.mark.parametrize(
     ("sizes", "word"),
-    [((1.0, 0.5), "CONFORMS"), ((0.5, 1.0, 2.0), "CONFORMS"), ((1.0,), "CONTRADICTED"), ((0.9, 0.6), "CONTRADICTED")],
+    [((1.0, 0.5), "CONFORMS"), ((0.5, 1.0, 2.0), "CONFORMS"), ((1.0,), "UNMATCHED"), ((0.9, 0.6), "UNMATCHED")],
 )
 def test_a_step_is_used_once_and_covers_what_is_no_larger(sizes, word):
     assert conforms([(step(0.5), step(1.0))], declared(*sizes), Relation.REPLACE_ONE).status == word

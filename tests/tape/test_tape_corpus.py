@@ -14,11 +14,11 @@ from dpverify.tape.tracer import trace
 FALL = {  # proved infinite or above the claim by one transcript; all others are NOT TRACED
     *"""
     reused_noise one_scalar_for_all_cells one_python_scalar bare_in_plain_array bare_in_list bare_in_memoryview
-    bare_through_view exact_beside_noisy noise_released fixed_legacy_seed sign_of_zero type_of_number
+    bare_through_view exact_beside_noisy noise_released sign_of_zero type_of_number
     uniform_after_decision narrow_noise one_sided bounded first_cell_only scaled_by_data lattice_off_grid
-    noise_sum_reused scipy_noise sum_and_parts mean_and_first broadcast_view repeated antithetic parts_add_up
-    one_bare_cell replaced_method another_thread coroutine_with_leak payload_of_nan byte_order zero_dimensions
-    keys_of_histogram scipy_state python_seeded overwritten_by_iterator moved_within gumbel
+    scipy_noise sum_and_parts mean_and_first broadcast_view repeated antithetic parts_add_up
+    one_bare_cell another_thread coroutine_with_leak payload_of_nan byte_order zero_dimensions
+    keys_of_histogram scipy_state overwritten_by_iterator moved_within gumbel
     """.split(),
     *(f"beside {each}" for each in """
     equal_to_everything clean_when_copied typed_array namespace half_range cached slots class_attribute

@@ -66,18 +66,18 @@ ONCE = Sensitivity(replace=Shift(1))
 
 @pytest.mark.parametrize(("ledger", "transcripts", "word"), [
     (EITHER, [(flips(1), flips(-1))], "CONFORMS"),
-    (EITHER, [(flips(1), flips(1), flips(1))], "CONTRADICTED"),  # one more than declared
-    (EITHER, [(flips(2),)], "CONTRADICTED"),  # farther
+    (EITHER, [(flips(1), flips(1), flips(1))], "UNMATCHED"),  # one more than declared
+    (EITHER, [(flips(2),)], "UNMATCHED"),  # farther
     (EITHER, [(flips(1, n=41.0),)], "CONFORMS"),  # more flips are noise that is added
-    (EITHER, [(flips(1, n=39.0),)], "CONTRADICTED"),
-    (EITHER, [(flips(1, p=0.25),)], "CONTRADICTED"),  # fairer flips are more noise, and no post-processing
-    (EITHER, [(flips(1, p=0.5),)], "CONTRADICTED"),
+    (EITHER, [(flips(1, n=39.0),)], "UNMATCHED"),
+    (EITHER, [(flips(1, p=0.25),)], "UNMATCHED"),  # fairer flips are more noise, and no post-processing
+    (EITHER, [(flips(1, p=0.5),)], "UNMATCHED"),
     (RISES, [(flips(1), flips(1))], "CONFORMS"),  # all fall: the other order of the pair
-    (RISES, [(flips(1), flips(-1))], "CONTRADICTED"),
-    (RISES, [(flips(1), flips(1, coef=-1.0))], "CONTRADICTED"),  # noise that is subtracted goes the other way
-    (RISES, [(flips(1), flips(1)), (flips(-1), flips(-1))], "CONTRADICTED"),  # one order for all transcripts
+    (RISES, [(flips(1), flips(-1))], "UNMATCHED"),
+    (RISES, [(flips(1), flips(1, coef=-1.0))], "UNMATCHED"),  # noise that is subtracted goes the other way
+    (RISES, [(flips(1), flips(1)), (flips(-1), flips(-1))], "UNMATCHED"),  # one order for all transcripts
     (BOTH, [(flips(1), flips(-1)), (flips(-1), flips(1))], "CONFORMS"),
-    (BOTH, [(flips(1), flips(1))], "CONTRADICTED"),
+    (BOTH, [(flips(1), flips(1))], "UNMATCHED"),
     (binomial(Shift(1, 2, UP), p=0.5), [(flips(1, p=0.5), flips(-1, p=0.5))], "CONFORMS"),  # fair flips have none
     (binomial(Shift(1, 1, UP), Shift(1, 1)), [(flips(-1), flips(1))], "CONFORMS"),  # the directed one goes first
     (binomial(Shift(1), Shift(2)), [(flips(2), flips(1))], "CONFORMS"),
@@ -96,7 +96,7 @@ ONCE = Sensitivity(replace=Shift(1))
     (Ledger(PureStep(eps=0.8, uses=ONCE)), [(coin(0.7, 0.3),)], "UNDECIDED"),
     (Ledger(KaryResponse(k=2, eps=1.0, reports=ONCE)), [(coin(0.7, 0.3),)], "CONFORMS"),
     (Ledger(KaryResponse(k=3, eps=1.0, reports=ONCE)), [(coin(0.7, 0.3),)], "UNDECIDED"),  # other laws
-    (Ledger(LaplaceNoise(scale=1.0, sensitivity=ONCE)), [(coin(0.5, 0.4),)], "CONTRADICTED"),
+    (Ledger(LaplaceNoise(scale=1.0, sensitivity=ONCE)), [(coin(0.5, 0.4),)], "UNMATCHED"),
     (Ledger(LaplaceNoise(scale=1.0, sensitivity=ONCE)), [(coin(1 - 1e-9, 1 - 2e-9),)], "UNDECIDED"),  # no digits left
 ])  # fmt: skip
 def test_flips_and_coins_are_matched_one_by_one(ledger: Ledger, transcripts: Any, word: str) -> None:
@@ -249,8 +249,8 @@ def _later(data: Any, rng: np.random.Generator) -> Any:
 HONEST = binomial(Shift(1, 1), n=400, p=0.3)
 ADVERSARIES: list[tuple[Callable[..., Any], set[str]]] = [
     (_once, {"NOT_TRACED", "CONTRADICTED"}), (_borrowed, {"NOT_TRACED", "CONTRADICTED"}),
-    (_chance, {"NOT_TRACED", "CONTRADICTED"}), (_clipped, {"CONFORMS"}), (_branch, {"CONTRADICTED"}),
-    (_together, {"NOT_TRACED", "CONTRADICTED", "DERIVED"}), (_later, {"CONTRADICTED"}),
+    (_chance, {"NOT_TRACED", "UNDECIDED"}), (_clipped, {"CONFORMS"}), (_branch, {"UNDECIDED"}),
+    (_together, {"NOT_TRACED", "CONTRADICTED", "DERIVED"}), (_later, {"UNDECIDED"}),
 ]  # fmt: skip
 
 
@@ -286,7 +286,7 @@ def test_half_the_flips_under_the_same_ledger_are_contradicted_with_their_line()
 
     pair = Pair([0, 1, 1], [1, 1, 1])
     found = trace(half, pair=pair, ledger=HONEST, transcripts=16)
-    assert found.status == "CONTRADICTED"
+    assert found.status == "UNDECIDED"
     assert "test_tape_products.py:" in found.reasons[0].site
     assert trace(half, pair=pair, ledger=binomial(Shift(1), n=200, p=0.3), transcripts=16).status == "CONFORMS"
 

@@ -128,11 +128,18 @@ def test_noise_that_cells_share_falls_where_the_cells_show_it(shared: bool) -> N
         found = np.zeros((size, 2))
         noise = rng.laplace(0.0, 1.0, size)
         found[:, 0] += noise
-        found[:, 1] += noise if shared else rng.laplace(0.0, 1.0, size)
+        found[:, 1] += noise
         found += np.array([1.0, 2.0]) * data
         return found
 
-    found = trace(cells, pair=PAIR, claim=PureDP(3.0), transcripts=10)
+    def apart(data, *, rng, size):
+        found = np.zeros((size, 2))
+        found[:, 0] += rng.laplace(0.0, 1.0, size)
+        found[:, 1] += rng.laplace(0.0, 1.0, size)
+        found += np.array([1.0, 2.0]) * data
+        return found
+
+    found = trace(cells if shared else apart, pair=PAIR, claim=PureDP(3.0), transcripts=10)
     assert found.alignment == "tracked"
     assert found.status == ("CONTRADICTED" if shared else "DERIVED"), found.reasons
 

@@ -1,0 +1,330 @@
+"""What may have happened before the first release: lines of the target's own source that draw, or set a seed.
+
+The tape sees what a run draws. It does not see noise that was drawn when a module was imported or an object was made
+(on an instance, a class, in a closure, a default value, a cache), nor draws in a branch that no run has met, nor a seed
+that makes the noise of a global generator known. All of them stand in the source. It is read and not run: the
+definitions that the target's code names, through its own modules (installed packages and this one are left out).
+
+What cannot be read counts as a line that draws: a refutation without statistics rests on knowing all randomness.
+"""
+
+import ast
+import functools
+import linecache
+import random
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpverify.tape.transcript import Site
+
+INSTALLED = (
+    *{sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")},
+    str(Path(__file__).resolve().parents[1]) + "/",
+)
+UNREADABLE: Site = ("source that cannot be read", 0)
+DEPTH = 6  # of objects in objects
+DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+_SAMPLERS = {name for kind in (np.random.Generator, np.random.RandomState, random.Random) for name in dir(kind)}
+_NO_DRAW = {"bit_generator", "spawn", "seed", "getstate", "setstate", "get_state", "set_state", "f", "power", "bytes"}
+DRAWS = {name for name in _SAMPLERS if not name.startswith("_")} - _NO_DRAW | {
+    "rvs", "ranf", "token_bytes", "token_hex", "randbelow", "urandom", "uuid4",
+    "rand_like", "randn_like", "normal_", "uniform_", "exponential_",
+}  # fmt: skip
+
+
+def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
+    """Lines of the target's own source that draw random numbers, without those of `seen`."""
+    lines = set(seen)
+    reach = _Reach(target)
+    own = {each.name for _, node in reach.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+    found = [] if reach.complete else [UNREADABLE]
+    for file, node in reach.nodes:
+        for call in _calls(node):
+            given = any(each.arg == "random_state" for each in call.keywords)  # drawn from there
+            drawn = _name(call) in DRAWS - own and not given
+            if drawn and not any((file, line) in lines for line in range(call.lineno, _end(call) + 1)):
+                found.append((file, call.lineno))
+    return list(dict.fromkeys(found))
+
+
+def seed_line(target: Any) -> Site | None:
+    """A line that sets the seed or the state of a generator, in the target's source or where its modules are imported.
+
+    Of what cannot be read, UNREADABLE.
+    """
+    reach = _Reach(target, imported=True)
+    for file, node in reach.nodes:
+        for call in _calls(node):
+            name, given = _name(call), [*call.args, *(each.value for each in call.keywords)]
+            empty = all(isinstance(each, ast.Constant) and each.value is None for each in given)
+            if ("seed" in name.lower() or name in ("set_state", "setstate")) and given and not empty:
+                return file, call.lineno
+    return None if reach.complete else UNREADABLE
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Call))
+
+
+def _name(call: ast.Call) -> str:
+    kind = call.func
+    return kind.attr if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
+
+
+def _end(node: ast.expr | ast.stmt) -> int:
+    return node.lineno if node.end_lineno is None else node.end_lineno
+
+
+def _own(file: Any) -> bool:
+    """Whether it is the target's: not installed, not this package, no sampler that the tape takes as a whole."""
+    if not isinstance(file, str) or file.startswith((*INSTALLED, "<frozen ")):
+        return False
+    return "__tape_primitive__" not in vars(_module_of(file) or ast)
+
+
+Scope = tuple[str, tuple[ast.stmt, ...]]  # a file, and the body of a module, a class or a function in it
+
+
+class _Reach:
+    """What the target's code names: statements of its file, of its classes and of enclosing functions, and so on.
+
+    A function counts whole. Of a class count the methods with double underscores and the members that something names;
+    of a module, and of a function around another one, the statements that bind a name which is named. With `imported`,
+    also what runs when these modules are imported, and those that they import.
+    """
+
+    def __init__(self, target: Any, *, imported: bool = False) -> None:
+        self._imported = imported
+        self.nodes: list[tuple[str, ast.AST]] = []
+        self.complete = True
+        self._scopes: list[tuple[Scope, bool]] = []  # and whether it is that of a class
+        self._names: dict[str, set[str]] = {}  # by file
+        self._attributes: set[str] = {"release"}
+        self._done: set[int] = set()
+        for start in _code_of(target):
+            self._enter(start)
+        main = getattr(sys.modules.get("__main__"), "__file__", None)
+        if imported and main is not None and _own(main):
+            self._scope(main, _parsed(main) or ())
+        self._close()
+
+    def _enter(self, start: FunctionType | type) -> None:
+        """The code of a function, or a class, with the scopes around it."""
+        function = isinstance(start, FunctionType)
+        file = start.__code__.co_filename if isinstance(start, FunctionType) else _file_of(start)
+        if not _own(file) or file is None:
+            return
+        body = _parsed(file)
+        line = start.__code__.co_firstlineno if isinstance(start, FunctionType) else 0
+        chain = None if body is None else _located(body, line) if function else _by_name(body, start.__qualname__)
+        if body is None or chain is None:
+            self.complete = False
+            return
+        self._scope(file, body)
+        for outer in chain[:-1]:
+            self._scope(file, tuple(outer.body), kind=isinstance(outer, ast.ClassDef))
+        self._reach(file, chain[-1])
+
+    def _scope(self, file: str, body: tuple[ast.stmt, ...], *, kind: bool = False) -> None:
+        if not any(scope[1] is body or scope[1] == body for scope, _ in self._scopes):
+            self._scopes.append(((file, body), kind))
+            for node in body if self._imported and body is _parsed(file) else ():
+                if not isinstance(node, DEFINED):
+                    self._reach(file, node)
+
+    def _reach(self, file: str, node: ast.AST) -> None:
+        if id(node) in self._done:
+            return
+        self._done.add(id(node))
+        if isinstance(node, ast.ClassDef):
+            self._scope(file, tuple(node.body), kind=True)
+            parts: list[ast.AST] = [*node.bases, *node.decorator_list, *node.keywords]
+        else:
+            self.nodes.append((file, node))
+            parts = [node]
+        local = _locals(node)
+        for each in (each for part in parts for each in ast.walk(part)):
+            if self._imported and isinstance(each, ast.Import | ast.ImportFrom):
+                self._import(file, each)
+            elif isinstance(each, ast.Name) and each.id not in local:
+                if not self._elsewhere(file, each.id, None):
+                    self._names.setdefault(file, set()).add(each.id)
+            elif isinstance(each, ast.Attribute):
+                self._attributes.add(each.attr)
+                if isinstance(each.value, ast.Name):
+                    self._elsewhere(file, each.value.id, each.attr)
+
+    def _elsewhere(self, file: str, name: str, attribute: str | None) -> bool:
+        """Follows a name that stands for a function, a class, or (with an attribute) a value of another module."""
+        module = _module_of(file)
+        given = None if module is None else vars(module).get(name)
+        if isinstance(given, ModuleType) and attribute:
+            inside = vars(given).get(attribute)
+            if isinstance(inside, FunctionType | type):
+                self._enter(inside)
+            elif _own(home := _file_of(given)) and home is not None and home != file:
+                self._scope(home, _parsed(home) or ())
+                self._names.setdefault(home, set()).add(attribute)
+            return True
+        if isinstance(given, FunctionType | type) and _file_of(given) != file:
+            self._enter(given)
+            return True
+        return False
+
+    def _import(self, file: str, node: ast.Import | ast.ImportFrom) -> None:
+        """What the imported modules do when they are imported."""
+        names = [each.name for each in node.names]
+        if isinstance(node, ast.ImportFrom):
+            package = getattr(_module_of(file), "__package__", None) or ""
+            parts = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*parts, *([node.module] if node.module else [])])
+            names = [base, *(f"{base}.{name}" for name in names)]
+        for name in names:
+            home = getattr(sys.modules.get(name), "__file__", None)
+            if home is not None and home != file and _own(home):
+                self._scope(home, _parsed(home) or ())
+
+    def _close(self) -> None:
+        """Statements that bind what is named, until there is nothing new."""
+        before = -1
+        while before != len(self._done):
+            before = len(self._done)
+            for (file, body), kind in list(self._scopes):
+                named = self._attributes if kind else self._names.get(file, set())
+                for node in body:
+                    bound = _bound(node)
+                    if (bound & named) or (kind and any(each.startswith("__") for each in bound)):
+                        self._reach(file, node)
+
+
+def _locals(node: ast.AST) -> set[str]:
+    """Parameters of a function and names that it binds."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return set()
+    outer = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+    stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return (stored | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}) - outer
+
+
+@functools.lru_cache(maxsize=1024)
+def _module_of(file: str) -> ModuleType | None:
+    return next((each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == file), None)
+
+
+def _file_of(value: Any) -> str | None:
+    if isinstance(value, FunctionType):
+        return value.__code__.co_filename
+    if isinstance(value, type):
+        functions = [each for each in vars(value).values() if isinstance(each, FunctionType)]
+        file = getattr(sys.modules.get(value.__module__), "__file__", None)
+        return functions[0].__code__.co_filename if file is None and functions else file
+    return getattr(value, "__file__", None) if isinstance(value, ModuleType) else None
+
+
+def _located(body: tuple[ast.stmt, ...], line: int) -> list[Any] | None:
+    """The definitions around a function that begins at a line, and itself; of a lambda, its own node."""
+    node: Any
+    for node in body:
+        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+        if not first <= line <= _end(node):
+            continue
+        scope = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if scope and line in (first, node.lineno) and not isinstance(node, ast.ClassDef):
+            return [node]
+        if scope:
+            inner = _located(tuple(node.body), line)
+            return [node, *inner] if inner is not None else [node]
+        blocks = [getattr(node, name, []) for name in ("body", "orelse", "finalbody")]
+        blocks += [each.body for each in getattr(node, "handlers", ())]
+        inner = next((found for each in blocks if each and (found := _located(tuple(each), line)) is not None), None)
+        return inner if inner is not None else [node]
+    return None
+
+
+def _by_name(body: tuple[ast.stmt, ...], qualname: str) -> list[Any] | None:
+    """The definitions that lead to a class."""
+    chain: list[Any] = []
+    for name in qualname.replace(".<locals>", "").split("."):
+        inside = (each for node in body for each in ast.walk(node))
+        node = next((each for each in inside if isinstance(each, DEFINED) and each.name == name), None)
+        if node is None:
+            return None
+        chain.append(node)
+        body = tuple(node.body)
+    return chain
+
+
+def _code_of(value: Any, depth: int = 0, seen: set[int] | None = None) -> Iterator[FunctionType | type]:
+    """The functions and classes that an object is made of."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or depth > DEPTH or isinstance(value, ModuleType):
+        return
+    seen.add(id(value))
+    if isinstance(value, functools.partial):
+        parts: list[Any] = [value.func, *value.args, *value.keywords.values()]
+    elif isinstance(value, MethodType):
+        parts = [value.__self__, value.__func__]
+    elif isinstance(value, FunctionType):
+        yield value
+        parts = [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
+        parts.append(getattr(value, "__wrapped__", None))
+    elif isinstance(value, type):
+        yield from value.__mro__[:-1]
+        parts = []
+    elif isinstance(value, list | tuple | dict):
+        parts = list(value.values() if isinstance(value, dict) else value)
+    else:
+        parts = [type(value), *vars(value).values()] if hasattr(value, "__dict__") else [type(value)]
+        parts.append(getattr(value, "__wrapped__", None))
+    for each in parts:
+        yield from _code_of(each, depth + 1, seen)
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:  # not yet bound
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=256)
+def _tree(source: str) -> tuple[ast.stmt, ...] | None:
+    try:
+        return tuple(ast.parse(source).body)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _parsed(file: str) -> tuple[ast.stmt, ...] | None:
+    """The top-level statements of a file, or of a notebook's cell; None where there are none to be read."""
+    lines = linecache.getlines(file)
+    return _tree("".join(lines)) if lines else None
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Names that a top-level statement binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+        return {node.name}
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            found.add(each.id)
+        elif isinstance(each, ast.alias):
+            found.add((each.asname or each.name).split(".")[0])
+        elif isinstance(each, ast.FunctionDef | ast.ClassDef):
+            found.add(each.name)
+        elif isinstance(each, ast.Attribute | ast.Subscript) and isinstance(each.ctx, ast.Store):
+            base: Any = each
+            while isinstance(base, ast.Attribute | ast.Subscript):
+                base = base.value
+            if isinstance(base, ast.Name):  # a thing that is changed
+                found.add(base.id)
+    return found
