@@ -42,7 +42,7 @@ DRAWS = {name for name in _SAMPLERS if not name.startswith("_")} - _NO_DRAW | {
 def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
     """Lines of the target's own source that draw random numbers, without those of `seen`."""
     lines = set(seen)
-    reach = _Reach(target)
+    reach = _Reach(_code_of(target))
     own = {each.name for _, node in reach.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
     found = [] if reach.complete else [UNREADABLE]
     for file, node in reach.nodes:
@@ -59,7 +59,12 @@ def seed_line(target: Any) -> Site | None:
 
     Of what cannot be read, UNREADABLE.
     """
-    reach = _Reach(target, imported=True)
+    return _seed_line(tuple(dict.fromkeys(_code_of(target))))
+
+
+@functools.lru_cache(maxsize=64)  # every run on the tape asks
+def _seed_line(starts: tuple[FunctionType | type, ...]) -> Site | None:
+    reach = _Reach(starts, imported=True)
     for file, node in reach.nodes:
         for call in _calls(node):
             name, given = _name(call), [*call.args, *(each.value for each in call.keywords)]
@@ -93,14 +98,14 @@ Scope = tuple[str, tuple[ast.stmt, ...]]  # a file, and the body of a module, a 
 
 
 class _Reach:
-    """What the target's code names: statements of its file, of its classes and of enclosing functions, and so on.
+    """What code names: statements of its file, of its classes and of enclosing functions, and so on.
 
     A function counts whole. Of a class count the methods with double underscores and the members that something names;
     of a module, and of a function around another one, the statements that bind a name which is named. With `imported`,
     also what runs when these modules are imported, and those that they import.
     """
 
-    def __init__(self, target: Any, *, imported: bool = False) -> None:
+    def __init__(self, starts: Iterable[FunctionType | type], *, imported: bool = False) -> None:
         self._imported = imported
         self.nodes: list[tuple[str, ast.AST]] = []
         self.complete = True
@@ -108,7 +113,7 @@ class _Reach:
         self._names: dict[str, set[str]] = {}  # by file
         self._attributes: set[str] = {"release"}
         self._done: set[int] = set()
-        for start in _code_of(target):
+        for start in starts:
             self._enter(start)
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         if imported and main is not None and _own(main):
