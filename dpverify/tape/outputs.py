@@ -22,7 +22,8 @@ Parts = list[tuple[bytes, Any]]
 
 ULPS = 16  # units in the last place of the largest number: how far apart outputs may be and be called rounding
 CLOSE = 1e-9  # of the smallest noise: how far a plain program's number may be from the opaque one's, and
-DIGITS = 64  # units in its own last place
+DIGITS = 64  # units in its own last place; but
+LOST = 1e-4  # of the noise at most: where fewer digits of the noise are left, nothing shows that it is all there
 
 
 def settled(value: Any) -> Any:
@@ -153,7 +154,8 @@ def close(ours: Parts, theirs: Parts, *, noise: float) -> bool:
     """
 
     def tolerance(x: Any) -> Any:
-        return CLOSE * noise + DIGITS * np.finfo(x.dtype).eps * np.abs(x)
+        own = DIGITS * np.finfo(x.dtype).eps * np.abs(x)
+        return CLOSE * noise + (np.minimum(own, LOST * noise) if noise else own)
 
     return _close(ours, theirs, tolerance)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tape import instruments, outputs, provenance
+from dpverify.tape import instruments, outputs
 from dpverify.tape.entropy import Entropy, watched_entropy
 from dpverify.tape.generator import TapeGenerator
 from dpverify.tape.opaque import KEPT, Opaque
@@ -22,6 +22,7 @@ from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.sources import Source
 from dpverify.tape.transcript import Reason, SEEDED, site_text
 from dpverify.trials.health.fingerprint import changed, fingerprint, Place
+from dpverify.trials.health.provenance import seed_line
 
 
 @dataclass
@@ -104,7 +105,7 @@ def run_on_tape(
             bad = arena.bad
         except Exception as error:  # ours: what is released cannot be looked at
             bad = Reason("OUTPUT", "", f"what is released cannot be compared ({type(error).__name__}: {error})")
-    if source is not None and entropy.shared_used and (line := provenance.seed_line(target)) is not None:
+    if source is not None and entropy.shared_used and (line := seed_line(target)) is not None:
         text = "the release draws from a global generator whose seed is set here, so its law is not known"
         notes.append(Reason(SEEDED, site_text(line), text))
     if bad is None:

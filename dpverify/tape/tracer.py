@@ -35,7 +35,6 @@ from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
 from dpverify.tape.forced import Forced, Moved, Pairing, transcript_log_ratio
 from dpverify.tape.ledger_matching import compares, conforms
-from dpverify.tape.provenance import unseen_draws
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.running import keeps_state
 from dpverify.tape.sources import Change
@@ -44,6 +43,7 @@ from dpverify.tape.trace_result import summaries
 from dpverify.tape.trace_result import Trace as Trace
 from dpverify.tape.transcript import Reason, Site, site_text
 from dpverify.tape.witness import errors, log_ratio_at_most, Witness
+from dpverify.trials.health.provenance import unseen_draws
 from dpverify.trials.target import as_target, declaration, name_of
 
 ABOVE = 4  # transcripts in each order whose comparisons are all positive: a run must stop there, too

@@ -66,6 +66,12 @@ def far_public_number(d, rng):
 
 
 @each
+def few_digits(d, rng):
+    z = rng.laplace()
+    return [np.float32(1e6 + d + (0.1 * z if type(z) is float else z))]
+
+
+@each
 def half(d, rng):
     return d + rng.laplace(scale=0.5)
 
@@ -253,6 +259,7 @@ def wider(d, rng):
 
 FALSE = {
     "far public number": Program(far_public_number),
+    "few digits": Program(few_digits),
     "half the noise": Program(half),
     "released outright": Program(released_outright),
     "noise used twice": Program(noise_twice),
@@ -348,6 +355,11 @@ def test_nothing_true_is_refuted_or_contradicted_by_the_code(name):
     assert traced(program, ledger=program.ledger).status != "CONTRADICTED"
 
 
+@pytest.mark.parametrize("name", ODD)
+def test_what_looks_like_a_leak_and_is_none_is_not_refuted_by_anything(name):
+    assert certified(ODD[name]).status not in ("REFUTED", "FAILED")
+
+
 @pytest.mark.parametrize(
     "name", ["half the noise", "released outright", "noise used twice", "two numbers for one", "half under a step"]
 )
@@ -382,6 +394,9 @@ def test_a_seed_that_is_set_before_the_run_is_not_traced(tmp_path, monkeypatch):
         "seeded_there": f"import numpy as np\nfrom seeded_settings import SIZE\n{body}",
         "seeded_by_call": f"import numpy as np\ndef fix():\n    np.random.seed(3)\nfix()\n{body}",
         "seeded_when_made": "import numpy as np\n" + made.format("np.random.seed(1)"),
+        "seeded_alias": f"import numpy as np\nfrom numpy.random import seed as fix\nfix(3)\n{body}",
+        "seeded_handed": f"import numpy as np\nfix = np.random.seed\nfix(3)\n{body}",
+        "seeded_by_name": f"import numpy as np\ngetattr(np.random, 'seed')(3)\n{body}",
         "not_seeded": f"import numpy as np\nSEEDS = [1, 2]\n{body}",
         "not_seeded_made": "import numpy as np\n" + made.format("self.seed = 1"),
     }

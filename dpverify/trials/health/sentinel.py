@@ -14,6 +14,8 @@ release.
     no memory       a copy of the target from before its first call gives B on the second dataset, too, or the target
                     remembers: data that it has seen before, or releases that it has made
     scores          that copy gives A the log ratios that the target gave it
+    no noise kept   releases that draw nothing, of a target whose source draws when it is made or imported, are one
+                    draw for all of them: eps is about all releases together, which trials cannot judge
     processes       where workers will be used, one of them gives B on both datasets
 A constant target has one arrangement and passes. -log of each probability is at most exponential, the two
 datasets are independent: their sum exceeds t with probability at most (1 + t) e^-t.
@@ -37,6 +39,7 @@ from dpverify.execution.executors import ordered_map
 from dpverify.trials import collect
 from dpverify.trials.collect import Experiment
 from dpverify.trials.health.fingerprint import pickled, unpickled
+from dpverify.trials.health.provenance import drawn_before, Site
 from dpverify.trials.outcomes import blank, concatenate, one_call, Outcomes
 from dpverify.trials.target import is_reproducible, name_of
 
@@ -234,6 +237,13 @@ def watched(
             "`reproducible = False`"
         )
     else:
+        if kept := _noise_kept(experiment):
+            file, line = kept[0]
+            where = f"{'/'.join(file.split('/')[-2:])}:{line}"
+            raise InvalidTrials(
+                f"{name_of(target)}: its releases draw nothing, and {where} draws before them: noise that is kept is one "
+                "draw for all releases together, which trials of one object cannot judge. Draw in `release`"
+            )
         notes = copied_before(experiment, other, ratios, size)
         copied_elsewhere(experiment, others, size, collect.workers(trials, seconds, jobs, backend), backend)
     if by_size.max() > THRESHOLD:
@@ -242,6 +252,17 @@ def watched(
             "must not depend on `size`, which says how many rows to return and nothing else"
         )
     return replace(experiment, seconds=seconds), notes
+
+
+def _noise_kept(experiment: Experiment) -> list[Site]:
+    """Lines that draw before the release, where releases draw nothing from `rng`."""
+    for arm in (0, 1):
+        rng = stream(experiment.seed, Stage.SHAPE, CALLS + 3, arm)
+        before = repr(rng.bit_generator.state)
+        one_call(experiment.target, experiment.pair[arm], experiment.form, rng, 1, experiment.answers)
+        if repr(rng.bit_generator.state) != before:
+            return []
+    return drawn_before(experiment.target)
 
 
 def _against_single(experiment: Experiment, arm: int, together: Outcomes, size: int) -> FloatArray:

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tape.transcript import Site
-
+Site = tuple[str, int]  # file and line
 INSTALLED = (
     *{sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")},
-    str(Path(__file__).resolve().parents[1]) + "/",
+    str(Path(__file__).resolve().parents[2]) + "/",
 )
 UNREADABLE: Site = ("source that cannot be read", 0)
 DEPTH = 6  # of objects in objects
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__")
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 _SAMPLERS = {name for kind in (np.random.Generator, np.random.RandomState, random.Random) for name in dir(kind)}
@@ -54,6 +54,17 @@ def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
     return list(dict.fromkeys(found))
 
 
+def drawn_before(target: Any) -> list[Site]:
+    """Lines that draw when a module is imported, an object or a closure is made, or a default value is."""
+    found = []
+    for file, node in _Reach(_code_of(target)).nodes:
+        parts: list[ast.AST] = [node]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS:
+            parts = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
+        found += [(file, call.lineno) for part in parts for call in _calls(part) if _name(call) in DRAWS]
+    return list(dict.fromkeys(found))
+
+
 def seed_line(target: Any) -> Site | None:
     """A line that sets the seed or the state of a generator, in the target's source or where its modules are imported.
 
@@ -66,12 +77,27 @@ def seed_line(target: Any) -> Site | None:
 def _seed_line(starts: tuple[FunctionType | type, ...]) -> Site | None:
     reach = _Reach(starts, imported=True)
     for file, node in reach.nodes:
+        renamed = {each.asname: each.name for top in _parsed(file) or () for each in ast.walk(top)
+                   if isinstance(each, ast.alias) and each.asname}  # fmt: skip
         for call in _calls(node):
             name, given = _name(call), [*call.args, *(each.value for each in call.keywords)]
+            name = renamed.get(name, name)
             empty = all(isinstance(each, ast.Constant) and each.value is None for each in given)
-            if ("seed" in name.lower() or name in ("set_state", "setstate")) and given and not empty:
+            if _sets_seed(name) and given and not empty:
                 return file, call.lineno
+            named = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            if name == "getattr" and any(map(_sets_seed, named)):
+                return file, call.lineno
+        called = {id(call.func) for call in _calls(node)}
+        for each in ast.walk(node):  # handed on under another name
+            if isinstance(each, ast.Attribute) and id(each) not in called and _sets_seed(each.attr):
+                if getattr(each.value, "attr", getattr(each.value, "id", "")) == "random":
+                    return file, each.lineno
     return None if reach.complete else UNREADABLE
+
+
+def _sets_seed(name: str) -> bool:
+    return "seed" in name.lower() or name in ("set_state", "setstate")
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
