@@ -237,12 +237,12 @@ def watched(
             "`reproducible = False`"
         )
     else:
-        if kept := _noise_kept(experiment):
+        if not alike(*others) and (kept := _noise_kept(experiment)):
             file, line = kept[0]
             where = f"{'/'.join(file.split('/')[-2:])}:{line}"
             raise InvalidTrials(
-                f"{name_of(target)}: its releases draw nothing, and {where} draws before them: noise that is kept is one "
-                "draw for all releases together, which trials of one object cannot judge. Draw in `release`"
+                f"{name_of(target)}: its releases draw nothing, and {where} draws before them: noise that is kept is "
+                "one draw for all releases together, which trials of one object cannot judge. Draw in `release`"
             )
         notes = copied_before(experiment, other, ratios, size)
         copied_elsewhere(experiment, others, size, collect.workers(trials, seconds, jobs, backend), backend)
