@@ -39,4 +39,4 @@ def test_a_true_claim_conforms_or_the_difference_is_explained(subject):
         assert tape.reasons[0].site in said
         assert tape.reasons[0].code not in ("CRASH", "ERROR")
     elif tape.ledger:
-        assert words.UNMATCHED in said
+        assert words.NOT_SHOWN in said
