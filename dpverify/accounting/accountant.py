@@ -73,7 +73,7 @@ def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.R
 
 
 def as_ledger(subject: Any) -> Ledger:
-    """The ledger itself, that of one event, or the subject's `.ledger`; where that is None, the one of its `.target`."""
+    """The ledger itself, that of one event, or the subject's `.ledger`; where that is None, its target's."""
     if isinstance(subject, Ledger):
         return subject
     if isinstance(subject, Event):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from dpverify.errors import ParameterError, UsageError
 
 if TYPE_CHECKING:
-    from dpverify.claims.neighbours import Relation
     from dpverify.ledger.events import Ledger
 
 NOISE = {"dp-sgd": "noise", "laplace": "scale", "gaussian": "sigma"}  # what may be left out, for `--eps`

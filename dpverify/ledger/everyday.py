@@ -1,12 +1,12 @@
-"""Ledgers of everyday mechanisms, each in one call: `account(dp_sgd(rate=.01, noise_multiplier=1.1, steps=10_000), ...)`.
+"""Ledgers of everyday mechanisms, each in one call: `dp_sgd(rate=.01, noise_multiplier=1.1, steps=10_000)`.
 
 A `sensitivity` that is a number is how far the released value moves between two neighbours, whichever relation the
 account is asked for. Where that differs - a histogram moves by 1 where a record is added, by 2 where one is replaced -
 it is a `Sensitivity`, which states each relation apart.
 
 That a vector may be charged for its distance (l1 for Laplace, l2 for Gaussian noise) as if one coordinate moved so far:
-for Gaussians it is a rotation. For Laplace noise move one coordinate after the other; what two moves by a and b give, one
-after the other, is the trade-off of one move by a + b (Dong, Roth, Su 2022, Theorems 3 and 4).
+for Gaussians it is a rotation. For Laplace noise move one coordinate after the other; what two moves by a and b give,
+one after the other, is the trade-off of one move by a + b (Dong, Roth, Su 2022, Theorems 3 and 4).
 """
 
 from dpverify.base import require
