@@ -41,7 +41,7 @@ from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError, ParameterError, UsageError
 from dpverify.ledger import description
 from dpverify.ledger.description import Charged, charged
-from dpverify.ledger.events import Ledger
+from dpverify.ledger.events import Event, Ledger
 
 RESPONSE_ERROR = 32 * UNIT  # expm1, exp, a quotient and a product
 ZCDP_ERROR = 1e-9  # every order is a bound; its exponent, at most 700 in size, and logarithms err by some 1e-12
@@ -59,11 +59,12 @@ class LooseAccountWarning(UserWarning):
 
 
 def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.REPLACE_ONE) -> float:
-    """Upper bound on eps at `delta`, of a ledger, of anything that has one as `.ledger`, or of a `Subject`.
+    """Upper bound on eps at `delta`, of a ledger, of one event, of anything with a `.ledger`, or of a `Subject`.
 
     >>> from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
-    >>> account(Ledger(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1.0))))
-    0.5
+    >>> noise = LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1.0))
+    >>> account(noise), account(Ledger(noise) * 3)
+    (0.5, 1.5)
 
     Raises UsageError for something without a ledger, AccountingError when the ledger cannot be accounted
     (for example, states no sensitivity under `relation`), ParameterError for delta outside [0, 1).
@@ -72,12 +73,14 @@ def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.R
 
 
 def as_ledger(subject: Any) -> Ledger:
-    """The ledger itself or the subject's `.ledger`; where that is None, the one of its `.target`, as in an audit."""
+    """The ledger itself, that of one event, or the subject's `.ledger`; where that is None, its target's."""
     if isinstance(subject, Ledger):
         return subject
+    if isinstance(subject, Event):
+        return Ledger(subject)
     kind = type(subject).__name__
     if isinstance(subject, type) or not hasattr(subject, "ledger"):
-        raise UsageError(f"a {kind} cannot be accounted: it is no Ledger and has no attribute `ledger`")
+        raise UsageError(f"a {kind} cannot be accounted: it is no Ledger or event and has no attribute `ledger`")
     ledger = subject.ledger
     if ledger is None:
         ledger = getattr(getattr(subject, "target", None), "ledger", None)

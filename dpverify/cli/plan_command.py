@@ -10,7 +10,10 @@ from dpverify.errors import RunError, UsageError
 
 
 def plan(
-    eps: Annotated[float, typer.Option(metavar="E", help="The claimed eps.", show_default=False)],
+    context: typer.Context,
+    eps: Annotated[
+        float | None, typer.Option(metavar="E", help="The claimed eps; with --spend, the wanted one.")
+    ] = None,
     delta: Annotated[float, typer.Option(metavar="D", help="The claimed delta.")] = 0.0,
     trials: Annotated[int, typer.Option(metavar="N", help="Certifying trials, both datasets together.")] = 100_000,
     violation: Annotated[
@@ -22,12 +25,28 @@ def plan(
     significance: Annotated[float, typer.Option(metavar="A", help="Family-wise error of the suite.")] = 0.05,
     audits: Annotated[int, typer.Option(metavar="M", help="Audits (subjects x pairs) that share it.")] = 1,
     power: Annotated[float, typer.Option(metavar="P", help="Probability with which it is to be refuted.")] = 0.95,
+    spend: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MECHANISM", help="What does it cost? See below; again for what is run as well."),
+    ] = None,
 ) -> None:
-    """The most favourable violation that a budget refutes, and the budget that a violation takes.
+    """The most favourable violation that a budget refutes, and the budget that a violation takes; prices of mechanisms.
+
+    Prices, from the ledger and nothing else: --spend 'dp-sgd: rate .01, noise 1.1, steps 10000' --delta 1e-5,
+    'laplace: scale 2, sensitivity 1, times 3', 'gaussian: sigma 4, sensitivity 1'. With --eps and without the noise
+    (scale, sigma): the least noise.
 
     Model: the true mechanism attains its own bound on a share F of the trials (Laplace about 0.6, randomised
     response 1, a rare leak its probability). One whose log ratio varies takes more.
     """
+    if spend:
+        from dpverify.cli import spending
+
+        _only(context, "eps", "delta", "spend")
+        print(spending.price([spending.read(each) for each in spend], eps=eps, delta=delta))
+        return
+    if eps is None:
+        raise UsageError("needs --eps, the claim that is to be tested, or --spend, a mechanism")
     from dpverify.base import require
     from dpverify.evidence import betting
     from dpverify.evidence.bounds import BinomialTest, TwoStepTest
@@ -72,6 +91,14 @@ def plan(
             f"a true eps = {violation:g} takes about {expected:.0f} trials on average, --sequential, learned score; "
             f"{most:.0f} with probability {power:g}"
         )
+
+
+def _only(context: typer.Context, *allowed: str) -> None:
+    """Options that would say nothing beside `--spend` are refused."""
+    for name in context.params:
+        typed = getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+        if typed and name not in allowed:
+            raise UsageError(f"--{name} says nothing about a price: with --spend only --eps and --delta")
 
 
 def _number(value: float) -> str:

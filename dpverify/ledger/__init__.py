@@ -29,6 +29,7 @@ from dpverify.ledger.events import (
     Sensitivity,
     Shift,
 )
+from dpverify.ledger.everyday import composed, dp_sgd, gaussian, laplace
 from dpverify.ledger.laws import LaplaceLaw, Law, Mixture, Normal, PiecewiseConstant, Truncated
 
 TYPE_CHECKING = False
@@ -67,7 +68,11 @@ __all__ = [
     "Shift",
     "Shuffled",
     "Truncated",
+    "composed",
+    "dp_sgd",
+    "gaussian",
     "group_of",
+    "laplace",
     "odometer_eps",
 ]
 

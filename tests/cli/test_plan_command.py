@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from scipy import special
 
+from dpverify import account, Relation
 from dpverify.cli.main import run
 from dpverify.evidence import betting
 from dpverify.evidence.betting import EProcess
 from dpverify.evidence.bounds import BinomialTest
 from dpverify.evidence.lower_bound import detectable_eps, trials_needed
 from dpverify.evidence.tally import Tally
+from dpverify.ledger import composed, dp_sgd, gaussian, laplace
 
 
 def said(capsys, *words):
@@ -105,3 +107,111 @@ def test_more_power_and_unknown_scores_take_more_trials():
 def test_nothing_pays_against_a_true_claim():
     plan = betting.expected_trials(true_eps=1.0, guess_fraction=1.0, claim_eps=1.0, delta=0.0, significance=0.05)
     assert plan == math.inf
+
+
+# --- prices
+
+
+SGD = "dp-sgd: rate .01, noise 1.1, steps 10000"
+
+
+def test_the_price_of_a_mechanism_is_one_line_with_its_proved_end(capsys):
+    code, out, err = said(capsys, "--spend", SGD, "--delta", "1e-5")
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert out.startswith("eps <= 5.193 at delta = 1e-05, proved, one record added or removed")
+    run = dp_sgd(rate=0.01, noise_multiplier=1.1, steps=10_000)
+    exact = account(run, delta=1e-5, relation=Relation.ADD_OR_REMOVE_ONE)
+    assert exact <= price_of(out) <= exact * (1 + 1e-4)  # rounded up
+
+
+def price_of(out):
+    return float(re.search(r"eps <= (\S+)", out).group(1))
+
+
+@pytest.mark.parametrize(
+    ("spends", "delta", "eps"),
+    [
+        (["laplace: scale 2, sensitivity 1, times 3"], "0", 1.5),
+        (["laplace: scale=2, sensitivity=1", "Laplace: sensitivity 1, scale 4"], "0", 0.75),
+        (["gaussian: sigma 4, sensitivity 1"], "1e-5", account(gaussian(sigma=4, sensitivity=1), delta=1e-5)),
+    ],
+)
+def test_prices_are_accounts(capsys, spends, delta, eps):
+    code, out, _ = said(capsys, *(word for each in spends for word in ("--spend", each)), "--delta", delta)
+    assert code == 0
+    assert eps <= price_of(out) <= eps * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("spend", "delta", "eps", "noise", "of"),
+    [
+        ("laplace: sensitivity 1", 0.0, 0.5, 2.0, lambda x: laplace(scale=x, sensitivity=1)),
+        ("laplace: sensitivity 3, times 2", 0.0, 4.0, 1.5, lambda x: laplace(scale=x, sensitivity=3) * 2),
+        ("gaussian: sensitivity 1", 1e-5, 1.0, None, lambda x: gaussian(sigma=x, sensitivity=1)),
+        ("dp-sgd: rate .02, steps 400", 1e-5, 2.0, None,
+         lambda x: dp_sgd(rate=0.02, noise_multiplier=x, steps=400)),
+    ],
+)  # fmt: skip
+def test_the_noise_for_a_wanted_eps_is_on_the_safe_side_and_the_least(capsys, spend, delta, eps, noise, of):
+    code, out, _ = said(capsys, "--spend", spend, "--delta", str(delta), "--eps", str(eps))
+    assert (code, out.count("\n")) == (0, 1)
+    found = float(re.match(r"\w+ (\S+) for eps", out).group(1))
+    relation = Relation.ADD_OR_REMOVE_ONE if "dp-sgd" in spend else Relation.REPLACE_ONE
+    assert account(of(found), delta=delta, relation=relation) <= eps
+    assert account(of(found * (1 - 5e-4)), delta=delta, relation=relation) > eps
+    assert noise is None or found == noise
+
+
+def test_the_noise_of_one_beside_what_others_spend(capsys):
+    words = ["--spend", "gaussian: sigma 4, sensitivity 1", "--spend", "laplace: sensitivity 1", "--delta", "1e-5"]
+    code, out, _ = said(capsys, *words, "--eps", "2")
+    scale = float(re.match(r"scale (\S+) for eps 2: ", out).group(1))
+    both = composed(gaussian(sigma=4, sensitivity=1), laplace(scale=scale, sensitivity=1))
+    assert code == 0
+    assert 1.99 < account(both, delta=1e-5) <= 2
+    code, _, err = said(capsys, *words, "--eps", "0.5")
+    assert code == 2
+    assert "the others alone spend it" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--spend", ""], "must begin with one of"),
+        (["--spend", "gauss: sigma 4"], "must begin with one of"),
+        (["--spend", "gaussian sigma 4"], "must begin with one of"),
+        (["--spend", "gaussian:"], "is none of sensitivity, sigma, times"),
+        (["--spend", "gaussian: sigma 4, sensitivity 1, rate 2"], "'rate' is none of"),
+        (["--spend", "gaussian: sigma 4, sensitivity 1, sigma 5"], "twice"),
+        (["--spend", "gaussian: sigma 4"], "needs sensitivity"),
+        (["--spend", "gaussian: sigma four, sensitivity 1"], "is no number"),
+        (["--spend", "gaussian: sigma, sensitivity 1"], "is no number"),
+        (["--spend", "gaussian: sigma -4, sensitivity 1"], "sigma = -4.0: must be"),
+        (["--spend", "gaussian: sigma nan, sensitivity 1"], "sigma = nan: must be"),
+        (["--spend", "dp-sgd: rate 1.5, noise 1, steps 9"], "rate = 1.5: must be"),
+        (["--spend", "dp-sgd: rate nan, steps 9", "--eps", "1"], "rate = nan: must be"),
+        (["--spend", "dp-sgd: rate .5, noise 1, steps 2.5"], "whole number"),
+        (["--spend", "laplace: scale 1, sensitivity 1, times 0"], "whole number"),
+        (["--spend", "laplace: scale 1, sensitivity 1, times 1e200"], "100 digits"),
+        (["--spend", "gaussian: sigma 4, sensitivity 1", "--delta", "0"], "needs --delta"),
+        (["--spend", "gaussian: sigma 4, sensitivity 1", "--delta", "nan"], "delta = nan"),
+        (["--spend", "gaussian: sensitivity 1"], "or --eps and it is found"),
+        (["--spend", SGD, "--eps", "2"], "here none is"),
+        (["--spend", "laplace: sensitivity 1", "--spend", "laplace: sensitivity 2", "--eps", "2"], "one noise"),
+        (["--spend", "laplace: sensitivity 1", "--eps", "nan"], "eps = nan"),
+        (["--spend", "laplace: sensitivity 0", "--eps", "1"], "is enough for eps 1"),
+        (["--spend", "laplace: scale 1, sensitivity 1", "--trials", "9"], "--trials says nothing about a price"),
+        ([], "needs --eps"),
+    ],
+)
+def test_bad_prices_are_one_line_and_usage_errors(capsys, words, message):
+    words = words if "--delta" in words or not words else [*words, "--delta", "1e-5"]
+    code, out, err = said(capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_what_no_account_proves_is_said(capsys):
+    code, out, _ = said(capsys, "--spend", "dp-sgd: rate .01, noise .0001, steps 10", "--delta", "1e-5")
+    assert code == 0
+    assert "eps <= inf at delta = 1e-05, nothing is proved" in out
