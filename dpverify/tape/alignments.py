@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import scipy
 
+from dpverify.base.sites import site_text
 from dpverify.tape import witness
 from dpverify.tape.forced import Forced, Pairing
 from dpverify.tape.randomness import Alignment
-from dpverify.tape.transcript import site_text
 
 PILOTS = 4  # for each order and rule
 LEARNED = 400  # draws at most

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.sites import Site
 from dpverify.tape.randomness import Arena
-from dpverify.tape.transcript import Site
 
 Array = npt.NDArray[Any]
 ERROR = 32 * 2.0**-53  # of a movement, relative to what is compared

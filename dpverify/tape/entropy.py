@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.base.sites import site_text
 from dpverify.tape.generator import TapeGenerator, TapeRandomState
 from dpverify.tape.sources import Source
-from dpverify.tape.transcript import Reason, site_text
+from dpverify.tape.transcript import Reason
 
 _MADE = "default" + "_rng"  # by its name: only base.seeding makes generators, here it is led to the tape
 

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base.seeding import Stage, stream
+from dpverify.base.sites import site_text
 from dpverify.ledger.events import Event
 from dpverify.tape import comparisons, outputs
 from dpverify.tape.families import FAMILIES
@@ -31,7 +32,7 @@ from dpverify.tape.instruments.calls import CallLoss
 from dpverify.tape.randomness import Alignment, Arena
 from dpverify.tape.running import Run, run_on_tape
 from dpverify.tape.sources import Change, Opaques, Plain, Source
-from dpverify.tape.transcript import Reason, site_text, Transcript, TranscriptEntry
+from dpverify.tape.transcript import Reason, Transcript, TranscriptEntry
 from dpverify.trials.health.fingerprint import fingerprint, Place
 
 Array = npt.NDArray[Any]

@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from dpverify.base.sites import site_text
 from dpverify.tape import supports
 from dpverify.tape.opaque import materialised, Opaque
 from dpverify.tape.randomness import Arena
 from dpverify.tape.sources import Change, key_of, Source, Whole
-from dpverify.tape.transcript import Reason, site_text
+from dpverify.tape.transcript import Reason
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The methods that NumPy's Generator and RandomState have in common, with their draws on the tape.

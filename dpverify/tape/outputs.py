@@ -7,17 +7,16 @@ import dataclasses
 import pickle
 import struct
 import sys
-import sysconfig
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from dpverify.base.sites import INSTALLED
 from dpverify.tape.opaque import Opaque
 
 HEAP, IMMUTABLE = 1 << 9, 1 << 8  # of a class's __flags__: made by Python code; takes no attributes
-INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib"))
 Parts = list[tuple[bytes, Any]]
 
 ULPS = 16  # units in the last place of the largest number: how far apart outputs may be and be called rounding

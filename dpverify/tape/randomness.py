@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.sites import Site, site_text
 from dpverify.tape.families import FAMILIES
-from dpverify.tape.transcript import Draw, Reason, same_kind, Site, site_text, Transcript, TranscriptEntry
+from dpverify.tape.transcript import Draw, Reason, same_kind, Transcript, TranscriptEntry
 
 Array = npt.NDArray[Any]
 

@@ -5,7 +5,6 @@ import copy
 import functools
 import random
 import sys
-import sysconfig
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.base.sites import INSTALLED, site_text
 from dpverify.tape import instruments, outputs
 from dpverify.tape.entropy import Entropy, watched_entropy
 from dpverify.tape.generator import TapeGenerator
 from dpverify.tape.opaque import KEPT, Opaque
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.sources import Source
-from dpverify.tape.transcript import Reason, SEEDED, site_text
+from dpverify.tape.transcript import Reason, SEEDED
 from dpverify.trials.health.fingerprint import changed, fingerprint, Place
 from dpverify.trials.health.provenance import seed_line
 
@@ -124,7 +124,7 @@ def run_on_tape(
 
 
 _MAKERS = ("zeros", "empty", "full", "ones", "zeros_like", "empty_like", "full_like", "ones_like")
-_FOREIGN = (*{sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}, __file__.rpartition("/")[0] + "/")
+_FOREIGN = (*INSTALLED, __file__.rpartition("/")[0] + "/")
 
 
 class _Led(types.ModuleType):

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.sites import site_text
 from dpverify.tape.opaque import made
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.supports import Support
-from dpverify.tape.transcript import Reason, site_text, TranscriptEntry
+from dpverify.tape.transcript import Reason, TranscriptEntry
 
 Array = npt.NDArray[Any]
 Change = Callable[[str, Array, int], Array]  # (family, z, first place) -> chosen z, of the same shape

@@ -11,12 +11,13 @@ import scipy
 
 from dpverify.accounting import accountant
 from dpverify.base import require
+from dpverify.base.sites import site_text
 from dpverify.claims.neighbours import Relation
 from dpverify.ledger.events import Event, FiniteLaws, Ledger, PureStep, Sensitivity, Shift
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import Forced, Moved
 from dpverify.tape.ledger_matching import chances_are_told, Conformity, conforms, direction, negligible
-from dpverify.tape.transcript import Reason, site_text
+from dpverify.tape.transcript import Reason
 from dpverify.tape.witness import Witness
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from scipy import special
 from dpverify.accounting import accountant
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
+from dpverify.base.sites import Site, site_text
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import RenyiDP
 from dpverify.claims.neighbours import Pair, Relation
@@ -41,7 +42,7 @@ from dpverify.tape.sources import Change
 from dpverify.tape.trace_result import Certified as Certified
 from dpverify.tape.trace_result import summaries
 from dpverify.tape.trace_result import Trace as Trace
-from dpverify.tape.transcript import Reason, Site, site_text
+from dpverify.tape.transcript import Reason
 from dpverify.tape.witness import errors, log_ratio_at_most, Witness
 from dpverify.trials.health.provenance import unseen_draws
 from dpverify.trials.target import as_target, declaration, name_of

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.sites import Site
+
 Array = npt.NDArray[Any]
-Site = tuple[str, int]  # file and line
 SEEDED = "SEEDED"  # code of a reason: the noise is that of a seed which stands in the source
 
 
@@ -92,9 +93,3 @@ def same_kind(entry: TranscriptEntry, other: TranscriptEntry) -> bool:
         and entry.families == other.families
         and np.array_equal(entry.codes, other.codes)
     )
-
-
-def site_text(site: Site) -> str:
-    """`file:line` with the last two parts of the path, or nothing."""
-    file, line = site
-    return f"{'/'.join(file.split('/')[-2:])}:{line}" if file else ""

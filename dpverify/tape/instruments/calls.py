@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.sites import Site, site_text
 from dpverify.ledger.events import Event, PureStep, Sensitivity, Shift
-from dpverify.tape.transcript import Reason, Site, site_text
+from dpverify.tape.transcript import Reason
 
 Array = npt.NDArray[Any]
 

@@ -37,10 +37,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from dpverify.base.sites import Site
 from dpverify.tape.generator import TapeGenerator, TapeRandomState
 from dpverify.tape.instruments.calls import CallLoss, Given, NoiseCall, pure, Spend
 from dpverify.tape.instruments.host import Host
-from dpverify.tape.transcript import Site
 
 Array = npt.NDArray[Any]
 

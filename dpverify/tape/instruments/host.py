@@ -13,7 +13,6 @@ the factor itself, and `witness.places` refuses transcripts with atoms.
 """
 
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -21,18 +20,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.sites import INSTALLED, Site, site_text
 from dpverify.tape.entropy import Entropy
 from dpverify.tape.instruments.calls import Given, NoiseCall, Spend
 from dpverify.tape.opaque import Opaque
 from dpverify.tape.sources import Source
-from dpverify.tape.transcript import Reason, Site, site_text
+from dpverify.tape.transcript import Reason
 
 Array = npt.NDArray[Any]
 
 _HERE = __file__.rpartition("/")[0] + "/"
 _TAPE = _HERE.removesuffix("instruments/")
 _EDGE = _TAPE + "running.py"
-_INSTALLED = tuple({sysconfig.get_path(name) + "/" for name in ("purelib", "platlib", "stdlib")})
 
 
 class Host:
@@ -82,7 +81,7 @@ class Host:
                     below = frame
             elif not file.startswith(self.own):
                 fallback = fallback or (file, frame.f_lineno)
-                if not file.startswith(_INSTALLED) and not file.startswith("<frozen"):
+                if not file.startswith(INSTALLED) and not file.startswith("<frozen"):
                     found = (file, frame.f_lineno)
                     break
                 below = frame if below is not None else None

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.base.sites import Site
 from dpverify.tape.instruments.calls import CallStep, Given, NoiseCall
 from dpverify.tape.instruments.host import Host
-from dpverify.tape.transcript import Site
 
 ROUNDED = 1e-5  # float32
 

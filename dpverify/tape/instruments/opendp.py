@@ -32,10 +32,10 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.base.sites import Site, site_text
 from dpverify.tape.instruments.calls import CallLoss, Given, NoiseCall, pure
 from dpverify.tape.instruments.host import Host
 from dpverify.tape.outputs import parts, same_bits
-from dpverify.tape.transcript import Site, site_text
 
 TAPE = __file__.rpartition("/instruments/")[0] + "/"
 NUMPY = np.__file__.rpartition("/")[0] + "/"

@@ -13,7 +13,6 @@ import functools
 import linecache
 import random
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
@@ -21,11 +20,9 @@ from typing import Any
 
 import numpy as np
 
-Site = tuple[str, int]  # file and line
-INSTALLED = (
-    *{sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")},
-    str(Path(__file__).resolve().parents[2]) + "/",
-)
+from dpverify.base.sites import INSTALLED, Site
+
+NOT_OWN = (*INSTALLED, str(Path(__file__).resolve().parents[2]) + "/", "<frozen ")
 UNREADABLE: Site = ("source that cannot be read", 0)
 DEPTH = 6  # of objects in objects
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__")
@@ -113,13 +110,6 @@ def _end(node: ast.expr | ast.stmt) -> int:
     return node.lineno if node.end_lineno is None else node.end_lineno
 
 
-def _own(file: Any) -> bool:
-    """Whether it is the target's: not installed, not this package, no sampler that the tape takes as a whole."""
-    if not isinstance(file, str) or file.startswith((*INSTALLED, "<frozen ")):
-        return False
-    return "__tape_primitive__" not in vars(_module_of(file) or ast)
-
-
 Scope = tuple[str, tuple[ast.stmt, ...]]  # a file, and the body of a module, a class or a function in it
 
 
@@ -133,6 +123,10 @@ class _Reach:
 
     def __init__(self, starts: Iterable[FunctionType | type], *, imported: bool = False) -> None:
         self._imported = imported
+        self._modules = {}
+        for module in reversed(list(sys.modules.values())):  # of two of one file, the first that was imported
+            if isinstance(file := getattr(module, "__file__", None), str):
+                self._modules[file] = module
         self.nodes: list[tuple[str, ast.AST]] = []
         self.complete = True
         self._scopes: list[tuple[Scope, bool]] = []  # and whether it is that of a class
@@ -142,15 +136,21 @@ class _Reach:
         for start in starts:
             self._enter(start)
         main = getattr(sys.modules.get("__main__"), "__file__", None)
-        if imported and main is not None and _own(main):
+        if imported and main is not None and self._own(main):
             self._scope(main, _parsed(main) or ())
         self._close()
+
+    def _own(self, file: str | None) -> bool:
+        """Whether it is the target's: not installed, not this package, no sampler that the tape takes as a whole."""
+        if file is None or file.startswith(NOT_OWN):
+            return False
+        return "__tape_primitive__" not in vars(self._modules.get(file, ast))
 
     def _enter(self, start: FunctionType | type) -> None:
         """The code of a function, or a class, with the scopes around it."""
         function = isinstance(start, FunctionType)
         file = start.__code__.co_filename if isinstance(start, FunctionType) else _file_of(start)
-        if not _own(file) or file is None:
+        if not self._own(file) or file is None:
             return
         body = _parsed(file)
         line = start.__code__.co_firstlineno if isinstance(start, FunctionType) else 0
@@ -194,13 +194,13 @@ class _Reach:
 
     def _elsewhere(self, file: str, name: str, attribute: str | None) -> bool:
         """Follows a name that stands for a function, a class, or (with an attribute) a value of another module."""
-        module = _module_of(file)
+        module = self._modules.get(file)
         given = None if module is None else vars(module).get(name)
         if isinstance(given, ModuleType) and attribute:
             inside = vars(given).get(attribute)
             if isinstance(inside, FunctionType | type):
                 self._enter(inside)
-            elif _own(home := _file_of(given)) and home is not None and home != file:
+            elif self._own(home := _file_of(given)) and home is not None and home != file:
                 self._scope(home, _parsed(home) or ())
                 self._names.setdefault(home, set()).add(attribute)
             return True
@@ -213,13 +213,13 @@ class _Reach:
         """What the imported modules do when they are imported."""
         names = [each.name for each in node.names]
         if isinstance(node, ast.ImportFrom):
-            package = getattr(_module_of(file), "__package__", None) or ""
+            package = getattr(self._modules.get(file), "__package__", None) or ""
             parts = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*parts, *([node.module] if node.module else [])])
             names = [base, *(f"{base}.{name}" for name in names)]
         for name in names:
             home = getattr(sys.modules.get(name), "__file__", None)
-            if home is not None and home != file and _own(home):
+            if home is not None and home != file and self._own(home):
                 self._scope(home, _parsed(home) or ())
 
     def _close(self) -> None:
@@ -244,11 +244,6 @@ def _locals(node: ast.AST) -> set[str]:
     return (stored | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}) - outer
 
 
-@functools.lru_cache(maxsize=1024)
-def _module_of(file: str) -> ModuleType | None:
-    return next((each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == file), None)
-
-
 def _file_of(value: Any) -> str | None:
     if isinstance(value, FunctionType):
         return value.__code__.co_filename
@@ -266,7 +261,7 @@ def _located(body: tuple[ast.stmt, ...], line: int) -> list[Any] | None:
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
         if not first <= line <= _end(node):
             continue
-        scope = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        scope = isinstance(node, DEFINED)
         if scope and line in (first, node.lineno) and not isinstance(node, ast.ClassDef):
             return [node]
         if scope:
@@ -342,7 +337,7 @@ def _parsed(file: str) -> tuple[ast.stmt, ...] | None:
 
 def _bound(node: ast.stmt) -> set[str]:
     """Names that a top-level statement binds."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+    if isinstance(node, DEFINED):
         return {node.name}
     found = set()
     for each in ast.walk(node):

@@ -33,13 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base.seeding import Stage, stream
+from dpverify.base.sites import Site, site_text
 from dpverify.claims.neighbours import Pair
 from dpverify.errors import InvalidTrials
 from dpverify.execution.executors import ordered_map
 from dpverify.trials import collect
 from dpverify.trials.collect import Experiment
 from dpverify.trials.health.fingerprint import pickled, unpickled
-from dpverify.trials.health.provenance import drawn_before, Site
+from dpverify.trials.health.provenance import drawn_before
 from dpverify.trials.outcomes import blank, concatenate, one_call, Outcomes
 from dpverify.trials.target import is_reproducible, name_of
 
@@ -238,11 +239,10 @@ def watched(
         )
     else:
         if not alike(*others) and (kept := _noise_kept(experiment)):
-            file, line = kept[0]
-            where = f"{'/'.join(file.split('/')[-2:])}:{line}"
             raise InvalidTrials(
-                f"{name_of(target)}: its releases draw nothing, and {where} draws before them: noise that is kept is "
-                "one draw for all releases together, which trials of one object cannot judge. Draw in `release`"
+                f"{name_of(target)}: its releases draw nothing, and {site_text(kept[0])} draws before them: "
+                "noise that is kept is one draw for all releases together, which trials of one object cannot "
+                "judge. Draw in `release`"
             )
         notes = copied_before(experiment, other, ratios, size)
         copied_elsewhere(experiment, others, size, collect.workers(trials, seconds, jobs, backend), backend)

@@ -6,7 +6,6 @@ import itertools
 import math
 import random
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dpverify.base.seeding import Stage, stream
+from dpverify.base.sites import INSTALLED, site_text
 from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError, TargetError, UsageError
-from dpverify.tape.transcript import site_text
 from dpverify.wild import datasets, pairs
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import is_among
@@ -258,7 +257,6 @@ class Player:
 # follows it. Draws inside of installed packages are theirs: the choices that a library leaves to chance.
 
 
-INSTALLED = tuple({sysconfig.get_path(name) + "/" for name in ("purelib", "platlib", "stdlib")})
 OURS = __file__.rpartition("/wild/")[0] + "/"
 MAKER = "default_rng"
 SEEDING = (MAKER, "seed", "getstate", "setstate", "get_state", "set_state")

@@ -17,6 +17,7 @@ import numpy as np
 
 from dpverify.accounting import accountant
 from dpverify.base.seeding import Stage, stream
+from dpverify.base.sites import Site, site_text
 from dpverify.claims.claim import Claim, GaussianDP, PureDP, ZCDP
 from dpverify.errors import AccountingError
 from dpverify.ledger.compound_events import Filtered
@@ -34,7 +35,7 @@ from dpverify.tape.instruments import at_work
 from dpverify.tape.instruments.calls import CallStep as Told
 from dpverify.tape.instruments.calls import Given, NoiseCall, Spend
 from dpverify.tape.instruments.host import Host
-from dpverify.tape.transcript import Reason, Site, site_text
+from dpverify.tape.transcript import Reason
 from dpverify.wild.worker import calling
 
 Key = tuple[str, str, str]  # mechanism, the user's line, the library's line

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.base.sites import site_text
 from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Relation
 from dpverify.tape.instruments.calls import distance, equal, NoiseCall, shown_value, SLACK, steps, told_for, ulp, ULPS
-from dpverify.tape.transcript import site_text
 from dpverify.wild.record import Found
 from dpverify.wild.replay_calls.recorded import Plan, RecordedRun, Step
 
