@@ -226,6 +226,26 @@ def closure():
     return lambda data, *, rng, size: np.full(size, data + noise)
 
 
+@functools.lru_cache
+def drawn_once():
+    return float(np.random.default_rng().laplace())
+
+
+def of_cache(data, *, rng, size):
+    return np.full(size, data + drawn_once())
+
+
+class Base:
+    noise = float(np.random.default_rng().laplace())
+
+
+class OfBase(Base):
+    """Noise of a class above."""
+
+    def release(self, data, *, rng, size):
+        return np.full(size, data + self.noise)
+
+
 def pool():
     drawn = itertools.cycle(np.random.default_rng().laplace(size=5).tolist())
     return lambda data, *, rng, size: np.array([data + next(drawn) for _ in range(size)])
@@ -295,6 +315,8 @@ ODD = {
     "in default": Program(in_default, ledger=None),
     "closure": Program(closure(), ledger=None),
     "pool": Program(pool(), ledger=None),
+    "of cache": Program(of_cache, ledger=None),
+    "of base": Program(OfBase(), ledger=None),
     "rare branch": Program(rare_branch, eps=3.3, ledger=None),
     "four shares": Program(four_shares),
     "noise beside noise": Program(noise_beside_noise),

@@ -150,8 +150,8 @@ def test_a_crash_loses_no_block_and_counts_none_twice(tmp_path):
     assert record(checkpoint=file) == whole
     again = SmallBlocks.released
     assert fresh - again == 8000 - 1600 - 2 * 400  # certifying trials that were missing
-    # selection, the release that shows the form, the sentinel's calls and its single releases
-    assert again == 1600 + 1 + 7 * 31 + 2 * 15
+    # selection, the release that shows the form, the sentinel's calls, its single releases, and whether one draws
+    assert again == 1600 + 1 + 7 * 31 + 2 * 15 + 1
 
 
 def test_blocks_of_another_experiment_do_not_count(tmp_path):

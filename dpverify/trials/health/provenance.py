@@ -52,13 +52,19 @@ def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
 
 
 def drawn_before(target: Any) -> list[Site]:
-    """Lines that draw when a module is imported, an object or a closure is made, or a default value is."""
+    """Lines whose draws may be kept from one release to the next.
+
+    Those of imports, constructors, closures and default values, and in a function those from a generator that is no
+    parameter of it (a cache may hold what it returned).
+    """
     found = []
     for file, node in _Reach(_code_of(target)).nodes:
-        parts: list[ast.AST] = [node]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS:
-            parts = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
-        found += [(file, call.lineno) for part in parts for call in _calls(part) if _name(call) in DRAWS]
+        function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS
+        given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} if function else set()
+        for call in _calls(node):
+            from_given = _root(call) in given or any(each.arg == "random_state" for each in call.keywords)
+            if _name(call) in DRAWS and not from_given:
+                found.append((file, call.lineno))
     return list(dict.fromkeys(found))
 
 
@@ -104,6 +110,14 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _name(call: ast.Call) -> str:
     kind = call.func
     return kind.attr if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
+
+
+def _root(call: ast.Call) -> str:
+    """The name that a chain of calls, attributes and items begins with."""
+    node: Any = call
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _end(node: ast.expr | ast.stmt) -> int:
