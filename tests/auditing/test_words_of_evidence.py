@@ -235,6 +235,20 @@ def of_cache(data, *, rng, size):
     return np.full(size, data + drawn_once())
 
 
+class OfProperty:
+    """Noise that is drawn at the first release, from a generator that is the object's."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng()
+
+    @functools.cached_property
+    def noise(self):
+        return self.rng.laplace()
+
+    def release(self, data, *, rng, size):
+        return np.full(size, data + self.noise)
+
+
 class Base:
     noise = float(np.random.default_rng().laplace())
 
@@ -316,6 +330,7 @@ ODD = {
     "closure": Program(closure(), ledger=None),
     "pool": Program(pool(), ledger=None),
     "of cache": Program(of_cache, ledger=None),
+    "of property": Program(OfProperty(), ledger=None),
     "of base": Program(OfBase(), ledger=None),
     "rare branch": Program(rare_branch, eps=3.3, ledger=None),
     "four shares": Program(four_shares),

@@ -40,7 +40,7 @@ def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
     """Lines of the target's own source that draw random numbers, without those of `seen`."""
     lines = set(seen)
     reach = _Reach(_code_of(target))
-    own = {each.name for _, node in reach.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+    own = reach.functions
     found = [] if reach.complete else [UNREADABLE]
     for file, node in reach.nodes:
         for call in _calls(node):
@@ -57,13 +57,16 @@ def drawn_before(target: Any) -> list[Site]:
     Those of imports, constructors, closures and default values, and in a function those from a generator that is no
     parameter of it (a cache may hold what it returned).
     """
+    reach = _Reach(_code_of(target))
+    own = reach.functions
     found = []
-    for file, node in _Reach(_code_of(target)).nodes:
+    for file, node in reach.nodes:
         function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS
-        given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} if function else set()
+        given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
-            from_given = _root(call) in given or any(each.arg == "random_state" for each in call.keywords)
-            if _name(call) in DRAWS and not from_given:
+            handed = (function and _root(call) in given) or any(each.arg == "random_state" for each in call.keywords)
+            # a function of the target's own is read where it stands
+            if _name(call) in DRAWS - own and not handed and not (function and reach.is_own(file, _root(call))):
                 found.append((file, call.lineno))
     return list(dict.fromkeys(found))
 
@@ -153,6 +156,16 @@ class _Reach:
         if imported and main is not None and self._own(main):
             self._scope(main, _parsed(main) or ())
         self._close()
+
+    @property
+    def functions(self) -> set[str]:
+        """Names of the functions that are reached."""
+        return {each.name for _, node in self.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+
+    def is_own(self, file: str, name: str) -> bool:
+        """Whether a name of a file's module stands for a module, a function or a class that is not installed."""
+        home = _file_of(vars(self._modules.get(file, ast)).get(name))
+        return home is not None and not home.startswith((*INSTALLED, "<frozen "))
 
     def _own(self, file: str | None) -> bool:
         """Whether it is the target's: not installed, not this package, no sampler that the tape takes as a whole."""
