@@ -16,11 +16,10 @@ import numpy.typing as npt
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.errors import TargetError
-from dpverify.evidence import betting
-from dpverify.evidence.attack import Evidence, judged
-from dpverify.evidence.betting import EProcess, informative_fraction, LEVELS, no_guesses, ranked_levels
+from dpverify.evidence.betting import EProcess, FOLLOWING_LEARNED
+from dpverify.evidence.bettor import Bettor, judged_by
 from dpverify.evidence.scores.model_selection import fit_score
-from dpverify.trials.collect import Grain, past_trials, SelectionTrials
+from dpverify.trials.collect import Grain, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.wild import datasets
 from dpverify.wild.datasets import Candidate
@@ -30,7 +29,6 @@ from dpverify.wild.schema import Schema
 
 FIRST_BLOCK, LATER = 24, 4  # trials of the first block; later ones are this part of all before
 REFIT, MOST_FITTED = 2.0, 20_000
-FOLLOWING = 0.6  # share of the capital that follows predictions
 POWER = 0.95
 FEWEST = 24  # releases of a first sample on each dataset
 LARGEST_BLOCK = 65_536
@@ -46,16 +44,12 @@ class Contender:
         self.candidate, self.data, self.claim, self.share = candidate, data, claim, share
         self.index, self.block = index, block
         self._source, self._seed, self._calls = source, seed, 0
-        self.process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=FOLLOWING)
+        self.bettor = Bettor(claim, fit=fit_rule, following=FOLLOWING_LEARNED, refit=REFIT, most=MOST_FITTED)
         self.codebook: Codebook | None = None
         self.changes, self.notes = False, set[str]()
         self.raised = [0, 0], [0, 0]  # (releases, exceptions) on each dataset
         self.samples: tuple[list[Fields], list[Fields]] = ([], [])
-        self._held: list[Grain] = []
-        self._evidence = Evidence()
-        self._seen = no_guesses()
-        self._fitted = self._grains = 0
-        self._keeps = True
+        self._grains = 0
         self.seconds = 0.0  # of one release, measured by the sample
         self.learning = 0.0  # seconds that the last rule took
 
@@ -103,17 +97,19 @@ class Contender:
         first = np.repeat([True, False], size)
         mixed = stream(self._seed, Stage.SELECT, self.index, 1 << 30).permutation(2 * size)
         rows = self.codebook.rows(self.samples[0] + self.samples[1])
-        self._held.append(Grain(-1, Outcomes(rows[mixed]), first[mixed]))
+        self.bettor.keep(Grain(-1, Outcomes(rows[mixed]), first[mixed]))
 
     def run(self, trials: int, seconds: float = math.inf) -> None:
         """So many trials more, or fewer where the claim falls before, or what comes next would not end in time."""
         assert self.codebook is not None
         left, ends = trials, time.monotonic() + seconds
         while left > 0 and not self.refuted:
-            if self._due:
+            if self.bettor.due:
                 if time.monotonic() + REFIT * self.learning > ends:
                     return
-                self._learn()
+                started = time.monotonic()
+                self.bettor.learn()
+                self.learning = time.monotonic() - started
             fits = (ends - time.monotonic()) / self.seconds
             size = int(min(left, max(FIRST_BLOCK, self.process.trials // LATER), LARGEST_BLOCK, fits))
             if size < 1:
@@ -133,32 +129,18 @@ class Contender:
                 values[rows] = self.codebook.rows(self.releases(0 if arm else 1, int(rows.sum())))
         grain = Grain(self._grains, Outcomes(values), first)
         self._grains += 1
-        part = judged(self._rule.attack, grain)
-        self._evidence.add(part, self._rule)
-        self.process.update(part.tally, predicted=self._rule.updated(self._seen, self.claim.eps))
-        self._seen = self._seen + part.tally
-        if self._keeps:
-            self._held.append(grain)
-
-    @property
-    def _due(self) -> bool:
-        """Whether the next block deserves a new rule; it is learned only when there is a next block."""
-        return self._keeps and sum(len(grain) for grain in self._held) >= REFIT * self._fitted
-
-    def _learn(self) -> None:
-        started = time.monotonic()
-        past = past_trials(self._held)
-        held = len(past)
-        self._fitted, self._keeps = held, held < MOST_FITTED
-        self._rule = ranked_levels(fit_rule(past), past.first, max(held, 300))
-        self._seen = no_guesses()
-        self.learning = time.monotonic() - started
+        self.bettor.bet(size, judged_by(self.bettor.attack, grain), grain)
 
     # what is known
 
     def check(self) -> None:
         """InvalidTrials where the trials were not independent."""
-        self._evidence.check()
+        self.bettor.evidence.check()
+
+    @property
+    def process(self) -> EProcess:
+        """The wealth."""
+        return self.bettor.process
 
     @property
     def refuted(self) -> bool:
@@ -173,13 +155,7 @@ class Contender:
     @property
     def detectable(self) -> float:
         """The most favourable violation that these trials would have caught."""
-        if not self.process.trials:
-            return math.inf
-        fraction = informative_fraction(self._rule.attack.expected, self.claim.delta) or 1.0
-        return betting.sequential_detectable_eps(
-            trials=self.process.trials, guess_fraction=fraction, claim_eps=self.claim.eps, delta=self.claim.delta,
-            significance=self.share, power=POWER,
-        )  # fmt: skip
+        return self.bettor.detectable_eps(self.share, POWER) if self.process.trials else math.inf
 
 
 def fit_rule(trials: SelectionTrials) -> Any:
