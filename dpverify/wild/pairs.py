@@ -19,6 +19,8 @@ from dpverify.wild.schema import Column, Schema
 ORDINARY, FEW, MOST = 20, 5, 200  # rows of a base, within what the schema allows
 FAR = 49.0  # widths of the domain beyond its ends
 MISSING = 0.15  # of the cells of a column where values may be missing
+IDLE = 1000  # random changes in a row that are none
+NONE = "no two datasets of this schema are neighbours and differ: it needs more rows, more values or another relation"
 MOST_VALUES = 8  # of a local category that are paired with the first one
 
 
@@ -39,21 +41,25 @@ def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> lis
 
 
 def random_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
-    """Random bases with one random change, without end."""
-    number = 0
-    while True:
+    """Random bases with one random change, without end; they end where a schema has hardly any neighbours."""
+    number, found = 0, 0
+    while number - found < IDLE:
         number += 1
         if schema.local:
             one, two = random_record(schema, rng), corner(schema, rng)
             if _differ(one, two):
+                found = number
                 yield Candidate(f"random pair {number}", Relation.REPLACE_ONE, (one,), (two,))
             continue
-        size = int(rng.integers(max(1, schema.rows[0]), schema.rows[1] + 1))
+        size = int(rng.integers(schema.rows[0], schema.rows[1] + 1))
         base = ordinary(schema, size, rng)
         record = corner(schema, rng) if rng.integers(2) else random_record(schema, rng)
         pairs = _changed(schema, relation, base, "a random record", record, "in", f"random pair {number}: ")
-        row = size if number % 2 else int(rng.integers(size))  # the last one in every other pair
-        yield from (each.placed(min(row, len(each.second) - 1)) for each in pairs if complete(schema, each))
+        row = size if number % 2 or not size else int(rng.integers(size))  # the last one in every other pair
+        for each in pairs:
+            if complete(schema, each):
+                found = number
+                yield each.placed(min(row, len(each.second) - 1))
 
 
 def ordinary(schema: Schema, size: int, rng: np.random.Generator) -> Records:
@@ -82,7 +88,7 @@ def _uniform(column: Column, rng: np.random.Generator) -> object:
     if column.kind == "integer":
         return int(rng.integers(math.ceil(column.low), math.floor(column.high) + 1))
     if column.numeric:
-        return round(float(rng.uniform(column.low, column.high)), 3)
+        return min(max(round(float(rng.uniform(column.low, column.high)), 3), column.low), column.high)
     if column.kind == "id":
         return int(rng.integers(10**6))
     return column.values[int(rng.integers(len(column.values)))]
@@ -113,7 +119,7 @@ def _with(schema: Schema, record: Record, kinds: str, value: object) -> Iterator
 def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
     twenty = ordinary(schema, _size(schema, ORDINARY), rng)
     five = ordinary(schema, _size(schema, FEW), rng)
-    fewest = ordinary(schema, max(1, schema.rows[0]), rng)
+    fewest = ordinary(schema, _size(schema, 1), rng)
     low, high = _all(schema, 0), _all(schema, 1)
 
     def changed(base: Records, what: str, record: Record, said: str) -> list[Candidate]:
@@ -126,6 +132,29 @@ def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Itera
     for end, name, other, named in ((0, "low", high, "all high"), (1, "high", low, "all low")):
         base = _mixed(schema, (_all(schema, end),) * _size(schema, FEW))
         yield from changed(base, named, other, f"{len(base)} rows, all {name}")
+    yield from _cells(schema, relation, twenty) if twenty else ()
+    yield from changed(fewest, "all high", high, f"{len(fewest)} rows, the fewest")
+    yield from changed(fewest, "all low", low, f"{len(fewest)} rows, the fewest")
+    for row in (0, len(twenty) // 2) if twenty else ():
+        yield from (each.placed(row) for each in changed(twenty, "all high", high, f"{len(twenty)} ordinary rows"))
+    yield from (each.placed(0) for each in changed(twenty, "all low", low, f"{len(twenty)} ordinary rows"))
+    most = ordinary(schema, _size(schema, MOST), rng)
+    if len(most) > len(twenty):
+        for row in (0, len(most) - 1):
+            yield from (each.placed(row) for each in changed(most, "all high", high, f"{len(most)} ordinary rows"))
+    if schema.rows[0] <= 1 <= schema.rows[1]:
+        yield from changed((low,), "all high", high, "one row, all low")
+    if schema.rows[0] == 0 and relation is Relation.ADD_OR_REMOVE_ONE:
+        yield from changed((), "all high", high, "no rows")
+        yield from changed((), "all low", low, "no rows")
+
+
+def _cells(schema: Schema, relation: Relation, twenty: Records) -> Iterator[Candidate]:
+    """A copy of another record, an extreme weight, a missing value, another class."""
+
+    def changed(base: Records, what: str, record: Record, said: str) -> list[Candidate]:
+        return _changed(schema, relation, base, what, record, "in", said + ": ")
+
     last = twenty[-1]
     yield from changed(twenty, "a copy of another", twenty[0], f"{len(twenty)} ordinary rows")
     for column, record in _with(schema, last, "weight", None):
@@ -139,26 +168,12 @@ def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Itera
         if len(bare) > 1:
             yield from changed(bare, f"{column.name} missing", bare[0], f"{column.name} mostly missing")
     yield from _classes(schema, relation, twenty)
-    yield from changed(fewest, "all high", high, f"{len(fewest)} rows, the fewest")
-    yield from changed(fewest, "all low", low, f"{len(fewest)} rows, the fewest")
-    for row in (0, len(twenty) // 2):
-        yield from (each.placed(row) for each in changed(twenty, "all high", high, f"{len(twenty)} ordinary rows"))
-    yield from (each.placed(0) for each in changed(twenty, "all low", low, f"{len(twenty)} ordinary rows"))
-    most = ordinary(schema, _size(schema, MOST), rng)
-    if len(most) > len(twenty):
-        for row in (0, len(most) - 1):
-            yield from (each.placed(row) for each in changed(most, "all high", high, f"{len(most)} ordinary rows"))
-    if schema.rows[0] <= 1:
-        yield from changed((low,), "all high", high, "one row, all low")
-    if schema.rows[0] == 0 and relation is Relation.ADD_OR_REMOVE_ONE:
-        yield from changed((), "all high", high, "no rows")
-        yield from changed((), "all low", low, "no rows")
 
 
 def _classes(schema: Schema, relation: Relation, base: Records) -> Iterator[Candidate]:
     """Another class with the same features; a class with a single member."""
     for at, column in enumerate(schema.columns):
-        if column.numeric or column.kind == "id":
+        if column.numeric or column.kind == "id" or len(column.values) < 2:
             continue
         record = base[-1]
         others = [value for value in column.values if value != record[at]]
@@ -206,8 +221,9 @@ def _changed(
         if not base or not _differ(base[-1], record):
             return []
         return [Candidate(f"{said}the last becomes {what}", relation, base, (*base[:-1], record), domain)]
-    if len(base) >= schema.rows[1]:
-        base = base[: schema.rows[1] - 1]
+    most = max(1, schema.rows[1])  # the neighbours of no rows have one
+    if len(base) >= most:
+        base = base[: most - 1]
     if len(base) < schema.rows[0]:
         return []
     return [Candidate(f"{said}added: {what}", relation, base, (*base, record), domain)]
@@ -221,7 +237,7 @@ def _far(schema: Schema, record: Record) -> Iterator[tuple[str, Record]]:
     for at, column in enumerate(schema.columns):
         values: list[object] = []
         if column.numeric:
-            width = FAR * (column.high - column.low)
+            width = FAR * (column.high - column.low or max(1.0, abs(column.high)))
             values = [column.number(column.low - width), column.number(column.high + width)]
             if not column.whole:
                 values += [math.inf] + ([] if column.missing else [math.nan])

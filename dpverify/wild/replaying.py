@@ -24,6 +24,7 @@ from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import RunError, UsageError
+from dpverify.wild import pairs
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.record import Found, PairResult, Row, WildRecord
 from dpverify.wild.replay_calls import recorded
@@ -98,8 +99,11 @@ def replay(
     task = Player(caller, claim, found, seed, tuple(public), tuple(out), instrument, say or (lambda line: None))
     listed = None if given is None else list(given)
     groups = {each: task.candidates(each, count, listed) for each in _relations(found, relation)}
+    groups = {each: group for each, group in groups.items() if group}
+    if not groups:
+        raise UsageError(f"{found.source or 'schema'}: {pairs.NONE}")
     task.check(next(iter(groups.values()))[0])
-    results = {each: [task.replayed(one) for one in group] for each, group in groups.items() if group}
+    results = {each: [task.replayed(one) for one in group] for each, group in groups.items()}
     task.objection()
     rows = tuple(_row(each, group) for each, group in results.items())
     verdict, standing, notes = _verdict(rows, relation)

@@ -120,9 +120,9 @@ def parse(document: Mapping[str, Any], source: str = "schema") -> Schema:
     found = tuple(_column(name, table, source) for name, table in columns.items())
     rows = data.get("rows", [1, 1] if container == "value" else [4, 20])
     whole = isinstance(rows, list) and len(rows) == 2 and all(type(each) is int for each in rows)
-    if not whole or not 0 <= rows[0] <= rows[1] <= MOST_ROWS or rows[1] == 0:
+    if not whole or not 0 <= rows[0] <= rows[1] <= MOST_ROWS:
         raise UsageError(f"{source} [data] rows = {rows!r}: must be [fewest, most] with 0 <= fewest <= most <= "
-                         f"{MOST_ROWS}, most >= 1")  # fmt: skip
+                         f"{MOST_ROWS}")  # fmt: skip
     size = public.get("size", False)
     _is(bool, size, f"{source} [public] size")
     schema = Schema(container, found, (rows[0], rows[1]), *_roles(data, found, container, source), size, source)
@@ -191,14 +191,19 @@ def _column(name: str, table: Any, source: str) -> Column:
         if any(key in table for key in ("values", "open", "all_present")):
             raise UsageError(f"{where}: values, open, all_present: only for categories and texts")
         low, high = (_bound(table, key, where) for key in ("low", "high"))
-        if not low < high:
-            raise UsageError(f"{where} low = {low:g}, high = {high:g}: low must be below high")
+        if not low <= high:
+            raise UsageError(f"{where} low = {low:g}, high = {high:g}: low must not be above high")
+        if kind == "integer":
+            whole = float(math.ceil(low)), float(math.floor(high))
+            if not whole[0] <= whole[1]:
+                raise UsageError(f"{where} low = {low:g}, high = {high:g}: there is no whole number between them")
+            low, high = whole
         return Column(name, kind, low, high, missing=table.get("missing", False))
     if "low" in table or "high" in table:
         raise UsageError(f"{where}: low, high: only for numbers")
     values = table.get("values", list(TEXTS) if kind == "text" else list(range(8)) if kind == "id" else None)
-    if not isinstance(values, list) or len(values) < 2 or len({repr(each) for each in values}) != len(values):
-        raise UsageError(f"{where} values = {values!r}: must be a list of at least two different values")
+    if not isinstance(values, list) or not values or len({repr(each) for each in values}) != len(values):
+        raise UsageError(f"{where} values = {values!r}: must be a list of different values, at least one")
     if not all(type(each) in (int, float, str, bool) for each in values):
         raise UsageError(f"{where} values = {values!r}: must be numbers, texts or booleans")
     flags = {key: table.get(key, False) for key in ("open", "missing", "all_present")}
@@ -255,10 +260,10 @@ def sketch(path: str | Path) -> str:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path}: no CSV ({clean(error)})") from None
-    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows) or len(set(rows[0])) != len(rows[0]):
+    if not rows or any(len(row) != len(rows[0]) for row in rows) or len(set(rows[0])) != len(rows[0]):
         raise UsageError(f"{path}: must have a line of different names and lines of as many cells")
     most = min(20, len(rows) - 1)
-    parts = [WARNING, f'[data]\nas = "frame"\nrows = [{min(4, most)}, {most}]\n']
+    parts = [WARNING, f'[data]\nas = "frame"\nrows = [{max(0, min(4, most - 1))}, {most}]\n']
     for at, name in enumerate(rows[0]):
         parts.append(_sketched(name, [row[at].strip() for row in rows[1:]]))
     return "\n".join(parts)
@@ -271,11 +276,9 @@ def _sketched(name: str, cells: list[str]) -> str:
     if numbers is not None:
         whole = all(each.is_integer() for each in numbers)
         low, high = min(numbers), max(numbers)
-        high = high if high > low else low + 1
-        lines += [f'kind = "{"integer" if whole else "real"}"', f"low = {low:g}", f"high = {high:g}"]
+        lines += [f'kind = "{"integer" if whole else "real"}"', f"low = {low!r}", f"high = {high!r}"]
     elif 0 < len(set(held)) <= FEW:
-        values = sorted({*held, *(["other"] if len(set(held)) == 1 else [])})
-        lines += ['kind = "category"', "values = " + json.dumps(values)]
+        lines += ['kind = "category"', "values = " + json.dumps(sorted(set(held)))]
     else:
         lines += ['kind = "text"']
     if len(held) < len(cells):

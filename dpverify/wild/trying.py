@@ -136,7 +136,7 @@ class Trial:
         self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in self._relations()}
         self.inside = {relation: found for relation, found in self.inside.items() if found}
         if not self.inside:
-            raise UsageError(f"{schema.source}: no pair of different datasets can be made under this relation")
+            raise UsageError(f"{schema.source}: {pairs.NONE}")
         self.outside: list[Candidate] = []
         if asked.out_of_domain != "off" and not schema.local:
             relation = next(iter(self.inside))
