@@ -6,10 +6,10 @@ import numpy as np
 import pandas
 import pytest
 
-from dpverify.claims.neighbours import Difference, Relation
+from dpverify.claims.neighbours import Difference, Relation, sequence_difference
 from dpverify.errors import NeighbourError, UsageError
 from dpverify.wild import datasets, pairs, schema
-from dpverify.wild.datasets import Candidate, record_counts
+from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook
 from dpverify.wild.refutation import shrunk
 from dpverify.wild.worker import codec
@@ -154,7 +154,7 @@ def test_literals_of_a_script_are_the_data(container):
     ([1, 2, 3], [1, 4], Difference(replaced=1, removed=1)),
 ])  # fmt: skip
 def test_differences_are_counted_in_rows(first, second, found):
-    assert record_counts(first, second) == found
+    assert sequence_difference(first, second) == found
 
 
 @pytest.mark.parametrize(("first", "second", "words"), [
