@@ -208,10 +208,13 @@ def _table(data: Any) -> tuple[list[Any], list[Any] | None]:
     raise UsageError(f"unit: {_kind(data)} has no rows; it must be a list, an array, a table, a dict or Records")
 
 
+NAN = ("nan",)
+
+
 def _same(row: Any) -> Any:
     """NaN is NaN."""
     if isinstance(row, list | tuple):
-        return tuple("nan" if isinstance(each, float) and each != each else each for each in row)
+        return tuple(NAN if isinstance(each, float) and each != each else each for each in row)
     return row
 
 
@@ -224,6 +227,8 @@ def _unit_of(row: Any, unit: Any) -> Hashable:
         else:
             found = row[unit]
         hash(found)
+        if found is None or found is NAN:
+            raise LookupError
     except (LookupError, TypeError, AttributeError):
         raise UsageError(f"unit = {unit!r}: there is none in a row that is {_kind(row)}") from None
     return found  # type: ignore[no-any-return]

@@ -60,7 +60,7 @@ def test_a_pair_of_any_form_is_compared_by_its_users(form):
     pair = claim.check(Pair(make([ANN, BOB, ANN]), make([BOB]), **named))
     assert pair.verified
     with pytest.raises(NeighbourError, match="is not replace-one user: 0 replaced, 0 added, 1 removed"):
-        PureDP(1.0, unit=Unit.USER).check(pair.__class__(pair.first, pair.second, **named))
+        PureDP(1.0, unit=Unit.USER).check(Pair(pair.first, pair.second, **named))
     PureDP(1.0, unit=Unit.USER).check(Pair(make([ANN, BOB, ANN]), make([BOB, ("ann", 7)]), **named))
     with pytest.raises(NeighbourError, match="the claim is about one record"):
         PureDP(1.0, relation=ADD).check(Pair(make([ANN, BOB, ANN]), make([BOB]), **named))
@@ -86,6 +86,8 @@ def test_nan_is_nan_in_a_table():
     (lambda: Pair(frame([ANN]), frame([BOB]), unit="person").checked(REPLACE), "no such column; there are user, x"),
     (lambda: Pair([[1]], [[2]], unit=5).checked(REPLACE), "unit = 5: there is none"),
     (lambda: Pair([([],)], [([],)], unit=0).checked(REPLACE), "unit = 0: there is none"),
+    (lambda: Pair([(None, 1)], [(None, 2)], unit=0).checked(REPLACE), "unit = 0: there is none"),
+    (lambda: Pair(np.array([[math.nan, 1]]), np.array([[2.0, 1]]), unit=0).checked(REPLACE), "unit = 0: there is none"),
     (lambda: Pair(1.0, 2.0, unit=0).checked(REPLACE), "a number has no rows"),
     (lambda: Pair(np.float64(1.0), np.array(2.0), unit=0, mixed=True).checked(REPLACE), "has no rows"),
     (lambda: Pair({"u": [1, 2], "x": [1]}, {"u": [1], "x": [1]}, unit="u").checked(ADD), "of one length"),
