@@ -14,7 +14,7 @@ import numpy as np
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim
-from dpverify.claims.neighbours import Pair
+from dpverify.claims.neighbours import Pair, Unit
 from dpverify.errors import ParameterError, UsageError
 from dpverify.ledger.events import Ledger
 from dpverify.trials.outcomes import check_answers
@@ -131,6 +131,13 @@ def pairs_for(subject: Any, target: Target, claim: Claim, given: Any = None) -> 
         f"{name_of(target)}: no neighbouring pairs: give --pairs MODULE:NAME (pairs=), or the object an attribute "
         "`pairs` or a method `neighbours()`; plain numbers and arrays of one number were tried and refused"
     )
+
+
+def for_units(claim: Claim, subject: Any, given: Any = None) -> Claim:
+    """The claim about users where pairs are of users: a claim in words names no unit."""
+    found = given if given is not None else _own(subject, claim)
+    users = found is not None and any(each.of_users for each in as_pairs(found))
+    return replace(claim, unit=Unit.USER) if users else claim
 
 
 def as_pairs(found: Any) -> list[Pair]:

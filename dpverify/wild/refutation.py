@@ -49,7 +49,7 @@ def shrunk(schema: Schema, candidate: Candidate, refutes: Callable[[Candidate], 
 def _smaller(schema: Schema, candidate: Candidate) -> Iterator[Candidate]:
     """Simpler pairs, the boldest first, equal ones left out."""
     first, second = candidate.first, candidate.second
-    own, other = gap(first, second), gap(second, first)
+    own, other = gap(first, second, schema.unit), gap(second, first, schema.unit)
     common = [at for at in range(len(first)) if at not in own]
     fewest = max(schema.rows[0], 0)
     seen = {(repr(first), repr(second))}
@@ -199,7 +199,7 @@ def script(
     numpy = "numpy" in versions  # a library may do without, and its environment, too
     parts = [
         f"# {', '.join([*known, 'Python ' + str(hello['python'])])}",
-        f'"""{_title(candidate)}; claim: {claim}, {candidate.relation}.\n\nevent: {clean(witness.event)}\n"""',
+        f'"""{_title(candidate)}; claim: {claim}, {candidate.said}.\n\nevent: {clean(witness.event)}\n"""',
         _imports(frame, numpy),
         _loading(where, name),
         f"FIRST = {datasets.literal(schema, candidate.first)}\nSECOND = {datasets.literal(schema, candidate.second)}",

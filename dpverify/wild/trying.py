@@ -15,7 +15,7 @@ from dpverify.auditing.pipeline import audit
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim, WholeProfile
-from dpverify.claims.neighbours import Pair, Relation, View
+from dpverify.claims.neighbours import Pair, Relation, Unit, View
 from dpverify.errors import InvalidTrials, RunError, TargetError, UsageError
 from dpverify.wild import datasets, pairs, refutation
 from dpverify.wild.datasets import Candidate
@@ -127,7 +127,7 @@ class Trial:
         self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
         self.arguments = arguments
         self.source = Narrowed(source, asked.out, asked.public)
-        self.claim = replace(claim, view=View.LOCAL) if schema.local else claim
+        self.claim = of_schema(claim, schema)
         self.notes: list[str] = []
         if isinstance(self.claim, WholeProfile) and math.isfinite(self.claim.eps_at(TRIED_DELTA)):
             self.claim = replace(self.claim, delta=TRIED_DELTA)  # type: ignore[call-arg]
@@ -136,7 +136,7 @@ class Trial:
         self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in self._relations()}
         self.inside = {relation: found for relation, found in self.inside.items() if found}
         if not self.inside:
-            raise UsageError(f"{schema.source}: no pair of different datasets can be made under this relation")
+            raise UsageError(f"{schema.source}: {pairs.NONE}")
         self.outside: list[Candidate] = []
         if asked.out_of_domain != "off" and not schema.local:
             relation = next(iter(self.inside))
@@ -233,7 +233,7 @@ class Trial:
         words = [self._shown(each, Budget(share, self.release)) for each in fallen]
         for found in words:
             at = next(i for i, each in enumerate(results)
-                      if (each.name, each.relation) == (found.name, str(found.candidate.relation)))  # fmt: skip
+                      if (each.name, each.relation) == (found.name, found.candidate.said))  # fmt: skip
             results[at] = replace(
                 results[at], witness=found.witness, note=found.note,
                 first=tuple(datasets.shown_dataset(self.schema, found.candidate.first, found.candidate.second)),
@@ -266,7 +266,7 @@ class Trial:
             verdict, note = "INCONCLUSIVE", str(error)
             self.notes.append(f"{each.candidate.name}: {error}")
         return PairResult(
-            name=each.candidate.name, relation=str(each.candidate.relation), domain=each.candidate.domain,
+            name=each.candidate.name, relation=each.candidate.said, domain=each.candidate.domain,
             verdict=verdict, eps_lower=each.eps_lower, trials=each.process.trials, detectable=each.detectable,
             note=note,
         )  # fmt: skip
@@ -301,15 +301,16 @@ class Trial:
         return [str(path)]
 
     def _row(self, relation: Relation, race: Race, results: list[PairResult]) -> Row:
-        mine = [each for each in results if each.relation == str(relation) and each.domain == "in"]
+        said = datasets.said(relation, self.schema.unit)
+        mine = [each for each in results if each.relation == said and each.domain == "in"]
         if self.asked.out_of_domain == "judge":
-            mine = [each for each in results if each.relation == str(relation)]
+            mine = [each for each in results if each.relation == said]
         refuted = [each for each in mine if each.verdict == "REFUTED"]
         reached = len([each for each in mine if each.verdict != "INCONCLUSIVE"])
         planned_pairs = len(self.inside[relation])
         verdict = "REFUTED" if refuted else "NOT_REFUTED" if 2 * reached > planned_pairs else "INCONCLUSIVE"
         if not refuted and len(race.contenders) < planned_pairs:
-            self.notes.append(f"{relation}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more "
+            self.notes.append(f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more "
                               "--minutes")  # fmt: skip
         if not refuted and any("not independent" in each.note for each in mine):
             verdict = "INCONCLUSIVE"
@@ -318,13 +319,13 @@ class Trial:
         caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED" and each.name not in still),
                      default=math.inf)  # fmt: skip
         if verdict == "NOT_REFUTED" and all(each.name in still for each in mine):
-            self.notes.append(f"{relation}: on each pair all releases were equal, on both datasets: nothing that was "
+            self.notes.append(f"{said}: on each pair all releases were equal, on both datasets: nothing that was "
                               "changed reached an output; other data, or more rows, may show something")  # fmt: skip
-            return Row(str(relation), "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
+            return Row(said, "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
         if verdict == "NOT_REFUTED" and math.isinf(caught):
             verdict = "INCONCLUSIVE"
-            self.notes.append(f"{relation}: so few trials could not have caught anything; give more --minutes")
-        return Row(str(relation), verdict, len(mine), len(refuted), race.trials, largest, caught)
+            self.notes.append(f"{said}: so few trials could not have caught anything; give more --minutes")
+        return Row(said, verdict, len(mine), len(refuted), race.trials, largest, caught)
 
     def _verdict(self, rows: tuple[Row, ...]) -> tuple[str, str]:
         """The verdict and the relation that it is about. A claim that names none stands if it stands under one."""
@@ -351,7 +352,7 @@ class Trial:
                           f"{best.candidate.name}")  # fmt: skip
 
     def _remarks(self, races: dict[Relation, Race], apart: Race) -> list[str]:
-        found = []
+        found = [] if self.schema.unit is None else [_units_in_words(self.schema, list(races))]
         every = [each for race in (*races.values(), apart) for each in race.contenders]
         if any(each.changes for each in every):
             found.append("changes its input: every release got a fresh copy; the verdict is its copying twin's")
@@ -372,6 +373,23 @@ class Trial:
             found.append(f"the largest datasets that were tried have {max(pairs.MOST, self.schema.rows[0])} rows; the "
                          f"schema allows {rows:,}")  # fmt: skip
         return found
+
+
+def of_schema(claim: Claim, schema: Schema) -> Claim:
+    """The claim about what the schema protects: its view, and its unit."""
+    if claim.unit is Unit.USER and schema.unit is None:
+        raise UsageError(f'{schema.source}: the claim is about users; the schema needs a column of kind = "unit" '
+                         "(most = 1 where a row is a user)")  # fmt: skip
+    view = View.LOCAL if schema.local else claim.view
+    return replace(claim, view=view, unit=claim.unit if schema.unit is None else Unit.USER)
+
+
+def _units_in_words(schema: Schema, relations: list[Relation]) -> str:
+    assert schema.unit is not None
+    column = schema.columns[schema.unit]
+    found = f"neighbours differ in all rows of one user ({column.name}), at most {column.most}"
+    tried = max(pairs.most_rows(schema, each) for each in relations)
+    return found if tried == column.most else f"{found}; in the rows that the schema allows, a user had at most {tried}"
 
 
 def _time(seconds: float) -> str:
@@ -438,7 +456,7 @@ def planned(
         trial = Trial(source, claim, as_schema(schema), Options(**options), arguments or {}, say, cwd)
         for group in (*trial.inside.values(), trial.outside):
             for each in group:
-                say(f"{each.relation}: {each.name}" + ("" if each.domain == "in" else " (outside of the domain)"))
+                say(f"{each.said}: {each.name}" + ("" if each.domain == "in" else " (outside of the domain)"))
         trial.forecast()
     finally:
         source.close()

@@ -68,7 +68,7 @@ class Player:
     def candidates(self, relation: Relation, count: int, given: list[Candidate] | None) -> list[Candidate]:
         """Ordinary random pairs, or those that were given."""
         if given is not None:
-            return [each for each in given if each.relation is relation]
+            return [datasets.of_schema(self.schema, each) for each in given if each.relation is relation]
         rng = stream(self.seed, Stage.SEARCH, 3, list(Relation).index(relation))
         return list(itertools.islice(pairs.random_pairs(self.schema, relation, rng), count))
 
@@ -229,7 +229,7 @@ class Player:
             contender.sample(max(FEWEST, min(SAMPLE, trials // 4)))
             contender.run(trials)
             found.append(PairResult(
-                name=pair.name, relation=str(pair.relation), domain="in",
+                name=pair.name, relation=pair.said, domain="in",
                 verdict="REFUTED" if contender.refuted else "OVER", eps_lower=contender.eps_lower,
                 trials=contender.process.trials, detectable=contender.detectable, eps_upper=each.eps,
                 first=tuple(datasets.shown_dataset(self.schema, pair.first, pair.second)),
