@@ -16,6 +16,7 @@ import numpy.typing as npt
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.errors import TargetError
+from dpverify.evidence.attack import Attack
 from dpverify.evidence.betting import EProcess, FOLLOWING_LEARNED
 from dpverify.evidence.bettor import Bettor, judged_by
 from dpverify.evidence.scores.model_selection import fit_score
@@ -143,6 +144,12 @@ class Contender:
         return self.bettor.process
 
     @property
+    def attack(self) -> Attack:
+        """The rule that comes next."""
+        assert self.bettor.attack is not None
+        return self.bettor.attack
+
+    @property
     def refuted(self) -> bool:
         """The claim has fallen on this pair."""
         return self.process.trials > 0 and self.process.refuted(self.share)
@@ -167,8 +174,8 @@ def fit_rule(trials: SelectionTrials) -> Any:
 # Many pairs, one budget: a first pass over all of them, then rounds for those whose wealth has grown most.
 #
 # Significance: half of it is shared equally by the pairs of the grid, whose number is fixed before the first trial; the
-# k-th random pair gets alpha/(2 k (k + 1)), which adds up to the other half. So the probability that any true claim is
-# refuted on any pair is at most alpha (Bonferroni), whenever the race stops.
+# k-th random pair of each of r relations gets alpha/(2 r k (k + 1)), which adds up to the other half. So the
+# probability that any true claim is refuted on any pair is at most alpha (Bonferroni), whenever the race stops.
 
 
 SAMPLE, PASS = 100, 150  # releases on each dataset that fix the coordinates; trials of the first pass
@@ -216,11 +223,12 @@ class Race:
 
     def __init__(
         self, source: ReleaseSource, schema: Schema, claim: Claim, *, alpha: float, planned: int, seed: int, block: int,
-        first_index: int, most_each: int = MOST_EACH,
+        first_index: int, most_each: int = MOST_EACH, relations: int = 1,
     ) -> None:  # fmt: skip
         self.most_each = most_each
         self.source, self.schema, self.claim = source, schema, claim
         self.alpha, self.planned, self.seed, self.block = alpha, planned, seed, block
+        self.relations = relations
         self.contenders: list[Contender] = []
         self._index, self._random = first_index, 0
 
@@ -254,7 +262,7 @@ class Race:
                 each.run(min(each.process.trials, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
             if budget.left > 0 and not self.refuted and (candidate := next(more, None)) is not None:
                 self._random += 1
-                share = self.alpha / (2 * self._random * (self._random + 1))
+                share = self.alpha / (2 * self.relations * self._random * (self._random + 1))
                 self._tried(self.entered(candidate, share), *self._small(budget), budget)
 
     def _small(self, budget: Budget) -> tuple[int, int]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpverify.auditing.pipeline import audit
 from dpverify.base import require
+from dpverify.base.rounding import text_above
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.claims.neighbours import Pair, Relation, Unit, View
@@ -109,6 +110,7 @@ TIMED_SECONDS = 10.0
 BLOCK_SECONDS = 0.5
 IN_SHARE, OUT_SHARE = 0.75, 0.1  # of the minutes: the race, pairs out of the domain; witnesses get the rest
 WITNESSES = 1  # pairs of each relation that get one, and of those out of the domain
+SEVERITY = 0.2  # of the significance, see `Trial._severity`
 SIZE_TRIALS = 100_000
 TRIED_DELTA = 0.05  # of a claim that has no delta of its own: a few thousand trials see little of what is rarer
 SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
@@ -209,8 +211,9 @@ class Trial:
         return self._recorded(races, apart, total)
 
     def _race(self, relation: Relation, at: int) -> Race:
-        return Race(self.source, self.schema, replace(self.claim, relation=relation), alpha=self.asked.significance,
-                    planned=self.count, seed=self.asked.seed, block=self.block, first_index=at << 20,
+        alpha = (1 - SEVERITY) * self.asked.significance
+        return Race(self.source, self.schema, replace(self.claim, relation=relation), alpha=alpha, planned=self.count,
+                    relations=len(self.inside), seed=self.asked.seed, block=self.block, first_index=at << 20,
                     most_each=self.asked.trials)  # fmt: skip
 
     def _failing(self, race: Race) -> None:
@@ -223,22 +226,21 @@ class Trial:
     # what is said of it
 
     def _recorded(self, races: dict[Relation, Race], apart: Race, total: Budget) -> TryRecord:
-        results: list[PairResult] = []
         scripts: list[str] = []
-        for race in (*races.values(), apart):
-            for each in race.contenders:
-                results.append(self._result(each))
+        every = [each for race in (*races.values(), apart) for each in race.contenders]
+        results = [self._result(each) for each in every]
         fallen = [each for race in (*races.values(), apart) for each in race.refuted[:WITNESSES]]
         share = max(0.0, total.left) / (len(fallen) + 1)  # the last one is for scripts
         words = [self._shown(each, Budget(share, self.release)) for each in fallen]
-        for found in words:
-            at = next(i for i, each in enumerate(results)
-                      if (each.name, each.relation) == (found.name, found.candidate.said))  # fmt: skip
+        for one, found in zip(fallen, words, strict=True):
+            at = next(i for i, each in enumerate(every) if each is one)  # names are not: two pairs may share one
             results[at] = replace(
                 results[at], witness=found.witness, note=found.note,
                 first=tuple(datasets.shown_dataset(self.schema, found.candidate.first, found.candidate.second)),
                 second=tuple(datasets.shown_dataset(self.schema, found.candidate.second, found.candidate.first)),
             )  # fmt: skip
+            results[at] = self._severity(results[at], found)
+            self._unsaid(results[at], found)
         for number, found in enumerate((each for each in words if each.candidate.domain == "in"), 1):
             scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
         rows = tuple(self._row(relation, race, results) for relation, race in races.items())
@@ -251,7 +253,7 @@ class Trial:
             versions={**self.source.versions(), "python": str(self.source.hello["python"])},
             predicted_seconds=self.predicted, seconds=time.monotonic() - self.started, seed=self.asked.seed,
             notes=tuple(dict.fromkeys([*self.notes, *self._remarks(races, apart)])), matrix=rows, pairs=tuple(results),
-            repro=tuple(scripts),
+            repro=tuple(scripts), claimed_eps=self.claim.eps,
         )  # fmt: skip
 
     def _result(self, each: Contender) -> PairResult:
@@ -272,11 +274,27 @@ class Trial:
         )  # fmt: skip
 
     def _shown(self, each: Contender, budget: Budget) -> Shown:
-        found = shown_of(each, self.schema, self.claim, budget, self.source, seed=self.asked.seed)
+        return shown_of(each, self.schema, self.claim, budget, self.source, seed=self.asked.seed)
+
+    def _severity(self, result: PairResult, found: Shown) -> PairResult:
+        """The larger of what the trials and the run on fresh releases certify; trials end where the claim falls.
+
+        Both hold: the races are run at (1 - SEVERITY) of the significance, and each relation's one run, settled before
+        it begins, at its part of the rest: any number of them is too large with probability at most the significance.
+        """
+        if result.verdict != "REFUTED" or found.severest is None:
+            return result
+        eps = found.severest.eps(self.claim.delta, SEVERITY * self.asked.significance / len(self.inside))
+        if not eps > result.eps_lower:
+            return result
+        releases = found.severest.first.trials + found.severest.second.trials
+        what = "its event" if found.severest is found.witness else f"{found.severest.event}"
+        return replace(result, eps_lower=eps, behind=f"{what} on {releases:,} fresh releases")
+
+    def _unsaid(self, result: PairResult, found: Shown) -> None:
         if found.witness is not None and not found.witness.eps(self.claim.delta) > self.claim.eps:
             self.notes.append(f"{found.name}: no readable event says more than the claim by itself; the learned score "
-                              f"certifies eps >= {each.eps_lower:.3g}")  # fmt: skip
-        return found
+                              f"certifies eps >= {text_above(result.eps_lower, self.claim.eps)}")  # fmt: skip
 
     def _script(self, found: Shown, number: int, seconds: float) -> list[str]:
         if self.asked.repro is None or found.witness is None:
@@ -348,8 +366,8 @@ class Trial:
         target = Fixed(self.source, best.codebook, self.block)
         record = audit(target, claim=best.claim, pair=pair_of(best), trials=SIZE_TRIALS, seed=self.asked.seed,
                        significance=self.asked.significance)  # fmt: skip
-        self.notes.append(f"size: eps >= {record.eps_lower:.4g} by {record.trials:,} fixed trials on "
-                          f"{best.candidate.name}")  # fmt: skip
+        said = text_above(record.eps_lower, self.claim.eps)
+        self.notes.append(f"size: eps >= {said} by {record.trials:,} fixed trials on {best.candidate.name}")
 
     def _remarks(self, races: dict[Relation, Race], apart: Race) -> list[str]:
         found = [] if self.schema.unit is None else [_units_in_words(self.schema, list(races))]
