@@ -262,8 +262,11 @@ class Race:
                 each.run(min(each.process.trials, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
             if budget.left > 0 and not self.refuted and (candidate := next(more, None)) is not None:
                 self._random += 1
-                share = self.alpha / (2 * self.relations * self._random * (self._random + 1))
-                self._tried(self.entered(candidate, share), *self._small(budget), budget)
+                self._tried(self.entered(candidate, self.random_share(self._random)), *self._small(budget), budget)
+
+    def random_share(self, k: int) -> float:
+        """Of the significance, for the k-th random pair."""
+        return self.alpha / (2 * self.relations * k * (k + 1))
 
     def _small(self, budget: Budget) -> tuple[int, int]:
         sample, trials = budget.sizes(max(1, self.planned))

@@ -58,6 +58,7 @@ def test_a_mild_violation_has_a_number_between_the_claim_and_the_truth(seed):
     (found,) = [each for each in record.pairs if each.witness is not None]
     assert record.verdict == "REFUTED"
     assert 1.0 < found.eps_lower <= 1.3
+    assert found.eps_lower == found.witness.eps(0.0, trying.SEVERITY * 0.05)  # one relation: all of the share
     assert found.behind
     assert float(text_above(found.eps_lower, 1.0)) <= found.eps_lower
 
@@ -118,7 +119,7 @@ def test_races_and_runs_share_one_significance(monkeypatch):
     races = [trial._race(each, at) for at, each in enumerate(trial.inside)]
     assert len(races) == 2
     grid = trial.count * races[0].alpha / 2 / races[0].planned
-    random = sum(race.alpha / (2 * race.relations * k * (k + 1)) for race in races for k in range(1, 1000))
+    random = sum(race.random_share(k) for race in races for k in range(1, 1000))
     runs = len(races) * trying.SEVERITY * 0.05 / len(trial.inside)
     assert 0.049 < grid + random + runs <= 0.05
 
