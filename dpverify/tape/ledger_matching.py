@@ -348,6 +348,8 @@ def _one(transcripts: Sequence[tuple[Moved, ...]], ledger: Ledger, relation: Rel
         missing.update({str(reason): reason for reason in unmatched})
     if any(moved.loss is not None for each in transcripts for moved in each):
         other = tuple(name for name in other if name != "PureStep")  # calls show pure steps
+    if any(moved.above is not None for each in transcripts for moved in each):
+        other = tuple(name for name in other if name != "AboveThreshold")  # and comparisons theirs
     if matches == len(transcripts):
         return Conformity("CONFORMS", matches, (), tuple(name for name in other if name not in shown))
     unsaid = all(reason.code == UNSAID for reason in missing.values())
@@ -386,9 +388,11 @@ def _unmatched_coin(moved: Moved, stock: Stock, ledger: Ledger) -> Reason | None
     """Decisions that fall one way with different chances: coins of the ledger, or pure steps that lose as much."""
     for p, q in zip(*(given[0].tolist() for given in (moved.parameters, moved.other_parameters)), strict=True):
         what = f"a decision of {moved.family} has chance {p:.6g} on one dataset and {q:.6g} on the other"
-        if not chances_are_told(p, q):
+        if not chances_are_told(p, q) and abs(p - q) <= LEAST_CHANCE:
             return Reason(UNSAID, moved.site, f"{what}: too near to certain to be compared")
-        if not (stock.take_coin(p, q) or stock.take_step(max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q)))))):
+        certain = min(p, 1 - p, q, 1 - q) <= 0  # on one dataset
+        eps = math.inf if certain else max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q))))
+        if not (stock.take_coin(p, q) or stock.take_step(eps)):
             return Reason("NO_EVENT", moved.site, f"{what}; {_nearest(ledger)}")
     return None
 

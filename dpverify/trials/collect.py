@@ -196,6 +196,7 @@ class Experiment:
     guard: Guard = field(default_factory=lambda: Guard(""), compare=False, repr=False)
     seconds: float = field(default=0.0, compare=False)  # of one release, measured; 0 where nobody looked
     pristine: bytes | None = field(default=None, compare=False, repr=False)  # the target before its first call
+    drew: bool = field(default=False, compare=False, repr=False)  # its first release, from its stream
 
     @classmethod
     def of(cls, target: Target, pair: Pair, seed: int, answers: Answers = ()) -> "Experiment":
@@ -203,9 +204,21 @@ class Experiment:
         guard = Guard(name_of(target))
         guard.look(pair)
         pristine = pickled(target)
-        form = first_form(target, (pair.first, pair.second), [_shapes(seed, arm) for arm in (FIRST, SECOND)], answers)
+        shapes = [_shapes(seed, arm) for arm in (FIRST, SECOND)]
+        made: list[tuple[np.random.Generator, str]] = []
+
+        def watched(arm: int) -> Streams:
+            def given(attempt: int) -> np.random.Generator:
+                rng = shapes[arm](attempt)
+                made.append((rng, repr(rng.bit_generator.state)))
+                return rng
+
+            return given
+
+        form = first_form(target, (pair.first, pair.second), [watched(FIRST), watched(SECOND)], answers)
         guard.check(pair)
-        return cls(target, pair, seed, form, answers, guard, pristine=pristine)
+        drew = any(repr(rng.bit_generator.state) != before for rng, before in made)
+        return cls(target, pair, seed, form, answers, guard, pristine=pristine, drew=drew)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "seconds": 0.0, "pristine": None}

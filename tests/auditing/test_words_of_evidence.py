@@ -7,6 +7,7 @@ look wrong. Trials are few: what is tested is the word, not its power.
 
 import functools
 import itertools
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -226,6 +227,38 @@ def closure():
     return lambda data, *, rng, size: np.full(size, data + noise)
 
 
+def in_memo(data, *, rng, size, memo={}):  # noqa: B006 - what it is about
+    if "noise" not in memo:
+        memo["noise"] = rng.laplace()
+    return np.full(size, data + memo["noise"])
+
+
+def on_function(data, *, rng, size):
+    if not hasattr(on_function, "noise"):
+        on_function.noise = rng.laplace()
+    return np.full(size, data + on_function.noise)
+
+
+PADS = {
+    "secrets": secrets.randbits(8),
+    "seed sequence": np.random.SeedSequence().entropy % 256,
+    "bit generator": int(np.random.PCG64().random_raw() % 256),
+}
+with open("/dev/urandom", "rb") as device:
+    PADS["device"] = device.read(1)[0]
+
+
+def padded(data, *, rng, size):
+    return np.full(size, int(data) ^ PADS["secrets"])
+
+
+def beside(data, *, rng, size):
+    return np.stack([np.full(size, data + BIAS), data + rng.laplace(size=size)], axis=1)
+
+
+BIAS = float(np.random.default_rng().laplace())
+
+
 @functools.lru_cache
 def drawn_once():
     return float(np.random.default_rng().laplace())
@@ -332,6 +365,10 @@ ODD = {
     "of cache": Program(of_cache, ledger=None),
     "of property": Program(OfProperty(), ledger=None),
     "of base": Program(OfBase(), ledger=None),
+    "in memo": Program(in_memo, ledger=None),
+    "on the function": Program(on_function, ledger=None),
+    "padded": Program(padded, ledger=None),
+    "kept beside fresh": Program(beside, eps=2.0, ledger=None),
     "rare branch": Program(rare_branch, eps=3.3, ledger=None),
     "four shares": Program(four_shares),
     "noise beside noise": Program(noise_beside_noise),

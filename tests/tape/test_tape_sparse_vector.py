@@ -250,15 +250,15 @@ WRONG = {
 def test_wrong_ones_never_conform(name):
     """And nothing is contradicted without a witness that says more than the ledger."""
     found = traced(*WRONG[name])
-    assert found.status in ("NOT_TRACED", "DERIVED"), found.reasons
-    assert found.conformity is None or found.conformity.status == "UNDECIDED"
+    assert found.status in ("NOT_TRACED", "DERIVED", "UNDECIDED"), found.reasons
+    assert found.conformity is None or found.conformity.status in ("UNDECIDED", "UNMATCHED")
 
 
 @pytest.mark.parametrize("target", [endless, late])
 def test_a_stop_that_is_rarely_needed_is_asked_for(target):
     """Positive outcomes have a chance of some e^-5: transcripts that are drawn show none, those that are forced do."""
     found = traced(target, [vector()], FEW)
-    assert found.conformity.status == "UNDECIDED"
+    assert found.conformity.status == "UNMATCHED"
     assert "times positive" in found.conformity.unmatched_draws[0].text
     assert traced(once, [vector()], FEW).status == "CONFORMS"
 

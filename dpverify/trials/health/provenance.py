@@ -31,7 +31,8 @@ DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SAMPLERS = {name for kind in (np.random.Generator, np.random.RandomState, random.Random) for name in dir(kind)}
 _NO_DRAW = {"bit_generator", "spawn", "seed", "getstate", "setstate", "get_state", "set_state", "f", "power", "bytes"}
 DRAWS = {name for name in _SAMPLERS if not name.startswith("_")} - _NO_DRAW | {
-    "rvs", "ranf", "token_bytes", "token_hex", "randbelow", "urandom", "uuid4",
+    "rvs", "ranf", "token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "urandom", "getrandom",
+    "uuid1", "uuid4", "SeedSequence", "generate_state", "random_raw",
     "rand_like", "randn_like", "normal_", "uniform_", "exponential_",
 }  # fmt: skip
 
@@ -45,7 +46,7 @@ def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
     for file, node in reach.nodes:
         for call in _calls(node):
             given = any(each.arg == "random_state" for each in call.keywords)  # drawn from there
-            drawn = _name(call) in DRAWS - own and not given
+            drawn = _draws(call) and _name(call) not in own and not given
             if drawn and not any((file, line) in lines for line in range(call.lineno, _end(call) + 1)):
                 found.append((file, call.lineno))
     return list(dict.fromkeys(found))
@@ -58,17 +59,29 @@ def drawn_before(target: Any) -> list[Site]:
     parameter of it (a cache may hold what it returned).
     """
     reach = _Reach(_code_of(target))
-    own = reach.functions
+    own, handed = reach.functions, reach.handed
     found = []
     for file, node in reach.nodes:
         function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS
         given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
-            handed = (function and _root(call) in given) or any(each.arg == "random_state" for each in call.keywords)
+            chain = _chain(call)
+            theirs = chain[0] in given or (chain[0] == "self" and chain[1] in handed)
+            theirs = (function and theirs) or any(each.arg == "random_state" for each in call.keywords)
             # a function of the target's own is read where it stands
-            if _name(call) in DRAWS - own and not handed and not (function and reach.is_own(file, _root(call))):
+            own_draw = _draws(call) and _name(call) not in own
+            if own_draw and not theirs and not (function and reach.is_own(file, chain[0])):
                 found.append((file, call.lineno))
     return list(dict.fromkeys(found))
+
+
+def _draws(call: ast.Call) -> bool:
+    """Whether its name is that of a draw, of numbers of any source, or it reads a device of random numbers."""
+    name = _name(call)
+    if name == "bytes":
+        return isinstance(call.func, ast.Attribute)
+    texts = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return name in DRAWS or any(each.startswith("/dev/") and "random" in each for each in texts)
 
 
 def seed_line(target: Any) -> Site | None:
@@ -115,12 +128,14 @@ def _name(call: ast.Call) -> str:
     return kind.attr if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
 
 
-def _root(call: ast.Call) -> str:
-    """The name that a chain of calls, attributes and items begins with."""
+def _chain(call: ast.Call) -> tuple[str, str]:
+    """The name that a chain of calls, attributes and items begins with, and the first attribute."""
     node: Any = call
+    attribute = ""
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        attribute = node.attr if isinstance(node, ast.Attribute) else attribute
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return (node.id if isinstance(node, ast.Name) else ""), attribute
 
 
 def _end(node: ast.expr | ast.stmt) -> int:
@@ -161,6 +176,24 @@ class _Reach:
     def functions(self) -> set[str]:
         """Names of the functions that are reached."""
         return {each.name for _, node in self.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+
+    @property
+    def handed(self) -> set[str]:
+        """Attributes that a constructor sets to one of its parameters: a generator there was handed to it."""
+        found: set[str] = set()
+        for _, node in self.nodes:
+            if not (isinstance(node, ast.FunctionDef) and node.name in CONSTRUCTORS):
+                continue
+            given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+            for each in (each for each in ast.walk(node) if isinstance(each, ast.Assign)):
+                for to in each.targets:
+                    pairs: list[tuple[ast.expr, ast.expr]] = [(to, each.value)]
+                    if isinstance(to, ast.Tuple) and isinstance(each.value, ast.Tuple):
+                        pairs = list(zip(to.elts, each.value.elts, strict=False))
+                    for left, right in pairs:
+                        if isinstance(left, ast.Attribute) and isinstance(right, ast.Name) and right.id in given:
+                            found.add(left.attr)
+        return found
 
     def is_own(self, file: str, name: str) -> bool:
         """Whether a name of a file's module stands for a module, a function or a class that is not installed."""

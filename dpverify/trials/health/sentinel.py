@@ -238,12 +238,14 @@ def watched(
             "`reproducible = False`"
         )
     else:
-        if not alike(*others) and (kept := _noise_kept(experiment)):
-            raise InvalidTrials(
-                f"{name_of(target)}: its releases draw nothing, and {site_text(kept[0])} draws before them: "
-                "noise that is kept is one draw for all releases together, which trials of one object cannot "
-                "judge. Draw in `release`"
-            )
+        if not alike(*others) and not _draws(experiment):
+            if experiment.drew:
+                raise InvalidTrials(
+                    f"{name_of(target)}: its first release draws and later ones draw nothing: noise that is kept is "
+                    "one draw for all releases together, which trials of one process cannot judge"
+                )
+            if kept := drawn_before(target):
+                raise InvalidTrials(f"{name_of(target)}: its releases draw nothing, and {kept_words(kept)}")
         notes = copied_before(experiment, other, ratios, size)
         copied_elsewhere(experiment, others, size, collect.workers(trials, seconds, jobs, backend), backend)
     if by_size.max() > THRESHOLD:
@@ -254,15 +256,23 @@ def watched(
     return replace(experiment, seconds=seconds), notes
 
 
-def _noise_kept(experiment: Experiment) -> list[Site]:
-    """Lines that draw before the release, where releases draw nothing from `rng`."""
+def kept_words(kept: Sequence[Site]) -> str:
+    """Why trials cannot judge a target with such lines."""
+    return (
+        f"{site_text(kept[0])} draws before them: noise that is kept is one draw for all releases together, which "
+        "trials of one object cannot judge. Draw in `release`"
+    )
+
+
+def _draws(experiment: Experiment) -> bool:
+    """Whether a release draws from `rng`."""
     for arm in (0, 1):
         rng = stream(experiment.seed, Stage.SHAPE, CALLS + 3, arm)
         before = repr(rng.bit_generator.state)
         one_call(experiment.target, experiment.pair[arm], experiment.form, rng, 1, experiment.answers)
         if repr(rng.bit_generator.state) != before:
-            return []
-    return drawn_before(experiment.target)
+            return True
+    return False
 
 
 def _against_single(experiment: Experiment, arm: int, together: Outcomes, size: int) -> FloatArray:
