@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpverify.base.text import clean
 from dpverify.errors import TargetError, UsageError
+from dpverify.tape import entropy
 from dpverify.trials.target import loop_trials
 from dpverify.wild.worker import calling, codec, encoding, serving
 
@@ -133,7 +134,9 @@ class Once:
             self._checked = True
         if self._caller.stream == "rng" and self._caller.call == "rng":
             return _numbers(self._caller.with_generator(mine, rng), self.__name__)
-        return _numbers(self._caller.release(mine, int(rng.integers(2**62))), self.__name__)
+        # the tape leads the generators of the process to itself: a seed of ours would take their noise out of its sight
+        led = entropy.is_led() and self._caller.call in ("data", "fit") and not self._caller.stream
+        return _numbers(self._caller.release(mine, None if led else int(rng.integers(2**62))), self.__name__)
 
 
 def _numbers(value: Any, name: str) -> npt.NDArray[Any]:
