@@ -84,7 +84,7 @@ def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) 
     claim = parse_claim(asked["claim"], relation=neighbours, view=View(asked["view"]))
     target = as_target(named_subject(asked["subject"], asked["call"], asked["arg"] or [], asked["python"]))
     own = None if asked["pairs"] is None else isolated_command.load_object(asked["pairs"])
-    pairs, _ = pairs_for(target, target, claim, own)
+    pairs = pairs_for(target, target, claim, own)
     listed = [
         (i, j)
         for i, record in enumerate(certificate.records)

@@ -329,6 +329,7 @@ class WildRecord:
     findings: tuple[Found, ...] = ()
     repro: tuple[str, ...] = ()
     ledger: Any = field(default=None, compare=False)
+    code: dict[str, Any] = field(default_factory=dict)  # by relation: an `auditing.tape_record.Taped`
 
     @property
     def exit_code(self) -> int:
@@ -343,6 +344,7 @@ class WildRecord:
             "seconds": self.seconds, "seed": self.seed, "notes": list(self.notes),
             "matrix": [asdict(each) for each in self.matrix], "pairs": [each.to_dict() for each in self.pairs],
             "findings": [asdict(each) for each in self.findings], "repro": list(self.repro),
+            "code": {relation: asdict(each) for relation, each in self.code.items()},
         }  # fmt: skip
 
 
