@@ -46,6 +46,8 @@ def group_of(ledger: Ledger, k: int) -> Ledger:
     1 coordinates and k > 2 is charged 2c - 1 of them. A report that changes k times is one changed report of another
     user or of the same: k times as many reports. Listed laws and pure steps: k times the largest log ratio. Budgets: k
     eps, k^2 rho, k mu. `group_of(ledger under add/remove, 2)` under add/remove is what replaces one user.
+    A ledger of rows, for users of at most N rows: k = N under add/remove; 2 N of add/remove where a user is replaced by
+    one with another number of rows.
 
     AccountingError for events without such a rule (sampling: state the `DominatingPair` of the group, for Gaussians a
     `Mixture`, Ganesh 2024; branches: each member of the group may be in another one; noise of unfair bits).

@@ -1,51 +1,23 @@
-"""A sequential audit: trials until the claim falls, until it hardly can, or until the budget is spent.
-
-Nothing is held back for learning. Trials arrive in blocks; a block is wagered on with a rule that was settled
-before it was drawn, and then joins the trials that later rules are learned from. Whatever the rule and
-whenever the audit stops, a true claim is refuted with probability at most the significance.
-"""
+"""A sequential audit: trials until the claim falls, until it hardly can, or until the budget is spent."""
 
 import math
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from dpverify.auditing.finding import Finding, found, Request
 from dpverify.base.rounding import digits_up
 from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.evidence import betting
-from dpverify.evidence.attack import Attack, Evidence, Failed, failures, Judged, judged
-from dpverify.evidence.betting import (
-    abstain,
-    EProcess,
-    eps_grid,
-    FIRST_FIT,
-    FIRST_LOOK,
-    FOLLOWING_EXACT,
-    FOLLOWING_LEARNED,
-    informative_fraction,
-    LEVELS,
-    LOOK,
-    no_guesses,
-    ranked_levels,
-    RankedLevels,
-)
+from dpverify.evidence.attack import Judged
+from dpverify.evidence.betting import abstain, eps_grid, FIRST_LOOK, FOLLOWING_EXACT, FOLLOWING_LEARNED, LOOK
+from dpverify.evidence.bettor import Bettor, judged_by, Unjudged
 from dpverify.evidence.lower_bound import LowerBound
-from dpverify.evidence.scores.model_selection import fit_score, Fitted
-from dpverify.evidence.tally import Bet, Tally, Working
+from dpverify.evidence.scores.model_selection import fit_score
+from dpverify.evidence.tally import Working
 from dpverify.execution.executors import ordered_map
-from dpverify.trials.collect import (
-    Experiment,
-    FIRST_GRAIN,
-    Grain,
-    past_trials,
-    select,
-    SelectionTrials,
-    wagered,
-    workers,
-)
+from dpverify.trials.collect import Experiment, FIRST_GRAIN, Grain, select, wagered, workers
 
 REFIT = 1.5
 MOST_FITTED = 1 << 17  # trials; more teach little and have to be held in memory
@@ -57,30 +29,28 @@ MOST_CONVERTED = 8  # looks that are told in the unit of the claim
 LEAST_NUMBER = 2.0**-40  # claimed numbers are searched above this
 PIECES = 4  # grains of a look, where it is large enough: for workers
 
-Unjudged = tuple[tuple[int, int], Failed, frozenset[str]]  # sizes, failures and their protocol, before there is a rule
-
 
 def wager(experiment: Experiment, request: Request) -> Finding:
     """Runs the trials; the bound is the lower end of a confidence sequence at the moment of stopping."""
     claim, significance = request.claim, request.significance
     grid = eps_grid(claim.eps)
     following = FOLLOWING_EXACT if request.exact else FOLLOWING_LEARNED
-    process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=following, grid=grid)
-    learner = _Learner(experiment, request)
-    total, why = no_guesses(), "budget spent"
+    fits = MOST_FITTED_ITEMS // max(1, experiment.form.items)
+    most = 0 if request.exact else max(1024, min(MOST_FITTED, fits))
+    fit = partial(fit_score, request.score, experiment.target, experiment.pair)
+    bettor = Bettor(claim, fit=fit, following=following, refit=REFIT, most=most, horizon=request.trials, grid=grid)
+    selection = max(64, min(EXACT_DRAWS, fits)) if request.exact else 0
+    if request.exact:  # the score is known: its levels are placed, and no more is learned
+        probe = select(experiment, selection, jobs=request.jobs, backend=request.backend)
+        bettor.settle(fit(probe), probe.first)
+    process, why, blocks = bettor.process, "budget spent", 0
     course: list[tuple[int, float]] = []
-    bets: list[Bet] = []
     for sizes in _looks(experiment, request):
-        rule = learner.rule
-        for size, tally in learner.run(sizes):
-            # without a rule, too few trials to say anything: no guess, no stake
-            predicted = np.full(LEVELS, 0.5) if rule is None else rule.updated(learner.seen, claim.eps)
-            process.update(no_guesses(size) if rule is None else tally, predicted=predicted)
-            bets.append(Bet.of(no_guesses(size) if rule is None else tally, predicted))
-            learner.count(tally)
-            total += tally
+        for size, part, held in _judged(experiment, request, bettor, blocks, sizes):
+            bettor.bet(size, part, held)
             if request.progress is not None:
                 request.progress(size)
+        blocks += len(sizes)
         eps_lower = process.eps_lower(significance)
         course.append((process.trials, eps_lower))
         if eps_lower > claim.eps:
@@ -88,25 +58,15 @@ def wager(experiment: Experiment, request: Request) -> Finding:
             break
         left = request.trials - process.trials
         if process.trials >= FUTILE_FROM * request.trials and betting.futile(
-            learner.seen, process.log_wealth, left, claim.eps, claim.delta, significance
+            bettor.seen, process.log_wealth, left, claim.eps, claim.delta, significance
         ):
             why = "futile to go on"
             break
-        learner.learn()
-    learner.evidence.check()
-    attack = abstain(request.trials).attack if learner.rule is None else learner.rule.attack
+        bettor.learn()
+    bettor.evidence.check()
     eps_lower = process.eps_lower(significance)
-    detectable = digits_up(
-        betting.sequential_detectable_eps(
-            trials=process.trials,
-            guess_fraction=informative_fraction(attack.expected, claim.delta),
-            claim_eps=claim.eps,
-            delta=claim.delta,
-            significance=significance,
-            power=request.power,
-            exact=request.exact,
-        )
-    )
+    detectable = digits_up(bettor.detectable_eps(significance, request.power, exact=request.exact))
+    total = bettor.total
     bound = LowerBound(
         eps_lower=eps_lower,
         number_lower=_in_own_unit(claim, eps_lower),
@@ -118,15 +78,15 @@ def wager(experiment: Experiment, request: Request) -> Finding:
         p_value=process.p_value,
         log10_p_value=process.log10_p_value,
         e_value=process.e_value,
-        working=Working.of(total, grid=tuple(grid.tolist()), following=following, bets=tuple(bets)),
+        working=Working.of(total, grid=tuple(grid.tolist()), following=following, bets=tuple(bettor.bets)),
     )
     shares = np.cumsum(total.wrong) / process.trials, np.cumsum(total.right) / process.trials
     return found(
         bound,
-        attack,
-        learner.evidence,
+        bettor.attack or abstain(request.trials).attack,
+        bettor.evidence,
         trials=process.trials,
-        selection=learner.extra,
+        selection=selection,
         curve=tuple(zip(shares[0].tolist(), shares[1].tolist(), strict=True)),
         course=tuple(course),
         number_course=tuple(_number_course(claim, course)),
@@ -134,75 +94,17 @@ def wager(experiment: Experiment, request: Request) -> Finding:
     )
 
 
-class _Learner:
-    """Holds past trials and the rule that they recommend."""
-
-    def __init__(self, experiment: Experiment, request: Request) -> None:
-        self.experiment, self.request = experiment, request
-        self.rule: RankedLevels | None = None
-        self.seen = no_guesses()  # guesses of the current rule
-        self.evidence = Evidence()
-        self._held: list[Grain] = []
-        self._trials = self._fitted = 0
-        self._index = 0
-        most = MOST_FITTED_ITEMS // max(1, experiment.form.items)
-        self._most = max(1024, min(MOST_FITTED, most))
-        self._keeps = not request.exact
-        self.extra = max(64, min(EXACT_DRAWS, most)) if request.exact else 0
-        if request.exact:
-            probe = select(experiment, self.extra, jobs=request.jobs, backend=request.backend)
-            self._settle(self._fit(probe), probe.first)
-
-    def run(self, sizes: list[int]) -> Iterator[tuple[int, Tally]]:
-        """Tallies of the grains of one look under the current rule."""
-        blocks = [(self._index + i, size) for i, size in enumerate(sizes)]
-        self._index += len(blocks)
-        attack = None if self.rule is None else self.rule.attack
-        work = partial(wagered, self.experiment, partial(_judged, attack), self._keeps)
-        # one small grain is not worth a trip
-        used = workers(sum(sizes), self.experiment.seconds, self.request.jobs, self.request.backend)
-        jobs, backend = (used, self.request.backend) if len(blocks) > 1 else (1, "loky")
-        for (_, size), (part, held) in zip(blocks, ordered_map(work, blocks, jobs=jobs, backend=backend), strict=True):
-            if held is not None:
-                self._held.append(held)
-            self._trials += size
-            if isinstance(part, Judged):
-                self.evidence.add(part, self.rule)
-                yield size, part.tally
-            else:
-                self.evidence.count(*part)
-                yield size, no_guesses(size)
-
-    def count(self, tally: Tally) -> None:
-        """Remembers how the current rule fared."""
-        self.seen = self.seen + tally
-
-    def learn(self) -> None:
-        """A new rule from all past trials, where they have grown enough; it is for later blocks."""
-        if not self._keeps or self._trials < max(FIRST_FIT, REFIT * self._fitted):
-            return
-        past = past_trials(self._held)
-        self._fitted = len(past)
-        self._keeps = self._trials < self._most
-        if past.first.all() or not past.first.any():
-            return
-        self._settle(self._fit(past), past.first)
-        if not self._keeps:
-            self._held = []
-
-    def _fit(self, trials: SelectionTrials) -> Fitted:
-        return fit_score(self.request.score, self.experiment.target, self.experiment.pair, trials)
-
-    def _settle(self, fitted: Fitted, first: npt.NDArray[np.bool_]) -> None:
-        self.rule = ranked_levels(fitted, first, self.request.trials)
-        self.seen = no_guesses()
-
-
-def _judged(attack: Attack | None, grain: Grain) -> Judged | Unjudged:
-    if attack is not None:
-        return judged(attack, grain)
-    heads = int(np.count_nonzero(grain.first))
-    return (heads, len(grain) - heads), failures(grain), grain.failing
+def _judged(
+    experiment: Experiment, request: Request, bettor: Bettor, done: int, sizes: list[int]
+) -> Iterator[tuple[int, Judged | Unjudged, Grain | None]]:
+    """The grains of one look, numbered from `done`, judged by the bettor's rule; with their trials if it keeps them."""
+    blocks = list(enumerate(sizes, start=done))
+    work = partial(wagered, experiment, partial(judged_by, bettor.attack), bettor.keeps)
+    # one small grain is not worth a trip
+    used = workers(sum(sizes), experiment.seconds, request.jobs, request.backend)
+    jobs, backend = (used, request.backend) if len(blocks) > 1 else (1, "loky")
+    for size, (part, held) in zip(sizes, ordered_map(work, blocks, jobs=jobs, backend=backend), strict=True):
+        yield size, part, held
 
 
 def _number_course(claim: Claim, course: list[tuple[int, float]]) -> list[tuple[int, float]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpverify.base import require
 from dpverify.claims.claim import Claim
-from dpverify.claims.neighbours import Pair
+from dpverify.claims.neighbours import Pair, Unit
 from dpverify.errors import ParameterError, UsageError
 from dpverify.ledger.events import Ledger
 from dpverify.trials.outcomes import check_answers
@@ -116,6 +116,13 @@ def pairs_for(subject: Any, target: Target, claim: Claim, given: Any = None) -> 
             "`pairs` or a method `neighbours()`"
         )
     return tuple(claim.check(pair) for pair in as_pairs(found))
+
+
+def for_units(claim: Claim, subject: Any, given: Any = None) -> Claim:
+    """The claim about users where pairs are of users: a claim in words names no unit."""
+    found = given if given is not None else own_pairs(subject, claim)
+    users = found is not None and any(each.of_users for each in as_pairs(found))
+    return replace(claim, unit=Unit.USER) if users else claim
 
 
 def as_pairs(found: Any) -> list[Pair]:

@@ -7,7 +7,7 @@ fractions, so that "exactly eps" is decided and not a matter of the last bit.
 
 import math
 import numbers
-from decimal import Context, Decimal, localcontext, MAX_EMAX, MIN_EMIN, ROUND_CEILING
+from decimal import Context, Decimal, localcontext, MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
@@ -82,6 +82,18 @@ def digits_up(x: float, digits: int = 4) -> float:
         return x
     with localcontext(Context(prec=digits, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)):
         return float(+Decimal(x))
+
+
+def text_above(x: float, limit: float, digits: int = 3) -> str:
+    """x in words, rounded down, with as many significant digits as still tell it from a limit below it."""
+    if not limit < x < math.inf:
+        return f"{x:.{digits}g}"
+    for many in range(digits, 18):
+        with localcontext(Context(prec=many, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+            rounded = +Decimal(repr(float(x)))
+        if rounded > Decimal(repr(float(limit))):
+            return f"{rounded.normalize():f}" if 1e-4 <= abs(x) < 1e15 else f"{rounded:g}"
+    return repr(x)
 
 
 def _nearest(x: Fraction) -> float:

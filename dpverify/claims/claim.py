@@ -81,10 +81,10 @@ class Claim(ABC):
         return replace(self, **changed)
 
     def check(self, pair: Pair) -> Pair:
-        """The pair under this claim's relation; NeighbourError when it is not a neighbouring pair."""
+        """The pair under this claim's relation and unit; NeighbourError when it is not a neighbouring pair."""
         if not isinstance(pair, Pair):
             raise ParameterError("pair", pair, "a dpverify.Pair of two neighbouring datasets")
-        return pair.checked(self.relation)
+        return pair.checked(self.relation, self.unit)
 
 
 @dataclass(frozen=True)

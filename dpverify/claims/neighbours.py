@@ -3,6 +3,7 @@
 `REPLACE_ONE`: same number of users, one user's record replaced by any other.
 `ADD_OR_REMOVE_ONE`: one dataset is the other with one user's record added (removed).
 A factor of two in l1 sensitivity lies between them, which is why a relation is part of every claim.
+A user may have many records (`unit`, `most`): then all of them are replaced, added or removed together.
 
 Typed datasets (anything with `differences`, see `Dataset`) are checked and refused when they are not
 neighbours; plain arrays and objects are taken as the caller declares them, and the record says so. They must be of one
@@ -10,6 +11,7 @@ kind and shape: where one of them is no dataset for the code at all, what it doe
 """
 
 import numbers
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -18,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dpverify.base import require
-from dpverify.errors import NeighbourError
+from dpverify.errors import NeighbourError, UsageError
 
 
 class Relation(Enum):
@@ -35,6 +37,7 @@ class Unit(Enum):
     """Whose data is protected: what one record stands for."""
 
     RECORD = "record"
+    USER = "user"  # all rows of one user, of which there may be many
     TRAJECTORY = "trajectory"  # a user = one whole episode
 
     def __str__(self) -> str:
@@ -85,31 +88,157 @@ class Records:
     """An ordered dataset of hashable records, one a user: `Records([3, 1, 2])`.
 
     Order is kept, since online mechanisms see a stream; one user added or removed may stand anywhere.
+
+    Where a user has many rows, `unit` says whose row it is (a place, a name of a field or a function of the row), and
+    `most` how many rows a user has at most: `Records([("ann", 3), ("bob", 1), ("ann", 2)], unit=0, most=2)`.
     """
 
     rows: tuple[Hashable, ...]
+    unit: Any = None
+    most: int | None = None
 
-    def __init__(self, rows: Iterable[Hashable]) -> None:
+    def __init__(self, rows: Iterable[Hashable], *, unit: Any = None, most: int | None = None) -> None:
         object.__setattr__(self, "rows", tuple(rows))
+        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "most", most)
+        _check_unit(unit, most)
+        if unit is not None:
+            rows_of_units(self.rows, unit, most)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def differences(self, other: "Records", /) -> Difference:
-        """Replaced where lengths agree; otherwise what is left after the common prefix and suffix."""
-        return sequence_difference(self.rows, other.rows)
+        """Replaced where lengths agree; otherwise what is left after the common prefix and suffix; users by `unit`."""
+        if self.unit is None and other.unit is None:
+            return sequence_difference(self.rows, other.rows)
+        if (self.unit, self.most) != (other.unit, other.most):
+            raise NeighbourError("the units of two Records differ: both need the same unit and most")
+        return unit_difference(*(rows_of_units(each.rows, each.unit, each.most) for each in (self, other)))
 
 
 def sequence_difference(first: Sequence[Any], second: Sequence[Any]) -> Difference:
     """Difference of two streams of records (comparison with ==), by position or by one gap."""
     if len(first) == len(second):
         return Difference(replaced=sum(a != b for a, b in zip(first, second, strict=True)))
-    shorter = min(len(first), len(second))
-    head = next((i for i in range(shorter) if first[i] != second[i]), shorter)
-    tail = next((i for i in range(shorter - head) if first[-1 - i] != second[-1 - i]), shorter - head)
+    head, tail = common_ends(first, second)
     left, right = len(first) - head - tail, len(second) - head - tail
     both = min(left, right)
     return Difference(replaced=both, added=right - both, removed=left - both)
+
+
+def common_ends(first: Sequence[Any], second: Sequence[Any]) -> tuple[int, int]:
+    """Lengths of the longest common prefix, and of the longest common suffix of what is left."""
+    shorter = min(len(first), len(second))
+    head = next((i for i in range(shorter) if first[i] != second[i]), shorter)
+    tail = next((i for i in range(shorter - head) if first[-1 - i] != second[-1 - i]), shorter - head)
+    return head, tail
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A unit with many rows: rows with the name of their unit in front.
+
+
+UnitRows = Sequence[tuple[Hashable, Any]]
+
+
+def changed_units(first: UnitRows, second: UnitRows) -> set[Hashable]:
+    """Units whose rows differ, or that one dataset does not have."""
+    ours, theirs = _by_unit(first), _by_unit(second)
+    return {unit for unit in ours.keys() | theirs.keys() if ours.get(unit) != theirs.get(unit)}
+
+
+def unit_difference(first: UnitRows, second: UnitRows) -> Difference:
+    """Counted in units, whose rows may stand anywhere; a row of another unit that has moved counts as replaced."""
+    changed = changed_units(first, second)
+    there = [{unit for unit, _ in rows} for rows in (first, second)]
+    added, removed = len(changed - there[0]), len(changed - there[1])
+    both = min(added, removed)
+    rest = ([each for each in rows if each[0] not in changed] for rows in (first, second))
+    moved = sum(one != two for one, two in zip(*rest, strict=True))
+    replaced = len(changed) - added - removed + both + moved
+    return Difference(replaced=replaced, added=added - both, removed=removed - both)
+
+
+def rows_of_units(data: Any, unit: Any, most: int | None) -> UnitRows:
+    """The rows of Records, a list, an array, a table or a dict of columns, each with its unit.
+
+    UsageError where a row has no such unit, and where a unit has more than `most` rows.
+    """
+    rows, names = _table(data)
+    if names is not None and not callable(unit):
+        if unit not in names:
+            raise UsageError(f"unit = {unit!r}: no such column; there are " + ", ".join(map(str, names)))
+        unit = names.index(unit)
+    found = [(_unit_of(row, unit), row) for row in rows]
+    if most is not None:
+        refuse_more_rows((name for name, _ in found), most)
+    return found
+
+
+def refuse_more_rows(units: Iterable[Hashable], most: int) -> None:
+    """UsageError for a unit with more rows than it may have."""
+    name, count = max(Counter(units).items(), key=lambda each: each[1], default=("", 0))
+    if count > most:
+        raise UsageError(f"unit {name!r} has {count} rows; the most are {most}")
+
+
+def _by_unit(rows: UnitRows) -> dict[Hashable, list[Any]]:
+    found: dict[Hashable, list[Any]] = {}
+    for unit, row in rows:
+        found.setdefault(unit, []).append(row)
+    return found
+
+
+def _table(data: Any) -> tuple[list[Any], list[Any] | None]:
+    """Rows, and the names of their columns where they have some."""
+    if isinstance(data, Records):
+        data = data.rows
+    if isinstance(data, np.ndarray):
+        names = list(data.dtype.names) if data.dtype.names else None
+        return [_same(row) for row in data.tolist()] if data.ndim else [], names
+    if hasattr(data, "columns") or isinstance(data, dict):
+        names = list(data.columns if hasattr(data, "columns") else data)
+        columns = [np.asarray(data[name]).tolist() for name in names]
+        if not all(isinstance(each, list) for each in columns) or len(set(map(len, columns))) > 1:
+            raise UsageError("unit: the columns of a dataset must be lists of one length")
+        return [_same(row) for row in zip(*columns, strict=True)], names
+    if isinstance(data, list | tuple):
+        return [_same(row) for row in data], None
+    raise UsageError(f"unit: {_kind(data)} has no rows; it must be a list, an array, a table, a dict or Records")
+
+
+NAN = ("nan",)
+
+
+def _same(row: Any) -> Any:
+    """NaN is NaN."""
+    if isinstance(row, list | tuple):
+        return tuple(NAN if isinstance(each, float) and each != each else each for each in row)
+    return row
+
+
+def _unit_of(row: Any, unit: Any) -> Hashable:
+    try:
+        if callable(unit):
+            found = unit(row)
+        elif isinstance(unit, str) and not isinstance(row, dict):
+            found = getattr(row, unit)
+        else:
+            found = row[unit]
+        hash(found)
+        if found is None or found is NAN:
+            raise LookupError
+    except (LookupError, TypeError, AttributeError):
+        raise UsageError(f"unit = {unit!r}: there is none in a row that is {_kind(row)}") from None
+    return found  # type: ignore[no-any-return]
+
+
+def _check_unit(unit: Any, most: Any) -> None:
+    if most is not None:
+        require.integer(at_least=1, most=most)
+        if unit is None:
+            raise UsageError(f"most = {most!r}: needs unit, which says whose row it is")
 
 
 @dataclass(frozen=True)
@@ -119,6 +248,8 @@ class Pair:
     `relation`, where given, is the relation that the caller declares; a claim with another relation
     refuses the pair. `verified` is set by `Claim.check`: True where the datasets themselves were compared.
     `mixed`: the datasets may be of different kinds or shapes, as the code takes both; else such a pair is refused.
+    `unit`, `most`: a user has many rows, at most `most`, and the pair differs in all rows of one user; `unit` is the
+    column, the field, or a function of a row that says whose row it is. The claim is about users: `unit=Unit.USER`.
     """
 
     first: Any
@@ -127,6 +258,16 @@ class Pair:
     name: str = ""
     verified: bool = False
     mixed: bool = False
+    unit: Any = None
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_unit(self.unit, self.most)
+
+    @property
+    def of_users(self) -> bool:
+        """Whether all rows of a user are the unit."""
+        return self.unit is not None or any(isinstance(each, Records) and each.unit is not None for each in self)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.first, self.second))
@@ -134,28 +275,36 @@ class Pair:
     def __getitem__(self, arm: int) -> Any:
         return (self.first, self.second)[arm]
 
-    def checked(self, relation: Relation) -> "Pair":
+    def checked(self, relation: Relation, unit: Unit | None = None) -> "Pair":
         """The pair under `relation`, or NeighbourError with how the two datasets really differ."""
         require.member(Relation, relation=relation)
         if self.relation is not None and self.relation is not relation:
             raise NeighbourError(f"pair {self.name!r} is declared {self.relation}, the claim is about {relation}")
+        if unit is Unit.RECORD and self.of_users:
+            raise NeighbourError(f"pair {self.name!r} differs in all rows of a user, the claim is about one record: it "
+                                 "needs unit=Unit.USER")  # fmt: skip
         typed = isinstance(self.first, Dataset), isinstance(self.second, Dataset)
         if True in typed and type(self.first) is not type(self.second):
             raise NeighbourError(
                 f"pair {self.name!r}: a {type(self.first).__name__} and a {type(self.second).__name__} "
                 "cannot be compared; both datasets must be of one type"
             )
-        unlike = "" if self.mixed else _unlike(self.first, self.second, same_size=relation is Relation.REPLACE_ONE)
+        same_size = relation is Relation.REPLACE_ONE and self.unit is None  # a user may have other numbers of rows
+        unlike = "" if self.mixed else _unlike(self.first, self.second, same_size=same_size)
         if unlike:
             raise NeighbourError(
                 f"pair {self.name!r}: {unlike}; datasets must be of one kind and shape, "
                 "or Pair(first, second, mixed=True) where the code takes both"
             )
-        if typed == (False, False):
+        if self.unit is not None:
+            difference = unit_difference(*(rows_of_units(each, self.unit, self.most) for each in self))
+        elif typed == (False, False):
             return replace(self, relation=relation)
-        difference = self.first.differences(self.second)
+        else:
+            difference = self.first.differences(self.second)
         if not difference.allowed_by(relation):
-            raise NeighbourError(f"pair {self.name!r} is not {relation}: {difference}")
+            users = " user" if self.of_users else ""
+            raise NeighbourError(f"pair {self.name!r} is not {relation}{users}: {difference}")
         return replace(self, relation=relation, verified=True)
 
 

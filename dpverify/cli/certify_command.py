@@ -247,7 +247,7 @@ def certified_in_child(
 ) -> dict[str, Any]:  # fmt: skip
     """The certificate as plain values; runs in the child."""
     from dpverify.auditing.certificate import certify
-    from dpverify.auditing.subject import own_pairs
+    from dpverify.auditing.subject import as_pairs, for_units, own_pairs
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import Relation, View
     from dpverify.cli import isolated_command
@@ -256,12 +256,13 @@ def certified_in_child(
     neighbours = Relation.REPLACE_ONE if relation == "replace" else Relation.ADD_OR_REMOVE_ONE
     stated = parse_claim(claim, relation=neighbours, view=View(view))
     subject = named_subject(spec, call, arg or [], python)
-    own = None if pairs is None else isolated_command.load_object(pairs)
+    own = None if pairs is None else as_pairs(isolated_command.load_object(pairs))
     if own is None and own_pairs(subject, stated) is None:
         data = EXAMPLES["list"] if python else guessed(isolated_command.load_object(spec))
         example = shlex.join(["dpverify", "certify", spec, "--claim", claim, "--data", data])
         raise UsageError(f"{spec}: on which datasets? Give --pairs MODULE:NAME, or say what its data look like, as in: "
                          f"{example}")  # fmt: skip
+    stated = for_units(stated, subject, own)
     return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
 
 

@@ -71,7 +71,7 @@ def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) 
     """Blocks of the certificate's records once more, as plain values; runs in the child."""
     from dpverify.auditing.certificate import Certificate
     from dpverify.auditing.pipeline import rerun
-    from dpverify.auditing.subject import pairs_for
+    from dpverify.auditing.subject import as_pairs, for_units, pairs_for
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import Relation, View
     from dpverify.cli import isolated_command
@@ -83,7 +83,8 @@ def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) 
     neighbours = Relation.REPLACE_ONE if asked["relation"] == "replace" else Relation.ADD_OR_REMOVE_ONE
     claim = parse_claim(asked["claim"], relation=neighbours, view=View(asked["view"]))
     target = as_target(named_subject(asked["subject"], asked["call"], asked["arg"] or [], asked["python"]))
-    own = None if asked["pairs"] is None else isolated_command.load_object(asked["pairs"])
+    own = None if asked["pairs"] is None else as_pairs(isolated_command.load_object(asked["pairs"]))
+    claim = for_units(claim, target, own)
     pairs = pairs_for(target, target, claim, own)
     listed = [
         (i, j)

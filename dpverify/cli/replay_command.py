@@ -54,6 +54,8 @@ def replay(
 ) -> None:
     """Record the noise calls of diffprivlib, OpenDP, PyDP or opacus on one dataset, play them back on its neighbour.
 
+    Noise that the code draws itself from numpy.random or random is followed as well, and what it is worth is said.
+
     The library's Python must be 3.11 or later, with NumPy and SciPy. Exit code: 0 KEPT on the pairs tried, 1 OVER or
     REFUTED, 2 usage, 3 UNDECIDED, or the target failed.
     """

@@ -43,7 +43,7 @@ def traced_in_child(
     *, spec: str, pairs: str, claim: str | None, ledger: str | None, relation: str, **settings: Any
 ) -> dict[str, Any]:
     """The traces in lines, as a document, and their exit codes; runs in the child."""
-    from dpverify.auditing.subject import as_pairs
+    from dpverify.auditing.subject import as_pairs, for_units
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import Relation
     from dpverify.cli import isolated_command
@@ -60,7 +60,8 @@ def traced_in_child(
     found = []
     for number, pair in enumerate(as_pairs(isolated_command.load_object(pairs))):
         emit({"pair": number})
-        found.append(traced(target, pair=pair.checked(between), claim=stated, ledger=declared, **settings))
+        about = None if stated is None else for_units(stated, target, pair)
+        found.append(traced(target, pair=pair.checked(between), claim=about, ledger=declared, **settings))
     return {
         "lines": [line for number, each in enumerate(found, 1) for line in _lines(number, each)],
         "document": {"traces": [each.to_dict() for each in found]},

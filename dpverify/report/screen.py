@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpverify.auditing.tape_record import Taped, TapeDraw
+from dpverify.base.rounding import text_above
 from dpverify.report.words import number
 from dpverify.wild.record import FieldWitness, PairResult, TryRecord
 
@@ -41,7 +42,7 @@ def tried(record: TryRecord, again: str) -> list[str]:
     audit = f"no violation in {made}; nothing could have been caught"
     if by_trials:
         certain = max(each.eps_lower for each in by_trials)
-        audit = f"eps >= {number(certain)}   {made}"
+        audit = f"eps >= {text_above(certain, record.claimed_eps)}   {made}"
     elif caught < math.inf:
         audit = f"no violation in {made}; at best eps {number(caught)} would have been caught"
     codes = [record.code[row.relation] for row in matrix if row.relation in record.code]

@@ -273,12 +273,13 @@ MOST_WORDS = 40  # letters of a claim; a longer curve is named by its ends
 
 
 def claim(record: AuditRecord) -> str:
-    """The claim with the relation, where that is not replace-one."""
+    """The claim with the relation, where that is not replace-one, and the unit, where that is no record."""
     text = record.claim
     if len(text) > MOST_WORDS:
         points = text.split(";")
         text = f"{points[0]};...;{points[-1]} ({len(points)} points)"
-    return text + (" +/-1" if record.relation.startswith("add") else "")
+    unit = "" if record.unit == "record" else f" per {record.unit}"
+    return text + (" +/-1" if record.relation.startswith("add") else "") + unit
 
 
 def kind(word: str) -> str:

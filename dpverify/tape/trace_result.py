@@ -292,6 +292,12 @@ class Trace:
         return accountant.eps_upper(self.ledger, delta=delta, relation=Relation.REPLACE_ONE)
 
     @property
+    def ledgers(self) -> tuple[Ledger | None, ...]:
+        """What moved in each good transcript, as a ledger of its own; None where a draw has no event."""
+        found = [coordinates(each) for each in self._moved]
+        return tuple(None if each is None else Ledger.of(*each) for each in found)
+
+    @property
     def loss(self) -> float:
         """The eps of F5: the largest log ratio of both orders, rounded up; inf where one is not finite."""
         return max(largest(each) for each in self._at_most)

@@ -10,8 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.claims.neighbours import Difference, Relation
-from dpverify.errors import NeighbourError
+from dpverify.claims.neighbours import (
+    changed_units,
+    common_ends,
+    refuse_more_rows,
+    Relation,
+    sequence_difference,
+    Unit,
+    unit_difference,
+)
+from dpverify.errors import NeighbourError, UsageError
 from dpverify.wild.schema import Column, Schema
 from dpverify.wild.worker import codec
 
@@ -19,7 +27,8 @@ from dpverify.wild.worker import codec
 # Whether two datasets are neighbours, by looking at them: rows as tuples, in order, NaN equal to NaN.
 #
 # Replace-one: same length, one row differs. Add-or-remove: one is the other with one row deleted, found by the longest
-# common prefix and suffix. Types count: 1 and 1.0 are different cells.
+# common prefix and suffix. Where the schema has a unit, all rows of one user in place of one row. Types count: 1 and
+# 1.0 are different cells.
 
 
 def _comparable(value: Any) -> Any:
@@ -32,30 +41,20 @@ def _comparable(value: Any) -> Any:
     return type(value).__name__, value
 
 
-def record_counts(first: Sequence[Any], second: Sequence[Any]) -> Difference:
-    """Rows replaced in place, or added or removed between the longest common prefix and suffix."""
-    if len(first) == len(second):
-        return Difference(replaced=sum(a != b for a, b in zip(first, second, strict=True)))
-    head, tail = _ends(first, second)
-    left, right = len(first) - head - tail, len(second) - head - tail
-    both = min(left, right)
-    return Difference(replaced=both, added=right - both, removed=left - both)
-
-
-def gap(first: Sequence[Any], second: Sequence[Any]) -> set[int]:
-    """Places in `first` that the other dataset does not have."""
+def gap(first: Sequence[Any], second: Sequence[Any], unit: int | None = None) -> set[int]:
+    """Places in `first` that the other dataset does not have; all of a user whose rows differ."""
+    if unit is not None:
+        changed = changed_units(_units(first, unit), _units(second, unit))
+        return {at for at, row in enumerate(first) if row[unit] in changed}
     if len(first) == len(second):
         return {at for at, (a, b) in enumerate(zip(first, second, strict=True)) if _comparable(a) != _comparable(b)}
     ours, theirs = [_comparable(each) for each in first], [_comparable(each) for each in second]
-    head, tail = _ends(ours, theirs)
+    head, tail = common_ends(ours, theirs)
     return set(range(head, len(first) - tail))
 
 
-def _ends(first: Sequence[Any], second: Sequence[Any]) -> tuple[int, int]:
-    shorter = min(len(first), len(second))
-    head = next((at for at in range(shorter) if first[at] != second[at]), shorter)
-    tail = next((at for at in range(shorter - head) if first[-1 - at] != second[-1 - at]), shorter - head)
-    return head, tail
+def _units(records: Sequence[Any], unit: int) -> list[tuple[Any, Any]]:
+    return [(row[unit], _comparable(row)) for row in records]
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -67,13 +66,22 @@ Records = tuple[Record, ...]
 
 def wire(schema: Schema, records: Records) -> bytes:
     """A dataset as the worker takes it: how it is handed over, and the value."""
-    how, value = _handed(schema, records)
+    how, value = _handed(*_without_hidden(schema, records))
     return codec.packed((how, value))
 
 
 def built(schema: Schema, records: Records) -> Any:
     """A dataset in this interpreter: what a function of one argument is called with."""
-    return codec.restored(_handed(schema, records)[1])
+    return codec.restored(_handed(*_without_hidden(schema, records))[1])
+
+
+def _without_hidden(schema: Schema, records: Records) -> tuple[Schema, Records]:
+    """What the code gets: a unit's column may say whose row it is to us alone."""
+    kept = [at for at, each in enumerate(schema.columns) if not each.hidden]
+    if len(kept) == len(schema.columns):
+        return schema, records
+    columns = tuple(schema.columns[at] for at in kept)
+    return replace(schema, columns=columns), tuple(tuple(row[at] for at in kept) for row in records)
 
 
 def _handed(schema: Schema, records: Records) -> tuple[str, Any]:
@@ -116,10 +124,10 @@ def _missing(column: Column, cell: Any) -> Any:
 def _dtype_of(column: Column, values: Sequence[Any]) -> str:
     """NumPy's type of these cells; "O" where they have none in common."""
     kinds = {type(each) for each in values}
-    known = {type(each) for each in column.values} if not column.numeric and column.kind != "id" else set()
+    known = {type(each) for each in column.values} if not (column.numeric or column.names) else set()
     if column.missing and not column.numeric:
         return "<f8" if known and known <= {int, float} else "O"  # the same for datasets with and without a gap
-    if column.kind in ("integer", "id") or (known and known <= {int}):
+    if column.whole or (known and known <= {int}):
         whole = kinds <= {int} and not column.missing
         return "<i8" if whole else "<f8" if kinds <= {int, float, type(None)} else "O"
     if column.numeric or (known and known <= {int, float}):
@@ -158,6 +166,7 @@ def _series(column: Column, values: list[Any]) -> Any:
 
 def literal(schema: Schema, records: Records) -> str:
     """An expression that makes the dataset; `np` and `pd` stand for NumPy and pandas."""
+    schema, records = _without_hidden(schema, records)
     names = [each.name for each in schema.columns]
     if schema.container in ("columns", "keywords"):
         inside = ", ".join(f"{each.name!r}: {_text_array(each, cells(schema, records, each.name))}"
@@ -214,7 +223,7 @@ def _text_matrix(schema: Schema, records: Records, names: list[str]) -> str:
 
 def shown_dataset(schema: Schema, records: Records, other: Records) -> list[str]:
     """Records of the first dataset, one a line; those that are not in the other dataset at their place are marked."""
-    marked = gap(records, other)
+    marked = gap(records, other, schema.unit)
     lines = []
     for at, record in enumerate(records):
         inside = ", ".join(f"{column.name}={_cell(each)}" for column, each in zip(schema.columns, record, strict=True))
@@ -230,21 +239,36 @@ def _cell(value: Any) -> str:
 # A pair of neighbouring datasets as records, before they have a form.
 
 
+def said(relation: Relation, unit: int | None) -> str:
+    """`add-or-remove-one`, `add-or-remove-one user`."""
+    return str(relation) if unit is None else f"{relation} {Unit.USER}"
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """Two datasets as records, neighbours under `relation`; `domain` is "in" or "out"."""
+    """Two datasets as records, neighbours under `relation`; `domain` is "in" or "out".
+
+    `unit`: the column that says whose row it is, where all rows of a user are changed together.
+    """
 
     name: str
     relation: Relation
     first: Records
     second: Records
     domain: str = "in"
+    unit: int | None = None
 
     def __post_init__(self) -> None:
         ours, theirs = ([tuple(map(_comparable, record)) for record in each] for each in (self.first, self.second))
-        found = record_counts(ours, theirs)
+        found = sequence_difference(ours, theirs) if self.unit is None else unit_difference(
+            _units(self.first, self.unit), _units(self.second, self.unit))  # fmt: skip
         if not found.allowed_by(self.relation) or ours == theirs:
-            raise NeighbourError(f"pair {self.name!r} is not {self.relation}: {found}")
+            raise NeighbourError(f"pair {self.name!r} is not {self.said}: {found}")
+
+    @property
+    def said(self) -> str:
+        """The relation in words, with the unit where that is no record."""
+        return said(self.relation, self.unit)
 
     def swapped(self, first: Records, second: Records) -> "Candidate":
         """The same with other records."""
@@ -259,3 +283,16 @@ class Candidate:
         rest = self.second[:-1]
         first = (*rest[:row], self.first[-1], *rest[row:]) if len(self.first) == len(self.second) else self.first
         return replace(self, name=name, first=first, second=(*rest[:row], self.second[-1], *rest[row:]))
+
+
+def of_schema(schema: Schema, candidate: Candidate) -> Candidate:
+    """A pair from somebody else, with the schema's unit; UsageError where a unit has too many rows."""
+    if schema.unit is None:
+        return candidate
+    width = len(schema.columns)
+    if any(len(row) != width for each in (candidate.first, candidate.second) for row in each):
+        raise UsageError(f"pair {candidate.name!r}: each row must have the {width} columns of the schema, with the "
+                         f"unit {schema.columns[schema.unit].name!r} among them")  # fmt: skip
+    for each in (candidate.first, candidate.second):
+        refuse_more_rows((row[schema.unit] for row in each), schema.columns[schema.unit].most)
+    return replace(candidate, unit=schema.unit)

@@ -63,6 +63,9 @@ def _columns(words: list[str], where: str, before: int) -> dict[str, dict[str, A
         table["missing"], rest = True, rest[:-1]
     if kind in NUMERIC:
         table["low"], table["high"] = _range(rest, where)
+    elif kind == "unit":
+        if rest:
+            table["most"] = _range(rest, where, whole=True)[1]
     elif rest:
         table["values"] = [_value(each) for each in " ".join(rest).split("|")]
     name = words[0] if at else f"x{before}" if before else "x"

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.errors import TargetError
-from dpverify.evidence import betting
-from dpverify.evidence.attack import Evidence, judged
-from dpverify.evidence.betting import EProcess, informative_fraction, LEVELS, no_guesses, ranked_levels
+from dpverify.evidence.attack import Attack
+from dpverify.evidence.betting import EProcess, FOLLOWING_LEARNED
+from dpverify.evidence.bettor import Bettor, judged_by
 from dpverify.evidence.scores.model_selection import fit_score
-from dpverify.trials.collect import Grain, past_trials, SelectionTrials
+from dpverify.trials.collect import Grain, SelectionTrials
 from dpverify.trials.outcomes import Outcomes
 from dpverify.wild import datasets
 from dpverify.wild.datasets import Candidate
@@ -30,7 +30,6 @@ from dpverify.wild.schema import Schema
 
 FIRST_BLOCK, LATER = 24, 4  # trials of the first block; later ones are this part of all before
 REFIT, MOST_FITTED = 2.0, 20_000
-FOLLOWING = 0.6  # share of the capital that follows predictions
 POWER = 0.95
 FEWEST = 24  # releases of a first sample on each dataset
 LARGEST_BLOCK = 65_536
@@ -46,16 +45,12 @@ class Contender:
         self.candidate, self.data, self.claim, self.share = candidate, data, claim, share
         self.index, self.block = index, block
         self._source, self._seed, self._calls = source, seed, 0
-        self.process = EProcess(claim_eps=claim.eps, delta=claim.delta, levels=LEVELS, predictive=FOLLOWING)
+        self.bettor = Bettor(claim, fit=fit_rule, following=FOLLOWING_LEARNED, refit=REFIT, most=MOST_FITTED)
         self.codebook: Codebook | None = None
         self.changes, self.notes = False, set[str]()
         self.raised = [0, 0], [0, 0]  # (releases, exceptions) on each dataset
         self.samples: tuple[list[Fields], list[Fields]] = ([], [])
-        self._held: list[Grain] = []
-        self._evidence = Evidence()
-        self._seen = no_guesses()
-        self._fitted = self._grains = 0
-        self._keeps = True
+        self._grains = 0
         self.seconds = 0.0  # of one release, measured by the sample
         self.learning = 0.0  # seconds that the last rule took
 
@@ -103,17 +98,19 @@ class Contender:
         first = np.repeat([True, False], size)
         mixed = stream(self._seed, Stage.SELECT, self.index, 1 << 30).permutation(2 * size)
         rows = self.codebook.rows(self.samples[0] + self.samples[1])
-        self._held.append(Grain(-1, Outcomes(rows[mixed]), first[mixed]))
+        self.bettor.keep(Grain(-1, Outcomes(rows[mixed]), first[mixed]))
 
     def run(self, trials: int, seconds: float = math.inf) -> None:
         """So many trials more, or fewer where the claim falls before, or what comes next would not end in time."""
         assert self.codebook is not None
         left, ends = trials, time.monotonic() + seconds
         while left > 0 and not self.refuted:
-            if self._due:
+            if self.bettor.due:
                 if time.monotonic() + REFIT * self.learning > ends:
                     return
-                self._learn()
+                started = time.monotonic()
+                self.bettor.learn()
+                self.learning = time.monotonic() - started
             fits = (ends - time.monotonic()) / self.seconds
             size = int(min(left, max(FIRST_BLOCK, self.process.trials // LATER), LARGEST_BLOCK, fits))
             if size < 1:
@@ -133,32 +130,24 @@ class Contender:
                 values[rows] = self.codebook.rows(self.releases(0 if arm else 1, int(rows.sum())))
         grain = Grain(self._grains, Outcomes(values), first)
         self._grains += 1
-        part = judged(self._rule.attack, grain)
-        self._evidence.add(part, self._rule)
-        self.process.update(part.tally, predicted=self._rule.updated(self._seen, self.claim.eps))
-        self._seen = self._seen + part.tally
-        if self._keeps:
-            self._held.append(grain)
-
-    @property
-    def _due(self) -> bool:
-        """Whether the next block deserves a new rule; it is learned only when there is a next block."""
-        return self._keeps and sum(len(grain) for grain in self._held) >= REFIT * self._fitted
-
-    def _learn(self) -> None:
-        started = time.monotonic()
-        past = past_trials(self._held)
-        held = len(past)
-        self._fitted, self._keeps = held, held < MOST_FITTED
-        self._rule = ranked_levels(fit_rule(past), past.first, max(held, 300))
-        self._seen = no_guesses()
-        self.learning = time.monotonic() - started
+        self.bettor.bet(size, judged_by(self.bettor.attack, grain), grain)
 
     # what is known
 
     def check(self) -> None:
         """InvalidTrials where the trials were not independent."""
-        self._evidence.check()
+        self.bettor.evidence.check()
+
+    @property
+    def process(self) -> EProcess:
+        """The wealth."""
+        return self.bettor.process
+
+    @property
+    def attack(self) -> Attack:
+        """The rule that comes next."""
+        assert self.bettor.attack is not None
+        return self.bettor.attack
 
     @property
     def refuted(self) -> bool:
@@ -173,13 +162,7 @@ class Contender:
     @property
     def detectable(self) -> float:
         """The most favourable violation that these trials would have caught."""
-        if not self.process.trials:
-            return math.inf
-        fraction = informative_fraction(self._rule.attack.expected, self.claim.delta) or 1.0
-        return betting.sequential_detectable_eps(
-            trials=self.process.trials, guess_fraction=fraction, claim_eps=self.claim.eps, delta=self.claim.delta,
-            significance=self.share, power=POWER,
-        )  # fmt: skip
+        return self.bettor.detectable_eps(self.share, POWER) if self.process.trials else math.inf
 
 
 def fit_rule(trials: SelectionTrials) -> Any:
@@ -191,8 +174,8 @@ def fit_rule(trials: SelectionTrials) -> Any:
 # Many pairs, one budget: a first pass over all of them, then rounds for those whose wealth has grown most.
 #
 # Significance: half of it is shared equally by the pairs of the grid, whose number is fixed before the first trial; the
-# k-th random pair gets alpha/(2 k (k + 1)), which adds up to the other half. So the probability that any true claim is
-# refuted on any pair is at most alpha (Bonferroni), whenever the race stops.
+# k-th random pair of each of r relations gets alpha/(2 r k (k + 1)), which adds up to the other half. So the
+# probability that any true claim is refuted on any pair is at most alpha (Bonferroni), whenever the race stops.
 
 
 SAMPLE, PASS = 100, 150  # releases on each dataset that fix the coordinates; trials of the first pass
@@ -240,11 +223,12 @@ class Race:
 
     def __init__(
         self, source: ReleaseSource, schema: Schema, claim: Claim, *, alpha: float, planned: int, seed: int, block: int,
-        first_index: int, most_each: int = MOST_EACH,
+        first_index: int, most_each: int = MOST_EACH, relations: int = 1,
     ) -> None:  # fmt: skip
         self.most_each = most_each
         self.source, self.schema, self.claim = source, schema, claim
         self.alpha, self.planned, self.seed, self.block = alpha, planned, seed, block
+        self.relations = relations
         self.contenders: list[Contender] = []
         self._index, self._random = first_index, 0
 
@@ -278,8 +262,11 @@ class Race:
                 each.run(min(each.process.trials, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
             if budget.left > 0 and not self.refuted and (candidate := next(more, None)) is not None:
                 self._random += 1
-                share = self.alpha / (2 * self._random * (self._random + 1))
-                self._tried(self.entered(candidate, share), *self._small(budget), budget)
+                self._tried(self.entered(candidate, self.random_share(self._random)), *self._small(budget), budget)
+
+    def random_share(self, k: int) -> float:
+        """Of the significance, for the k-th random pair."""
+        return self.alpha / (2 * self.relations * k * (k + 1))
 
     def _small(self, budget: Budget) -> tuple[int, int]:
         sample, trials = budget.sizes(max(1, self.planned))

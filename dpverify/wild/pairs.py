@@ -4,6 +4,9 @@ Each base is changed in one record: to a corner of the domain, to another class,
 a copy of another record, to an extreme weight. For add-or-remove the same record is added. It is the last record, in
 some pairs the first or one in the middle: code may read its data in order, or stop early. Pairs out of the domain (far
 values, infinities, NaN and categories that the schema excludes) are apart: a library may refuse them.
+
+Where a user has many rows, all of them are changed, added or removed together: 1, 2 and the most rows, in one group and
+spread over all, at the end, at the start and among the others.
 """
 
 import math
@@ -19,6 +22,8 @@ from dpverify.wild.schema import Column, Schema
 ORDINARY, FEW, MOST = 20, 5, 200  # rows of a base, within what the schema allows
 FAR = 49.0  # widths of the domain beyond its ends
 MISSING = 0.15  # of the cells of a column where values may be missing
+IDLE = 1000  # random changes in a row that are none
+NONE = "no two datasets of this schema are neighbours and differ: it needs more rows, more values or another relation"
 MOST_VALUES = 8  # of a local category that are paired with the first one
 
 
@@ -26,7 +31,8 @@ def grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[C
     """The fixed pairs of a relation, equal ones dropped; bases and random corners from `rng`."""
     if schema.local:
         return [] if relation is Relation.ADD_OR_REMOVE_ONE else _unique(_local(schema, rng))
-    return _unique(each for each in _grid(schema, relation, rng) if complete(schema, each))
+    made = _grid if schema.unit is None else _unit_grid
+    return _unique(each for each in made(schema, relation, rng) if complete(schema, each))
 
 
 def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:
@@ -34,33 +40,45 @@ def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> lis
     found = []
     base = ordinary(schema, _size(schema, ORDINARY), rng)
     for what, record in _far(schema, base[-1] if base else random_record(schema, rng)):
-        found += _changed(schema, relation, base, what, record, "out")
+        if schema.unit is None:
+            found += _changed(schema, relation, base, what, record, "out")
+        else:
+            found += _changed_unit(schema, relation, base, what, (record,), domain="out")
     return _unique(each for each in found if complete(schema, each))
 
 
 def random_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
-    """Random bases with one random change, without end."""
-    number = 0
-    while True:
+    """Random bases with one random change, without end; they end where a schema has hardly any neighbours."""
+    number, found = 0, 0
+    while number - found < IDLE:
         number += 1
         if schema.local:
             one, two = random_record(schema, rng), corner(schema, rng)
             if _differ(one, two):
+                found = number
                 yield Candidate(f"random pair {number}", Relation.REPLACE_ONE, (one,), (two,))
             continue
-        size = int(rng.integers(max(1, schema.rows[0]), schema.rows[1] + 1))
+        size = int(rng.integers(schema.rows[0], schema.rows[1] + 1))
         base = ordinary(schema, size, rng)
+        if schema.unit is not None:
+            for each in _random_unit(schema, relation, base, rng, f"random pair {number}: "):
+                found = number
+                yield each
+            continue
         record = corner(schema, rng) if rng.integers(2) else random_record(schema, rng)
         pairs = _changed(schema, relation, base, "a random record", record, "in", f"random pair {number}: ")
-        row = size if number % 2 else int(rng.integers(size))  # the last one in every other pair
-        yield from (each.placed(min(row, len(each.second) - 1)) for each in pairs if complete(schema, each))
+        row = size if number % 2 or not size else int(rng.integers(size))  # the last one in every other pair
+        for each in pairs:
+            if complete(schema, each):
+                found = number
+                yield each.placed(min(row, len(each.second) - 1))
 
 
 def ordinary(schema: Schema, size: int, rng: np.random.Generator) -> Records:
     """Uniform draws; the first records go through all classes, so that each has a member where there is room."""
     records = [random_record(schema, rng) for _ in range(size)]
     for at, column in enumerate(schema.columns):
-        if not column.numeric and column.kind != "id":
+        if not (column.numeric or column.names):
             for row in range(min(size, len(column.values))):
                 records[row] = (*records[row][:at], column.values[row], *records[row][at + 1 :])
     return _numbered(schema, tuple(records))
@@ -82,14 +100,18 @@ def _uniform(column: Column, rng: np.random.Generator) -> object:
     if column.kind == "integer":
         return int(rng.integers(math.ceil(column.low), math.floor(column.high) + 1))
     if column.numeric:
-        return round(float(rng.uniform(column.low, column.high)), 3)
-    if column.kind == "id":
+        return min(max(round(float(rng.uniform(column.low, column.high)), 3), column.low), column.high)
+    if column.names:
         return int(rng.integers(10**6))
     return column.values[int(rng.integers(len(column.values)))]
 
 
 def _numbered(schema: Schema, records: Records) -> Records:
-    """Ids are unique."""
+    """Ids are unique; users have 1, 2 and the most rows in turn."""
+    if schema.unit is not None:
+        at, most = schema.unit, schema.columns[schema.unit].most
+        users = (user for user in range(len(records)) for _ in range((1, min(2, most), most)[user % 3]))
+        records = tuple((*row[:at], user, *row[at + 1 :]) for user, row in zip(users, records, strict=False))
     ids = [at for at, column in enumerate(schema.columns) if column.kind == "id"]
     return tuple(tuple(row if at in ids else cell for at, cell in enumerate(record)) for row, record in
                  enumerate(records)) if ids else records  # fmt: skip
@@ -113,7 +135,7 @@ def _with(schema: Schema, record: Record, kinds: str, value: object) -> Iterator
 def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
     twenty = ordinary(schema, _size(schema, ORDINARY), rng)
     five = ordinary(schema, _size(schema, FEW), rng)
-    fewest = ordinary(schema, max(1, schema.rows[0]), rng)
+    fewest = ordinary(schema, _size(schema, 1), rng)
     low, high = _all(schema, 0), _all(schema, 1)
 
     def changed(base: Records, what: str, record: Record, said: str) -> list[Candidate]:
@@ -126,6 +148,29 @@ def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Itera
     for end, name, other, named in ((0, "low", high, "all high"), (1, "high", low, "all low")):
         base = _mixed(schema, (_all(schema, end),) * _size(schema, FEW))
         yield from changed(base, named, other, f"{len(base)} rows, all {name}")
+    yield from _cells(schema, relation, twenty) if twenty else ()
+    yield from changed(fewest, "all high", high, f"{len(fewest)} rows, the fewest")
+    yield from changed(fewest, "all low", low, f"{len(fewest)} rows, the fewest")
+    for row in (0, len(twenty) // 2) if twenty else ():
+        yield from (each.placed(row) for each in changed(twenty, "all high", high, f"{len(twenty)} ordinary rows"))
+    yield from (each.placed(0) for each in changed(twenty, "all low", low, f"{len(twenty)} ordinary rows"))
+    most = ordinary(schema, _size(schema, MOST), rng)
+    if len(most) > len(twenty):
+        for row in (0, len(most) - 1):
+            yield from (each.placed(row) for each in changed(most, "all high", high, f"{len(most)} ordinary rows"))
+    if schema.rows[0] <= 1 <= schema.rows[1]:
+        yield from changed((low,), "all high", high, "one row, all low")
+    if schema.rows[0] == 0 and relation is Relation.ADD_OR_REMOVE_ONE:
+        yield from changed((), "all high", high, "no rows")
+        yield from changed((), "all low", low, "no rows")
+
+
+def _cells(schema: Schema, relation: Relation, twenty: Records) -> Iterator[Candidate]:
+    """A copy of another record, an extreme weight, a missing value, another class."""
+
+    def changed(base: Records, what: str, record: Record, said: str) -> list[Candidate]:
+        return _changed(schema, relation, base, what, record, "in", said + ": ")
+
     last = twenty[-1]
     yield from changed(twenty, "a copy of another", twenty[0], f"{len(twenty)} ordinary rows")
     for column, record in _with(schema, last, "weight", None):
@@ -139,26 +184,12 @@ def _grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Itera
         if len(bare) > 1:
             yield from changed(bare, f"{column.name} missing", bare[0], f"{column.name} mostly missing")
     yield from _classes(schema, relation, twenty)
-    yield from changed(fewest, "all high", high, f"{len(fewest)} rows, the fewest")
-    yield from changed(fewest, "all low", low, f"{len(fewest)} rows, the fewest")
-    for row in (0, len(twenty) // 2):
-        yield from (each.placed(row) for each in changed(twenty, "all high", high, f"{len(twenty)} ordinary rows"))
-    yield from (each.placed(0) for each in changed(twenty, "all low", low, f"{len(twenty)} ordinary rows"))
-    most = ordinary(schema, _size(schema, MOST), rng)
-    if len(most) > len(twenty):
-        for row in (0, len(most) - 1):
-            yield from (each.placed(row) for each in changed(most, "all high", high, f"{len(most)} ordinary rows"))
-    if schema.rows[0] <= 1:
-        yield from changed((low,), "all high", high, "one row, all low")
-    if schema.rows[0] == 0 and relation is Relation.ADD_OR_REMOVE_ONE:
-        yield from changed((), "all high", high, "no rows")
-        yield from changed((), "all low", low, "no rows")
 
 
 def _classes(schema: Schema, relation: Relation, base: Records) -> Iterator[Candidate]:
     """Another class with the same features; a class with a single member."""
     for at, column in enumerate(schema.columns):
-        if column.numeric or column.kind == "id":
+        if column.numeric or column.names or len(column.values) < 2:
             continue
         record = base[-1]
         others = [value for value in column.values if value != record[at]]
@@ -176,7 +207,7 @@ def _mixed(schema: Schema, base: Records) -> Records:
     """Classes in turn: equal numbers need no equal classes."""
     found = []
     for row, record in enumerate(base):
-        found.append(tuple(cell if column.numeric or column.kind == "id" else column.values[row % len(column.values)]
+        found.append(tuple(cell if column.numeric or column.names else column.values[row % len(column.values)]
                            for column, cell in zip(schema.columns, record, strict=True)))  # fmt: skip
     return _numbered(schema, tuple(found))
 
@@ -206,11 +237,115 @@ def _changed(
         if not base or not _differ(base[-1], record):
             return []
         return [Candidate(f"{said}the last becomes {what}", relation, base, (*base[:-1], record), domain)]
-    if len(base) >= schema.rows[1]:
-        base = base[: schema.rows[1] - 1]
+    most = max(1, schema.rows[1])  # the neighbours of no rows have one
+    if len(base) >= most:
+        base = base[: most - 1]
     if len(base) < schema.rows[0]:
         return []
     return [Candidate(f"{said}added: {what}", relation, base, (*base, record), domain)]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# All rows of one user.
+
+
+USER = 10**6  # the one who is changed
+PLACES = ("at the end", "at the start", "among the others")
+
+
+def most_rows(schema: Schema, relation: Relation) -> int:
+    """The most rows of a user for which there is room."""
+    assert schema.unit is not None
+    room = schema.rows[1] - (schema.rows[0] if relation is Relation.ADD_OR_REMOVE_ONE else 0)
+    return min(schema.columns[schema.unit].most, max(room, int(schema.rows[1] == 0)))
+
+
+def _unit_grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
+    low, high, many = _all(schema, 0), _all(schema, 1), most_rows(schema, relation)
+    counts = sorted({min(1, many), min(2, many), many} - {0}, reverse=True)
+    bases = [ordinary(schema, _size(schema, size), rng) for size in (ORDINARY, FEW)]
+
+    def changed(base: Records, what: str, rows: Records, place: str = PLACES[0]) -> list[Candidate]:
+        return _changed_unit(schema, relation, base, what, rows, said=f"{len(base)} ordinary rows: ", place=place)
+
+    for base in bases:
+        for count in counts:
+            yield from changed(base, "all high", (high,) * count)
+            yield from changed(base, "all low", (low,) * count)
+            yield from changed(base, "spread over all values", _spread(schema, count, high))
+    for base in bases[:1] if many else ():
+        for place in PLACES[1:]:
+            yield from changed(base, "all high", (high,) * many, place=place)
+        for column, record in _with(schema, low, "missing", None):
+            yield from changed(base, f"{column.name} missing", (record,) * many)
+        for at, column in enumerate(schema.columns):
+            if not (column.numeric or column.names) and len(column.values) > 1:
+                alone = tuple((*row[:at], column.values[0], *row[at + 1 :]) for row in base)
+                yield from changed(alone, f"{column.name} = {column.values[-1]!r}, a class of its own", (high,) * many)
+        yield from changed(ordinary(schema, _size(schema, MOST), rng), "all high", (high,) * many)
+        yield from changed(ordinary(schema, _size(schema, 1), rng), "all high", (high,) * many)
+        if relation is Relation.REPLACE_ONE and not schema.public_size:
+            yield from _changed_unit(schema, relation, base, "all high", (high,) * many, before=1)
+
+
+def _spread(schema: Schema, count: int, record: Record) -> Records:
+    """Rows of one user in as many groups as there are."""
+    return tuple(tuple(cell if column.numeric or column.names else column.values[row % len(column.values)]
+                       for column, cell in zip(schema.columns, record, strict=True))
+                 for row in range(count))  # fmt: skip
+
+
+def _random_unit(
+    schema: Schema, relation: Relation, base: Records, rng: np.random.Generator, said: str
+) -> list[Candidate]:
+    many = most_rows(schema, relation)
+    count = many if rng.integers(2) else int(rng.integers(1, many + 1)) if many else 0
+    make = corner if rng.integers(2) else random_record
+    rows = tuple(make(schema, rng) for _ in range(count))
+    place = PLACES[int(rng.integers(3))]
+    found = _changed_unit(schema, relation, base, "random rows", rows, place=place, said=said)
+    return [each for each in found if complete(schema, each)]
+
+
+def _changed_unit(
+    schema: Schema, relation: Relation, base: Records, what: str, rows: Records, *, domain: str = "in", said: str = "",
+    place: str = PLACES[0], before: int | None = None,
+) -> list[Candidate]:  # fmt: skip
+    """A user with these rows is added, or takes the place of one with `before` rows (default: as many)."""
+    count, (fewest, most) = len(rows), schema.rows
+    adds = relation is Relation.ADD_OR_REMOVE_ONE
+    before = 0 if adds else count if before is None else before
+    kept = len(base) if adds else len(base) - before
+    others = base[: max(0, min(kept, max(most, int(adds)) - count))]
+    if not count or len(others) + before < fewest or len(base) < before or (before and len(others) + count < fewest):
+        return []
+    own = _of_user(schema, base[len(base) - before :]), _of_user(schema, rows)
+    first, second = (_placed(others, each, place) for each in own)
+    if len(first) == len(second) and not any(map(_differ, first, second)):
+        return []
+    where = "" if place == PLACES[0] else f", {place}"
+    does = f"added: a user of {count} rows" if adds else f"a user of {before} rows becomes one of {count}"
+    return [Candidate(f"{said}{does}, {what}{where}", relation, first, second, domain, schema.unit)]
+
+
+def _of_user(schema: Schema, rows: Records) -> Records:
+    """The rows of the user who is changed."""
+    return tuple(tuple(USER if column.kind == "unit" else USER + row if column.kind == "id" else cell
+                       for column, cell in zip(schema.columns, record, strict=True))
+                 for row, record in enumerate(rows))  # fmt: skip
+
+
+def _placed(others: Records, rows: Records, place: str) -> Records:
+    if place == PLACES[1]:
+        return (*rows, *others)
+    if place == PLACES[0]:
+        return (*others, *rows)
+    step = len(others) // (len(rows) + 1)
+    cuts = [step * (at + 1) for at in range(len(rows))]
+    found: list[Record] = list(others)
+    for cut, row in zip(reversed(cuts), reversed(rows), strict=True):
+        found.insert(cut, row)
+    return tuple(found)
 
 
 def _differ(one: Record, other: Record) -> bool:
@@ -221,7 +356,7 @@ def _far(schema: Schema, record: Record) -> Iterator[tuple[str, Record]]:
     for at, column in enumerate(schema.columns):
         values: list[object] = []
         if column.numeric:
-            width = FAR * (column.high - column.low)
+            width = FAR * (column.high - column.low or max(1.0, abs(column.high)))
             values = [column.number(column.low - width), column.number(column.high + width)]
             if not column.whole:
                 values += [math.inf] + ([] if column.missing else [math.nan])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.rounding import text_above
 from dpverify.base.text import clean
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.wild.fields import Codebook, FieldColumn
@@ -97,13 +98,17 @@ class Frequency:
         """Hits a trial."""
         return self.hits / self.trials
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Both ends."""
+    def at(self, level: float) -> tuple[float, float]:
+        """Both ends, each of which is wrong with probability level/2."""
         from scipy import stats  # on demand: a replay needs neither
 
-        found = stats.binomtest(self.hits, self.trials).proportion_ci(1 - LEVEL, method="exact")
+        found = stats.binomtest(self.hits, self.trials).proportion_ci(1 - level, method="exact")
         return float(found.low), float(found.high)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Both ends at 95 %."""
+        return self.at(LEVEL)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -118,14 +123,14 @@ class Frequency:
 class FieldWitness:
     """An event and its frequencies on releases that had no part in choosing it."""
 
-    event: FieldEvent
+    event: Any  # a FieldEvent, or another one that holds or not
     first: Frequency
     second: Frequency
 
-    def eps(self, delta: float) -> float:
-        """log((low end of the larger - delta) / high end of the smaller) of the two intervals; -inf if nothing."""
+    def eps(self, delta: float, level: float = LEVEL) -> float:
+        """log((low end of the larger - delta) / high end of the smaller), of intervals at `level`; -inf if nothing."""
         more, less = (self.first, self.second) if self.event.first_more else (self.second, self.first)
-        return _ratio(more.interval[0] - delta, less.interval[1])
+        return _ratio(more.at(level)[0] - delta, less.at(level)[1])
 
     def __str__(self) -> str:
         return f"{self.event}: {self.first} against {self.second}"
@@ -142,7 +147,7 @@ def _ratio(more: float, less: float) -> float:
     return math.inf if less <= 0 else math.log(more / less)
 
 
-def stated(event: FieldEvent, first: Array, second: Array) -> FieldWitness:
+def stated(event: Any, first: Array, second: Array) -> FieldWitness:
     """The event on these releases."""
     return FieldWitness(event, Frequency(int(event.holds(first).sum()), len(first)),
                    Frequency(int(event.holds(second).sum()), len(second)))  # fmt: skip
@@ -275,6 +280,7 @@ class PairResult:
     second: tuple[str, ...] = ()
     witness: "FieldWitness | None" = None
     note: str = ""
+    behind: str = ""  # the run on fresh releases that `eps_lower` is from; empty: the trials
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -330,6 +336,7 @@ class WildRecord:
     repro: tuple[str, ...] = ()
     ledger: Any = field(default=None, compare=False)
     code: dict[str, Any] = field(default_factory=dict)  # by relation: an `auditing.tape_record.Taped`
+    claimed_eps: float = -math.inf  # what a refuted number is told apart from
 
     @property
     def exit_code(self) -> int:
@@ -363,7 +370,7 @@ def lines(record: WildRecord) -> list[str]:
         said = f"  {row.relation}: {row.verdict.replace('_', ' ')}; {row.refuted} of {row.pairs} pairs refuted, " \
                f"{row.trials:,} trials"  # fmt: skip
         if row.refuted:
-            said += f"; eps >= {row.eps_lower:.3g}"
+            said += f"; eps >= {text_above(row.eps_lower, record.claimed_eps)}"
         elif row.trials:
             said += f"; at best eps {row.detectable:.3g} would have been caught (the most favourable violation, on " \
                     "the best pair)" if row.detectable < math.inf else "; nothing could have been caught"  # fmt: skip
@@ -374,7 +381,7 @@ def lines(record: WildRecord) -> list[str]:
         found.append(f"  and {len(record.findings) - MOST} more")
     for each in record.pairs:
         if each.witness is not None:
-            found += _pair(each)
+            found += _pair(each, record.claimed_eps)
         elif record.command == "replay" and each.trials:
             calls = "" if each.eps_upper is None else f"; calls <= {each.eps_upper:.4g}"
             text = f"pair {each.name} ({each.relation}): trials >= {each.eps_lower:.3g} after {each.trials:,}{calls}"
@@ -383,8 +390,9 @@ def lines(record: WildRecord) -> list[str]:
         each for each in record.pairs if record.command == "try" and each.verdict == "REFUTED" and each.witness is None
     ]
     if rest:
-        found.append("also refuted: " + "; ".join(f"{each.name} (eps >= {each.eps_lower:.3g}, {_where(each)})"
-                                                  for each in rest[:12]))  # fmt: skip
+        told = [text_above(each.eps_lower, record.claimed_eps) for each in rest]
+        found.append("also refuted: " + "; ".join(f"{each.name} (eps >= {eps}, {_where(each)})"
+                                                  for each, eps in zip(rest[:12], told, strict=False)))  # fmt: skip
     found += [f"note: {each}" for each in record.notes]
     found += [f"script without dpverify: {each}" for each in record.repro]
     return [clean(line) for line in found]
@@ -394,9 +402,10 @@ def _where(each: PairResult) -> str:
     return each.relation if each.domain == "in" else f"{each.relation}, outside of the stated domain"
 
 
-def _pair(each: PairResult) -> list[str]:
+def _pair(each: PairResult, claimed: float) -> list[str]:
     found = [f"pair: {each.name} ({_where(each)})"]
-    found += [f"  eps >= {each.eps_lower:.3g} after {each.trials:,} trials on it"]
+    where = f"by {each.behind}; {each.trials:,} trials refuted it" if each.behind else f"after {each.trials:,} trials"
+    found += [f"  eps >= {text_above(each.eps_lower, claimed)} {where}"]
     found += [f"  {each.note}, and its event on fresh releases:"] if each.note else []
     found += ["  first:", *(f"  {row}" for row in each.first), "  second:", *(f"  {row}" for row in each.second)]
     found.append(f"  {each.witness}")

@@ -24,11 +24,13 @@ from dpverify.base.text import clean
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import RunError, UsageError
+from dpverify.wild import pairs
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.record import Found, PairResult, Row, WildRecord
 from dpverify.wild.replay_calls import recorded
 from dpverify.wild.replay_calls.player import Player, Replayed, Say
 from dpverify.wild.schema import as_schema, Schema
+from dpverify.wild.trying import of_schema
 from dpverify.wild.worker import calling, serving
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -95,11 +97,16 @@ def replay(
     started = time.monotonic()
     found = as_schema(schema)
     caller = _caller(target, call, arguments, encode)
-    task = Player(caller, claim, found, seed, tuple(public), tuple(out), instrument, say or (lambda line: None))
+    task = Player(
+        caller, of_schema(claim, found), found, seed, tuple(public), tuple(out), instrument, say or (lambda line: None)
+    )
     listed = None if given is None else list(given)
     groups = {each: task.candidates(each, count, listed) for each in _relations(found, relation)}
+    groups = {each: group for each, group in groups.items() if group}
+    if not groups:
+        raise UsageError(f"{found.source or 'schema'}: {pairs.NONE}")
     task.check(next(iter(groups.values()))[0])
-    results = {each: [task.replayed(one) for one in group] for each, group in groups.items() if group}
+    results = {each: [task.replayed(one) for one in group] for each, group in groups.items()}
     task.objection()
     rows = tuple(_row(each, group) for each, group in results.items())
     verdict, standing, notes = _verdict(rows, relation)
@@ -137,7 +144,7 @@ def _row(relation: Relation, group: list[Replayed]) -> Row:
     verdicts = [each.verdict for each in group]
     word = next(each for each in ("OVER", "UNDECIDED", "KEPT") if each in verdicts)
     largest = max(math.inf if each.eps is None else each.eps for each in group)
-    return Row(str(relation), word, len(group), verdicts.count("OVER"), 0, 0.0, largest)
+    return Row(group[0].candidate.said, word, len(group), verdicts.count("OVER"), 0, 0.0, largest)
 
 
 def _verdict(rows: tuple[Row, ...], relation: str | None) -> tuple[str, str, list[str]]:
@@ -154,7 +161,7 @@ def _verdict(rows: tuple[Row, ...], relation: str | None) -> tuple[str, str, lis
 
 
 def _result(each: Replayed, schema: Schema) -> PairResult:
-    return PairResult(name=each.candidate.name, relation=str(each.candidate.relation), domain="in",
+    return PairResult(name=each.candidate.name, relation=each.candidate.said, domain="in",
                       verdict=each.verdict, eps_upper=each.eps)  # fmt: skip
 
 

@@ -3,8 +3,10 @@
 Read from TOML. Every error names the column and the key; unknown keys are refused.
 
     [data]                       as: the container; rows: fewest and most; features, label: for `args`
-    [columns.NAME]               kind real | integer | category | weight | text | id; low, high; values, open; missing;
-                                 all_present = true: every dataset has a record of each value
+    [columns.NAME]               kind real | integer | category | weight | text | id | unit; low, high; values, open;
+                                 missing; all_present = true: every dataset has a record of each value
+                                 of a unit, whose rows are added, removed or replaced together: most, its most rows
+                                 (default: all); hidden = true: the code does not get this column
     [public]                     size = true: the number of records is public
 """
 
@@ -13,7 +15,7 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,11 @@ from dpverify.base.text import clean
 from dpverify.errors import UsageError
 
 CONTAINERS = ("columns", "keywords", "frame", "array", "vector", "list", "args", "records", "value")
-KINDS = ("real", "integer", "category", "weight", "text", "id")
+KINDS = ("real", "integer", "category", "weight", "text", "id", "unit")
 NUMERIC = ("real", "integer", "weight")
 KEYS = {
     "data": ("as", "rows", "features", "label"),
-    "column": ("kind", "low", "high", "values", "open", "missing", "all_present"),
+    "column": ("kind", "low", "high", "values", "open", "missing", "all_present", "most", "hidden"),
     "public": ("size",),
 }
 TEXTS = ("a", "b", "c", "ab", "x y", "")  # of a text column without `values`
@@ -48,6 +50,13 @@ class Column:
     open: bool = False
     missing: bool = False
     all_present: bool = False
+    most: int = 0
+    hidden: bool = False
+
+    @property
+    def names(self) -> bool:
+        """Names a row or a user: no value by itself."""
+        return self.kind in ("id", "unit")
 
     @property
     def numeric(self) -> bool:
@@ -57,13 +66,13 @@ class Column:
     @property
     def whole(self) -> bool:
         """Whole numbers."""
-        return self.kind in ("integer", "id")
+        return self.kind == "integer" or self.names
 
     def extremes(self) -> tuple[Any, Any]:
         """The two values that lie farthest apart."""
         if self.numeric:
             return self.number(self.low), self.number(self.high)
-        if self.kind == "id":
+        if self.names:
             return 0, 10**6
         return self.values[0], self.values[-1]
 
@@ -88,6 +97,11 @@ class Schema:
     def local(self) -> bool:
         """One record is the whole dataset: the local view."""
         return self.container == "value"
+
+    @property
+    def unit(self) -> int | None:
+        """The place of the column that says whose row it is, where a user has many rows."""
+        return next((at for at, each in enumerate(self.columns) if each.kind == "unit"), None)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -120,14 +134,25 @@ def parse(document: Mapping[str, Any], source: str = "schema") -> Schema:
     found = tuple(_column(name, table, source) for name, table in columns.items())
     rows = data.get("rows", [1, 1] if container == "value" else [4, 20])
     whole = isinstance(rows, list) and len(rows) == 2 and all(type(each) is int for each in rows)
-    if not whole or not 0 <= rows[0] <= rows[1] <= MOST_ROWS or rows[1] == 0:
+    if not whole or not 0 <= rows[0] <= rows[1] <= MOST_ROWS:
         raise UsageError(f"{source} [data] rows = {rows!r}: must be [fewest, most] with 0 <= fewest <= most <= "
-                         f"{MOST_ROWS}, most >= 1")  # fmt: skip
+                         f"{MOST_ROWS}")  # fmt: skip
     size = public.get("size", False)
     _is(bool, size, f"{source} [public] size")
+    units = [each.name for each in found if each.kind == "unit"]
+    if len(units) > 1:
+        raise UsageError(f"{source}: one column may be of kind unit; here are " + ", ".join(units))
+    found = tuple(_of_data(each, rows[1], container) for each in found)
     schema = Schema(container, found, (rows[0], rows[1]), *_roles(data, found, container, source), size, source)
     _fits(schema)
     return schema
+
+
+def _of_data(column: Column, rows: int, container: str) -> Column:
+    """A unit may have all rows where `most` is not given; a vector or list of one column has no room for it."""
+    if column.kind != "unit":
+        return column
+    return replace(column, most=column.most or max(1, rows), hidden=column.hidden or container in ("vector", "list"))
 
 
 def as_schema(schema: Any) -> Schema:
@@ -138,7 +163,7 @@ def as_schema(schema: Any) -> Schema:
 
 
 def _roles(data: Mapping[str, Any], columns: tuple[Column, ...], container: str, source: str) -> tuple[Any, str]:
-    names = [each.name for each in columns]
+    names = [each.name for each in columns if each.kind != "unit"]
     features, label = data.get("features"), data.get("label")
     if container != "args":
         if features is not None or label is not None:
@@ -158,8 +183,12 @@ def _roles(data: Mapping[str, Any], columns: tuple[Column, ...], container: str,
 def _fits(schema: Schema) -> None:
     numbers = all(each.numeric or _numbers(each.values) for each in schema.columns)
     where = f"{schema.source} [data] as = {schema.container!r}"
-    if schema.container in ("vector", "list") and len(schema.columns) != 1:
-        raise UsageError(f"{where}: has one column, here are {len(schema.columns)}")
+    shown = [each for each in schema.columns if not each.hidden]
+    if schema.container in ("vector", "list") and len(shown) != 1:
+        raise UsageError(f"{where}: has one column, here are {len(shown)}")
+    if not shown or (schema.local and schema.unit is not None):
+        raise UsageError(f"{where}: needs a column beside the unit's" if not shown else f"{where}: one record is the "
+                         "whole dataset, a unit has no more rows")  # fmt: skip
     if schema.container == "array" and not numbers:
         raise UsageError(f"{where}: an array has columns of numbers only")
     for each in schema.columns:
@@ -187,24 +216,45 @@ def _column(name: str, table: Any, source: str) -> Column:
         raise UsageError(f"{where} kind = {kind!r}: must be one of " + ", ".join(KINDS))
     for key in ("open", "missing", "all_present"):
         _is(bool, table.get(key, False), f"{where} {key}")
+    if kind == "unit":
+        return _unit(name, table, where)
+    for key in ("most", "hidden"):
+        if key in table:
+            raise UsageError(f"{where} {key}: only for a column of kind unit")
     if kind in NUMERIC:
         if any(key in table for key in ("values", "open", "all_present")):
             raise UsageError(f"{where}: values, open, all_present: only for categories and texts")
         low, high = (_bound(table, key, where) for key in ("low", "high"))
-        if not low < high:
-            raise UsageError(f"{where} low = {low:g}, high = {high:g}: low must be below high")
+        if not low <= high:
+            raise UsageError(f"{where} low = {low:g}, high = {high:g}: low must not be above high")
+        if kind == "integer":
+            whole = float(math.ceil(low)), float(math.floor(high))
+            if not whole[0] <= whole[1]:
+                raise UsageError(f"{where} low = {low:g}, high = {high:g}: there is no whole number between them")
+            low, high = whole
         return Column(name, kind, low, high, missing=table.get("missing", False))
     if "low" in table or "high" in table:
         raise UsageError(f"{where}: low, high: only for numbers")
     values = table.get("values", list(TEXTS) if kind == "text" else list(range(8)) if kind == "id" else None)
-    if not isinstance(values, list) or len(values) < 2 or len({repr(each) for each in values}) != len(values):
-        raise UsageError(f"{where} values = {values!r}: must be a list of at least two different values")
+    if not isinstance(values, list) or not values or len({repr(each) for each in values}) != len(values):
+        raise UsageError(f"{where} values = {values!r}: must be a list of different values, at least one")
     if not all(type(each) in (int, float, str, bool) for each in values):
         raise UsageError(f"{where} values = {values!r}: must be numbers, texts or booleans")
     flags = {key: table.get(key, False) for key in ("open", "missing", "all_present")}
     if flags["all_present"] and kind == "id":
         raise UsageError(f"{where} all_present: only for categories and texts")
     return Column(name, kind, values=tuple(values), **flags)
+
+
+def _unit(name: str, table: Mapping[str, Any], where: str) -> Column:
+    for key in table:
+        if key not in ("kind", "most", "hidden"):
+            raise UsageError(f"{where} {key}: not for a column of kind unit")
+    most, hidden = table.get("most", MOST_ROWS), table.get("hidden", False)
+    if type(most) is not int or not 1 <= most <= MOST_ROWS:
+        raise UsageError(f"{where} most = {most!r}: must be a whole number of rows, 1 to {MOST_ROWS}")
+    _is(bool, hidden, f"{where} hidden")
+    return Column(name, "unit", values=tuple(range(8)), most=most if "most" in table else 0, hidden=hidden)
 
 
 def _bound(table: Mapping[str, Any], key: str, where: str) -> float:
@@ -255,10 +305,10 @@ def sketch(path: str | Path) -> str:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path}: no CSV ({clean(error)})") from None
-    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows) or len(set(rows[0])) != len(rows[0]):
+    if not rows or any(len(row) != len(rows[0]) for row in rows) or len(set(rows[0])) != len(rows[0]):
         raise UsageError(f"{path}: must have a line of different names and lines of as many cells")
     most = min(20, len(rows) - 1)
-    parts = [WARNING, f'[data]\nas = "frame"\nrows = [{min(4, most)}, {most}]\n']
+    parts = [WARNING, f'[data]\nas = "frame"\nrows = [{max(0, min(4, most - 1))}, {most}]\n']
     for at, name in enumerate(rows[0]):
         parts.append(_sketched(name, [row[at].strip() for row in rows[1:]]))
     return "\n".join(parts)
@@ -271,11 +321,9 @@ def _sketched(name: str, cells: list[str]) -> str:
     if numbers is not None:
         whole = all(each.is_integer() for each in numbers)
         low, high = min(numbers), max(numbers)
-        high = high if high > low else low + 1
-        lines += [f'kind = "{"integer" if whole else "real"}"', f"low = {low:g}", f"high = {high:g}"]
+        lines += [f'kind = "{"integer" if whole else "real"}"', f"low = {low!r}", f"high = {high!r}"]
     elif 0 < len(set(held)) <= FEW:
-        values = sorted({*held, *(["other"] if len(set(held)) == 1 else [])})
-        lines += ['kind = "category"', "values = " + json.dumps(values)]
+        lines += ['kind = "category"', "values = " + json.dumps(sorted(set(held)))]
     else:
         lines += ['kind = "text"']
     if len(held) < len(cells):

@@ -15,9 +15,10 @@ from dpverify.auditing.pipeline import audit
 from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair
 from dpverify.base import require
+from dpverify.base.rounding import text_above
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim, WholeProfile
-from dpverify.claims.neighbours import Pair, Relation, View
+from dpverify.claims.neighbours import Pair, Relation, Unit, View
 from dpverify.errors import InvalidTrials, RunError, TargetError, UsageError
 from dpverify.wild import datasets, pairs, refutation
 from dpverify.wild.datasets import Candidate
@@ -111,6 +112,7 @@ TIMED_SECONDS = 10.0
 BLOCK_SECONDS = 0.5
 IN_SHARE, OUT_SHARE = 0.75, 0.1  # of the minutes: the race, pairs out of the domain; witnesses get the rest
 WITNESSES = 1  # pairs of each relation that get one, and of those out of the domain
+SEVERITY = 0.2  # of the significance, see `Trial._severity`
 SIZE_TRIALS = 100_000
 TRIED_DELTA = 0.05  # of a claim that has no delta of its own: a few thousand trials see little of what is rarer
 SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
@@ -143,7 +145,7 @@ class Trial:
         self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
         self.arguments = arguments
         self.source = Narrowed(source, asked.out, asked.public)
-        self.claim = replace(claim, view=View.LOCAL) if schema.local else claim
+        self.claim = of_schema(claim, schema)
         self.notes: list[str] = []
         if isinstance(self.claim, WholeProfile) and math.isfinite(self.claim.eps_at(TRIED_DELTA)):
             self.claim = replace(self.claim, delta=TRIED_DELTA)  # type: ignore[call-arg]
@@ -153,7 +155,7 @@ class Trial:
         self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in listed}
         self.inside = {relation: found for relation, found in self.inside.items() if found}
         if not self.inside:
-            raise UsageError(f"{schema.source}: no pair of different datasets can be made under this relation")
+            raise UsageError(f"{schema.source}: {pairs.NONE}")
         self.outside: list[Candidate] = []
         if asked.out_of_domain != "off" and not schema.local:
             relation = next(iter(self.inside))
@@ -217,11 +219,13 @@ class Trial:
         return self._recorded(races, apart, total)
 
     def _refuted_by_code(self, relation: Relation) -> bool:
-        return str(relation) in self.code and self.code[str(relation)].refutes
+        said = datasets.said(relation, self.schema.unit)
+        return said in self.code and self.code[said].refutes
 
     def _race(self, relation: Relation, at: int) -> Race:
-        return Race(self.source, self.schema, replace(self.claim, relation=relation), alpha=self.asked.significance,
-                    planned=self.count, seed=self.asked.seed, block=self.block, first_index=at << 20,
+        alpha = (1 - SEVERITY) * self.asked.significance
+        return Race(self.source, self.schema, replace(self.claim, relation=relation), alpha=alpha, planned=self.count,
+                    relations=len(self.inside), seed=self.asked.seed, block=self.block, first_index=at << 20,
                     most_each=self.asked.trials)  # fmt: skip
 
     def _failing(self, race: Race) -> None:
@@ -234,22 +238,21 @@ class Trial:
     # what is said of it
 
     def _recorded(self, races: dict[Relation, Race], apart: Race, total: Budget) -> TryRecord:
-        results: list[PairResult] = []
         scripts: list[str] = []
-        for race in (*races.values(), apart):
-            for each in race.contenders:
-                results.append(self._result(each))
+        every = [each for race in (*races.values(), apart) for each in race.contenders]
+        results = [self._result(each) for each in every]
         fallen = [each for race in (*races.values(), apart) for each in race.refuted[:WITNESSES]]
         share = max(0.0, total.left) / (len(fallen) + 1)  # the last one is for scripts
         words = [self._shown(each, Budget(share, self.release)) for each in fallen]
-        for found in words:
-            at = next(i for i, each in enumerate(results)
-                      if (each.name, each.relation) == (found.name, str(found.candidate.relation)))  # fmt: skip
+        for one, found in zip(fallen, words, strict=True):
+            at = next(i for i, each in enumerate(every) if each is one)  # names are not: two pairs may share one
             results[at] = replace(
                 results[at], witness=found.witness, note=found.note,
                 first=tuple(datasets.shown_dataset(self.schema, found.candidate.first, found.candidate.second)),
                 second=tuple(datasets.shown_dataset(self.schema, found.candidate.second, found.candidate.first)),
             )  # fmt: skip
+            results[at] = self._severity(results[at], found)
+            self._unsaid(results[at], found)
         for number, found in enumerate((each for each in words if each.candidate.domain == "in"), 1):
             scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
         rows = tuple(self._row(relation, race, results) for relation, race in races.items())
@@ -262,7 +265,7 @@ class Trial:
             versions={**self.source.versions(), "python": str(self.source.hello["python"])},
             predicted_seconds=self.predicted, seconds=time.monotonic() - self.started, seed=self.asked.seed,
             notes=tuple(dict.fromkeys([*self.notes, *self._remarks(races, apart)])), matrix=rows, pairs=tuple(results),
-            repro=tuple(scripts), code=self.code,
+            repro=tuple(scripts), claimed_eps=self.claim.eps, code=self.code,
         )  # fmt: skip
 
     def _result(self, each: Contender) -> PairResult:
@@ -277,17 +280,33 @@ class Trial:
             verdict, note = "INCONCLUSIVE", str(error)
             self.notes.append(f"{each.candidate.name}: {error}")
         return PairResult(
-            name=each.candidate.name, relation=str(each.candidate.relation), domain=each.candidate.domain,
+            name=each.candidate.name, relation=each.candidate.said, domain=each.candidate.domain,
             verdict=verdict, eps_lower=each.eps_lower, trials=each.process.trials, detectable=each.detectable,
             note=note,
         )  # fmt: skip
 
     def _shown(self, each: Contender, budget: Budget) -> Shown:
-        found = shown_of(each, self.schema, self.claim, budget, self.source, seed=self.asked.seed)
+        return shown_of(each, self.schema, self.claim, budget, self.source, seed=self.asked.seed)
+
+    def _severity(self, result: PairResult, found: Shown) -> PairResult:
+        """The larger of what the trials and the run on fresh releases certify; trials end where the claim falls.
+
+        Both hold: the races are run at (1 - SEVERITY) of the significance, and each relation's one run, settled before
+        it begins, at its part of the rest: any number of them is too large with probability at most the significance.
+        """
+        if result.verdict != "REFUTED" or found.severest is None:
+            return result
+        eps = found.severest.eps(self.claim.delta, SEVERITY * self.asked.significance / len(self.inside))
+        if not eps > result.eps_lower:
+            return result
+        releases = found.severest.first.trials + found.severest.second.trials
+        what = "its event" if found.severest is found.witness else f"{found.severest.event}"
+        return replace(result, eps_lower=eps, behind=f"{what} on {releases:,} fresh releases")
+
+    def _unsaid(self, result: PairResult, found: Shown) -> None:
         if found.witness is not None and not found.witness.eps(self.claim.delta) > self.claim.eps:
             self.notes.append(f"{found.name}: no readable event says more than the claim by itself; the learned score "
-                              f"certifies eps >= {each.eps_lower:.3g}")  # fmt: skip
-        return found
+                              f"certifies eps >= {text_above(result.eps_lower, self.claim.eps)}")  # fmt: skip
 
     def _script(self, found: Shown, number: int, seconds: float) -> list[str]:
         if self.asked.repro is None or found.witness is None:
@@ -312,33 +331,34 @@ class Trial:
         return [str(path)]
 
     def _row(self, relation: Relation, race: Race, results: list[PairResult]) -> Row:
-        mine = [each for each in results if each.relation == str(relation) and each.domain == "in"]
+        said = datasets.said(relation, self.schema.unit)
+        mine = [each for each in results if each.relation == said and each.domain == "in"]
         if self.asked.out_of_domain == "judge":
-            mine = [each for each in results if each.relation == str(relation)]
+            mine = [each for each in results if each.relation == said]
         refuted = [each for each in mine if each.verdict == "REFUTED"]
         reached = len([each for each in mine if each.verdict != "INCONCLUSIVE"])
         planned_pairs = len(self.inside[relation])
         verdict = "REFUTED" if refuted else "NOT_REFUTED" if 2 * reached > planned_pairs else "INCONCLUSIVE"
         if not refuted and len(race.contenders) < planned_pairs:
-            self.notes.append(f"{relation}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more "
+            self.notes.append(f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more "
                               "--minutes")  # fmt: skip
         if not refuted and any("not independent" in each.note for each in mine):
             verdict = "INCONCLUSIVE"
         largest = max((each.eps_lower for each in refuted), default=0.0)
         if self._refuted_by_code(relation):
-            largest = max(largest, self.code[str(relation)].lower or 0.0)
-            return Row(str(relation), "REFUTED", len(mine), len(refuted), race.trials, largest, math.inf)
+            largest = max(largest, self.code[said].lower or 0.0)
+            return Row(said, "REFUTED", len(mine), len(refuted), race.trials, largest, math.inf)
         still = {each.candidate.name for each in race.contenders if each.still}
         caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED" and each.name not in still),
                      default=math.inf)  # fmt: skip
         if verdict == "NOT_REFUTED" and all(each.name in still for each in mine):
-            self.notes.append(f"{relation}: on each pair all releases were equal, on both datasets: nothing that was "
+            self.notes.append(f"{said}: on each pair all releases were equal, on both datasets: nothing that was "
                               "changed reached an output; other data, or more rows, may show something")  # fmt: skip
-            return Row(str(relation), "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
+            return Row(said, "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
         if verdict == "NOT_REFUTED" and math.isinf(caught):
             verdict = "INCONCLUSIVE"
-            self.notes.append(f"{relation}: so few trials could not have caught anything; give more --minutes")
-        return Row(str(relation), verdict, len(mine), len(refuted), race.trials, largest, caught)
+            self.notes.append(f"{said}: so few trials could not have caught anything; give more --minutes")
+        return Row(said, verdict, len(mine), len(refuted), race.trials, largest, caught)
 
     def _verdict(self, rows: tuple[Row, ...]) -> tuple[str, str]:
         """The verdict and the relation that it is about. A claim that names none stands if it stands under one."""
@@ -361,11 +381,11 @@ class Trial:
         target = Fixed(self.source, best.codebook, self.block)
         record = audit(target, claim=best.claim, pair=pair_of(best), trials=SIZE_TRIALS, seed=self.asked.seed,
                        significance=self.asked.significance)  # fmt: skip
-        self.notes.append(f"size: eps >= {record.eps_lower:.4g} by {record.trials:,} fixed trials on "
-                          f"{best.candidate.name}")  # fmt: skip
+        said = text_above(record.eps_lower, self.claim.eps)
+        self.notes.append(f"size: eps >= {said} by {record.trials:,} fixed trials on {best.candidate.name}")
 
     def _remarks(self, races: dict[Relation, Race], apart: Race) -> list[str]:
-        found = []
+        found = [] if self.schema.unit is None else [_units_in_words(self.schema, list(races))]
         every = [each for race in (*races.values(), apart) for each in race.contenders]
         if any(each.changes for each in every):
             found.append("changes its input: every release got a fresh copy; the verdict is its copying twin's")
@@ -386,6 +406,23 @@ class Trial:
             found.append(f"the largest datasets that were tried have {max(pairs.MOST, self.schema.rows[0])} rows; the "
                          f"schema allows {rows:,}")  # fmt: skip
         return found
+
+
+def of_schema(claim: Claim, schema: Schema) -> Claim:
+    """The claim about what the schema protects: its view, and its unit."""
+    if claim.unit is Unit.USER and schema.unit is None:
+        raise UsageError(f'{schema.source}: the claim is about users; the schema needs a column of kind = "unit" '
+                         "(most = 1 where a row is a user)")  # fmt: skip
+    view = View.LOCAL if schema.local else claim.view
+    return replace(claim, view=view, unit=claim.unit if schema.unit is None else Unit.USER)
+
+
+def _units_in_words(schema: Schema, relations: list[Relation]) -> str:
+    assert schema.unit is not None
+    column = schema.columns[schema.unit]
+    found = f"neighbours differ in all rows of one user ({column.name}), at most {column.most}"
+    tried = max(pairs.most_rows(schema, each) for each in relations)
+    return found if tried == column.most else f"{found}; in the rows that the schema allows, a user had at most {tried}"
 
 
 def _time(seconds: float) -> str:
@@ -451,7 +488,7 @@ def traced_grid(
     seed: int, trials: int,
 ) -> Code:  # fmt: skip
     """What the tape says of the pairs that `try_out` begins with: by relation, until time is up."""
-    claim = replace(claim, view=View.LOCAL) if schema.local else claim
+    claim = of_schema(claim, schema)
     target = on_wire(found, call=call, arguments=arguments, name=name)
     code: Code = {}
     for each in relations(schema, relation):
@@ -466,7 +503,7 @@ def traced_grid(
             if time.monotonic() - started > limit:
                 break
         if blocks:
-            code[str(each)] = together(blocks)
+            code[datasets.said(each, schema.unit)] = together(blocks)
     return code
 
 
@@ -482,7 +519,7 @@ def planned(
         trial = Trial(source, claim, as_schema(schema), Options(**options), arguments or {}, say, cwd)
         for group in (*trial.inside.values(), trial.outside):
             for each in group:
-                say(f"{each.relation}: {each.name}" + ("" if each.domain == "in" else " (outside of the domain)"))
+                say(f"{each.said}: {each.name}" + ("" if each.domain == "in" else " (outside of the domain)"))
         trial.forecast()
     finally:
         source.close()

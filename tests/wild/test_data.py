@@ -6,10 +6,10 @@ import numpy as np
 import pandas
 import pytest
 
-from dpverify.claims.neighbours import Difference, Relation
+from dpverify.claims.neighbours import Difference, Relation, sequence_difference
 from dpverify.errors import NeighbourError, UsageError
 from dpverify.wild import datasets, pairs, schema
-from dpverify.wild.datasets import Candidate, record_counts
+from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook
 from dpverify.wild.refutation import shrunk
 from dpverify.wild.worker import codec
@@ -33,11 +33,14 @@ def changed(**parts):
     (changed(data={"features": ["x"]}), 'only where as = "args"'),
     (changed(columns={}), "needs a table"),
     (changed(columns={"x": {"kind": "real", "low": 0.0}}), r"\[columns.x\]: needs high"),
-    (changed(columns={"x": {"kind": "real", "low": 1, "high": 1}}), "low must be below high"),
+    (changed(columns={"x": {"kind": "real", "low": 2, "high": 1}}), "low must not be above high"),
+    (changed(columns={"x": {"kind": "integer", "low": 0.2, "high": 0.8}}), "no whole number between"),
+    (changed(data={"rows": [-1, 0]}), "rows"),
     (changed(columns={"x": {**REAL, "high": math.inf}}), "high = inf"),
     (changed(columns={"x": {**REAL, "values": [1]}}), "only for categories"),
     (changed(columns={"x": {**REAL, "missing": 1}}), "missing = 1"),
-    (changed(columns={"x": {"kind": "category", "values": ["a"]}}), "at least two"),
+    (changed(columns={"x": {"kind": "category", "values": []}}), "at least one"),
+    (changed(columns={"x": {"kind": "category", "values": ["a", "a"]}}), "different values"),
     (changed(columns={"x": {"kind": "number"}}), "kind = 'number'"),
     (changed(data={"as": "array"}), "columns of numbers"),
     (changed(data={"as": "vector"}), "one column"),
@@ -151,7 +154,7 @@ def test_literals_of_a_script_are_the_data(container):
     ([1, 2, 3], [1, 4], Difference(replaced=1, removed=1)),
 ])  # fmt: skip
 def test_differences_are_counted_in_rows(first, second, found):
-    assert record_counts(first, second) == found
+    assert sequence_difference(first, second) == found
 
 
 @pytest.mark.parametrize(("first", "second", "words"), [

@@ -15,7 +15,7 @@ import numpy as np
 from dpverify.base.seeding import Stage, stream
 from dpverify.base.sites import INSTALLED, site_text
 from dpverify.base.text import clean
-from dpverify.claims.claim import Claim
+from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError, TargetError, UsageError
 from dpverify.wild import datasets, pairs
@@ -24,6 +24,7 @@ from dpverify.wild.fields import is_among
 from dpverify.wild.local import Here
 from dpverify.wild.record import Found, PairResult
 from dpverify.wild.replay_calls import recorded, rules
+from dpverify.wild.replay_calls.own_noise import own_noise, OwnNoise
 from dpverify.wild.replay_calls.recorded import Plan, RecordedRun, recording
 from dpverify.wild.schema import Schema
 from dpverify.wild.worker import calling, codec, serving
@@ -68,7 +69,7 @@ class Player:
     def candidates(self, relation: Relation, count: int, given: list[Candidate] | None) -> list[Candidate]:
         """Ordinary random pairs, or those that were given."""
         if given is not None:
-            return [each for each in given if each.relation is relation]
+            return [datasets.of_schema(self.schema, each) for each in given if each.relation is relation]
         rng = stream(self.seed, Stage.SEARCH, 3, list(Relation).index(relation))
         return list(itertools.islice(pairs.random_pairs(self.schema, relation, rng), count))
 
@@ -113,6 +114,7 @@ class Player:
         findings: list[Found] = []
         costs: list[recorded.Cost] = []
         calls, unaccounted = 0, False
+        own: OwnNoise | None = None  # of the target's own draws, where there are any
         for transcript in range(TRANSCRIPTS):
             seed = int(stream(self.seed, Stage.TAPE, 1, transcript).integers(2**31))
             with _counted() as drawn:
@@ -129,15 +131,21 @@ class Player:
             undecided = any(not each.decided for each in made)
             foreign = self._foreign(first, again, candidate.name)
             findings += foreign
+            if drawn and own is None:
+                own, places = own_noise(self.caller, (data[0], data[1]), self.public, self.out, self.seed), drawn
             apart = rules.unprotected(first.outcome, second.outcome, candidate.name)
-            unseen = self._unseen(data[0], seed, first, drawn, candidate.name) if apart else []
-            if not undecided and not foreign:
+            seen = own is not None and bool(own.costs)  # then nothing differs but by noise that has its cost
+            unseen = self._unseen(data[0], seed, first, drawn, own, candidate.name) if apart and not seen else []
+            if not undecided and not foreign and not seen:
                 findings += unseen or apart
         eps, over = self._total(costs, replace(self.claim, relation=candidate.relation), candidate.name)
         if unaccounted or any(each.unknown for each in costs):
             eps = math.inf if unaccounted else None  # what is not known costs no number
         findings += over
-        if not calls and not findings:
+        if own is not None and own.costs:
+            eps, spent = self._overspent(eps, own, places, replace(self.claim, relation=candidate.relation), candidate)
+            findings += [] if over else spent
+        elif not calls and not findings:
             text = "no noise call of a library was seen, and the outputs are equal"
             findings.append(Found("opaque", "", "", None, None, candidate.name, text, decided=False))
         unique = {(each.rule, each.call, each.where, each.text): each for each in findings}
@@ -184,12 +192,34 @@ class Player:
         text = f"the calls' losses on this pair add up to eps {found.eps:.4g}, claimed {claim}"
         return found.eps, [Found("loss", "", "", claim.eps, found.eps, name, text)]
 
-    def _unseen(self, data: bytes, seed: int, first: RecordedRun, drawn: list[str], name: str) -> list[Found]:
+    def _overspent(
+        self, eps: float | None, own: OwnNoise, places: list[str], claim: Claim, candidate: Candidate
+    ) -> tuple[float | None, list[Found]]:  # fmt: skip
+        """What all draws are worth together on this pair: more than the claim is no refutation, what is released may
+        hide it.
+        """
+        where, name = ", ".join(dict.fromkeys(places)), candidate.name
+        try:
+            found = recorded.total(own.costs, claim)
+        except AccountingError as error:
+            text = f"the code's own noise ({where}) cannot be accounted: {error}"
+            return None, [Found("opaque", "numpy", places[0], None, None, name, text, decided=False)]
+        much = None if eps is None else max(eps, found.eps)
+        if found.kept:
+            return much, []
+        pure = isinstance(claim, PureDP | ApproxDP) and claim.eps > 0
+        times = f", and your budget is spent {found.eps / claim.eps:.3g} times" if pure else ""
+        text = f"the code's own noise ({where}) is worth eps {found.eps:.4g} on this pair: claim {claim} is OPEN{times}"
+        return much, [Found("overspending", "numpy", places[0], claim.eps, found.eps, name, text, decided=False)]
+
+    def _unseen(
+        self, data: bytes, seed: int, first: RecordedRun, drawn: list[str], own: OwnNoise | None, name: str
+    ) -> list[Found]:  # fmt: skip
         """Outputs differ, and there is randomness of the target's own, equal on both datasets: UNDECIDED."""
         if drawn:
             places = ", ".join(dict.fromkeys(drawn))
-            text = f"noise is drawn from numpy.random or random itself ({places}): its input is not seen here; " \
-                   "`dpverify trace` derives it"  # fmt: skip
+            why = "its input is not seen" if own is None else own.why
+            text = f"noise is drawn from numpy.random or random itself ({places}), and is not traced: {why}"
             return [Found("opaque", "numpy", drawn[0], None, None, name, text, decided=False)]
         seen = any(step.call is not None for step in first.steps)
         if seen or not rules.unprotected(first.outcome, self.run(data, seed + 1).outcome, name):
@@ -229,7 +259,7 @@ class Player:
             contender.sample(max(FEWEST, min(SAMPLE, trials // 4)))
             contender.run(trials)
             found.append(PairResult(
-                name=pair.name, relation=str(pair.relation), domain="in",
+                name=pair.name, relation=pair.said, domain="in",
                 verdict="REFUTED" if contender.refuted else "OVER", eps_lower=contender.eps_lower,
                 trials=contender.process.trials, detectable=contender.detectable, eps_upper=each.eps,
                 first=tuple(datasets.shown_dataset(self.schema, pair.first, pair.second)),
@@ -253,8 +283,8 @@ class Player:
 # ----------------------------------------------------------------------------------------------------------------------
 # Whether a run draws random numbers by itself, from `numpy.random` or `random`: places in the user's code, no values.
 #
-# Such noise is drawn apart and added later, so that its input is not seen: the derivation from code (`dpverify trace`)
-# follows it. Draws inside of installed packages are theirs: the choices that a library leaves to chance.
+# Such noise is drawn apart and added later, so that its input is not seen here: `own_noise` follows it. Draws inside of
+# installed packages are theirs: the choices that a library leaves to chance.
 
 
 OURS = __file__.rpartition("/wild/")[0] + "/"
