@@ -456,7 +456,7 @@ def certify(
         subject, ledger, pairs = subject.target, subject.ledger, subject.pairs if pairs is None else pairs
     target = as_target(subject)
     seed = fresh_seed() if seed is None else seed
-    chosen, assumed = pairs_for(subject, target, claim, pairs)
+    chosen = pairs_for(subject, target, claim, pairs)
     promised, silence = _promises(target, chosen[0], beta)
     statements = len(chosen) + len(promised)
     level = significance / statements
@@ -503,7 +503,7 @@ def certify(
         promises=checks,
         significance=significance,
         seed=seed,
-        notes=tuple(note for note in (assumed, silence, _hint(records)) if note),
+        notes=tuple(note for note in (silence, _hint(records)) if note),
         environment=environment(),
         command=command,
         require_tape=require_tape,

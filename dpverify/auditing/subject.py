@@ -9,10 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from dpverify.base import require
-from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair, Unit
 from dpverify.errors import ParameterError, UsageError
@@ -103,39 +100,27 @@ def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Neighbouring pairs for a subject that somebody else wrote: given, its own, or tried out.
+# Neighbouring pairs for a subject that somebody else wrote: given, or its own.
 #
-# In this order:
+# In this order, and never assumed:
 #     given      a Pair, (first, second) tuples, or a list of them
 #     its own    `subject.pairs`, or `subject.neighbours(claim)`, or `subject.neighbours()`
-#     tried out  the value of one query of sensitivity 1, as a number and as an array of one: (0, 1) and (100, 101)
-#
-# What is tried out suits a mechanism whose `data` is the value of a sensitivity-1 query and no other: the
-# certificate says that the pairs were assumed.
 
 
-ASSUMED = "no pairs were given: datasets are assumed to be values of one query that moves by at most 1"
-
-
-def pairs_for(subject: Any, target: Target, claim: Claim, given: Any = None) -> tuple[tuple[Pair, ...], str]:
-    """Checked pairs, and a note where they were assumed; UsageError where none is found."""
-    found = given if given is not None else _own(subject, claim)
-    if found is not None:
-        return tuple(claim.check(pair) for pair in as_pairs(found)), ""
-    for numbers in (float, int, lambda value: np.array([float(value)]), lambda value: np.array([value])):
-        tried = [Pair(numbers(low), numbers(low + 1), name=f"{low} and {low + 1}") for low in (0, 100)]
-        usable = tuple(claim.check(pair) for pair in tried if _releases(target, pair))
-        if usable:
-            return usable, ASSUMED
-    raise UsageError(
-        f"{name_of(target)}: no neighbouring pairs: give --pairs MODULE:NAME (pairs=), or the object an attribute "
-        "`pairs` or a method `neighbours()`; plain numbers and arrays of one number were tried and refused"
-    )
+def pairs_for(subject: Any, target: Target, claim: Claim, given: Any = None) -> tuple[Pair, ...]:
+    """Checked pairs; UsageError where there are none."""
+    found = given if given is not None else own_pairs(subject, claim)
+    if found is None:
+        raise UsageError(
+            f"{name_of(target)}: no neighbouring pairs: give --pairs MODULE:NAME (pairs=), or the object an attribute "
+            "`pairs` or a method `neighbours()`"
+        )
+    return tuple(claim.check(pair) for pair in as_pairs(found))
 
 
 def for_units(claim: Claim, subject: Any, given: Any = None) -> Claim:
     """The claim about users where pairs are of users: a claim in words names no unit."""
-    found = given if given is not None else _own(subject, claim)
+    found = given if given is not None else own_pairs(subject, claim)
     users = found is not None and any(each.of_users for each in as_pairs(found))
     return replace(claim, unit=Unit.USER) if users else claim
 
@@ -163,7 +148,8 @@ def _pair(each: Any) -> Pair:
     raise ParameterError("pairs", each, "a Pair or a tuple (first, second)")
 
 
-def _own(subject: Any, claim: Claim) -> Any:
+def own_pairs(subject: Any, claim: Claim) -> Any:
+    """What the subject itself offers; None for nothing."""
     if getattr(subject, "pairs", None) is not None:
         return subject.pairs
     neighbours = getattr(subject, "neighbours", None)
@@ -173,14 +159,3 @@ def _own(subject: Any, claim: Claim) -> Any:
         return neighbours(claim)
     except TypeError:
         return neighbours()
-
-
-def _releases(target: Target, pair: Pair) -> bool:
-    """True where one release on each dataset works."""
-    try:
-        for data in pair:
-            if np.asarray(target.release(data, rng=stream(0, Stage.SHAPE), size=1)).shape[:1] != (1,):
-                return False
-    except Exception:  # foreign code, tried out on datasets that it may not take
-        return False
-    return True

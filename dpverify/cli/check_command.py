@@ -85,7 +85,7 @@ def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) 
     target = as_target(named_subject(asked["subject"], asked["call"], asked["arg"] or [], asked["python"]))
     own = None if asked["pairs"] is None else as_pairs(isolated_command.load_object(asked["pairs"]))
     claim = for_units(claim, target, own)
-    pairs, _ = pairs_for(target, target, claim, own)
+    pairs = pairs_for(target, target, claim, own)
     listed = [
         (i, j)
         for i, record in enumerate(certificate.records)

@@ -65,6 +65,11 @@ class Entropy:
 _at_work: list[Entropy] = []  # of the runs that are going on, the innermost last
 
 
+def is_led() -> bool:
+    """Whether a run goes on whose `default_rng()` and `numpy.random` are those of an `Entropy`."""
+    return bool(_at_work)
+
+
 def _led(name: str) -> Callable[..., Any]:
     """The function of `numpy.random` of this name, on the tape while a run goes on; who keeps it keeps NumPy's."""
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dpverify.base.text import clean
 from dpverify.errors import TargetError, UsageError
+from dpverify.tape import entropy
 from dpverify.trials.target import loop_trials
 from dpverify.wild.worker import calling, codec, encoding, serving
 
@@ -114,17 +115,29 @@ def shaped(found: Any, *, call: str = "auto", arguments: dict[str, Any] | None =
     return loop_trials(Once(caller))
 
 
+def on_wire(found: Any, *, call: str, arguments: dict[str, Any], name: str) -> Any:
+    """The object as a target whose datasets are those of `datasets.wire`; UsageError where it cannot be called so."""
+    try:
+        caller = calling.Caller(found, call, arguments, name=name)
+    except calling.Refused as error:
+        raise UsageError(clean(error)) from None
+    return loop_trials(Once(caller, wire=True))
+
+
 class Once:
     """One release; what a `LoopedTarget` calls."""
 
-    def __init__(self, caller: Any) -> None:
-        self._caller, self._checked = caller, False
+    def __init__(self, caller: Any, *, wire: bool = False) -> None:
+        self._caller, self._checked, self._wire = caller, False, wire
         self.__name__ = str(caller.name)
         self.reproducible = caller.call not in ("data", "fit")
 
     def __call__(self, data: Any, *, rng: np.random.Generator) -> Any:
         """One release on a copy of the data."""
-        mine = "args" if isinstance(data, tuple) else "one", copy.deepcopy(data)
+        if self._wire:
+            mine = serving.given(codec.unpacked(data))
+        else:
+            mine = "args" if isinstance(data, tuple) else "one", copy.deepcopy(data)
         if not self._checked:
             try:
                 self._caller.check(*mine)
@@ -133,7 +146,9 @@ class Once:
             self._checked = True
         if self._caller.stream == "rng" and self._caller.call == "rng":
             return _numbers(self._caller.with_generator(mine, rng), self.__name__)
-        return _numbers(self._caller.release(mine, int(rng.integers(2**62))), self.__name__)
+        # the tape leads the generators of the process to itself: a seed of ours would take their noise out of its sight
+        led = entropy.is_led() and self._caller.call in ("data", "fit") and not self._caller.stream
+        return _numbers(self._caller.release(mine, None if led else int(rng.integers(2**62))), self.__name__)
 
 
 def _numbers(value: Any, name: str) -> npt.NDArray[Any]:

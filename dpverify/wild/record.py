@@ -335,6 +335,7 @@ class WildRecord:
     findings: tuple[Found, ...] = ()
     repro: tuple[str, ...] = ()
     ledger: Any = field(default=None, compare=False)
+    code: dict[str, Any] = field(default_factory=dict)  # by relation: an `auditing.tape_record.Taped`
     claimed_eps: float = -math.inf  # what a refuted number is told apart from
 
     @property
@@ -350,6 +351,7 @@ class WildRecord:
             "seconds": self.seconds, "seed": self.seed, "notes": list(self.notes),
             "matrix": [asdict(each) for each in self.matrix], "pairs": [each.to_dict() for each in self.pairs],
             "findings": [asdict(each) for each in self.findings], "repro": list(self.repro),
+            "code": {relation: asdict(each) for relation, each in self.code.items()},
         }  # fmt: skip
 
 

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.auditing.pipeline import audit
+from dpverify.auditing.tape_record import Taped, together
+from dpverify.auditing.tracing import taped_pair
 from dpverify.base import require
 from dpverify.base.rounding import text_above
 from dpverify.base.seeding import Stage, stream
@@ -22,7 +24,7 @@ from dpverify.wild import datasets, pairs, refutation
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook, Narrowed
 from dpverify.wild.interpreter import Elsewhere
-from dpverify.wild.local import Here, ReleaseSource
+from dpverify.wild.local import Here, on_wire, ReleaseSource
 from dpverify.wild.pair_audit import Budget, Contender, LARGEST_BLOCK, MOST_EACH, Race, timed
 from dpverify.wild.record import PairResult, Row, TryRecord
 from dpverify.wild.refutation import Shown, shown_of
@@ -117,6 +119,19 @@ SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
 UNSEEDED = "the source of randomness is not seeded: the same seed gives other trials"
 REPEATED = 8  # releases that are made twice to see that
 Say = Callable[[str], None]
+Code = dict[str, Taped]  # by relation: what the tape says of the grid's pairs
+
+
+def relations(schema: Schema, word: str | None) -> list[Relation]:
+    """Those that are tried; UsageError for one that the schema does not allow."""
+    replace_one, add_remove = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
+    if schema.local or schema.public_size:
+        if word in ("add-remove", "both"):
+            why = "one record has no neighbours of another number" if schema.local else "the number of " \
+                  "records is public ([public] size)"  # fmt: skip
+            raise UsageError(f"--relation {word}: {why}; use replace")
+        return [replace_one]
+    return {"replace": [replace_one], "add-remove": [add_remove]}.get(str(word), [replace_one, add_remove])
 
 
 class Trial:
@@ -124,8 +139,9 @@ class Trial:
 
     def __init__(
         self, source: ReleaseSource, claim: Claim, schema: Schema, asked: Options, arguments: dict[str, Any], say: Say,
-        cwd: str | None,
+        cwd: str | None, code: Code | None = None,
     ) -> None:  # fmt: skip
+        self.code = code or {}
         self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
         self.arguments = arguments
         self.source = Narrowed(source, asked.out, asked.public)
@@ -135,7 +151,8 @@ class Trial:
             self.claim = replace(self.claim, delta=TRIED_DELTA)  # type: ignore[call-arg]
             self.notes.append(f"the claim is tried where it implies eps {self.claim.eps:.4g} at delta {TRIED_DELTA:g}; "
                               "all eps of this run are at that delta")  # fmt: skip
-        self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in self._relations()}
+        listed = relations(schema, asked.relation)
+        self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in listed}
         self.inside = {relation: found for relation, found in self.inside.items() if found}
         if not self.inside:
             raise UsageError(f"{schema.source}: {pairs.NONE}")
@@ -150,17 +167,6 @@ class Trial:
         self.release = self._timed()
         self.block = int(min(LARGEST_BLOCK, max(1, round(BLOCK_SECONDS / self.release))))
         self.predicted = 0.0
-
-    def _relations(self) -> list[Relation]:
-        word = self.asked.relation
-        replace_one, add_remove = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
-        if self.schema.local or self.schema.public_size:
-            if word in ("add-remove", "both"):
-                why = "one record has no neighbours of another number" if self.schema.local else "the number of " \
-                      "records is public ([public] size)"  # fmt: skip
-                raise UsageError(f"--relation {word}: {why}; use replace")
-            return [replace_one]
-        return {"replace": [replace_one], "add-remove": [add_remove]}.get(str(word), [replace_one, add_remove])
 
     def _rng(self, kind: int, relation: Relation) -> Any:
         return stream(self.asked.seed, Stage.SEARCH, kind, list(Relation).index(relation))
@@ -202,6 +208,8 @@ class Trial:
             race.first_pass(self.inside[relation] + extra, budget, self.count)
             self._failing(race)
         for number, (relation, race) in enumerate(races.items()):
+            if self._refuted_by_code(relation):  # trials are for the witness alone
+                continue
             share = Budget(budget.left / (len(races) - number), self.release)
             race.rounds(pairs.random_pairs(self.schema, relation, self._rng(2, relation)), share)
         apart = self._race(next(iter(races)), len(races))
@@ -209,6 +217,10 @@ class Trial:
             apart.planned = len(self.outside)
             apart.first_pass(self.outside, Budget(OUT_SHARE * total.seconds, self.release), len(self.outside))
         return self._recorded(races, apart, total)
+
+    def _refuted_by_code(self, relation: Relation) -> bool:
+        said = datasets.said(relation, self.schema.unit)
+        return said in self.code and self.code[said].refutes
 
     def _race(self, relation: Relation, at: int) -> Race:
         alpha = (1 - SEVERITY) * self.asked.significance
@@ -253,7 +265,7 @@ class Trial:
             versions={**self.source.versions(), "python": str(self.source.hello["python"])},
             predicted_seconds=self.predicted, seconds=time.monotonic() - self.started, seed=self.asked.seed,
             notes=tuple(dict.fromkeys([*self.notes, *self._remarks(races, apart)])), matrix=rows, pairs=tuple(results),
-            repro=tuple(scripts), claimed_eps=self.claim.eps,
+            repro=tuple(scripts), claimed_eps=self.claim.eps, code=self.code,
         )  # fmt: skip
 
     def _result(self, each: Contender) -> PairResult:
@@ -333,6 +345,9 @@ class Trial:
         if not refuted and any("not independent" in each.note for each in mine):
             verdict = "INCONCLUSIVE"
         largest = max((each.eps_lower for each in refuted), default=0.0)
+        if self._refuted_by_code(relation):
+            largest = max(largest, self.code[said].lower or 0.0)
+            return Row(said, "REFUTED", len(mine), len(refuted), race.trials, largest, math.inf)
         still = {each.candidate.name for each in race.contenders if each.still}
         caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED" and each.name not in still),
                      default=math.inf)  # fmt: skip
@@ -434,6 +449,7 @@ def try_out(
     cwd: str | None = None,
     timeout_s: float = 10.0,
     say: Say | None = None,
+    code: Code | None = None,
     **options: Any,
 ) -> TryRecord:
     """Tries a claim on pairs made from a schema.
@@ -449,6 +465,8 @@ def try_out(
         What is promised, and what data look like: a TOML file, its content, or a `Schema`.
     call, arguments, encode
         How it is called (see `worker.calling`), with which arguments, and a function output -> fields.
+    code
+        What the tape says under each relation (`traced_grid`); a claim that it refutes is refuted.
     options
         Fields of `Options`.
     """
@@ -457,9 +475,36 @@ def try_out(
     source = source_of(target, call=call, arguments=arguments, encode=encode, python=python, cwd=cwd,
                        timeout_s=timeout_s)  # fmt: skip
     try:
-        return Trial(source, claim, found, asked, arguments or {}, say or (lambda line: None), cwd).run()
+        return Trial(source, claim, found, asked, arguments or {}, say or (lambda line: None), cwd, code).run()
     finally:
         source.close()
+
+
+TRACED_SECONDS, ENOUGH_SECONDS = 15.0, 3.0  # after which no more pairs are traced; where one refutes the claim
+
+
+def traced_grid(
+    found: Any, *, claim: Claim, schema: Schema, relation: str | None, call: str, arguments: dict[str, Any], name: str,
+    seed: int, trials: int,
+) -> Code:  # fmt: skip
+    """What the tape says of the pairs that `try_out` begins with: by relation, until time is up."""
+    claim = of_schema(claim, schema)
+    target = on_wire(found, call=call, arguments=arguments, name=name)
+    code: Code = {}
+    for each in relations(schema, relation):
+        blocks: list[Taped] = []
+        started = time.monotonic()
+        for candidate in pairs.grid(schema, each, stream(seed, Stage.SEARCH, 0, list(Relation).index(each))):
+            wires = datasets.wire(schema, candidate.first), datasets.wire(schema, candidate.second)
+            pair = Pair(*wires, relation=each, name=candidate.name, mixed=True)
+            taped = taped_pair(target, claim=replace(claim, relation=each), pair=pair, seed=seed, trials=trials)
+            blocks.append(taped)
+            limit = ENOUGH_SECONDS if any(block.refutes for block in blocks) else TRACED_SECONDS
+            if time.monotonic() - started > limit:
+                break
+        if blocks:
+            code[datasets.said(each, schema.unit)] = together(blocks)
+    return code
 
 
 def planned(

@@ -132,8 +132,8 @@ class Caller:
         if lacking:
             raise Refused("{}: needs {} as well, e.g. --arg {}=1.0".format(self.name, ", ".join(lacking), lacking[0]))
 
-    def release(self, data: Any, seed: int) -> Any:
-        """One release on data that are this call's own."""
+    def release(self, data: Any, seed: Any) -> Any:
+        """One release on data that are this call's own; without a seed it draws from what generators there are."""
         how, value = data
         call, kwargs = self.target, self.arguments
         if self.call == "target":
@@ -145,7 +145,7 @@ class Caller:
             kwargs = dict(kwargs, **{self.stream: self._generator(seed)})
         elif self.call == "seed":
             kwargs = dict(kwargs, seed=seed % 2**31)
-        else:
+        elif seed is not None:
             self._seed(seed)
         if self.call == "fit":
             if self.stream:

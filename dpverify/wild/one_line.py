@@ -1,0 +1,96 @@
+"""What data look like, in one line: `list: real 0..100, rows 5..50`; for everything else there is the TOML file.
+
+SHAPE: COLUMN, COLUMN, ..., rows FEWEST..MOST
+COLUMN     [NAME] KIND LOW..HIGH  or  [NAME] category A|B|C  or  [NAME] text  or  [NAME] id
+followed by `missing` where None or NaN is legal; `x N` for N columns alike
+SHAPE      a container of `schema.CONTAINERS`
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from dpverify.errors import UsageError
+from dpverify.wild.schema import CONTAINERS, KINDS, NUMERIC, parse, read_schema, Schema
+
+EXAMPLES = {
+    "list": "list: real 0..100, rows 5..50",
+    "vector": "vector: real 0..100, rows 5..50",
+    "array": "array: real -1..1 x 10, rows 100",
+    "frame": "frame: age integer 0..120, income real 0..1e5, rows 20",
+    "records": "records: age integer 0..120, income real 0..1e5, rows 20",
+    "value": "value: category a|b|c",
+    "args": "args: real -1..1 x 3, label category 0|1, rows 50",
+}
+_GUESSES = (  # parts of an annotation or a name, and the shape that they mean
+    ("DataFrame", "frame"), ("dict", "records"), ("list", "list"), ("Sequence", "list"), ("ndarray", "vector"),
+    ("str", "value"), ("bool", "value"), ("int", "value"), ("float", "value"),
+)  # fmt: skip
+
+
+def data_schema(spec: str) -> Schema:
+    """The schema of one line, or of the TOML file of that name; UsageError for what is neither."""
+    shape, colon, rest = spec.partition(":")
+    if not colon or shape.strip() not in CONTAINERS:
+        if spec.endswith(".toml"):
+            return read_schema(spec)
+        known = f"SHAPE: COLUMNS, rows A..B with a shape of {', '.join(CONTAINERS)}, e.g. {EXAMPLES['list']!r}"
+        raise UsageError(f"--data {spec!r}: neither a TOML file nor {known}")
+    where, rows = f"--data {spec!r}", None
+    columns: dict[str, dict[str, Any]] = {}
+    for part in rest.split(","):
+        words = part.split()
+        if words[:1] == ["rows"]:
+            rows = _range(words[1:], where, whole=True)
+        elif words:
+            columns.update(_columns(words, where, len(columns)))
+    label = "label" if shape.strip() == "args" and "label" in columns else None
+    data = {"as": shape.strip(), **({} if rows is None else {"rows": rows}), **({"label": label} if label else {})}
+    return parse({"data": data, "columns": columns}, where)
+
+
+def _columns(words: list[str], where: str, before: int) -> dict[str, dict[str, Any]]:
+    at = next((place for place, word in enumerate(words[:2]) if word in KINDS), None)
+    if at is None:
+        raise UsageError(f"{where}: {' '.join(words)!r} has no kind; one of " + ", ".join(KINDS))
+    kind, rest = words[at], words[at + 1 :]
+    table: dict[str, Any] = {"kind": kind}
+    alike = 1
+    if len(rest) >= 2 and rest[-2] == "x" and rest[-1].isdigit():
+        alike, rest = int(rest[-1]), rest[:-2]
+    if rest[-1:] == ["missing"]:
+        table["missing"], rest = True, rest[:-1]
+    if kind in NUMERIC:
+        table["low"], table["high"] = _range(rest, where)
+    elif kind == "unit":
+        if rest:
+            table["most"] = _range(rest, where, whole=True)[1]
+    elif rest:
+        table["values"] = [_value(each) for each in " ".join(rest).split("|")]
+    name = words[0] if at else f"x{before}" if before else "x"
+    return {name if alike == 1 else f"{name}_{number}": dict(table) for number in range(alike)} if alike else {}
+
+
+def _range(words: list[str], where: str, *, whole: bool = False) -> list[Any]:
+    low, dots, high = "".join(words).partition("..")
+    kind: Callable[[str], Any] = int if whole else float
+    try:
+        return [kind(low), kind(high if dots else low)]
+    except ValueError:
+        need = "rows need FEWEST..MOST, whole numbers" if whole else "a column of numbers needs LOW..HIGH"
+        raise UsageError(f"{where}: {need}, here {' '.join(words) or 'nothing'!r}") from None
+
+
+def _value(text: str) -> int | float | str:
+    return int(text) if re.fullmatch(r"-?\d+", text) else text.strip()
+
+
+def guessed(function: Any) -> str:
+    """An example of a line for the first parameter of a function, by its annotation or else its default shape."""
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()))
+    except (TypeError, ValueError, StopIteration):
+        return EXAMPLES["list"]
+    note = "" if first.annotation is first.empty else getattr(first.annotation, "__name__", "") + str(first.annotation)
+    return EXAMPLES[next((shape for part, shape in _GUESSES if part in note), "vector")]

@@ -1,0 +1,117 @@
+"""`dpverify certify --data`: somebody's own function, and what its data look like in one line."""
+
+import subprocess
+import sys
+
+import pytest
+
+from dpverify.errors import UsageError
+from dpverify.wild.one_line import data_schema, EXAMPLES, guessed
+
+FUNCTIONS = """
+import math
+import random
+
+import numpy as np
+
+
+def mean(values: np.ndarray, eps=1.0):
+    return np.clip(values, 0, 100).mean() + np.random.laplace(scale=100 / len(values) / eps)
+
+
+def bad_mean(values: np.ndarray, eps=1.0):
+    return np.clip(values, 0, 100).mean() + np.random.laplace(scale=1 / eps)
+
+
+def histogram(values: list[int], *, rng):
+    return np.bincount(values, minlength=4) + rng.laplace(scale=2.0, size=4)
+
+
+def bad_histogram(values: list[int], *, rng):
+    return np.bincount(values, minlength=4) + rng.laplace(scale=1.0, size=4)
+
+
+def answer(value: str):
+    return value if random.random() < math.e / (1 + math.e) else {"yes": "no", "no": "yes"}[value]
+
+
+def bad_answer(value: str):
+    return value if random.random() < 0.9 else {"yes": "no", "no": "yes"}[value]
+"""
+MEAN = ("vector: real 0..100, rows 5..50", "replace")
+CELLS = ("list: integer 0..3, rows 5..20", "replace")
+VALUE = ("value: category yes|no", None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("own")
+    (place / "own.py").write_text(FUNCTIONS)
+    return place
+
+
+def certify(folder, name, *more):
+    command = [sys.executable, "-m", "dpverify", "certify", f"own.py:{name}", "--claim", "pure:1", *more]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("name", "data", "word", "code"), [
+    ("mean", MEAN, "OPEN", 3), ("bad_mean", MEAN, "REFUTED", 1),
+    ("histogram", CELLS, "OPEN", 3), ("bad_histogram", CELLS, "REFUTED", 1),
+    ("answer", VALUE, "OPEN", 3), ("bad_answer", VALUE, "REFUTED", 1),
+])  # fmt: skip
+def test_the_first_word_is_right_and_one_screen_says_why(folder, name, data, word, code):
+    spec, relation = data
+    made = certify(folder, name, "--data", spec, "--trials", "600", *(["--relation", relation] if relation else []))
+    assert made.returncode == code, made.stdout + made.stderr
+    lines = made.stdout.splitlines()
+    assert lines[0].split()[0] == word
+    assert len(lines) <= 14
+    assert all(len(line) <= 100 for line in lines[:-1])
+    assert lines[-1].startswith("  again   dpverify certify own.py:")
+    rows = [line.split()[0] for line in lines]
+    assert rows.index("audit") < rows.index("code") < rows.index("ledger")
+    assert name.endswith("answer") or "not traced" not in made.stdout  # numpy's global generator is seen
+    assert ("laplace(1) at own.py" in made.stdout) == name.startswith("bad_") or name.endswith("answer")
+
+
+@pytest.mark.process
+def test_no_dataset_is_ever_assumed(folder):
+    made = certify(folder, "mean")
+    assert (made.returncode, made.stdout) == (2, "")
+    assert made.stderr.count("\n") == 1
+    assert "on which datasets?" in made.stderr
+    assert "--data 'vector: real 0..100, rows 5..50'" in made.stderr  # by its annotation
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("more", [
+    ("--data", "list: real 0..x, rows 5"), ("--data", "list: real 0..1", "--pairs", "own:pairs"),
+    ("--data", "nowhere.toml"), ("--relation", "both"), ("--data", "list: real 0..1", "--view", "local"),
+])  # fmt: skip
+def test_a_bad_request_is_one_line_and_no_verdict(folder, more):
+    made = certify(folder, "mean", *more)
+    assert (made.returncode, made.stdout) == (2, "")
+    assert made.stderr.count("\n") == 1
+
+
+def test_every_example_is_a_schema_and_every_mistake_a_line():
+    for shape, line in EXAMPLES.items():
+        assert data_schema(line).container == shape
+    assert len(data_schema("array: real -1..1 x 10, rows 100").columns) == 10
+    assert data_schema("value: category a|b|c").local
+    assert data_schema("records: who unit 3, spent real 0..5, rows 4..9").unit is not None
+    for wrong in ("", "list", "lst: real 0..1", "list: rows 5", "list: foo 0..1", "list: real nan..1, rows 5",
+                  "list: real 0..1, rows 9..5", "list: real 0..1, rows inf", "list: real 0..1 x 0"):  # fmt: skip
+        with pytest.raises(UsageError):
+            data_schema(wrong)
+
+
+def test_the_shape_is_guessed_from_annotations():
+    def frame(table: "pd.DataFrame"): ...  # noqa: F821
+
+    def nothing(data): ...
+
+    assert guessed(frame) == EXAMPLES["frame"]
+    assert guessed(nothing) == EXAMPLES["vector"]
