@@ -90,7 +90,7 @@ def test_without_a_ledger_nothing_is_certified():
     def noisy(data, *, rng, size):
         return data + rng.laplace(size=size)
 
-    certificate = _certify(noisy, trials=4_000)
+    certificate = _certify(noisy, trials=4_000, pairs=[(0.0, 1.0), (100.0, 101.0)])
     assert certificate.verdict is Verdict.NOT_REFUTED
     assert certificate.objections == ("no account: nothing proves the claim from above",)
     assert (certificate.status, certificate.exit_code) == ("OPEN", 3)
@@ -278,7 +278,7 @@ def test_the_command_of_a_certificate_repeats_it(module, capsys):
         ("MOD:Coin", "pure", "must look like pure:EPS"),
         ("MOD:Coin", "puer:1", "must be one of pure:EPS | approx:EPS,DELTA"),
         ("MOD:Coin", "pure:nan", "eps = nan: must be"),
-        ("MOD:bits", "pure:1", "target"),
+        ("MOD:bits", "pure:1", "on which datasets"),
     ],
 )
 def test_usage_errors_are_one_line(module, capsys, subject, claim, said):
