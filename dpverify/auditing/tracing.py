@@ -28,7 +28,7 @@ from dpverify.tape.families import FAMILIES
 from dpverify.tape.tracer import SURE, Trace, trace
 from dpverify.tape.transcript import SEEDED
 from dpverify.tape.witness import Witness
-from dpverify.trials.health.provenance import drawn_before
+from dpverify.trials.health.provenance import drawn_before, stored_draws
 from dpverify.trials.target import as_target, declaration
 
 FIRST = 10  # transcripts in each order: the fewest that say whether what is released shows every value
@@ -66,7 +66,8 @@ def taped_pair(
     block = _answered(work, seed)
     if isinstance(claim, PureDP | ApproxDP) and may_be_finite(block):
         law = _answered(lambda: _enumerated(target, claim, pair, seed), seed)
-        if law.refutes and drawn_before(target):  # the law is that of what is left to draw: no lower bound
+        kept = drawn_before(target) or ([] if any(row.count for row in block.draws) else stored_draws(target))
+        if law.refutes and kept:  # the law is that of what is left to draw: no lower bound
             return block
         if law.refutes or (law.number is not None and law.number < math.inf):
             return law

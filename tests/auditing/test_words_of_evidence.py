@@ -259,6 +259,17 @@ def beside(data, *, rng, size):
 BIAS = float(np.random.default_rng().laplace())
 
 
+OFFSET = float(np.random.default_rng(3).laplace())
+
+
+def known_noise(data, *, rng, size):
+    return np.stack([np.full(size, data + OFFSET), data + rng.laplace(size=size)], axis=1)
+
+
+def public_table(data, *, rng, size):
+    return data + OFFSET + rng.laplace(scale=0.5, size=size)
+
+
 @functools.lru_cache
 def drawn_once():
     return float(np.random.default_rng().laplace())
@@ -427,6 +438,12 @@ def test_exact_is_said_of_finite_releases(name):
 def test_nothing_true_is_refuted_or_contradicted_by_the_code(name):
     program = {**PLAIN, **FINITE, **ODD}[name]
     assert traced(program, ledger=program.ledger).status != "CONTRADICTED"
+
+
+@pytest.mark.parametrize("target", [known_noise, public_table])
+def test_noise_of_a_seed_that_everybody_reads_is_none(target):
+    found = certified(Program(target, ledger=None))
+    assert found.status == "REFUTED"
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -26,6 +26,7 @@ NOT_OWN = (*INSTALLED, str(Path(__file__).resolve().parents[2]) + "/", "<frozen 
 UNREADABLE: Site = ("source that cannot be read", 0)
 DEPTH = 6  # of objects in objects
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__")
+MAKERS = ("default_rng", "RandomState", "Random")
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 _SAMPLERS = {name for kind in (np.random.Generator, np.random.RandomState, random.Random) for name in dir(kind)}
@@ -56,7 +57,8 @@ def drawn_before(target: Any) -> list[Site]:
     """Lines whose draws may be kept from one release to the next.
 
     Those of imports, constructors, closures and default values, and in a function those from a generator that is no
-    parameter of it (a cache may hold what it returned).
+    parameter of it (a cache may hold what it returned). Numbers from a seed that stands there are known to everybody:
+    they are no noise, and not counted.
     """
     reach = _Reach(_code_of(target))
     own, handed = reach.functions, reach.handed
@@ -69,10 +71,48 @@ def drawn_before(target: Any) -> list[Site]:
             theirs = chain[0] in given or (chain[0] == "self" and chain[1] in handed)
             theirs = (function and theirs) or any(each.arg == "random_state" for each in call.keywords)
             # a function of the target's own is read where it stands
-            own_draw = _draws(call) and _name(call) not in own
+            own_draw = _draws(call) and _name(call) not in own and not _is_seeded(call, reach.seeded(file))
             if own_draw and not theirs and not (function and reach.is_own(file, chain[0])):
                 found.append((file, call.lineno))
     return list(dict.fromkeys(found))
+
+
+def stored_draws(target: Any) -> list[Site]:
+    """Lines of functions that draw into something which outlives the call: an attribute, a global name, a dictionary.
+
+    They say nothing by themselves (the last release may be stored for a reason); where releases draw nothing any more,
+    the first one did, and its noise is kept.
+    """
+    found = []
+    for file, node in _Reach(_code_of(target)).nodes:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name in CONSTRUCTORS:
+            continue
+        stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        outer = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+        local = stored - outer
+        for each in ast.walk(node):
+            if isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign) and each.value is not None:
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+                kept = any(_outlives(to, local, outer) for to in targets)
+                value: ast.AST = each.value
+            elif isinstance(each, ast.Call) and _name(each) in ("append", "setdefault", "setattr", "update", "add"):
+                kept, value = _chain(each)[0] not in local, each
+            else:
+                continue
+            if kept and any(_draws(call) for call in _calls(value)):
+                found.append((file, each.lineno))
+    return list(dict.fromkeys(found))
+
+
+def _outlives(target: ast.expr, local: set[str], outer: set[str]) -> bool:
+    """Whether what is assigned there is left when the function ends."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return any(_outlives(each, local, outer) for each in target.elts)
+    node: ast.expr = target
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    name = node.id if isinstance(node, ast.Name) else ""
+    return name in outer if node is target else name not in local
 
 
 def _draws(call: ast.Call) -> bool:
@@ -128,6 +168,20 @@ def _name(call: ast.Call) -> str:
     return kind.attr if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
 
 
+def _is_seeded(node: ast.AST, names: set[str]) -> bool:
+    """Whether a chain of calls begins with a generator that is made from constants, or with one of these names."""
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Call):
+            given = [*node.args, *(each.value for each in node.keywords)]
+            constant = all(isinstance(each, ast.Constant) and each.value is not None for each in given)
+            if _name(node) in MAKERS and given and constant:
+                return True
+            node = node.func
+        else:
+            node = node.value
+    return isinstance(node, ast.Name) and node.id in names
+
+
 def _chain(call: ast.Call) -> tuple[str, str]:
     """The name that a chain of calls, attributes and items begins with, and the first attribute."""
     node: Any = call
@@ -176,6 +230,13 @@ class _Reach:
     def functions(self) -> set[str]:
         """Names of the functions that are reached."""
         return {each.name for _, node in self.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+
+    def seeded(self, file: str) -> set[str]:
+        """Names in a file that stand for a generator with a constant seed."""
+        nodes = [each for home, node in self.nodes if home == file for each in ast.walk(node)]
+        assigned = [each for each in nodes if isinstance(each, ast.Assign) and _is_seeded(each.value, set())]
+        made = [each for each in assigned if isinstance(each.value, ast.Call) and _name(each.value) in MAKERS]
+        return {to.id for each in made for to in each.targets if isinstance(to, ast.Name)}
 
     @property
     def handed(self) -> set[str]:

@@ -40,7 +40,7 @@ from dpverify.execution.executors import ordered_map
 from dpverify.trials import collect
 from dpverify.trials.collect import Experiment
 from dpverify.trials.health.fingerprint import pickled, unpickled
-from dpverify.trials.health.provenance import drawn_before
+from dpverify.trials.health.provenance import drawn_before, stored_draws
 from dpverify.trials.outcomes import blank, concatenate, one_call, Outcomes
 from dpverify.trials.target import is_reproducible, name_of
 
@@ -244,7 +244,7 @@ def watched(
                     f"{name_of(target)}: its first release draws and later ones draw nothing: noise that is kept is "
                     "one draw for all releases together, which trials of one process cannot judge"
                 )
-            if kept := drawn_before(target):
+            if kept := drawn_before(target) or stored_draws(target):
                 raise InvalidTrials(f"{name_of(target)}: its releases draw nothing, and {kept_words(kept)}")
         notes = copied_before(experiment, other, ratios, size)
         copied_elsewhere(experiment, others, size, collect.workers(trials, seconds, jobs, backend), backend)
