@@ -26,6 +26,7 @@ NOT_OWN = (*INSTALLED, str(Path(__file__).resolve().parents[2]) + "/", "<frozen 
 UNREADABLE: Site = ("source that cannot be read", 0)
 DEPTH = 6  # of objects in objects
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__")
+STREAMS = {"rng", "generator", "gen", "prng", "random_state", "rs"}
 MAKERS = ("default_rng", "RandomState", "Random")
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -65,14 +66,15 @@ def drawn_before(target: Any) -> list[Site]:
     found = []
     for file, node in reach.nodes:
         function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS
+        lambdas = {id(call) for each in ast.walk(node) if isinstance(each, ast.Lambda) for call in _calls(each)}
         given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
-            chain = _chain(call)
-            theirs = chain[0] in given or (chain[0] == "self" and chain[1] in handed)
-            theirs = (function and theirs) or any(each.arg == "random_state" for each in call.keywords)
+            if not _draws(call) or _name(call) in own or _is_seeded(call, reach.seeded(file)):
+                continue
+            name, attribute = _chain(call)
+            theirs = name in given or (name == "self" and attribute in handed) or _is_handed(call, given)
             # a function of the target's own is read where it stands
-            own_draw = _draws(call) and _name(call) not in own and not _is_seeded(call, reach.seeded(file))
-            if own_draw and not theirs and not (function and reach.is_own(file, chain[0])):
+            if not (function or id(call) in lambdas) or not (theirs or reach.is_own(file, name)):
                 found.append((file, call.lineno))
     return list(dict.fromkeys(found))
 
@@ -166,6 +168,14 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 def _name(call: ast.Call) -> str:
     kind = call.func
     return kind.attr if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
+
+
+def _is_handed(call: ast.Call, given: set[str]) -> bool:
+    """Whether the stream is an argument of the call: a parameter under a name that streams have."""
+    named = {each.arg: each.value for each in call.keywords}
+    streams = [*call.args, *(value for name, value in named.items() if name in STREAMS)]
+    of_given = any(isinstance(each, ast.Name) and each.id in given & STREAMS for each in streams)
+    return of_given or "random_state" in named
 
 
 def _is_seeded(node: ast.AST, names: set[str]) -> bool:
