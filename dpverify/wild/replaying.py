@@ -30,7 +30,7 @@ from dpverify.wild.record import Found, PairResult, Row, WildRecord
 from dpverify.wild.replay_calls import recorded
 from dpverify.wild.replay_calls.player import Player, Replayed, Say
 from dpverify.wild.schema import as_schema, Schema
-from dpverify.wild.trying import of_schema
+from dpverify.wild.trying import of_schema, relations
 from dpverify.wild.worker import calling, serving
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def replay(
         caller, of_schema(claim, found), found, seed, tuple(public), tuple(out), instrument, say or (lambda line: None)
     )
     listed = None if given is None else list(given)
-    groups = {each: task.candidates(each, count, listed) for each in _relations(found, relation)}
+    groups = {each: task.candidates(each, count, listed) for each in relations(found, relation)}
     groups = {each: group for each, group in groups.items() if group}
     if not groups:
         raise UsageError(f"{found.source or 'schema'}: {pairs.NONE}")
@@ -129,15 +129,6 @@ def _caller(target: Any, call: str, arguments: Any, encode: Any) -> Any:
         return calling.Caller(calling.load(target) if name else target, call, arguments, encode, name)
     except calling.Refused as error:
         raise UsageError(clean(error)) from None
-
-
-def _relations(schema: Schema, relation: str | None) -> list[Relation]:
-    if schema.local or schema.public_size:
-        if relation in ("add-remove", "both"):
-            raise UsageError(f"relation {relation}: this schema has replace-one pairs only")
-        return [Relation.REPLACE_ONE]
-    both = [Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE]
-    return {"replace": both[:1], "add-remove": both[1:]}.get(str(relation), both)
 
 
 def _row(relation: Relation, group: list[Replayed]) -> Row:

@@ -63,13 +63,14 @@ def drawn_before(target: Any) -> list[Site]:
     """
     reach = _Reach(_code_of(target))
     own, handed = reach.functions, reach.handed
+    seeded = {file: reach.seeded(file) for file in {file for file, _ in reach.nodes}}
     found = []
     for file, node in reach.nodes:
         function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS
         lambdas = {id(call) for each in ast.walk(node) if isinstance(each, ast.Lambda) for call in _calls(each)}
         given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
-            if not _draws(call) or _name(call) in own or _is_seeded(call, reach.seeded(file)):
+            if not _draws(call) or _name(call) in own or _is_seeded(call, seeded[file]):
                 continue
             name, attribute = _chain(call)
             theirs = name in given or (name == "self" and attribute in handed) or _is_handed(call, given)
