@@ -30,7 +30,7 @@ def tried(record: TryRecord, again: str) -> list[str]:
     """A claim whose pairs were made from a schema."""
     word = WORDS.get(record.verdict, record.verdict)
     head = f"{word:<12}{record.target.rpartition(':')[2]} {SAID[record.verdict]} {record.claim} ({record.relation})"
-    head += f"; {record.seconds:.1f} s, seed {record.seed}"
+    head += f"; {record.seconds:.1f} s"  # the seed is in the last row
     matrix = [row for row in record.matrix if row.relation in record.relation] or list(record.matrix)
     pairs = sum(row.pairs for row in matrix)
     trials = sum(row.trials for row in matrix)
