@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from dpverify.accounting.accountant import account as account
     from dpverify.auditing.pipeline import audit as audit
-    from dpverify.auditing.pipeline import measured_ladder as measured_ladder
     from dpverify.auditing.record import AuditRecord as AuditRecord
     from dpverify.auditing.subject import planted as planted
     from dpverify.auditing.subject import Subject as Subject
@@ -58,7 +57,6 @@ _HOMES = {
     "AuditRecord": "dpverify.auditing.record",
     "account": "dpverify.accounting.accountant",
     "audit": "dpverify.auditing.pipeline",
-    "measured_ladder": "dpverify.auditing.pipeline",
     "Certificate": "dpverify.report.certified",
     "certify": "dpverify.report.certified",
     "ApproxDP": "dpverify.claims.claim",

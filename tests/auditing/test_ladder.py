@@ -9,15 +9,14 @@ import pytest
 from in_process import run_suite
 from scipy import stats
 
-from dpverify import audit, loop_trials, measured_ladder, Pair, PureDP, Subject
+from dpverify import audit, loop_trials, Pair, PureDP, Subject
 from dpverify.auditing import ladder
 from dpverify.auditing.ladder import less_noise
-from dpverify.auditing.pipeline import Ladder, NoiseRung
 from dpverify.auditing.subject import planted
 from dpverify.auditing.tape_record import Taped
 from dpverify.base.rounding import digits_up
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.errors import ParameterError, TargetError
+from dpverify.errors import TargetError
 from dpverify.ledger.events import Sensitivity
 from dpverify.report import html_page, json_file, markdown, words
 from dpverify.suite.result import Settings
@@ -131,32 +130,6 @@ def test_noise_is_scaled_on_the_tape_where_a_target_has_no_scale_of_its_own():
     assert np.array_equal(
         less_noise(Bare(), 0.0).release(PAIR.second, rng=stream(1, Stage.EXPERIMENT), size=2), [[1], [1]]
     )
-
-
-def test_the_least_rung_that_is_caught_with_all_below_it():
-    found = measured_ladder(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=5000, seed=1)
-    assert [rung.noise for rung in found.rungs] == [0.7, 0.5, 1 / 3, 0.25, 0.125, 0.05, 0.0]
-    assert [rung.eps_true for rung in found.rungs[:2]] == [pytest.approx(1 / 0.7), pytest.approx(2.0)]
-    assert found.caught == max(rung.noise for rung in found.rungs if rung.verdict == "REFUTED") >= 0.5
-    assert all(rung.trials < 5000 for rung in found.rungs if rung.noise <= 0.5)  # stopped
-    assert found == measured_ladder(LAPLACE, claim=PureDP(1.0), pair=PAIR, trials=5000, seed=1)
-    honest = measured_ladder(Bare(), claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, rungs=(1.0,))
-    assert honest.caught is None
-    with pytest.raises(ParameterError, match="Coin"):
-        measured_ladder(Coin(), claim=PureDP(9.0), pair=PAIR, seed=1)
-    for wrong in ((), (-0.1,), (math.nan,)):
-        with pytest.raises(ParameterError):
-            measured_ladder(LAPLACE, claim=PureDP(1.0), pair=PAIR, seed=1, rungs=wrong)
-
-
-def test_a_rung_above_a_missed_one_does_not_count():
-    rungs = [
-        NoiseRung(noise, None, verdict, 0.0, 10)
-        for noise, verdict in ((0.5, "REFUTED"), (0.2, "NOT_REFUTED"), (0.1, "REFUTED"))
-    ]
-    assert Ladder(tuple(rungs)).caught == 0.1
-    assert Ladder(tuple(rungs[:2])).caught is None
-    assert Ladder(tuple(rungs[:1])).caught == 0.5
 
 
 def test_targets_without_a_scale_have_no_rungs_and_wrong_ones_are_named():

@@ -51,9 +51,7 @@ CALLS = {
         noisy, claim=PureDP(1.0), pair=PAIR, trials=4000, seed=1, score="trace"
     ),
     "certify": lambda folder: dpverify.certify(NOISY, claim=PureDP(1.0), pairs=[PAIR], trials=4000, seed=1),
-    "measured_ladder": lambda folder: dpverify.measured_ladder(
-        NOISY, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=1, rungs=(0.0,)
-    ),
+    "audit, ladder": lambda folder: dpverify.audit(NOISY, claim=PureDP(1.0), pair=PAIR, trials=90, seed=1, ladder=True),
     "account": lambda folder: dpverify.account(
         Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=Shift(1.0)))), delta=1e-6
     ),
