@@ -10,26 +10,6 @@ from algorithms.sdp_pe.promises import coverage_promise, regret_bound
 from audits import audit_sdp_pe_lemmas as audit
 from audits.planted.elimination import UniformDesign
 from dpverify.base.seeding import Stage, stream
-from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
-
-CHEAP = [each for each in audit.promises if each.expected == BROKEN or each.name in ("lemma-17", "lemma-14")]
-
-
-@pytest.mark.parametrize("promise", CHEAP, ids=lambda each: each.name)
-def test_at_another_seed_than_the_suites(promise):
-    trials = min(promise.trials, 12)
-    found = check_promise(promise, seed=41, trials=trials, significance=0.01)
-    assert found.verdict == promise.expected
-    assert found.active_share > 0.05
-
-
-def test_few_users_say_nothing():
-    """No tuple was seen often enough, the constant of the regret bound is above what the worse arm costs."""
-    few = audit.kernel("few", audit.ToldOne(), users=450, trials=4)
-    short = audit.regret("short", users=12_001, trials=4)
-    for promise in (few, short):
-        found = check_promise(promise, seed=42)
-        assert (found.verdict, found.active_share) == (INCONCLUSIVE, 0.0)
 
 
 def test_coverage_of_all_policies_alike_is_that_of_a_binary_tree():
@@ -58,12 +38,3 @@ def test_watching_changes_nothing():
     promise.draw(rng=watched, size=2)
     audit.staged_play(audit.small, playing, ExactBatches())(bare, 2)
     np.testing.assert_array_equal(watched.random(4), bare.random(4))
-
-
-def test_kept_at_the_sizes_of_the_suite():
-    for promise in audit.promises:
-        if promise.name in ("regret-sdp-pe", "lemma-8, both cases"):
-            found = check_promise(promise, seed=43, trials=10, significance=0.05)
-            assert found.failures == 0
-            assert found.active_share > 0.05
-            assert found.verdict in (KEPT, "OPEN")  # ten trials certify a rate of .26
