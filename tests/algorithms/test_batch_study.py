@@ -1,13 +1,11 @@
 """A user's own agent that learns in batches: account, exact log ratio, planted bugs, regret."""
 
 import numpy as np
-import pytest
 
-from algorithms.sdp_pe.batches import ExactBatches, ShuffledBatches
+from algorithms.sdp_pe.batches import ShuffledBatches
 from algorithms.study import Study
 from dpverify import audit, View
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 SMALL = CountLayout(H=1, S=2, A=2, rewards=True)
@@ -80,21 +78,3 @@ def test_a_plan_is_made_from_what_was_released_before_and_nothing_else():
     assert np.array_equal(asked[::2], asked[1::2])  # each plan is asked twice
     assert rows.shape == (1, 2, SMALL.cells)  # nobody reads the last batch's
     assert np.array_equal(np.stack(asked[::2]), np.cumsum([np.zeros(SMALL.cells), *rows[0]], axis=0))
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ({"users": 1}, "users"),
-        ({"deployments": 25}, "deployments"),
-        ({"deployments": 1}, "deployments"),
-        ({"eps": 0.0}, "eps"),
-        ({"delta": 1.0}, "delta"),
-        ({"agent": 3}, "agent"),
-        ({"deployments": None}, "deployments"),
-        ({"privatizer": ExactBatches()}, "privatizer"),
-    ],
-)
-def test_what_does_not_fit_is_refused(change, what):
-    with pytest.raises(ParameterError, match=what):
-        study(**change)

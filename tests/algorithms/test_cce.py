@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from algorithms.nash_vi.equilibria import cce, mixed_equilibria, reference, TOLERANCE, violation
+from algorithms.nash_vi.equilibria import cce, reference, TOLERANCE, violation
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 
@@ -59,29 +59,8 @@ def test_any_two_tables_have_one(pair):
     assert violation(joint, upper, lower) <= TOLERANCE
 
 
-def test_the_first_pure_equilibrium_is_taken():
-    constant = np.full((3, 2), 4.0)
-    assert cce(constant, constant * 0)[0, 0] == 1
-    upper = np.array([[1.0, 5.0], [5.0, 2.0]])
-    mixed = cce(upper, np.array([[0.0, 1.0], [1.0, 0.0]]))  # (0, 1) is not the smallest of its row
-    assert ((mixed > 0) & (mixed < 1)).all()
-    assert np.array_equal(cce(upper, np.array([[1.0, 0.0], [0.0, 1.0]])), [[0, 1], [0, 0]])
-    column = stream(1, Stage.EXPERIMENT).random((50, 4, 1))
-    assert np.array_equal(cce(column, column * 0).argmax(axis=-2)[:, 0], column.argmax(axis=-2)[:, 0])
-
-
 def test_impossible_tables_are_refused():
     with pytest.raises(ParameterError, match="shapes"):
         cce(np.zeros((2, 2)), np.zeros((2, 3)))
     with pytest.raises(ParameterError, match="upper"):
         cce(np.array([[np.nan]]), np.zeros((1, 1)))
-
-
-def test_supports_are_tried_smallest_first_and_cells_do_not_depend_on_each_other():
-    low = stream(4, Stage.EXPERIMENT).uniform(0, 1, size=(50, 3, 3))
-    together, _ = mixed_equilibria(low, low, tolerance=1e-10)
-    alone = [mixed_equilibria(cell[None], cell[None], tolerance=1e-10)[0][0] for cell in low]
-    assert np.array_equal(together, np.stack(alone))
-    pennies = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0], [-1.0, -1.0, 0.5]])  # the third actions are dominated
-    joint, _ = mixed_equilibria(pennies[None], pennies[None], tolerance=1e-10)
-    assert np.allclose(joint[0], [[0.25, 0.25, 0], [0.25, 0.25, 0], [0, 0, 0]], rtol=0, atol=1e-12)

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from algorithms.sdp_pe.batches import ExactBatches
@@ -28,13 +27,3 @@ def test_the_regret_bound_by_hand():
     assert regret_bound(playing, ExactBatches()) == pytest.approx(by_hand)
     noisy = 12 * sum(2**b * 2 * iota / 2 ** (b - 1) for b in range(2, 6))
     assert regret_bound(playing, audit.ToldOne()) == pytest.approx(by_hand + noisy)
-
-
-def test_watching_changes_nothing():
-    """The lemma's runs are those of the learner: the same draws, the same generator after them."""
-    playing = audit.learner(audit.small, 90, 0.1)
-    promise = audit.kernel("watched", ExactBatches(), users=90)
-    watched, bare = (stream(3, Stage.EXPERIMENT) for _ in range(2))
-    promise.draw(rng=watched, size=2)
-    audit.staged_play(audit.small, playing, ExactBatches())(bare, 2)
-    np.testing.assert_array_equal(watched.random(4), bare.random(4))

@@ -9,9 +9,8 @@ from scipy.stats import binomtest
 from algorithms.core.environments import Environment, random_environment, river_swim
 from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.tabular import backward_induction, expected_return, occupancy, uniform_policy
-from dpverify import Pair, Records, Relation
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import NeighbourError, ParameterError
+from dpverify.errors import ParameterError
 
 
 def test_river_swim_is_the_papers():
@@ -72,13 +71,6 @@ def test_a_tree_is_everything_that_a_tape_would_answer():
         two = play(TreeUsers(trees), slice(None), policy, actions=2)
         for a, b in zip(one, two, strict=True):
             np.testing.assert_array_equal(a, b)
-
-
-def test_records_of_trees_are_checked_neighbours():
-    a, b = Tree.steady((0, 1), (1.0,), 1), Tree.steady((1, 0), (0.0,), 1)
-    assert Pair(Records([a, a]), Records([a, b])).checked(Relation.REPLACE_ONE).verified
-    with pytest.raises(NeighbourError):
-        Pair(Records([a, a]), Records([b, b])).checked(Relation.REPLACE_ONE)
 
 
 def test_impossible_environments_and_users_are_refused():

@@ -5,23 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from algorithms.core.canaries import canaries
 from algorithms.core.counting import own_counts
 from algorithms.core.environments import river_swim
 from algorithms.core.node_evidence import NodeEvidence
 from algorithms.core.noise_tap import NoiseTap, SIGNIFICANCE
 from algorithms.core.online import run_online
-from algorithms.core.shift_certificates import binomial_eps
 from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.experiments import full_size_command
 from algorithms.instances import full_size
 from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
-from dpverify.tape.generator import streaming
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
@@ -111,66 +106,12 @@ def test_the_tap_finds_what_no_ledger_shows(change, test, users):
     assert found.tap.p_values[test] < SIGNIFICANCE / 100
 
 
-def test_the_certificate_is_below_the_exact_loss_law_and_close():
-    trials, p, delta = 40, 0.3, 1e-3
-    found = binomial_eps(trials, p, (1, 1), delta)
-    q = np.arange(trials + 1)
-    mass = stats.binom(trials, p).pmf(q)
-    first = np.zeros((trials + 2, trials + 2))
-    second = first.copy()
-    first[1:, :-1], second[:-1, 1:] = np.outer(mass, mass), np.outer(mass, mass)
-    exact = np.maximum(first - np.exp(found) * second, 0).sum()
-    assert delta <= exact <= 1.01 * delta
-    assert np.maximum(first - np.exp(found + 0.01) * second, 0).sum() < delta
-
-
-def test_canaries_are_below_the_truth_and_see_a_tenth_of_the_noise():
-    for share, low, high in ((1.0, 0.0, 1.0), (0.1, 2.0, 10.0)):
-        rng = stream(5, Stage.EXPERIMENT, 12)
-        coins = rng.random(4_000) < 0.5
-        scale = share * 1.0  # one cell that moves by 1: eps = 1/share
-        message = coins + scale * rng.laplace(size=4_000)
-        scores = (np.abs(message - 1) - np.abs(message)) / scale
-        found = canaries(scores, coins)
-        assert low < found.eps_lower < high
-    assert -1 < full_size("dp-ucbvi-ldp", users=1_000).canaries(1).eps_lower < 1
-    with pytest.raises(ParameterError, match="local row"):
-        full_size("pucb", users=USERS).canaries(1)
-
-
-def test_honest_noise_keeps_its_level_and_the_p_values_are_spread():
-    p_values = {"law": [], "scale": [], "time": []}
-    for seed in range(200):
-        rng, tap = stream(seed, Stage.EXPERIMENT, 9), NoiseTap(4, 2.0)
-        for row in 2.0 * rng.laplace(size=(400, 4)):
-            tap.add(row)
-        report = tap.report(drawn=1600, stated=1600)
-        assert report.ok
-        assert report.draws == 1600
-        for name, values in p_values.items():
-            values.append(report.p_values[name])
-    assert stats.kstest(p_values["scale"], "uniform").pvalue > 1e-4  # exact; fixed seeds, level 1e-4
-    for name in ("law", "time"):  # binned, and a bound: conservative; Pr[p <= a] <= a at level 1e-4 for every a
-        assert stats.kstest(p_values[name], "uniform", alternative="greater").pvalue > 1e-4
-
-
 def test_a_missing_draw_fails_the_tap():
     tap = NoiseTap(1, 1.0)
     for row in stream(0, Stage.EXPERIMENT, 8).laplace(size=(600, 1)):
         tap.add(row)
     assert tap.report(drawn=600, stated=600).ok
     assert not tap.report(drawn=599, stated=600).ok
-
-
-def test_an_unchanged_stream_draws_as_the_plain_generator_and_notes_what_leaves_it():
-    noise = LaplaceNoiseLaw(3.0)
-    plain = noise.draw(2, (1, 5), rng=stream(4, Stage.EXPERIMENT))
-    rng, tape = streaming(stream(4, Stage.EXPERIMENT))
-    assert (noise.draw(2, (1, 5), rng=rng) == plain).all()
-    assert tape.drawn == 10
-    assert not tape.notes
-    assert rng.bit_generator is not None
-    assert len(tape.notes) == 1
 
 
 @pytest.mark.parametrize("name", ["pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp"])

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from algorithms.core.users import TapeUsers
-from algorithms.experiments import selfplay
-from algorithms.nash_vi.equilibria import cce, violation
+from algorithms.nash_vi.equilibria import cce
 from algorithms.nash_vi.learner import error_of, NashVI, self_play
-from algorithms.nash_vi.markov_games import marginals, MarkovGame, random_game
+from algorithms.nash_vi.markov_games import random_game
 from algorithms.nash_vi.promises import WatchedNashVI
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
-from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.datasets.visit_counts import PrivateCounts
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
 from mechanisms.privatizers.no_privacy import NoPrivacy
@@ -138,68 +136,3 @@ def test_infinite_eps_is_the_non_private_learner():
         nearly = run(privatizer=private, error=error_of(private, 0.05))
         assert np.allclose(nearly.first, exact.first, rtol=0, atol=1e-5)
         assert np.allclose(nearly.out_width, exact.out_width, rtol=0, atol=1e-5)
-
-
-def test_the_output_is_the_narrowest_episode():
-    widths, plans = [], []
-
-    def keep(counts, plan):
-        widths.append(plan.width(0))
-        plans.append(plan.joint)
-
-    done = run(look=keep)
-    narrowest = np.argmin(widths, axis=0)
-    assert np.array_equal(done.out_width, np.min(widths, axis=0))
-    for each in range(3):
-        first, second = marginals(plans[narrowest[each]][each])
-        assert np.array_equal(done.out_first[each], first)
-        assert np.array_equal(done.out_second[each], second)
-
-
-def test_counts_are_those_of_the_users_who_came():
-    seen = []
-    run(observe=lambda served: seen.append((served.counts, served.episodes)), feed_last=True)
-    layout = GAME.layout
-    visits = np.zeros((3, *layout.visits_shape))
-    for counts, episodes in seen:
-        for each, h in np.ndindex(3, 3):
-            a, b = divmod(int(episodes.actions[each, h]), 2)
-            visits[each, h, episodes.states[each, h], a, b] += 1
-        assert np.array_equal(layout.unpack(counts).visits, visits)
-
-
-def test_impossible_requests_are_refused():
-    with pytest.raises(ParameterError, match="layout"):
-        NashVI(layout=CountLayout(H=3, S=3, A=2), rewards=GAME.rewards, episodes=1, error=0)
-    with pytest.raises(ParameterError, match="privatizer"):
-        run(privatizer=NoPrivacy(layout=CountLayout(H=1, S=3, A=2, B=2)))
-    with pytest.raises(ParameterError, match="error"):
-        learner(error=math.nan)
-    assert isinstance(GAME, MarkovGame)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("eps", [None, 10.0])
-def test_the_gap_falls_at_the_size_of_the_experiment(eps):
-    """S = 4, A = B = 2, H = 4, K = 5000 with the experiment's constants; every CCE inequality on the way."""
-    game, episodes = selfplay.game_of(5), 5_000
-    worst = [0.0]
-
-    def check(counts, plan):
-        worst[0] = max(worst[0], float(violation(plan.joint, plan.upper, plan.lower).max()))
-
-    private = selfplay.privatizer_of(game, "DP-Nash-VI (JDP)", eps, episodes)
-    planner = NashVI(
-        layout=game.layout,
-        rewards=game.rewards,
-        episodes=episodes,
-        error=0.0 if eps is None else error_of(private, 0.05, scale=0.01),
-        bonus_scale=1e-3 if eps is None else 1e-4,
-        gap_scale=0.01,
-    )
-    users = TapeUsers(game.environment, game.environment.tapes(1, 2, episodes))
-    watched = WatchedNashVI.of(planner, check)
-    done = self_play(users, watched, private, start=0, runs=2, rng=stream(1, Stage.EXPERIMENT))
-    gaps = np.diff(done.regret(game), axis=0, prepend=0)
-    assert gaps[-500:].mean() < gaps[:500].mean() / 2
-    assert worst[0] <= 1e-9

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from algorithms.experiments import offline, selfplay
+from algorithms.experiments import offline
 from algorithms.experiments.__main__ import ExperimentName, main
 from algorithms.offline.data import appendix_mdp
 from algorithms.tabular import backward_induction
@@ -26,15 +26,6 @@ def test_gaps_are_those_of_policies_in_the_model(drawn):
         assert ((curve.gaps >= -1e-9) & (curve.gaps <= best)).all()
     vapvi = drawn[2].gaps.mean(axis=0)
     assert vapvi[1] < vapvi[0] / 2
-
-
-def test_lower_bounds_are_the_printed_shapes():
-    game = selfplay.game_of(1)  # H = 4, S = 4, A + B = 4
-    steps = 4 * 100
-    plain = np.sqrt(16 * 4 * 4 * steps)
-    assert selfplay.lower_bound(game, 100) == pytest.approx(plain)
-    assert selfplay.lower_bound(game, 100, eps=2.0) == pytest.approx(plain + 64 / 2)
-    assert selfplay.lower_bound(game, 100, eps=2.0, local=True) == pytest.approx(plain + np.sqrt(64 * steps) / 2)
 
 
 @pytest.mark.parametrize("experiment", [ExperimentName.OFFLINE, ExperimentName.SELFPLAY])

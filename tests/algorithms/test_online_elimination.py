@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from algorithms.core.counting import layout_of
-from algorithms.core.environments import heterogeneous_bandit, random_environment, river_swim
+from algorithms.core.environments import random_environment, river_swim
 from algorithms.core.users import TapeUsers, Tree, TreeUsers
 from algorithms.sdp_pe.batches import ExactBatches, ShuffledBatches
 from algorithms.sdp_pe.design import coverage_design
@@ -73,14 +73,6 @@ def test_factored_and_explicit_sets_agree_through_eliminations(first):
         assert int(explicit.size) == twins * int(factored.size) > 0
         assert factored.alive is not None
     assert int(factored.size) < factored.total
-
-
-def test_unreachable_cells_are_explored_by_a_random_remaining_policy():
-    explicit, factored, _ = sets()
-    nothing = np.zeros((H, S, A, S))
-    for each in (explicit, factored, factored.keep(*model(0), 0.5)):
-        policies = each.visitors(nothing, 2, rng=rng())
-        assert len(np.unique(policies.reshape(S * A, -1), axis=0)) > 1
 
 
 def test_the_best_policy_always_stays():
@@ -164,26 +156,6 @@ def test_at_eps_infinity_shuffled_elimination_is_plain_elimination_action_for_ac
     assert plain.reports[-1].policies_after < plain.reports[0].policies_before  # something was eliminated
 
 
-def test_users_are_released_once_each_and_in_order():
-    seen = []
-    learner = SDPPE(layout=LAYOUT, episodes=200, threshold_scale=0.01)
-    users = TapeUsers(ENV, ENV.tapes(4, 1, 200)[0])
-    learner.run(
-        users,
-        ExactBatches(),
-        FactoredSet(3, 2, ENV.model.initial),
-        ENV.model.initial,
-        rng=rng(),
-        observe=lambda served: seen.append((served.which, served.counts)),
-    )
-    if learner.plan[-1].end < 200:  # those who are left over are not counted
-        assert seen.pop()[1] is None
-    everybody = [user for who, _ in seen for user in who]
-    assert everybody == list(range(learner.plan[-1].end))
-    for who, counts in seen:
-        assert counts.sum() >= 2 * len(who)  # visits and transitions of one step at least
-
-
 def test_forgetting_the_future_does_not_change_the_past():
     """Another last user leaves all policies before her batch's end as they are."""
     trees = tuple(Tree.of_tape(ENV, tape) for tape in ENV.tapes(8, 1, 60)[0])
@@ -195,16 +167,3 @@ def test_forgetting_the_future_does_not_change_the_past():
         for each in (trees, other)
     )
     np.testing.assert_array_equal(one[:41], two[:41])
-
-
-def test_the_bandit_is_a_special_case():
-    env = heterogeneous_bandit(1)
-    layout = layout_of(env.model)
-    learner = SDPPE(layout=layout, episodes=4000, threshold_scale=0.1)
-    users = TapeUsers(env, env.tapes(1, 1, 4000)[0])
-    done = learner.run(users, ExactBatches(), FactoredSet(1, 20, np.ones(1)), np.ones(1), rng=rng())
-    means = env.model.rewards[0, 0]
-    left = np.flatnonzero(done.remaining.alive)
-    assert means.argmax() in left
-    assert len(left) < 20
-    assert done.reports[0].reachable == 20  # H = 1: every arm is reachable before any data

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from algorithms.baselines.ucbvi import UCBVI
-from algorithms.core.counting import ExactSource, layout_of, LocalCounts, own_counts, Plugged, total_counts, TreeCounts
+from algorithms.core.counting import ExactSource, layout_of, LocalCounts, own_counts, total_counts, TreeCounts
 from algorithms.core.environments import random_environment
 from algorithms.core.online import run_online
 from algorithms.core.users import play, Replaced, TapeUsers, Tree
@@ -166,16 +166,6 @@ def test_a_replaced_user_changes_nothing_before_her_and_only_what_was_released_a
     assert not np.array_equal(one.policies[21:], two.policies[21:])
 
 
-def test_runs_do_not_touch_each_other():
-    """A run alone gives what it gives among others (exact counts; noise is keyed by the call, not by the run)."""
-    learner = LEARNERS["bernstein"][0]
-    together = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
-    alone = TapeUsers(ENV, users().tapes[1:2])
-    np.testing.assert_array_equal(
-        together.policies[:, 1], run_online(alone, learner, ExactSource(LAYOUT), runs=1, rng=rng()).policies[:, 0]
-    )
-
-
 def test_ucbvi_is_optimistic_at_theory_scale():
     """Q >= Q* in all (t, h, s, a) of all runs; allowed to fail with probability delta = 0.05 a run."""
     q_star = backward_induction(ENV.model.transitions, ENV.model.rewards).q
@@ -204,30 +194,6 @@ def test_low_private_counts_are_met_with_optimism():
     np.testing.assert_array_equal(mended.private_q(counts).q, [[[[1.0, 1.0]]]])
     printed = PUCB(layout=layout, episodes=10, error=5.0, printed_low_counts=True)
     np.testing.assert_allclose(printed.private_q(counts).q, [[[[1.0, -7.0]]]])
-
-
-def test_any_online_privatizer_with_rewards_can_be_plugged_in():
-    class Silent:
-        layout = LAYOUT
-
-        def error_bound(self, beta):
-            return 0.0
-
-        def stream(self, runs, *, rng):
-            return self
-
-        def feed(self, own):
-            self.sum = getattr(self, "sum", 0) + LAYOUT.pack(own)
-            return LAYOUT.unpack(self.sum)
-
-    learner = LEARNERS["dp-ucbvi"][0]
-    plugged = run_online(users(), learner, Plugged(Silent(), 0.1), runs=RUNS, rng=rng())
-    plain = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
-    np.testing.assert_array_equal(plugged.policies, plain.policies)
-    without_rewards = Silent()
-    without_rewards.layout = CountLayout(H=3, S=3, A=2)
-    with pytest.raises(ParameterError):
-        Plugged(without_rewards, 0.1)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), -1.0, math.inf])

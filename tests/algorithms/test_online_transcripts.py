@@ -126,14 +126,6 @@ def test_unfed_reward_counters_are_trees_with_clocks_of_their_own():
     assert 2 < spread < 12  # a few nodes of Lap(2), not one for each step
 
 
-def test_same_rng_same_transcript_and_global_state_untouched():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    target = transcript(SOURCES["tree"])
-    one, two = (target.release(PAIR.first, rng=rng(5), size=20) for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
-
-
 def test_what_is_no_dataset_of_trees_is_refused():
     with pytest.raises(ParameterError):
         transcript(SOURCES["tree"]).release(Records([1, 2]), rng=rng(), size=1)

@@ -9,8 +9,7 @@ from algorithms.core.environments import random_environment
 from algorithms.core.online import regret_per_episode
 from algorithms.pucb.regret_promises import gaps_played, largest_gap, pucb_regret, pucb_suboptimal
 from algorithms.tabular import all_policies
-from audits.audit_pucb_guarantees import ALPHA, arms, learner
-from audits.planted.online import NeverCurious
+from audits.audit_pucb_guarantees import ALPHA, learner
 from dpverify.base.seeding import Stage, stream
 
 
@@ -33,12 +32,3 @@ def test_bounds_by_hand():
     assert pucb_regret(playing) == pytest.approx(by_hand + 20 * E * (math.log(T) + 1))
     privately = 480 * E / ALPHA + 240 / (ALPHA * 2_000)
     assert pucb_suboptimal(playing, ALPHA, 2_000.0) == pytest.approx((privately + 36 / ALPHA**2) * log)
-
-
-def test_the_planted_learner_differs_where_nobody_was():
-    """Nobody came: the right one has H everywhere, the planted one 0; the greedy policy is the first arm for both."""
-    counts = learner(10, 1e5).layout.zeros(1)
-    right, planted = (learner(10, 1e5, kind).private_q(counts) for kind in (type(learner(10, 1e5)), NeverCurious))
-    assert (right.q == 1).all()
-    assert (planted.q == 0).all()
-    assert arms.model.horizon == 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms.core.environments import heterogeneous_bandit, river_swim
+from algorithms.core.environments import river_swim
 from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.study import Study
 from audits import audit_dp_ucbvi
@@ -101,19 +101,3 @@ def test_a_plan_that_is_no_function_of_the_counts_is_refused(late):
     few = study(users=4, agent=Coins())
     with pytest.raises(ParameterError, match="no coins"):
         few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=5)
-
-
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ParameterError, match="at most 40"):
-        study(users=41, privatizer=central(LAYOUT, 40, 1.0))
-    with pytest.raises(ParameterError, match="plan"):
-        study(agent=object())
-    with pytest.raises(ParameterError, match="TreeCounts"):
-        study(privatizer=object())
-    with pytest.raises(ParameterError, match="H=6, S=4, A=2"):
-        study().regret(heterogeneous_bandit(1), runs=1, seed=1)
-    for bad in (0, -1.0, float("nan")):
-        with pytest.raises(ParameterError):
-            study(eps=bad, privatizer=central(LAYOUT, 40, 1.0))
-    with pytest.raises(ParameterError, match="a user"):
-        study().actions(hidden=40)

@@ -7,11 +7,10 @@ import pytest
 from scipy import stats
 
 from algorithms.offline.data import appendix_mdp, collect, leaning_policy
-from algorithms.offline.vapvi import pevi, VAPVI
+from algorithms.offline.vapvi import VAPVI
 from algorithms.offline.vapvi_transcripts import StatisticsView
 from dpverify import Pair
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
 from mechanisms.privatizers.linear_noise import LinearNoise
 
 H = 4
@@ -92,12 +91,6 @@ def test_infinite_rho_is_the_non_private_learner(split):
     assert np.allclose(one.values, two.values, rtol=0, atol=1e-4)
 
 
-def test_pevi_is_unweighted():
-    learner = pevi(PHI, H, penalty=0.05)
-    policy, _ = reference(data(), penalty=0.05, weighted=False)
-    assert np.array_equal(learner.policies(data(), rng=rng(4), size=1)[0], policy)
-
-
 def test_not_positive_definite_matrices_are_lifted():
     """A shift of 0 and strong noise: some Grams have negative eigenvalues, values stay in range."""
     learner = VAPVI(features=PHI, horizon=H, noise=LinearNoise.as_printed(0.01, H, 10), shift_scale=0.0, penalty=0.05)
@@ -137,14 +130,3 @@ def test_noise_of_the_transcript_has_its_deviations():
     outputs = view.release(data(4), rng=rng(9), size=100)
     residuals = (outputs.reshape(100, H, -1) - view.means(outputs, data(4))) / view.sigmas
     assert stats.kstest(residuals.ravel(), "norm").pvalue > 1e-3
-
-
-def test_impossible_requests_are_refused():
-    with pytest.raises(ParameterError, match="noise"):
-        VAPVI(features=PHI, horizon=H + 1, noise=NOISE)
-    with pytest.raises(ParameterError, match="ridge"):
-        VAPVI(features=PHI, horizon=H, ridge=0.0)
-    with pytest.raises(ParameterError, match=r"learner\.noise"):
-        StatisticsView(VAPVI(features=PHI, horizon=H))
-    with pytest.raises(ParameterError, match="features"):
-        assert StatisticsView(VAPVI(features=PHI, horizon=H, noise=NOISE)).ledger  # longer than 1

@@ -162,23 +162,6 @@ def test_replacing_moves_twice_the_cells_unless_there_is_only_one():
     assert spent((3,), 2, Relation.REPLACE_ONE) == 3
 
 
-def test_transcript_ratio_uses_each_runs_own_increments():
-    counter = BinaryCounter(releases=4, noise=LaplaceNoiseLaw(1.0), cells=(2,), touches=1)
-    rng = np.random.default_rng(0)
-    first = rng.integers(0, 2, size=(3, 4, 2)).astype(float)
-    second = first.copy()
-    second[:, 1] = 1 - second[:, 1]
-    seen = rng.normal(size=(3, 4, 2))
-    together = counter.transcript_log_ratio(seen, first, second)
-    for run in range(3):
-        # by hand: item 2 lies in the nodes (0, 2] and (0, 4]
-        node2, node4 = seen[run, 1], seen[run, 3]
-        mean = [each[run, :2].sum(axis=0) for each in (first, second)]
-        full = [each[run].sum(axis=0) for each in (first, second)]
-        by_hand = np.abs(node2 - mean[1]) - np.abs(node2 - mean[0]) + np.abs(node4 - full[1]) - np.abs(node4 - full[0])
-        assert together[run] == pytest.approx(by_hand.sum(), abs=1e-12)
-
-
 def test_datasets_outside_the_ledger_are_refused():
     counter = BinaryCounter(releases=2, noise=LaplaceNoiseLaw(1.0), cells=(3,), touches=1)
     rng = np.random.default_rng(0)
@@ -224,15 +207,3 @@ PUCB = [
     (1024, 1024, 2.20, 3.17),
     (1024, 1023, 2.00, 2.89),
 ]
-
-
-@pytest.mark.parametrize(("horizon", "releases", "log2", "ln"), PUCB)
-@pytest.mark.parametrize("steps", [1, 4])
-def test_counters_of_pucb_spend_what_the_table_says(horizon, releases, log2, ln, steps):
-    """eps' = eps/(3H), an item touches H cells in each of three families; half of it under add-or-remove."""
-    for base, expected in ((LogBase.TWO, log2), (LogBase.E, ln)):
-        counter = BinaryCounter.printed(
-            horizon, 1 / (3 * steps), log=base, releases=releases, cells=(6 * steps,), touches=3 * steps
-        )
-        assert float(exact_eps(counter)) == pytest.approx(expected, abs=6e-3)
-        assert exact_eps(counter, Relation.ADD_OR_REMOVE_ONE) == exact_eps(counter) / 2

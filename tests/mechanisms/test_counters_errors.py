@@ -59,15 +59,6 @@ def test_bounds_reproduce_the_table(horizon, beta, quantile, provable, printed):
     assert errors.provable_bound(counter, beta) <= errors.binary_tail_bound(scale, horizon, beta) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("horizon", [2, 3, 4, 8, 16, 128, 1024])
-@pytest.mark.parametrize("beta", [0.1, 0.01, 1e-6])
-@pytest.mark.parametrize("log", LogBase)
-def test_theorem_12_is_true_about_the_error_of_its_own_noise(horizon, beta, log):
-    """Also the theorem's smallest case, T = 2 with ln, where it is nearest to failing."""
-    counter = BinaryCounter.printed(horizon, 1.0, log=log)
-    assert errors.numerical_bound(counter, beta) <= errors.printed_bound(horizon, 1.0, beta, log=log)
-
-
 COUNTERS = [
     BinaryCounter(releases=13, noise=LaplaceNoiseLaw(1.0)),
     BinaryCounter(releases=13, noise=DiscreteLaplaceNoiseLaw(1.0)),

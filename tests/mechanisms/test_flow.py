@@ -93,19 +93,6 @@ def test_closed_forms_against_cvxpy(seed, total):
     assert nearest_counts(counts, visits, total) == pytest.approx(x.value, abs=2e-3)
 
 
-def test_a_batch_is_its_runs_and_rewards_stay():
-    truth = exact()
-    raw = noisy(truth, 3, lead=(2, 2))
-    raw = PrivateCounts(raw.visits, raw.transitions, raw.visits - 1)
-    for coupling in ("flow", "step totals", "cells"):
-        solver = FlowConsistent(LAYOUT, USERS, coupling=coupling)
-        together = solver.solve(raw)
-        assert np.array_equal(together.rewards, raw.rewards)
-        for i, j in itertools.product(range(2), range(2)):
-            alone = FlowConsistent(LAYOUT, USERS, coupling=coupling).solve(raw[i, j])
-            assert together.transitions[i, j] == pytest.approx(alone.transitions, abs=1e-5)
-
-
 def test_constraints_of_a_user_hold_and_help():
     reachable = np.array([[[1, 0], [1, 1]], [[1, 1], [0, 1]]])  # two transitions cannot happen
 
@@ -156,14 +143,3 @@ def test_what_cannot_be_solved_is_said():
         FlowConsistent(LAYOUT, USERS).never_underestimating(raw, 20.0)
     with pytest.raises(ParameterError, match="error_bound"):
         FlowConsistent(LAYOUT, USERS, "chebyshev").never_underestimating(raw, float("nan"))
-
-
-def test_exact_counts_stay_and_extreme_ones_are_solved():
-    truth = exact()
-    for loss in ("l2", "chebyshev"):
-        done = FlowConsistent(LAYOUT, USERS, loss).solve(truth)
-        assert done.transitions == pytest.approx(truth.transitions, abs=1e-4)
-        wild = FlowConsistent(LAYOUT, 1, loss).solve(noisy(exact(users=1), 0, width=1e8))
-        assert flows(wild, users=1) <= 1e2  # of 1e8
-    none = FlowConsistent(LAYOUT, USERS).solve(PrivateCounts(np.zeros((0, 3, 2, 2)), np.zeros((0, 3, 2, 2, 2))))
-    assert none.transitions.shape == (0, 3, 2, 2, 2)

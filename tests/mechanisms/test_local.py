@@ -152,42 +152,6 @@ def test_batch_counts_have_the_law_of_summed_messages():
 # ---- stream and error bounds
 
 
-def run_stream(local, data, runs, seed=4):
-    """Largest raw error of each run over all counts and episodes."""
-    stream, each, layout = local.stream(runs, rng=rng(seed)), data.per_user(), data.layout
-    worst, exact = np.zeros(runs), np.zeros(layout.cells)
-    for episode in range(len(data)):
-        own = each[episode : episode + 1]
-        exact = exact + layout.pack(own)
-        private = stream.feed(type(own)(*(np.repeat(a, runs, axis=0) for a in (own.visits, own.transitions))))
-        worst = np.maximum(worst, np.abs(layout.pack(private) - exact).max(axis=1))
-    return worst, stream, own
-
-
-def test_stream_keeps_its_error_bound_at_all_episodes_and_a_third_of_it_fails():
-    layout = CountLayout(H=2, S=2, A=1)
-    local = Local.corrected(1.0, layout, users=60)
-    beta = 0.05
-    worst, stream, own = run_stream(local, uniform(layout, 60, rng=rng()), runs=400)
-    failures = int((worst > local.noise_bound(beta)).sum())
-    # a true failure rate of 0.12 or more would be caught with probability > 0.999 at level 1e-3
-    assert stats.binomtest(failures, 400, beta, alternative="greater").pvalue > 1e-3
-    assert (worst > local.noise_bound(beta) / 3).mean() > 0.9
-    with pytest.raises(UsageError, match="60 users"):
-        stream.feed(own)
-
-
-def test_error_bound_is_the_stated_formula():
-    local = Local.corrected(1.0, CountLayout(H=6, S=4, A=2, B=2), users=19_999)
-    beta, cells = 0.1 / 3, 6 * 4 * 4 * 5
-    log_odds = math.log(4 * cells / beta)
-    assert local.error_bound(beta) == pytest.approx(4 * 24 * (2 * math.sqrt(19_999 * log_odds) + log_odds))
-    printed = 6 * math.sqrt(19_999 * math.log(6 * 4 * 4 * 19_999 / 0.1))
-    assert local.paper_error_bound(0.1) == pytest.approx(printed)
-    assert local.error_bound(beta) / printed == pytest.approx(26, abs=0.5)  # the O() hides this much
-    assert local.with_users(1).users == 1
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_numbers_are_refused(bad):
     with pytest.raises(ParameterError):

@@ -13,17 +13,15 @@ from dpverify.accounting.accountant import delta_upper, eps_upper
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import ParameterError
-from dpverify.ledger.events import Direction, Shift
 from mechanisms.datasets.pairs import constant, uniform, worst_replacement
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.privatizers.shuffle import changed_counters, Messages, number_of_changed_counters, Shuffle
-from mechanisms.shuffling import profile as shuffle_profile
+from mechanisms.privatizers.shuffle import Messages, number_of_changed_counters, Shuffle
 from mechanisms.shuffling.bits import Bits, noise_for, NoiseBits, ShuffledSum, threshold
-from mechanisms.shuffling.calibration import one_step_less, smallest_noise
+from mechanisms.shuffling.calibration import one_step_less
 from mechanisms.shuffling.error_bounds import exact_error, provable_error
 from mechanisms.shuffling.integers import delta_floor, histogram_law, ShuffledIntegers
-from mechanisms.shuffling.profile import integers_delta, log_sum_delta, sum_delta
+from mechanisms.shuffling.profile import integers_delta, sum_delta
 
 REPLACE = Relation.REPLACE_ONE
 SMALL = [(n, m, p) for n in (1, 2, 3, 4) for m, p in ((1, 0.5), (1, 0.2), (2, 0.5), (3, 0.5), (2, 0.3))]
@@ -142,34 +140,6 @@ def test_extreme_pairs_at_scale_equal_their_closed_forms(users, m):
 
 # --- the papers' constants, spec tables 4a-4c, by exact computation
 
-TAU_MIN = {  # (eps', beta') -> at n = 10, 100, 1000, 1e5
-    (0.05, 1e-3): (3600, 3600, 3000, 1879),
-    (0.05, 1e-6): (19191, 19101, 19001, 10433),
-    (0.1, 1e-3): (1210, 1200, 1000, 649),
-    (0.1, 1e-6): (5270, 5200, 5000, 2853),
-    (0.3, 1e-3): (200, 200, 127, 122),
-    (0.3, 1e-6): (680, 600, 501, 412),
-    (0.9, 1e-3): (30, 29, 28, 28),
-    (0.9, 1e-6): (90, 92, 78, 78),
-}
-
-
-@pytest.mark.parametrize("cell", TAU_MIN)
-def test_one_counter_as_printed_holds_with_room_and_the_least_tau_is_found(cell):
-    eps, beta = cell
-    tau = threshold(eps, beta)
-    for n, tabled in zip((10, 100, 1000, 100_000), TAU_MIN[cell], strict=True):
-        printed = noise_for(tau, n)
-        assert log_sum_delta(printed.total(n), printed.probability, eps) < -39 * math.log(10)
-        least = smallest_noise(n, lambda noise, n=n: 0.0 if shuffle_profile.profile_meets(noise, n, eps, beta) else 1.0)
-        assert shuffle_profile.profile_meets(least, n, eps, beta)
-        less = one_step_less(n, least)
-        assert less is None or not shuffle_profile.profile_meets(less, n, eps, beta)
-        if least.per_user == 1 and tabled < n:
-            assert 2 * least.mean(n) == pytest.approx(tabled, rel=0.02)
-        else:  # tau_min is the infimum of the tau whose ceiling gives these bits
-            assert least.total(n) - n <= tabled <= least.total(n)
-
 
 LAYOUTS = [(1, 1, 2, 1e-3), (2, 4, 2, 1e-3), (6, 4, 2, 1e-3), (6, 4, 2, 1e-6)]
 
@@ -199,23 +169,6 @@ def test_batch_as_printed_holds_and_the_calibrated_noise_is_the_least(cell, spen
     hundred = Shuffle.calibrated(0.9, beta, layout, 100).noise.variance(100)
     assert hundred == pytest.approx(fair / 4, rel=0.03)  # whatever n is, no more noise than tau_min fair bits
     assert 6.5 < math.sqrt(printed / hundred) < 20.5  # the tabled excess in standard deviations
-
-
-def test_corrected_counts_the_moved_counters():
-    layout = CountLayout(H=2, S=4, A=2, rewards=True)
-    assert number_of_changed_counters(layout) == 12
-    corrected = Shuffle.corrected(0.9, 1e-3, layout, 100)
-    assert corrected.noise == noise_for(threshold(0.9 / 12, 1e-3 / 12), 100)
-    assert number_of_changed_counters(CountLayout(H=3, S=1, A=1, rewards=True)) == 3
-    assert number_of_changed_counters(CountLayout(H=3, S=1, A=1)) == 0
-    up, down = Direction.UP, Direction.DOWN
-    assert changed_counters(layout) == ((Shift(1, 6, down), Shift(1, 6, up)),)
-    assert changed_counters(CountLayout(H=2, S=4, A=2)) == ((Shift(1, 4, down), Shift(1, 4, up)),)
-    single = changed_counters(CountLayout(H=2, S=1, A=1, rewards=True))  # all rewards may rise, or fall
-    assert single == tuple((Shift(1, 2 - each, down), Shift(1, each, up)) for each in range(3))
-    assert changed_counters(CountLayout(H=40, S=1, A=1, rewards=True)) == ((Shift(1, 40),),)
-    with pytest.raises(ParameterError):
-        Shuffle.calibrated(1.0, 1e-3, CountLayout(H=3, S=1, A=1), 10)
 
 
 @pytest.mark.parametrize("messages", Messages)

@@ -53,14 +53,6 @@ def test_counts_are_those_of_a_loop(layout, with_final):
     assert data.counts().rewards is None
 
 
-def test_per_user_counts_are_the_increments_and_sum_to_the_counts():
-    data = uniform(LAYOUTS[1], 9, rng=np.random.default_rng(RNG_SEED))
-    each, total = data.per_user(rewards=True), data.counts(rewards=True)
-    for name in ("visits", "transitions", "rewards"):
-        np.testing.assert_array_equal(getattr(each, name).sum(axis=0), getattr(total, name))
-    assert (each.visits.reshape(9, data.H, -1).sum(axis=2) == 1).all()
-
-
 def test_layout_refuses_what_does_not_fit():
     layout = CountLayout(H=1, S=2, A=1)
     counts = constant(layout, 1).counts(rewards=True)
@@ -94,15 +86,6 @@ def test_what_lies_outside_its_range_is_refused(changes, named):
     Trajectories(**good)
     with pytest.raises(ParameterError, match=named):
         Trajectories(**{**good, **changes})
-
-
-def test_arrays_are_frozen_copies():
-    states = np.zeros((1, 2), dtype=int)
-    data = Trajectories(states=states, actions=states, S=1, A=1)
-    states[0, 0] = 5
-    assert data.states[0, 0] == 0
-    with pytest.raises(ValueError, match="read-only"):
-        data.states[0, 0] = 1
 
 
 def test_differences_count_users():

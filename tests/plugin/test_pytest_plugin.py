@@ -123,7 +123,8 @@ def test_deselection_comes_before_the_significance_is_shared_and_what_was_not_re
     done.assert_outcomes(passed=1, failed=1, deselected=2)
     result = json.loads((pytester.path / "r.json").read_text())
     assert len(result["asked"]) == 3
-    assert [record["significance"] for record in result["records"]] == [0.05 / 4] * 2  # two pairs of the planted bug, one of each other
+    # two pairs of the planted bug, one of each other
+    assert [record["significance"] for record in result["records"]] == [0.05 / 4] * 2
 
 
 def test_foreign_audit_files_are_left_alone_and_numpy_is_not_loaded(pytester, monkeypatch):
