@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpverify.accounting import discrete_losses, loss_laws, noise_losses
-from dpverify.accounting.accountant import delta_upper, eps_upper, meets, pure_eps
+from dpverify.accounting.accountant import delta_upper, eps_upper, meets
 from dpverify.accounting.discrete_losses import (
     AtomicLoss,
     KaryLoss,
@@ -23,9 +23,8 @@ from dpverify.accounting.noise_losses import (
     GaussianLoss,
     LaplaceLoss,
 )
-from dpverify.base.rounding import as_fraction
 from dpverify.claims import profiles
-from dpverify.claims.claim import ApproxDP, PureDP
+from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import ParameterError
 from dpverify.ledger import events
@@ -33,16 +32,13 @@ from dpverify.ledger.events import (
     Direction,
     FiniteLaws,
     GaussianNoise,
-    LaplaceNoise,
     Ledger,
     max_log_ratio,
     Sensitivity,
-    Shift,
 )
 from oracles.finite_laws import delta_at, eps_at
 
 R = Relation.REPLACE_ONE
-Atoms = list[tuple[mpmath.mpf, mpmath.mpf]]  # (loss, mass), 60 digits
 
 
 def mp(x: Fraction | float) -> mpmath.mpf:
@@ -275,27 +271,6 @@ def test_discrete_laws_at_the_border_are_not_nothing() -> None:
         assert exact <= delta_upper(laws, eps=eps, relation=R) <= 1e-15
         assert meets(ApproxDP(eps, 1e-300), laws) is bool(exact <= 0)
         assert (delta_at((0.75, 0.25), (0.25, 0.75), eps) == 0) is bool(exact <= 0)
-
-
-@pytest.mark.parametrize("number", [Fraction(1, 3), np.longdouble(1) / 3, np.float32(0.1), np.int8(3), 7, 0.1])
-def test_numbers_are_taken_as_they_are(number: object) -> None:
-    ledger = Ledger(LaplaceNoise(scale=1, sensitivity=Sensitivity(replace=Shift(number))))
-    assert pure_eps(ledger, relation=R) == as_fraction(number)
-    assert eps_upper(ledger, delta=0.0, relation=R) >= as_fraction(number)
-
-
-def test_a_third_is_more_than_its_float() -> None:
-    ledger = Ledger(LaplaceNoise(scale=1, sensitivity=Sensitivity(replace=Shift(Fraction(1, 3)))))
-    assert Fraction(1 / 3) < Fraction(1, 3)
-    assert not meets(PureDP(1 / 3), ledger)
-    assert delta_upper(ledger, eps=1 / 3, relation=R) > 0
-    assert eps_upper(ledger, delta=0.0, relation=R) == math.nextafter(1 / 3, 1)
-
-
-@pytest.mark.parametrize("number", ["1", None, 1j, True, math.nan, math.inf, np.float64("nan")])
-def test_what_is_no_number_is_refused(number: object) -> None:
-    with pytest.raises(ParameterError):
-        as_fraction(number)
 
 
 def test_the_largest_log_ratio_of_near_ties_is_exact() -> None:

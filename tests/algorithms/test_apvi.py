@@ -9,18 +9,12 @@ from scipy.stats import binom
 from algorithms.core.environments import random_environment
 from algorithms.offline.apvi import APVI, DPAPVI
 from algorithms.offline.data import (
-    appendix_mdp,
     collect,
     counts_of_runs,
-    leaning_policy,
     sample_counts,
-    suboptimality,
-    take,
 )
-from algorithms.offline.learners import PolicyView
-from algorithms.tabular import backward_induction, evaluate, uniform_policy
+from algorithms.tabular import evaluate, uniform_policy
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
@@ -99,31 +93,6 @@ def test_values_are_pessimistic():
     assert overestimates() > 33  # no lower-order term without noise: see the module
 
 
-def test_more_data_and_more_budget_help():
-    model = MODEL
-    gaps = [
-        suboptimality(DPAPVI(layout=LAYOUT, rewards=model.rewards).policies(data(n), rng=rng(2), size=1), model)[0]
-        for n in (10, 20_000)
-    ]
-    assert gaps[1] < gaps[0]
-    assert gaps[1] < 0.05
-    one, two = (
-        DPAPVI(layout=LAYOUT, rewards=model.rewards, privatizer=OfflineTabularGaussian(layout=LAYOUT, rho=rho))
-        for rho in (0.01, 100.0)
-    )
-    poor, rich = (suboptimality(each.policies(data(20_000), rng=rng(3), size=20), model).mean() for each in (one, two))
-    assert rich < poor
-
-
-def test_suboptimality_is_exact():
-    best = backward_induction(MODEL.transitions, MODEL.rewards)
-    assert suboptimality(best.policy, MODEL) == pytest.approx(0, abs=1e-12)
-    gap = suboptimality(UNIFORM, MODEL)
-    by_hand = (best.values[0] - evaluate(UNIFORM, MODEL.transitions, MODEL.rewards)[0]) @ MODEL.initial
-    assert gap == pytest.approx(by_hand, abs=1e-12)
-    assert gap > 0
-
-
 @pytest.mark.parametrize("sampled", [False, True])
 def test_collected_data_follow_model_and_policy(sampled):
     """Frequencies of 20,000 users within 5 standard deviations of the exact occupancy."""
@@ -140,40 +109,3 @@ def test_collected_data_follow_model_and_policy(sampled):
         assert (np.abs(counts.transitions[h] - users * flow) <= 5 * np.sqrt(users * flow) + 1).all()
         assert np.allclose(counts.rewards[h], counts.visits[h] * MODEL.rewards[h])
         here = flow.sum(axis=(0, 1))
-
-
-def test_the_linear_example_is_as_printed():
-    linear = appendix_mdp(0)
-    model = linear.model
-    assert (model.horizon, model.states, model.actions) == (20, 2, 100)
-    assert model.rewards.min() >= 0
-    assert model.rewards.max() <= 1
-    alpha = linear.measures[4, 0, 8:]
-    assert model.transitions[4, 0, 0, 0] == pytest.approx(alpha[0])  # delta(0, 0) = 1
-    assert model.transitions[4, 1, 0, 0] == pytest.approx(alpha[1])
-    assert (linear.features**2).sum(axis=-1).max() == 7
-    same = linear.scaled()
-    assert (same.features**2).sum(axis=-1).max() == pytest.approx(1)
-    assert np.allclose(same.model.transitions, model.transitions)
-    assert np.allclose(same.model.rewards, model.rewards)
-    policy = leaning_policy(20, 2, 100)
-    assert policy[3, 1, 0] == 0.6
-    assert np.allclose(policy.sum(axis=-1), 1)
-
-
-def test_views_and_slices():
-    learner = DPAPVI(layout=LAYOUT, rewards=MODEL.rewards, privatizer=OfflineTabularGaussian(layout=LAYOUT, rho=1.0))
-    rows = PolicyView(learner).release(data(), rng=rng(5), size=4)
-    assert np.array_equal(rows.reshape(4, 3, 3), learner.policies(data(), rng=rng(5), size=4))
-    assert len(take(data(), slice(3, 7))) == 4
-    both = counts_of_runs([data(), data(key=1)], slice(0, 10))
-    assert np.array_equal(both.visits[1], take(data(key=1), slice(0, 10)).counts().visits)
-
-
-def test_impossible_requests_are_refused():
-    with pytest.raises(ParameterError, match="c ="):
-        APVI(layout=LAYOUT, rewards=MODEL.rewards, c=1.0)
-    with pytest.raises(ParameterError, match="error"):
-        APVI(layout=LAYOUT, rewards=MODEL.rewards, error=math.nan)
-    with pytest.raises(ParameterError, match="rewards"):
-        APVI(layout=LAYOUT, rewards=MODEL.rewards[:1])

@@ -1,18 +1,14 @@
 """A user's own agent that learns in batches: account, exact log ratio, planted bugs, regret."""
 
 import numpy as np
-import pytest
 
-from algorithms.core.environments import river_swim
-from algorithms.sdp_pe.batches import ExactBatches, ShuffledBatches
+from algorithms.sdp_pe.batches import ShuffledBatches
 from algorithms.study import Study
-from dpverify import audit, certify, View
+from dpverify import audit, View
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
 
 SMALL = CountLayout(H=1, S=2, A=2, rewards=True)
-RIVER = CountLayout(H=6, S=4, A=2, rewards=True)
 EPS, DELTA = 1.0, 1e-2
 
 
@@ -51,11 +47,6 @@ def test_the_account_is_that_of_one_batch_and_half_the_noise_is_refuted_by_it_an
     assert record.eps_lower <= half.upper
 
 
-def test_the_certificate_of_an_own_agent():
-    found = certify(study().transcript, claim=study().claim, pairs=[study().pair()], trials=2_000, seed=1)
-    assert found.certified
-
-
 def test_a_user_of_the_last_batch_is_in_no_release():
     mine = study()
     first, last = (
@@ -87,61 +78,3 @@ def test_a_plan_is_made_from_what_was_released_before_and_nothing_else():
     assert np.array_equal(asked[::2], asked[1::2])  # each plan is asked twice
     assert rows.shape == (1, 2, SMALL.cells)  # nobody reads the last batch's
     assert np.array_equal(np.stack(asked[::2]), np.cumsum([np.zeros(SMALL.cells), *rows[0]], axis=0))
-
-
-def test_regret_without_privacy_is_less_than_that_of_an_agent_that_never_looks():
-    mine = study(layout=RIVER, users=400, deployments=20)
-    environment = river_swim()
-    private, exact = (mine.regret(environment, runs=3, seed=1, exact=each) for each in (False, True))
-    blind = mine.with_agent(Blind()).regret(environment, runs=3, seed=1)
-    assert private.shape == exact.shape == (3,)
-    assert exact.mean() <= blind.mean()
-    assert np.array_equal(private, mine.regret(environment, runs=3, seed=1))
-    assert mine.losses(environment, [5, 6]).shape == (2,)
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ({"users": 1}, "users"),
-        ({"deployments": 25}, "deployments"),
-        ({"deployments": 1}, "deployments"),
-        ({"eps": 0.0}, "eps"),
-        ({"delta": 1.0}, "delta"),
-        ({"agent": 3}, "agent"),
-        ({"deployments": None}, "deployments"),
-        ({"privatizer": ExactBatches()}, "privatizer"),
-    ],
-)
-def test_what_does_not_fit_is_refused(change, what):
-    with pytest.raises(ParameterError, match=what):
-        study(**change)
-
-
-def test_the_others_are_told_actions_of_whole_batches_and_the_final_policy():
-    mine = study()
-    told = mine.actions(3).release(mine.pair().first, rng=stream(1, Stage.EXPERIMENT), size=5)
-    assert told.shape == (5, 23 + 2)
-    with pytest.raises(ParameterError, match="bounds of their own"):
-        mine.promise(river_swim(), beta=0.1)
-
-
-def test_agents_and_environments_that_do_not_fit_are_refused():
-    coins = stream(1, Stage.EXPERIMENT, 7)
-
-    class Coins:
-        def plan(self, counts):
-            return coins.integers(2, size=counts.visits.shape[:-1])
-
-    class Wide:
-        def plan(self, counts):
-            return np.zeros((7, 7), dtype=int)
-
-    for agent in (Coins(), Wide()):
-        mine = study(agent)
-        with pytest.raises(ParameterError, match="plan"):
-            mine.transcript.release(mine.pair().first, rng=stream(1, Stage.EXPERIMENT), size=64)
-    with pytest.raises(ParameterError, match="environment"):
-        study().regret(river_swim(), runs=1, seed=1)
-    with pytest.raises(ParameterError, match="user"):
-        study().pair(24)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from algorithms.nash_vi.equilibria import cce, mixed_equilibria, nash, reference, TOLERANCE, violation
+from algorithms.nash_vi.equilibria import cce, reference, TOLERANCE, violation
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 
@@ -59,85 +59,8 @@ def test_any_two_tables_have_one(pair):
     assert violation(joint, upper, lower) <= TOLERANCE
 
 
-def test_violation_is_the_gain_of_the_best_deviation():
-    upper, lower = np.array([[0.0, 3.0], [2.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    joint = np.array([[0.5, 0.0], [0.0, 0.5]])
-    own, other = 0.5 * 0 + 0.5 * 1, 0.5 * 1 + 0.5 * 1
-    gains = [*(upper[a] @ [0.5, 0.5] - own for a in (0, 1)), *(other - lower[:, b] @ [0.5, 0.5] for b in (0, 1))]
-    assert violation(joint, upper, lower) == max(gains) > 0
-
-
-def test_a_batch_is_its_cells():
-    for shape in [(2, 2), (3, 2)]:
-        high, low = tables(shape, cells=12)
-        together = cce(high.reshape(3, 4, *shape), low.reshape(3, 4, *shape)).reshape(12, *shape)
-        for cell in range(12):
-            assert violation(together[cell], high[cell], low[cell]) <= 1e-9
-            if shape == (2, 2):
-                assert np.array_equal(cce(high[cell], low[cell]), together[cell])
-
-
-def test_the_first_pure_equilibrium_is_taken():
-    constant = np.full((3, 2), 4.0)
-    assert cce(constant, constant * 0)[0, 0] == 1
-    upper = np.array([[1.0, 5.0], [5.0, 2.0]])
-    mixed = cce(upper, np.array([[0.0, 1.0], [1.0, 0.0]]))  # (0, 1) is not the smallest of its row
-    assert ((mixed > 0) & (mixed < 1)).all()
-    assert np.array_equal(cce(upper, np.array([[1.0, 0.0], [0.0, 1.0]])), [[0, 1], [0, 0]])
-    column = stream(1, Stage.EXPERIMENT).random((50, 4, 1))
-    assert np.array_equal(cce(column, column * 0).argmax(axis=-2)[:, 0], column.argmax(axis=-2)[:, 0])
-
-
-def test_values_of_matrix_games():
-    first, second = nash(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    assert np.allclose([*first, *second], 0.5)
-    rock = np.array([[0.5, 0.0, 1.0], [1.0, 0.5, 0.0], [0.0, 1.0, 0.5]])
-    first, second = nash(rock)
-    assert np.allclose([*first, *second], 1 / 3, atol=1e-9)
-    games = stream(2, Stage.EXPERIMENT).random((30, 3, 4))
-    first, second = nash(games)
-    secured = (first[:, :, None] * games).sum(axis=1).min(axis=1)
-    conceded = (games * second[:, None, :]).sum(axis=2).max(axis=1)
-    assert np.abs(conceded - secured).max() <= 2e-9
-
-
 def test_impossible_tables_are_refused():
     with pytest.raises(ParameterError, match="shapes"):
         cce(np.zeros((2, 2)), np.zeros((2, 3)))
     with pytest.raises(ParameterError, match="upper"):
         cce(np.array([[np.nan]]), np.zeros((1, 1)))
-
-
-@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 4), (5, 5)])
-def test_support_enumeration_leaves_no_cell_of_continuous_tables(shape):
-    rng = stream(3, Stage.EXPERIMENT, *shape)
-    low = rng.uniform(0, 1, size=(200, *shape))
-    high = np.where(rng.random((200, 1, 1)) < 0.5, low, rng.uniform(0, 1, size=low.shape))
-    stays = (high == high.max(axis=-2, keepdims=True)) & (low == low.min(axis=-1, keepdims=True))
-    none = ~stays.any(axis=(-2, -1))
-    joint, found = mixed_equilibria(high[none], low[none], tolerance=1e-10)
-    assert found.all()
-    assert none.sum() > 50
-    is_law(joint)
-    assert violation(joint, high[none], low[none]).max() <= 1e-12
-    assert (np.linalg.matrix_rank(joint, tol=1e-9) == 1).all()  # the players mix independently: a Nash equilibrium
-
-
-def test_supports_are_tried_smallest_first_and_cells_do_not_depend_on_each_other():
-    low = stream(4, Stage.EXPERIMENT).uniform(0, 1, size=(50, 3, 3))
-    together, _ = mixed_equilibria(low, low, tolerance=1e-10)
-    alone = [mixed_equilibria(cell[None], cell[None], tolerance=1e-10)[0][0] for cell in low]
-    assert np.array_equal(together, np.stack(alone))
-    pennies = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0], [-1.0, -1.0, 0.5]])  # the third actions are dominated
-    joint, _ = mixed_equilibria(pennies[None], pennies[None], tolerance=1e-10)
-    assert np.allclose(joint[0], [[0.25, 0.25, 0], [0.25, 0.25, 0], [0, 0, 0]], rtol=0, atol=1e-12)
-
-
-def test_degenerate_cells_are_left_to_the_programme():
-    flat = np.zeros((1, 3, 3))
-    _, found = mixed_equilibria(flat, flat, tolerance=1e-10)
-    assert not found.any()  # singular systems everywhere
-    cycle = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])  # equal rows and columns, no pure equilibrium
-    joint = cce(cycle, cycle)
-    is_law(joint)
-    assert violation(joint, cycle, cycle) <= TOLERANCE

@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
-from algorithms.core.counting import ExactSource, LocalCounts, TreeCounts
+from algorithms.core.counting import ExactSource, TreeCounts
 from algorithms.core.environments import river_swim
 from algorithms.dp_ucbvi.learner import central, local
 from algorithms.experiments import compare_command
 from algorithms.experiments.compare import compare
 from audits.planted.draws import Reused
-from dpverify.errors import ParameterError, RunError
 
 SIZE = {"environment": river_swim(), "eps": 1.0, "users": 12, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
 
@@ -57,33 +55,6 @@ def test_all_agents_have_the_same_privacy_and_the_same_search(privatizer, delta,
     assert {each.privacy for each in references} == {"none spent", "no privacy"}
     json.dumps(found.to_dict())
     assert privatizer is not central or against(privatizer=privatizer, delta=delta) == found  # of one, for all
-
-
-def test_a_class_that_needs_nothing_is_made_and_others_are_told_what_they_are_called_with():
-    class Blind:
-        def plan(self, counts):
-            return np.zeros(counts.visits.shape[:-1], dtype=int)
-
-    class Three(Blind):
-        def __init__(self, first, second, third):
-            pass
-
-    class Unready(Blind):
-        space: ClassVar = {"often": (0.01, 1.0)}
-
-        def __init__(self, privatizer, users):
-            pass
-
-    assert against(Blind).rows == against(Blind()).rows
-    with pytest.raises(ParameterError, match=r"called with \(privatizer, users\)"):
-        against(Three)
-    with pytest.raises(ParameterError, match=r"called with \(privatizer, users, often\)"):
-        against(Unready)
-
-
-def test_nothing_is_tuned_on_the_seed_of_the_table():
-    with pytest.raises(ParameterError, match="another seed than the figure's"):
-        against(search_seed=1)
 
 
 @dataclass(frozen=True)
@@ -132,13 +103,6 @@ class Wearing(TreeCounts):
         return Feed()
 
 
-class Repeated(LocalCounts):
-    """Noise from a generator of its own, the same in every run."""
-
-    def stream(self, size, *, rng):
-        return super().stream(size, rng=np.random.default_rng(0))
-
-
 def wearing(layout, users, eps, delta=0.0):
     honest = GaussianTrees.central(layout, users, eps, delta) if delta else central(layout, users, eps)
     return Wearing(honest.layout, honest.counter, honest.error)
@@ -182,15 +146,6 @@ def test_a_tree_whose_noise_is_used_again_is_not_drawn(delta):
     assert not found.drawn
     assert found.refuted
     assert any("is used twice" in each for each in found.objections)
-
-
-def test_noise_that_does_not_come_from_the_generator_is_one_line():
-    def repeated(layout, users, eps):
-        honest = local(layout, users, eps)
-        return Repeated(honest.layout, honest.scale, honest.error)
-
-    with pytest.raises(RunError, match="Repeated: its noise is not drawn from the generator"):
-        against(privatizer=repeated)
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):

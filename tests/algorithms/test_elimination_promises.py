@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from algorithms.sdp_pe.batches import ExactBatches
@@ -10,26 +9,6 @@ from algorithms.sdp_pe.promises import coverage_promise, regret_bound
 from audits import audit_sdp_pe_lemmas as audit
 from audits.planted.elimination import UniformDesign
 from dpverify.base.seeding import Stage, stream
-from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
-
-CHEAP = [each for each in audit.promises if each.expected == BROKEN or each.name in ("lemma-17", "lemma-14")]
-
-
-@pytest.mark.parametrize("promise", CHEAP, ids=lambda each: each.name)
-def test_at_another_seed_than_the_suites(promise):
-    trials = min(promise.trials, 12)
-    found = check_promise(promise, seed=41, trials=trials, significance=0.01)
-    assert found.verdict == promise.expected
-    assert found.active_share > 0.05
-
-
-def test_few_users_say_nothing():
-    """No tuple was seen often enough, the constant of the regret bound is above what the worse arm costs."""
-    few = audit.kernel("few", audit.ToldOne(), users=450, trials=4)
-    short = audit.regret("short", users=12_001, trials=4)
-    for promise in (few, short):
-        found = check_promise(promise, seed=42)
-        assert (found.verdict, found.active_share) == (INCONCLUSIVE, 0.0)
 
 
 def test_coverage_of_all_policies_alike_is_that_of_a_binary_tree():
@@ -48,22 +27,3 @@ def test_the_regret_bound_by_hand():
     assert regret_bound(playing, ExactBatches()) == pytest.approx(by_hand)
     noisy = 12 * sum(2**b * 2 * iota / 2 ** (b - 1) for b in range(2, 6))
     assert regret_bound(playing, audit.ToldOne()) == pytest.approx(by_hand + noisy)
-
-
-def test_watching_changes_nothing():
-    """The lemma's runs are those of the learner: the same draws, the same generator after them."""
-    playing = audit.learner(audit.small, 90, 0.1)
-    promise = audit.kernel("watched", ExactBatches(), users=90)
-    watched, bare = (stream(3, Stage.EXPERIMENT) for _ in range(2))
-    promise.draw(rng=watched, size=2)
-    audit.staged_play(audit.small, playing, ExactBatches())(bare, 2)
-    np.testing.assert_array_equal(watched.random(4), bare.random(4))
-
-
-def test_kept_at_the_sizes_of_the_suite():
-    for promise in audit.promises:
-        if promise.name in ("regret-sdp-pe", "lemma-8, both cases"):
-            found = check_promise(promise, seed=43, trials=10, significance=0.05)
-            assert found.failures == 0
-            assert found.active_share > 0.05
-            assert found.verdict in (KEPT, "OPEN")  # ten trials certify a rate of .26

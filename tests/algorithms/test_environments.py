@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from algorithms.core.environments import Environment, heterogeneous_bandit, random_environment, river_swim
+from algorithms.core.environments import Environment, random_environment, river_swim
 from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.tabular import backward_induction, expected_return, occupancy, uniform_policy
-from dpverify import Pair, Records, Relation
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import NeighbourError, ParameterError
+from dpverify.errors import ParameterError
 
 
 def test_river_swim_is_the_papers():
@@ -29,17 +28,6 @@ def test_river_swim_is_the_papers():
     assert np.all(best.policy[:3, 0] == 1)  # swimming is worth it
 
 
-def test_bandit_users_differ_in_taste_around_the_global_means():
-    env = heterogeneous_bandit(3)
-    means = env.model.rewards[0, 0]
-    assert means.shape == (20,)
-    assert 0 <= means.min() < means.max() <= 0.99
-    arm = int(np.abs(means - 0.5).argmin())
-    users = TapeUsers(env, env.tapes(0, 1, 4000)[0])
-    wins = play(users, slice(None), np.full((1, 1), arm), actions=20).rewards.sum()
-    assert binomtest(int(wins), 4000, means[arm]).pvalue > 1e-4  # far from the clip the mean is exact
-
-
 @pytest.mark.parametrize("env", [river_swim(), random_environment(2, 3, 2, 3)], ids=lambda env: env.name)
 def test_tapes_follow_the_model(env):
     """Visit frequencies of 20,000 users against the occupancy measure; exact binomial tests at 1e-5 each."""
@@ -55,13 +43,6 @@ def test_tapes_follow_the_model(env):
     total = seen.rewards.sum(axis=1)
     value = float(expected_return(policy, model.transitions, model.rewards, model.initial))
     assert abs(total.mean() - value) < 5 * total.std() / np.sqrt(n)
-
-
-def test_a_tape_is_keyed_by_seed_run_and_user():
-    env = river_swim()
-    few, many = env.tapes(5, 2, 3), env.tapes(5, 3, 10)
-    np.testing.assert_array_equal(few, many[:2, :3])
-    assert not np.array_equal(few, env.tapes(6, 2, 3))
 
 
 def test_replacing_a_user_leaves_all_others_unchanged():
@@ -90,25 +71,6 @@ def test_a_tree_is_everything_that_a_tape_would_answer():
         two = play(TreeUsers(trees), slice(None), policy, actions=2)
         for a, b in zip(one, two, strict=True):
             np.testing.assert_array_equal(a, b)
-
-
-def test_records_of_trees_are_checked_neighbours():
-    a, b = Tree.steady((0, 1), (1.0,), 1), Tree.steady((1, 0), (0.0,), 1)
-    assert Pair(Records([a, a]), Records([a, b])).checked(Relation.REPLACE_ONE).verified
-    with pytest.raises(NeighbourError):
-        Pair(Records([a, a]), Records([b, b])).checked(Relation.REPLACE_ONE)
-
-
-def test_batches_equal_one_user_at_a_time():
-    env = river_swim()
-    users = TapeUsers(env, env.tapes(1, 3, 8))
-    policy = stream(2, Stage.EXPERIMENT).integers(0, 2, size=(3, 6, 4))
-    for t in range(8):
-        together = play(users, t, policy, actions=2)
-        for run in range(3):
-            alone = play(users.run(run), slice(t, t + 1), policy[run], actions=2)
-            np.testing.assert_array_equal(together.states[run], alone.states[0])
-            np.testing.assert_array_equal(together.rewards[run], alone.rewards[0])
 
 
 def test_impossible_environments_and_users_are_refused():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.experiments.search import draw_points, search
-from dpverify.errors import ParameterError, RunError
+from dpverify.errors import RunError
 
 SPACE = {"bonus": (1e-4, 1.0), "error": (1e-3, 1e-1)}
 
@@ -32,40 +32,7 @@ def test_points_are_log_uniform_and_a_function_of_the_seed():
     assert draw_points(SPACE, 3, 1) == draw_points(SPACE, 4000, 1)[:3] != draw_points(SPACE, 3, 2)
 
 
-def test_values_found_together_are_those_found_one_by_one():
-    def together(asked, seeds):
-        return {name: np.stack([bowl(name, each, seeds) for each in points]) for name, points in asked.items()}
-
-    both = (search({"one": SPACE}, bowl, points=5, seed=1, together=each)["one"] for each in (None, together))
-    assert next(both) == next(both)
-
-
-def test_luck_on_one_seed_does_not_decide():
-    """The point that is best in the first round loses where more seeds say otherwise."""
-    space = {"a": {"x": (0.1, 1.0)}}
-    lucky = max(each["x"] for each in draw_points(space["a"], 4, 0))
-    seeds = search(space, lambda name, point, seeds: np.zeros(len(seeds)), points=4, seed=0)["a"].seeds
-
-    def loss(name, point, chosen):
-        return np.array([(-1.0 if each == seeds[0] else 3.0) if point["x"] == lucky else 1.0 for each in chosen])
-
-    found = search(space, loss, points=4, seed=0)["a"]
-    assert found.point["x"] != lucky
-    assert next(each for each in found.tried if each.point["x"] == lucky).losses == (-1.0, 3.0, 3.0)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_loss_that_is_not_finite_stops_the_search(value):
     with pytest.raises(RunError, match="not finite"):
         search({"one": SPACE}, lambda name, point, seeds: np.full(len(seeds), value), points=2, seed=0)
-
-
-def test_wrong_input_is_refused():
-    with pytest.raises(RunError, match="shape"):
-        search({"one": SPACE}, lambda name, point, seeds: np.zeros(1 + len(seeds)), points=2, seed=0)
-    with pytest.raises(ParameterError, match="low"):
-        search({"one": {"bonus": (0.0, 1.0)}}, bowl, points=2, seed=0)
-    with pytest.raises(ParameterError, match="low <= high"):
-        search({"one": {"bonus": (2.0, 1.0)}}, bowl, points=2, seed=0)
-    with pytest.raises(ParameterError, match="points"):
-        search({"one": SPACE}, bowl, points=0, seed=0)

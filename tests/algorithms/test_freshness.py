@@ -5,7 +5,6 @@ import pytest
 
 from algorithms.core import freshness
 from algorithms.core.noise_tap import LAPLACE, NoiseTap, NORMAL
-from algorithms.instances import full_size
 from audits.planted.draws import REUSED
 from dpverify.base.seeding import Stage, stream
 
@@ -53,13 +52,6 @@ def test_twenty_copies_among_two_million_draws_are_too_many(copies):
     assert freshness.repeats(sizes, 1e-14) < freshness.LEVEL / 10
 
 
-def test_copies_with_a_little_noise_of_their_own_are_seen():
-    rng = stream(4, Stage.EXPERIMENT, 24)
-    sizes = rng.random(20_000)
-    sizes[10_000:] = np.abs(sizes[:10_000] + 1e-7 * rng.normal(size=10_000))
-    assert freshness.repeats(sizes) < 1e-12
-
-
 @pytest.mark.parametrize("signs", [False, True])
 def test_a_mixture_with_its_cells_in_another_order_shows_in_the_sums(signs):
     rng = stream(5, Stage.EXPERIMENT, 25)
@@ -71,27 +63,6 @@ def test_a_mixture_with_its_cells_in_another_order_shows_in_the_sums(signs):
     assert freshness.lags([v]) < freshness.LEVEL
 
 
-def test_steps_whose_signs_are_chosen_are_tested_by_their_sizes():
-    rng, tap = stream(6, Stage.EXPERIMENT, 26), NoiseTap(50)
-    rows = rng.laplace(size=(600, 50))
-    rows[300] = np.roll(rows[40], 3)
-    for time, row in enumerate(rows):
-        tap.add(np.abs(row) if time in (40, 300) else row, chosen=time in (40, 300))
-    report = tap.report(drawn=30_000, stated=30_000)
-    assert report.draws == 598 * 50
-    assert report.p_values["repeats"] < 1e-12
-    assert report.p_values["lags"] > 1e-3
-
-
-def test_integers_are_compared_by_whole_vectors():
-    rng, masses = stream(7, Stage.EXPERIMENT, 27), np.full(41, 1 / 41)
-    rows = list(np.abs(rng.integers(-20, 21, size=(100, 48))))
-    most = freshness.multiset_bound(masses, 48)
-    assert freshness.vectors(rows, most) == 1.0
-    rows[90] = np.roll(rows[3], 5)
-    assert freshness.vectors(rows, most) < freshness.LEVEL
-
-
 def test_the_likeliest_multiset_is_below_its_bound():
     masses = np.array([0.5, 0.3, 0.2])
     exact = max(
@@ -100,13 +71,3 @@ def test_the_likeliest_multiset_is_below_its_bound():
         for a in range(9) for b in range(9 - a)
     )  # fmt: skip
     assert exact <= freshness.multiset_bound(masses, 8) <= 8 * exact
-
-
-FEW = {"dp-ucbvi-jdp": 300, "dp-ucbvi-ldp": 300, "dp-apvi": 40, "sdp-pe": 600}
-BUGS = ("mixture at lag 1", "rotation at lag 7", "sign at lag 7")
-BY_ROW = [(name, users, bug) for name, users in FEW.items() for bug in BUGS]
-
-
-@pytest.mark.parametrize(("name", "users", "bug"), [*BY_ROW, ("dp-ucbvi-jdp", 2_100, "rotation at lag 1000")])
-def test_a_row_whose_noise_is_used_again_does_not_pass(name, users, bug):
-    assert not full_size(name, users=users, change=REUSED[bug]()).witness(1).tap.ok

@@ -1,29 +1,22 @@
 """One run at full size: the witness is the exact log ratio, meets the ledger, and the tap sees hidden bugs."""
 
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from algorithms.core.canaries import canaries
 from algorithms.core.counting import own_counts
 from algorithms.core.environments import river_swim
 from algorithms.core.node_evidence import NodeEvidence
-from algorithms.core.noise_tap import LAPLACE, NoiseTap, NORMAL, SIGNIFICANCE
+from algorithms.core.noise_tap import NoiseTap, SIGNIFICANCE
 from algorithms.core.online import run_online
-from algorithms.core.shift_certificates import binomial_eps, mean_lower
 from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.experiments import full_size_command
-from algorithms.instances import full_size, NAMES
+from algorithms.instances import full_size
 from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
-from benchmarks import full_size as table
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError, RunError
-from dpverify.tape.generator import streaming
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
@@ -113,130 +106,12 @@ def test_the_tap_finds_what_no_ledger_shows(change, test, users):
     assert found.tap.p_values[test] < SIGNIFICANCE / 100
 
 
-@pytest.mark.parametrize(
-    ("change", "test"),
-    [(SlightlyLess, "scale"), (lambda: shared_by_cells, "cells"), (OneDrawForAll, "cells")],
-)
-def test_the_tap_of_one_gaussian_release_finds_it_too(change, test):
-    found = full_size("dp-apvi", change=change(), users=100).witness(1)
-    assert not found.tap.ok
-    assert found.tap.p_values[test] < SIGNIFICANCE / 100
-
-
-def test_the_certificate_is_below_the_exact_loss_law_and_close():
-    trials, p, delta = 40, 0.3, 1e-3
-    found = binomial_eps(trials, p, (1, 1), delta)
-    q = np.arange(trials + 1)
-    mass = stats.binom(trials, p).pmf(q)
-    first = np.zeros((trials + 2, trials + 2))
-    second = first.copy()
-    first[1:, :-1], second[:-1, 1:] = np.outer(mass, mass), np.outer(mass, mass)
-    exact = np.maximum(first - np.exp(found) * second, 0).sum()
-    assert delta <= exact <= 1.01 * delta
-    assert np.maximum(first - np.exp(found + 0.01) * second, 0).sum() < delta
-
-
-def test_the_mean_of_transcripts_is_above_its_lower_bound():
-    rng, misses = stream(0, Stage.EXPERIMENT, 11), 0
-    for _ in range(500):
-        values = (rng.random(200) < 0.1).astype(float)
-        misses += mean_lower(values, 1.0, 0.05) > 0.1
-    assert misses <= 25  # at level .05; the bound is conservative
-    assert mean_lower(np.full(1000, 0.4) + 1e-3 * rng.random(1000), 1.0, 1e-6) > 0.35
-
-
-def test_canaries_are_below_the_truth_and_see_a_tenth_of_the_noise():
-    for share, low, high in ((1.0, 0.0, 1.0), (0.1, 2.0, 10.0)):
-        rng = stream(5, Stage.EXPERIMENT, 12)
-        coins = rng.random(4_000) < 0.5
-        scale = share * 1.0  # one cell that moves by 1: eps = 1/share
-        message = coins + scale * rng.laplace(size=4_000)
-        scores = (np.abs(message - 1) - np.abs(message)) / scale
-        found = canaries(scores, coins)
-        assert low < found.eps_lower < high
-    assert -1 < full_size("dp-ucbvi-ldp", users=1_000).canaries(1).eps_lower < 1
-    with pytest.raises(ParameterError, match="local row"):
-        full_size("pucb", users=USERS).canaries(1)
-
-
-def test_normal_scores_have_their_own_law_in_the_tap():
-    tap = NoiseTap(4, law=NORMAL)
-    for row in stream(0, Stage.EXPERIMENT, 13).normal(size=(3_000, 4)):
-        tap.add(row)
-    assert tap.report(drawn=12_000, stated=12_000).ok
-
-
-def test_honest_noise_keeps_its_level_and_the_p_values_are_spread():
-    p_values = {"law": [], "scale": [], "time": []}
-    for seed in range(200):
-        rng, tap = stream(seed, Stage.EXPERIMENT, 9), NoiseTap(4, 2.0)
-        for row in 2.0 * rng.laplace(size=(400, 4)):
-            tap.add(row)
-        report = tap.report(drawn=1600, stated=1600)
-        assert report.ok
-        assert report.draws == 1600
-        for name, values in p_values.items():
-            values.append(report.p_values[name])
-    assert stats.kstest(p_values["scale"], "uniform").pvalue > 1e-4  # exact; fixed seeds, level 1e-4
-    for name in ("law", "time"):  # binned, and a bound: conservative; Pr[p <= a] <= a at level 1e-4 for every a
-        assert stats.kstest(p_values[name], "uniform", alternative="greater").pvalue > 1e-4
-
-
-@pytest.mark.parametrize("users", [3, 5, 12, 40])
-@pytest.mark.parametrize("law", [LAPLACE, NORMAL])
-def test_few_users_are_not_called_liars(users, law):
-    # 25 honest runs of 288 cells each at level 1e-6; by normal tails of products every one of 12 users was
-    for seed in range(25):
-        rng, tap = stream(seed, Stage.EXPERIMENT, 19), NoiseTap(288, law=law)
-        draws = rng.laplace(size=(users - 1, 288)) if law is LAPLACE else rng.normal(size=(users - 1, 288))
-        for row in draws:
-            tap.add(row)
-        assert tap.report(drawn=draws.size, stated=draws.size).ok
-
-
-def test_a_tap_without_noise_is_no_evidence():
-    with pytest.raises(RunError, match="more users"):
-        NoiseTap(3).report(drawn=0, stated=0)
-
-
 def test_a_missing_draw_fails_the_tap():
     tap = NoiseTap(1, 1.0)
     for row in stream(0, Stage.EXPERIMENT, 8).laplace(size=(600, 1)):
         tap.add(row)
     assert tap.report(drawn=600, stated=600).ok
     assert not tap.report(drawn=599, stated=600).ok
-
-
-def test_an_unchanged_stream_draws_as_the_plain_generator_and_notes_what_leaves_it():
-    noise = LaplaceNoiseLaw(3.0)
-    plain = noise.draw(2, (1, 5), rng=stream(4, Stage.EXPERIMENT))
-    rng, tape = streaming(stream(4, Stage.EXPERIMENT))
-    assert (noise.draw(2, (1, 5), rng=rng) == plain).all()
-    assert tape.drawn == 10
-    assert not tape.notes
-    assert rng.bit_generator is not None
-    assert len(tape.notes) == 1
-
-
-def test_the_table_says_what_is_caught_and_by_what():
-    honest = table.row("pucb", None, 1, users=USERS)
-    assert honest.as_expected
-    assert honest.caught_by == "-"
-    half = table.row("pucb", table.HALF, 1, users=USERS)
-    assert half.as_expected
-    assert half.caught_by == "witness, code, tap"
-    assert not honest._replace(lower=0.97).as_expected
-    assert not honest._replace(seconds=121.0).as_expected
-    assert half._replace(lower=0.9, tap=True).as_expected  # by the code alone
-    assert not half._replace(lower=0.9, tap=True, code="CONFORMS").as_expected
-    assert len(table.rows(list(NAMES), True, 1)) == 8 + 8 * 4 + 1
-
-
-def test_names_and_laws_are_checked():
-    with pytest.raises(ParameterError, match="pucb, dp-ucbvi-jdp"):
-        full_size("puct")
-    with pytest.raises(ParameterError, match="features"):
-        full_size("dp-apvi", features="printed")
 
 
 @pytest.mark.parametrize("name", ["pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp"])
@@ -262,18 +137,3 @@ def test_the_command_writes_the_rows_and_says_what_is_not_as_expected(tmp_path, 
     assert full_size_command.run_full_size(["--users", "1"]) == 2
     (tmp_path / "file").write_text("")
     assert full_size_command.run_full_size([*out[:-1], str(tmp_path / "file")]) == 3  # not written is not done
-
-
-def test_the_command_fails_where_a_row_is_not_as_expected(tmp_path, monkeypatch):
-    honest = table.row("dp-apvi", None, 1, users=40)
-    for bad in (
-        {"tap": False},
-        {"lower": 1.1},
-        {"lower": 0.9},
-        {"lower": math.nan},
-        {"seconds": 121.0},
-        {"peak_mb": 2049.0},
-    ):
-        found = honest._replace(**bad)
-        monkeypatch.setattr(full_size_command, "one_by_one", lambda job, jobs, found=found: iter([found]))
-        assert full_size_command.run_full_size(["--only", "dp-apvi", "--out", str(tmp_path)]) == 1, bad

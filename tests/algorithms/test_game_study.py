@@ -3,18 +3,14 @@
 import numpy as np
 import pytest
 
-from algorithms.core.environments import river_swim
 from algorithms.nash_vi.markov_games import random_game
 from algorithms.study import Study
 from audits import audit_nash_vi
-from dpverify import audit, View
+from dpverify import View
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
-from dpverify.promises import check_promise
-from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
-from mechanisms.privatizers.no_privacy import NoPrivacy
 
 GAME = random_game(0, 2, 2, 2, 2)
 USERS = 12
@@ -73,14 +69,6 @@ def test_half_the_noise_doubles_the_witness_and_the_ledger(make):
     assert [each.code for each in found] == ["CONFORMS", "CONFORMS"]  # each with the ledger that it has
 
 
-def test_trials_refute_half_the_noise_and_not_all_of_it():
-    whole = study(users=3)
-    for mine, verdict in ((whole, "NOT_REFUTED"), (whole.with_noise(0.5), "REFUTED")):
-        record = audit(mine.transcript, claim=mine.claim, pair=mine.pair(), trials=10_000, seed=1)
-        assert record.verdict == verdict
-        assert record.eps_lower <= mine.upper + 1e-9
-
-
 def test_the_log_ratio_is_the_release_s_own_and_coins_are_shown():
     """E[exp(-log ratio)] = 1 under the first dataset, five sigmas."""
     mine = study(users=4)
@@ -102,31 +90,6 @@ def test_the_others_see_joint_actions_and_the_last_plan():
     last = noisy[:, 3 * size.H :].reshape(40, size.H, size.S, size.choices)
     assert np.allclose(last.sum(axis=-1), 1)
     assert len(np.unique(noisy[:, 3 * size.H :], axis=0)) > len(np.unique(exact[:, 3 * size.H :], axis=0))
-
-
-def test_the_regret_is_the_sum_of_exact_nash_gaps():
-    class Even:
-        def plan(self, counts):
-            return np.full(counts.visits.shape, 0.25)
-
-    found = study(Even()).regret(GAME, runs=2, seed=3)
-    half = np.full((2, 2, 2), 0.5)
-    assert found == pytest.approx(np.full(2, USERS * GAME.gap(half, half)))
-    curious = study()
-    assert curious.losses(GAME, [4, 5]).shape == (2,)
-    private, exact = (curious.regret(GAME, runs=2, seed=3, exact=each) for each in (False, True))
-    assert not np.array_equal(private, exact)
-    assert np.array_equal(private, curious.regret(GAME, runs=2, seed=3))
-
-
-def test_the_promise_is_kept_and_broken():
-    whole = study(privatizer=central())
-    assert check_promise(whole.promise(GAME, beta=0.05), seed=1, trials=400).verdict == "KEPT"
-    source = whole.privatizer
-    bound = source.error_bound(0.05)
-    small = whole.promise(GAME, beta=0.05).draw(rng=rng(), size=20)
-    loud = whole.with_noise(30.0).promise(GAME, beta=0.05).draw(rng=rng(), size=20)
-    assert small.errors.max() < bound < loud.errors.max()
 
 
 class Coins(Curious):
@@ -154,19 +117,3 @@ def test_what_is_no_law_of_joint_actions_is_one_clear_line(agent, said):
         study(agent, users=3).regret(GAME, runs=2, seed=1)
     assert ".plan, call" in str(caught.value)
     assert "\n" not in str(caught.value)[:60]
-
-
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ParameterError, match="at most 12"):
-        study(users=13, privatizer=central(12))
-    with pytest.raises(ParameterError, match="at most 12"):
-        study(users=13, privatizer=local(12))
-    with pytest.raises(ParameterError, match="a game"):
-        study(privatizer=Central.corrected(1.0, CountLayout(H=2, S=2, A=2), USERS, releases=USERS - 1))
-    with pytest.raises(ParameterError, match="TreeCounts"):
-        study(privatizer=NoPrivacy(layout=GAME.layout), deployments=None)
-    with pytest.raises(ParameterError, match="deployments"):
-        study(deployments=3)
-    for other in (random_game(0, 3, 2, 2, 2), river_swim()):
-        with pytest.raises(ParameterError, match="environment"):
-            study().regret(other, runs=1, seed=1)

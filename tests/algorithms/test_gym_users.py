@@ -55,14 +55,3 @@ def test_what_is_no_function_of_the_seed_is_refused_by_name() -> None:
 
     with pytest.raises(ParameterError, match="seed 7"):
         users(Drifting).start(7)
-
-
-def test_states_and_rewards_out_of_range_are_refused() -> None:
-    class Rich(Walk):
-        def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-            return 0, float("nan"), False, False, {}
-
-    with pytest.raises(ParameterError, match="reward"):
-        users(Rich).tree(0)
-    with pytest.raises(ParameterError, match=r"0\.\.0"):
-        users(states=1).tree(0)

@@ -8,14 +8,11 @@ from scipy import optimize
 
 from algorithms.beyond.lean import Lean
 from algorithms.beyond.lean_transcripts import LeanView
-from algorithms.experiments import lean as experiment
 from algorithms.offline.data import appendix_mdp, collect, counts_of_runs, leaning_policy
 from algorithms.offline.vapvi import Halves
-from audits import audit_lean
 from dpverify.accounting.accountant import account
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ZCDP
-from dpverify.errors import ParameterError
 
 HORIZON = 3
 
@@ -95,27 +92,3 @@ def test_noise_keeps_its_shift(linear):
         entries = gram[:, 0, 0], gram[:, 0, 1] * np.sqrt(2)
         assert [each.std() for each in entries] == pytest.approx([learner.sigmas[h, 1]] * 2, rel=0.08)
     assert beyond.mean() <= 0.2  # a bound: far below
-
-
-def test_what_does_not_fit_is_refused(linear):
-    for options, said in (({"features": 1.2 * linear.features / np.abs(linear.features).max()}, "squared length"),
-                          ({"rho": float("nan")}, "rho"), ({"penalty": -1.0}, "penalty"), ({"horizon": 0}, "horizon"),
-                          ({"features": linear.features[0]}, "finite")):  # fmt: skip
-        with pytest.raises(ParameterError, match=said):
-            lean(linear, **options)
-
-
-def test_planted_mistakes_are_other_mechanisms():
-    one_step = next(each for each in audit_lean.subjects if each.name.endswith("one-step")).target
-    assert account(one_step, delta=1e-5) > 1.9 * account(audit_lean.worst, delta=1e-5)
-
-
-def test_lean_meets_its_target_and_leads_at_equal_search():
-    found = experiment.lean_table(rho=25.0, users=1_000, runs=8, seeds=(1, 2), points=8, search_seed=9)
-    gap = {(row["learner"], row["seed"]): row["gap"] for row in found["rows"]}
-    assert found["search"]["lean"]["runs"] == found["search"]["DP-VAPVI"]["runs"]
-    for seed in (1, 2):
-        assert gap["lean", seed] <= 2.8
-        assert gap["lean", seed] < gap["DP-VAPVI", seed] < gap["uniform actions", seed]
-    with pytest.raises(ParameterError, match="none of the seeds"):
-        experiment.lean_table(rho=1.0, users=10, runs=2, seeds=(9,), points=1, search_seed=9)

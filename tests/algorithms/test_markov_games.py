@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from algorithms.nash_vi.markov_games import marginals, MarkovGame, matrix_game, pursuit, random_game
+from algorithms.nash_vi.markov_games import MarkovGame, matrix_game, pursuit, random_game
 from algorithms.tabular import evaluate
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
@@ -53,38 +53,6 @@ def test_gap_is_positive_off_equilibrium_and_broadcasts():
     assert gaps.shape == (7,)
     assert (gaps > 0).all()
     assert np.array_equal(gaps, [GAME.gap(one, two) for one, two in zip(first, second, strict=True)])
-
-
-def test_matching_pennies():
-    game = matrix_game([[1, 0], [0, 1]])
-    plan = game.nash()
-    assert np.allclose(plan.values[0], 0.5)
-    assert game.gap(np.array([[[1.0, 0.0]]]), np.array([[[0.5, 0.5]]])) == 0.5
-
-
-def test_pursuit_is_a_pursuit():
-    game = pursuit(2, 3)
-    assert game.rewards.shape == (3, 16, 4, 4)
-    assert game.rewards[0, game.start].min() == 1  # they begin apart
-    assert game.rewards[0, 5].max() == 0  # both on cell 1
-    certain = pursuit(2, 1, slip=0)
-    assert certain.transitions[0, game.start, 3, 0, 1 * 4 + 1] == 1  # right and up meet in the corner
-    plan = game.nash()
-    assert 1 < plan.values[0, game.start] < 3
-    mixed = plan.first[:, :, :][(plan.first > 1e-6) & (plan.first < 1 - 1e-6)]
-    assert mixed.size  # simultaneous moves: some states need mixing
-
-
-def test_marginals():
-    joint = law(5, 6).reshape(5, 2, 3)
-    first, second = marginals(joint)
-    assert np.allclose(first, joint.sum(axis=2))
-    assert np.allclose(second, joint.sum(axis=1))
-
-
-def test_a_game_is_a_function_of_its_seed():
-    assert np.array_equal(random_game(3, 2, 2, 2, 2).transitions, GAME.transitions)
-    assert not np.array_equal(random_game(4, 2, 2, 2, 2).transitions, GAME.transitions)
 
 
 def test_impossible_games_are_refused():

@@ -1,21 +1,17 @@
 """DP-Nash-VI: against a slow reference, at its start, with one player, and in what it promises along a run."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from algorithms.core.users import TapeUsers
-from algorithms.experiments import selfplay
-from algorithms.nash_vi.equilibria import cce, violation
+from algorithms.nash_vi.equilibria import cce
 from algorithms.nash_vi.learner import error_of, NashVI, self_play
-from algorithms.nash_vi.markov_games import marginals, MarkovGame, random_game
-from algorithms.nash_vi.promises import plan_promise, value_promise, WatchedNashVI
+from algorithms.nash_vi.markov_games import random_game
+from algorithms.nash_vi.promises import WatchedNashVI
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
-from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
-from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.datasets.visit_counts import PrivateCounts
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
 from mechanisms.privatizers.no_privacy import NoPrivacy
@@ -130,17 +126,6 @@ def test_one_player_is_the_single_agent_learner():
         assert np.allclose(plan.upper_values[0, h], value, rtol=0, atol=1e-9)
 
 
-def test_both_players_gaps_fall():
-    """Non-private, tuned constants; means over the first and last tenth of 400 episodes."""
-    planner = NashVI(layout=GAME.layout, rewards=GAME.rewards, episodes=400, error=0, bonus_scale=0.001, gap_scale=0.01)
-    users = TapeUsers(GAME.environment, GAME.environment.tapes(1, 3, 400))
-    done = self_play(users, planner, NoPrivacy(layout=GAME.layout), start=0, runs=3, rng=stream(1, Stage.EXPERIMENT))
-    gaps = np.diff(done.regret(GAME), axis=0, prepend=0)
-    assert (gaps >= -1e-9).all()
-    assert gaps[-40:].mean() < gaps[:40].mean() / 5
-    assert done.output_gap(GAME).max() < 0.1
-
-
 def test_infinite_eps_is_the_non_private_learner():
     """Noise and E at 1e-9: the same coins, the same policies, episode by episode."""
     exact = run()
@@ -151,101 +136,3 @@ def test_infinite_eps_is_the_non_private_learner():
         nearly = run(privatizer=private, error=error_of(private, 0.05))
         assert np.allclose(nearly.first, exact.first, rtol=0, atol=1e-5)
         assert np.allclose(nearly.out_width, exact.out_width, rtol=0, atol=1e-5)
-
-
-def test_the_output_is_the_narrowest_episode():
-    widths, plans = [], []
-
-    def keep(counts, plan):
-        widths.append(plan.width(0))
-        plans.append(plan.joint)
-
-    done = run(look=keep)
-    narrowest = np.argmin(widths, axis=0)
-    assert np.array_equal(done.out_width, np.min(widths, axis=0))
-    for each in range(3):
-        first, second = marginals(plans[narrowest[each]][each])
-        assert np.array_equal(done.out_first[each], first)
-        assert np.array_equal(done.out_second[each], second)
-
-
-def test_counts_are_those_of_the_users_who_came():
-    seen = []
-    run(observe=lambda served: seen.append((served.counts, served.episodes)), feed_last=True)
-    layout = GAME.layout
-    visits = np.zeros((3, *layout.visits_shape))
-    for counts, episodes in seen:
-        for each, h in np.ndindex(3, 3):
-            a, b = divmod(int(episodes.actions[each, h]), 2)
-            visits[each, h, episodes.states[each, h], a, b] += 1
-        assert np.array_equal(layout.unpack(counts).visits, visits)
-
-
-def promise(privatizer, trials=120, episodes=25, **options):
-    game = random_game(6, 2, 2, 2, 2)
-    error = error_of(privatizer(game.layout), 0.05)
-    planner = NashVI(layout=game.layout, rewards=game.rewards, episodes=episodes, error=error, **options)
-    made = value_promise(game, planner, privatizer(game.layout), episodes, trials=trials, name="values")
-    return check_promise(made, seed=4)
-
-
-def test_values_of_short_runs_are_at_their_caps_and_say_nothing():
-    """The bonus of the theory is small enough to move off its caps only in long runs."""
-    for privatizer in (lambda layout: NoPrivacy(layout=layout), lambda layout: Local.corrected(50.0, layout, users=24)):
-        check = promise(privatizer)
-        assert (check.verdict, check.active_share) == (INCONCLUSIVE, 0.0)
-        assert not any(check.violations.values())
-
-
-@pytest.mark.parametrize("error", [0.0, 40.0])
-def test_values_of_one_plan_bracket_best_responses_with_the_theory_constants(error):
-    """0 failures in 120 plans certify a rate below 0.025 < beta, with every bound below its cap."""
-    game = random_game(6, 2, 2, 2, 2)
-    planner = NashVI(layout=game.layout, rewards=game.rewards, episodes=10**6, error=error)
-    check = check_promise(plan_promise(game, planner, 10**6, trials=120, name="plan"), seed=4)
-    assert (check.verdict, check.active_share) == (KEPT, 1.0)
-    bare = replace(planner, bonus_scale=1e-4)
-    assert check_promise(plan_promise(game, bare, 10**6, trials=120, name="plan"), seed=4).verdict == BROKEN
-
-
-def test_a_bonus_that_is_too_small_breaks_the_promise():
-    check = promise(lambda layout: NoPrivacy(layout=layout), bonus_scale=1e-4, gap_scale=0.0)
-    assert check.verdict == BROKEN
-    assert not any(check.violations.values())  # the invariants hold whatever the constants
-
-
-def test_impossible_requests_are_refused():
-    with pytest.raises(ParameterError, match="layout"):
-        NashVI(layout=CountLayout(H=3, S=3, A=2), rewards=GAME.rewards, episodes=1, error=0)
-    with pytest.raises(ParameterError, match="privatizer"):
-        run(privatizer=NoPrivacy(layout=CountLayout(H=1, S=3, A=2, B=2)))
-    with pytest.raises(ParameterError, match="error"):
-        learner(error=math.nan)
-    assert isinstance(GAME, MarkovGame)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("eps", [None, 10.0])
-def test_the_gap_falls_at_the_size_of_the_experiment(eps):
-    """S = 4, A = B = 2, H = 4, K = 5000 with the experiment's constants; every CCE inequality on the way."""
-    game, episodes = selfplay.game_of(5), 5_000
-    worst = [0.0]
-
-    def check(counts, plan):
-        worst[0] = max(worst[0], float(violation(plan.joint, plan.upper, plan.lower).max()))
-
-    private = selfplay.privatizer_of(game, "DP-Nash-VI (JDP)", eps, episodes)
-    planner = NashVI(
-        layout=game.layout,
-        rewards=game.rewards,
-        episodes=episodes,
-        error=0.0 if eps is None else error_of(private, 0.05, scale=0.01),
-        bonus_scale=1e-3 if eps is None else 1e-4,
-        gap_scale=0.01,
-    )
-    users = TapeUsers(game.environment, game.environment.tapes(1, 2, episodes))
-    watched = WatchedNashVI.of(planner, check)
-    done = self_play(users, watched, private, start=0, runs=2, rng=stream(1, Stage.EXPERIMENT))
-    gaps = np.diff(done.regret(game), axis=0, prepend=0)
-    assert gaps[-500:].mean() < gaps[:500].mean() / 2
-    assert worst[0] <= 1e-9

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from algorithms.experiments import offline, selfplay
+from algorithms.experiments import offline
 from algorithms.experiments.__main__ import ExperimentName, main
 from algorithms.offline.data import appendix_mdp
 from algorithms.tabular import backward_induction
@@ -26,34 +26,6 @@ def test_gaps_are_those_of_policies_in_the_model(drawn):
         assert ((curve.gaps >= -1e-9) & (curve.gaps <= best)).all()
     vapvi = drawn[2].gaps.mean(axis=0)
     assert vapvi[1] < vapvi[0] / 2
-
-
-def test_curves_are_functions_of_the_seed(drawn):
-    again = offline.draw_offline("printed", (5, 60), (25.0,), 2, seed=3)
-    assert all(np.array_equal(one.gaps, two.gaps) for one, two in zip(drawn, again, strict=True))
-    assert not np.array_equal(offline.draw_offline("printed", (5, 60), (), 2, seed=4)[2].gaps, drawn[2].gaps)
-
-
-def test_datasets_are_nested():
-    small, large = offline.datasets(appendix_mdp(3, offline.HORIZON), (5, 60), 2, seed=3)
-    assert (large.visits >= small.visits).all()
-    assert (large.visits.sum(axis=(2, 3)) == 60).all()
-    assert (small.visits.sum(axis=(2, 3)) == 5).all()
-
-
-def test_grids():
-    assert offline.settings_grid(1000)[0] == 5
-    assert offline.settings_grid(1000)[-1] == 1000
-    assert offline.long_grid()[-1] == 10**6
-
-
-def test_lower_bounds_are_the_printed_shapes():
-    game = selfplay.game_of(1)  # H = 4, S = 4, A + B = 4
-    steps = 4 * 100
-    plain = np.sqrt(16 * 4 * 4 * steps)
-    assert selfplay.lower_bound(game, 100) == pytest.approx(plain)
-    assert selfplay.lower_bound(game, 100, eps=2.0) == pytest.approx(plain + 64 / 2)
-    assert selfplay.lower_bound(game, 100, eps=2.0, local=True) == pytest.approx(plain + np.sqrt(64 * steps) / 2)
 
 
 @pytest.mark.parametrize("experiment", [ExperimentName.OFFLINE, ExperimentName.SELFPLAY])

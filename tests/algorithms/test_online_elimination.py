@@ -5,19 +5,17 @@ import math
 import cvxpy as cp
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from algorithms.core.counting import layout_of
-from algorithms.core.environments import heterogeneous_bandit, random_environment, river_swim
-from algorithms.core.users import Episodes, TapeUsers, Tree, TreeUsers
+from algorithms.core.environments import random_environment, river_swim
+from algorithms.core.users import TapeUsers, Tree, TreeUsers
 from algorithms.sdp_pe.batches import ExactBatches, ShuffledBatches
 from algorithms.sdp_pe.design import coverage_design
 from algorithms.sdp_pe.elimination import SDPPE
 from algorithms.sdp_pe.policy_sets import ExplicitSet, FactoredSet, indicator_rewards
 from algorithms.sdp_pe.schedule import stages
-from algorithms.tabular import all_policies, backward_induction, expected_return, occupancy
+from algorithms.tabular import all_policies, expected_return, occupancy
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
 
 H, S, A = 3, 2, 2
 
@@ -77,47 +75,11 @@ def test_factored_and_explicit_sets_agree_through_eliminations(first):
     assert int(factored.size) < factored.total
 
 
-def test_long_lists_and_short_lists_choose_alike():
-    _, factored, start = sets()
-    law, rewards = model(4)
-    some = factored.keep(law, rewards, 0.8)
-    again = FactoredSet(H, A, start, some.alive)
-    again.__dict__["_listed"] = None  # as if too many were left to list
-    for seed in range(5):
-        price = stream(seed, Stage.EXPERIMENT, 4).random((H, S, A))
-        one, two = (float(expected_return(each.best(law, price), law, price, start)) for each in (some, again))
-        assert one == pytest.approx(two)
-
-
-def test_unreachable_cells_are_explored_by_a_random_remaining_policy():
-    explicit, factored, _ = sets()
-    nothing = np.zeros((H, S, A, S))
-    for each in (explicit, factored, factored.keep(*model(0), 0.5)):
-        policies = each.visitors(nothing, 2, rng=rng())
-        assert len(np.unique(policies.reshape(S * A, -1), axis=0)) > 1
-
-
-def test_an_explicit_set_works_on_many_trials_at_once():
-    start, trials = np.array([0.4, 0.6]), 4
-    law = np.stack([model(i)[0] for i in range(trials)])
-    rewards = np.stack([model(i)[1] for i in range(trials)])
-    many = ExplicitSet.full(all_policies(H, S, A), start, A, (trials,)).keep(law, rewards, 0.3)
-    for i in range(trials):
-        one = ExplicitSet.full(all_policies(H, S, A), start, A).keep(law[i], rewards[i], 0.3)
-        np.testing.assert_array_equal(many.alive[i], one.alive)
-        np.testing.assert_array_equal(many.best(law, rewards)[i], one.best(law[i], rewards[i]))
-
-
 def test_the_best_policy_always_stays():
     explicit, factored, _ = sets()
     law, rewards = model(1)
     for each in (explicit, factored):
         assert int(each.keep(law, rewards, 1e-12).size) >= 1
-
-
-def test_too_many_policies_are_refused():
-    with pytest.raises(ParameterError):
-        FactoredSet(10, 2, np.ones(4) / 4)
 
 
 # Optimal design
@@ -154,16 +116,6 @@ def test_the_design_solves_the_papers_programme_whose_value_is_the_number_of_rea
     assert minimax_by_cvxpy(reach) == pytest.approx(float(design.reachable), rel=1e-3)
 
 
-def test_designs_of_many_trials_are_those_of_each():
-    start = np.array([0.4, 0.6])
-    laws = np.stack([model(i)[0] for i in range(3)])
-    phi = ExplicitSet.full(all_policies(H, S, A), start, A, (3,))
-    crude = np.concatenate([phi.visitors(laws, h, rng=rng()) for h in range(H)], axis=1)
-    many = coverage_design(phi.best, crude, laws, start, tolerance=0.05)
-    assert np.all(many.excess <= 0.05 * many.reachable)
-    np.testing.assert_allclose(many.weights.sum(axis=-1), 1)
-
-
 # Schedule
 
 
@@ -177,11 +129,6 @@ def test_stages_use_all_users_but_a_rest_below_one_share(episodes, shares):
     assert all(sum(stage.layers) == stage.length and len(stage.layers) == 6 for stage in plan)
     assert all(0 < stage.length <= 2**stage.number for stage in plan)
     assert [stage.first for stage in plan] == [0, *(stage.end for stage in plan[:-1])][: len(plan)]
-
-
-def test_the_papers_run_has_twelve_stages():
-    assert len(stages(20_000, 6)) == 12
-    assert stages(20_000, 6)[-1].length == 2572
 
 
 # The algorithm
@@ -209,51 +156,6 @@ def test_at_eps_infinity_shuffled_elimination_is_plain_elimination_action_for_ac
     assert plain.reports[-1].policies_after < plain.reports[0].policies_before  # something was eliminated
 
 
-@pytest.mark.parametrize("version", ["journal", "conference"])
-def test_switches_are_at_most_h_plus_two_a_stage(version):
-    learner, done = run(ExactBatches(), version=version)
-    stages_ = len(learner.plan)
-    per_stage = 3 + 2 if version == "journal" else 3 + 1
-    assert done.deployments <= per_stage * stages_ + 1  # and one for the rest below a share
-    assert learner.plan[0].end < K
-
-
-def test_elimination_keeps_the_optimal_policy():
-    """20 runs at a tuned threshold; the optimal value must survive in each: none of 20 may lose it."""
-    model_ = ENV.model
-    best = backward_induction(model_.transitions, model_.rewards).values[0] @ model_.initial
-    for key in range(20):
-        left = run(ExactBatches(), key=key, threshold_scale=0.02)[1].remaining
-        values = left.values(model_.transitions, model_.rewards)
-        alive = values if left.alive is None else values[left.alive]
-        assert alive.max() == pytest.approx(best)
-
-
-def test_theory_constants_eliminate_nobody_at_this_size():
-    done = run(ExactBatches(), threshold_scale=1.0)[1]
-    assert {report.policies_after for report in done.reports} == {done.reports[0].policies_before}
-
-
-def test_users_are_released_once_each_and_in_order():
-    seen = []
-    learner = SDPPE(layout=LAYOUT, episodes=200, threshold_scale=0.01)
-    users = TapeUsers(ENV, ENV.tapes(4, 1, 200)[0])
-    learner.run(
-        users,
-        ExactBatches(),
-        FactoredSet(3, 2, ENV.model.initial),
-        ENV.model.initial,
-        rng=rng(),
-        observe=lambda served: seen.append((served.which, served.counts)),
-    )
-    if learner.plan[-1].end < 200:  # those who are left over are not counted
-        assert seen.pop()[1] is None
-    everybody = [user for who, _ in seen for user in who]
-    assert everybody == list(range(learner.plan[-1].end))
-    for who, counts in seen:
-        assert counts.sum() >= 2 * len(who)  # visits and transitions of one step at least
-
-
 def test_forgetting_the_future_does_not_change_the_past():
     """Another last user leaves all policies before her batch's end as they are."""
     trees = tuple(Tree.of_tape(ENV, tape) for tape in ENV.tapes(8, 1, 60)[0])
@@ -265,50 +167,3 @@ def test_forgetting_the_future_does_not_change_the_past():
         for each in (trees, other)
     )
     np.testing.assert_array_equal(one[:41], two[:41])
-
-
-def test_assumption_4_along_a_whole_private_run():
-    """|N~ - N| <= E for raw counts at E/4, in every batch of 25 runs; delta = 0.01 a batch, exact binomial test."""
-    batches, missed = 0, 0
-
-    class Watched(ShuffledBatches):
-        def release(self, episodes: Episodes, layout, *, rng):
-            nonlocal batches, missed
-            noisy = super().release(episodes, layout, rng=rng)
-            exact = ExactBatches().release(episodes, layout, rng=rng)
-            batches += 1
-            missed += bool((np.abs(noisy - exact) > self.error(layout, episodes.actions.shape[-2]) / 4).any())
-            return noisy
-
-    watched = Watched(layout=LAYOUT, eps=2.0, beta=1e-3, delta=0.01)
-    for key in range(25):
-        run(watched, key=key, episodes=300)
-    assert batches > 500
-    assert binom.sf(missed - 1, batches, 0.01) > 1e-4
-
-
-def test_the_bandit_is_a_special_case():
-    env = heterogeneous_bandit(1)
-    layout = layout_of(env.model)
-    learner = SDPPE(layout=layout, episodes=4000, threshold_scale=0.1)
-    users = TapeUsers(env, env.tapes(1, 1, 4000)[0])
-    done = learner.run(users, ExactBatches(), FactoredSet(1, 20, np.ones(1)), np.ones(1), rng=rng())
-    means = env.model.rewards[0, 0]
-    left = np.flatnonzero(done.remaining.alive)
-    assert means.argmax() in left
-    assert len(left) < 20
-    assert done.reports[0].reachable == 20  # H = 1: every arm is reachable before any data
-
-
-def test_thresholds_are_the_papers():
-    size = layout_of(river_swim().model)
-    iota = math.log(2 * 6 * 2 * 1000 / 0.05)
-    journal = SDPPE(layout=size, episodes=1000)
-    assert journal.gap(64, 3.0) == pytest.approx(
-        2 * (math.sqrt(4 * 2 * 6**3 * iota / 64) + 4**3 * 2 * 6**5 * 3.0 * iota / 64)
-    )
-    conference = SDPPE(layout=size, episodes=1000, version="conference")
-    assert conference.gap(64, 3.0) == pytest.approx(
-        2 * (math.sqrt(6**5 * 16 * 2 * iota / 64) + 4**3 * 4 * 6**5 * 3.0 * iota / 64)
-    )
-    assert (len(journal.plan), len(conference.plan)) == (8, 8)

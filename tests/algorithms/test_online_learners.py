@@ -4,25 +4,21 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from algorithms.baselines.ucbvi import UCBVI
-from algorithms.core.counting import ExactSource, layout_of, LocalCounts, own_counts, Plugged, total_counts, TreeCounts
-from algorithms.core.environments import random_environment, river_swim
-from algorithms.core.online import regret_per_episode, run_online
+from algorithms.core.counting import ExactSource, layout_of, LocalCounts, own_counts, total_counts, TreeCounts
+from algorithms.core.environments import random_environment
+from algorithms.core.online import run_online
 from algorithms.core.users import play, Replaced, TapeUsers, Tree
-from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
-from algorithms.pucb.learner import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
-from algorithms.tabular import backward_induction, expected_return, uniform_policy
+from algorithms.dp_ucbvi.learner import DPUCBVI, local
+from algorithms.pucb.learner import PUCB, touched_cells
+from algorithms.tabular import backward_induction, uniform_policy
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
-from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.privatizers.central import Central
-from mechanisms.toolbox.laplace_sums import laplace_sum_bound
-from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw, NoNoise
+from mechanisms.toolbox.noise_laws import NoNoise
 
 ENV = random_environment(0, 3, 2, 3)
 LAYOUT = layout_of(ENV.model)
@@ -170,26 +166,6 @@ def test_a_replaced_user_changes_nothing_before_her_and_only_what_was_released_a
     assert not np.array_equal(one.policies[21:], two.policies[21:])
 
 
-def test_runs_do_not_touch_each_other():
-    """A run alone gives what it gives among others (exact counts; noise is keyed by the call, not by the run)."""
-    learner = LEARNERS["bernstein"][0]
-    together = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
-    alone = TapeUsers(ENV, users().tapes[1:2])
-    np.testing.assert_array_equal(
-        together.policies[:, 1], run_online(alone, learner, ExactSource(LAYOUT), runs=1, rng=rng()).policies[:, 0]
-    )
-
-
-def test_final_policy_is_the_last_one_played_or_one_plan_later():
-    learner = LEARNERS["pucb"][0]
-    short = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
-    long = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng(), feed_last=True)
-    np.testing.assert_array_equal(short.final, short.policies[-1])
-    np.testing.assert_array_equal(long.policies, short.policies)
-    more = run_online(users(episodes=T + 1), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
-    np.testing.assert_array_equal(long.final, more.policies[-1])
-
-
 def test_ucbvi_is_optimistic_at_theory_scale():
     """Q >= Q* in all (t, h, s, a) of all runs; allowed to fail with probability delta = 0.05 a run."""
     q_star = backward_induction(ENV.model.transitions, ENV.model.rewards).q
@@ -210,40 +186,6 @@ def test_ucbvi_is_optimistic_at_theory_scale():
     assert max(failures.values()) <= 5
 
 
-def test_pucb_fail_events_and_optimism_with_a_provable_error_bound():
-    """Lemma 13's first event and Q+ >= Q*, T = 600 users, 40 runs; beta = 0.1 in all. Noise is small (eps = 600)
-    so that n~ >= 2E happens and the formula, not the cap, is on trial.
-    """
-    env, episodes, runs, beta = random_environment(3, 2, 2, 2), 600, 40, 0.1
-    layout = layout_of(env.model)
-    counter = corrected_counters(layout, episodes - 1, 600.0)
-    assert isinstance(counter.noise, LaplaceNoiseLaw)
-    level = math.log(2 * layout.cells * counter.releases / (beta / 4))
-    error = laplace_sum_bound(counter.noise.scale, counter.nodes_per_item, level)
-    learner = PUCB(layout=layout, episodes=episodes, error=error, beta=beta, bonus_scale=1.0)
-    q_star = backward_induction(env.model.transitions, env.model.rewards).q
-    missed, pessimist, tried = np.zeros(runs, bool), np.zeros(runs, bool), 0
-    true = np.zeros((runs, layout.cells))
-
-    def watch(served):
-        nonlocal tried
-        counts = served.counts
-        if counts is None:
-            return
-        true[:] += own_counts(served.episodes, layout)
-        missed[:] |= (np.abs(counts - true) > error).any(axis=1)
-        parts = layout.unpack(counts)
-        tried += int((parts.visits >= 2 * error).sum())
-        pessimist[:] |= (learner.private_q(parts).q < q_star - 1e-9).any(axis=(1, 2, 3))
-
-    run_online(
-        users(env, runs, episodes), learner, TreeCounts(layout, counter, error), runs=runs, rng=rng(), observe=watch
-    )
-    assert tried > 1000
-    assert binom.sf(int(missed.sum()) - 1, runs, beta / 4) > 1e-4
-    assert binom.sf(int(pessimist.sum()) - 1, runs, beta) > 1e-4
-
-
 def test_low_private_counts_are_met_with_optimism():
     """n~ <= 0 gives Q+ = H; the printed formula is kept for 0 < n~ < 2E only on request, and may be below Q*."""
     layout = CountLayout(H=1, S=1, A=2, rewards=True)
@@ -252,98 +194,6 @@ def test_low_private_counts_are_met_with_optimism():
     np.testing.assert_array_equal(mended.private_q(counts).q, [[[[1.0, 1.0]]]])
     printed = PUCB(layout=layout, episodes=10, error=5.0, printed_low_counts=True)
     np.testing.assert_allclose(printed.private_q(counts).q, [[[[1.0, -7.0]]]])
-
-
-def test_printed_and_corrected_scales():
-    layout = CountLayout(H=2, S=3, A=2, rewards=True)
-    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO).noise == LaplaceNoiseLaw(3 * 2 * 4 / 1.5)
-    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO).releases == 15
-    assert printed_counters(layout, 16, 1.5, log=LogBase.TWO, releases=16).nodes_per_item == 5
-    assert corrected_counters(layout, 15, 1.5).noise == LaplaceNoiseLaw(6 * 2 * 4 / 1.5)
-    expected = 3 / 1.5 * 2 * math.log((2 * 12 + 36) / 0.0125) * math.log(16) ** 2.5
-    assert printed_error(layout, 16, 1.5, 0.05) == pytest.approx(expected)
-    assert printed_error(layout, 16, math.inf, 0.05) == 0
-    assert local(layout, 10, 2.0).scale == 6.0
-
-
-@pytest.mark.parametrize("make", [central, local])
-def test_private_sources_keep_their_error_bound(make):
-    """|N~ - N| <= E for all counts, processed and raw, at all times: fails with probability beta = 0.2 a run."""
-    runs, episodes, beta = 30, 40, 0.2
-    source = make(LAYOUT, episodes, 5.0, beta=beta)
-    bad, true = np.zeros(runs, bool), np.zeros((runs, LAYOUT.cells))
-    learner = DPUCBVI(layout=LAYOUT, episodes=episodes, error=source.error)
-
-    def watch(served):
-        counts = served.counts
-        if counts is None:
-            return
-        true[:] += own_counts(served.episodes, LAYOUT)
-        bad[:] |= (np.abs(counts - true) > source.error / 4).any(axis=1)
-        visits, law = learner._processed(LAYOUT.unpack(counts))
-        exact = LAYOUT.unpack(true)
-        for got, want in ((visits, exact.visits), (law * visits[..., None], exact.transitions)):
-            bad[:] |= (np.abs(got - want).reshape(runs, -1) > source.error + 1e-9).any(axis=1)
-        bad[:] |= (visits < exact.visits - 1e-9).any(axis=(1, 2, 3))
-
-    run_online(users(runs=runs, episodes=episodes), learner, source, runs=runs, rng=rng(), observe=watch)
-    assert binom.sf(int(bad.sum()) - 1, runs, beta) > 1e-4
-
-
-def test_any_online_privatizer_with_rewards_can_be_plugged_in():
-    class Silent:
-        layout = LAYOUT
-
-        def error_bound(self, beta):
-            return 0.0
-
-        def stream(self, runs, *, rng):
-            return self
-
-        def feed(self, own):
-            self.sum = getattr(self, "sum", 0) + LAYOUT.pack(own)
-            return LAYOUT.unpack(self.sum)
-
-    learner = LEARNERS["dp-ucbvi"][0]
-    plugged = run_online(users(), learner, Plugged(Silent(), 0.1), runs=RUNS, rng=rng())
-    plain = run_online(users(), learner, ExactSource(LAYOUT), runs=RUNS, rng=rng())
-    np.testing.assert_array_equal(plugged.policies, plain.policies)
-    without_rewards = Silent()
-    without_rewards.layout = CountLayout(H=3, S=3, A=2)
-    with pytest.raises(ParameterError):
-        Plugged(without_rewards, 0.1)
-
-
-def test_the_central_privatizer_plugged_in_is_the_central_source():
-    episodes = 30
-    privatizer = Central.corrected(4.0, LAYOUT, episodes, releases=episodes - 1)
-    direct, plugged = central(LAYOUT, episodes, 4.0, beta=0.1), Plugged(privatizer, 0.1)
-    assert plugged.error == direct.error
-    assert direct.counter.noise == corrected_counters(LAYOUT, episodes - 1, 4.0).noise
-    learner = DPUCBVI(layout=LAYOUT, episodes=episodes, error=direct.error, bonus_scale=1e-3)
-    one, two = (
-        run_online(users(episodes=episodes), learner, source, runs=RUNS, rng=rng()) for source in (direct, plugged)
-    )
-    np.testing.assert_array_equal(one.policies, two.policies)
-
-
-def test_ucbvi_learns_river_swim():
-    """Tuned bonus (0.02 of theory), K = 2000, 8 runs: less regret than uniform actions, and less and less of it."""
-    env = river_swim()
-    layout = layout_of(env.model)
-    learner = UCBVI(layout=layout, episodes=2000, bonus_scale=0.02)
-    played = run_online(users(env, 8, 2000), learner, ExactSource(layout), runs=8, rng=rng())
-    regret = regret_per_episode(played.policies, env.model)
-    assert regret.min() >= -1e-12
-    model = env.model
-    best = backward_induction(model.transitions, model.rewards).values[0, 0]
-    uniform = 2000 * (
-        best - float(expected_return(uniform_policy(6, 4, 2), model.transitions, model.rewards, model.initial))
-    )
-    assert regret.sum(axis=0).max() < 0.3 * uniform
-    quarters = regret.mean(axis=1).reshape(4, 500).sum(axis=1)
-    assert np.all(np.diff(quarters) < 0)
-    assert quarters[-1] < 0.3 * quarters[0]
 
 
 @pytest.mark.parametrize("bad", [float("nan"), -1.0, math.inf])

@@ -10,17 +10,13 @@ from algorithms.core.counting import LocalCounts, own_counts, TreeCounts
 from algorithms.core.online import Planned
 from algorithms.core.transcripts import Actions, replaced, RunTranscript, users_of
 from algorithms.core.users import play, Tree
-from algorithms.dp_ucbvi.learner import central, DPUCBVI
-from algorithms.pucb.learner import corrected_counters, printed_counters, PUCB
+from algorithms.pucb.learner import corrected_counters, PUCB
 from algorithms.sdp_pe.batches import ShuffledBatches
 from algorithms.sdp_pe.elimination import SDPPE, Staged
-from audits.planted.online import OneNoise, UnfedRewards
-from dpverify import Pair, PureDP, Records
-from dpverify.auditing.pipeline import audit
+from audits.planted.online import UnfedRewards
+from dpverify import Records
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
-from mechanisms.counters.logbase import LogBase
-from mechanisms.counters.stream import Stream
 from mechanisms.counters.tree import BinaryCounter
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
@@ -102,26 +98,6 @@ def test_the_ratio_changes_the_measure(target):
         assert abs(weighted.mean() - direct.mean()) < 5 * error
 
 
-def test_the_full_run_certifies_what_the_counters_alone_give():
-    """PUCB as printed, H=1 S=2 A=1 T=2: at least 0.9 of the bound from its counters on fixed streams."""
-    layout = CountLayout(H=1, S=2, A=1, rewards=True)
-    trees = Tree.steady((0, 0), (1.0,), 1), Tree.steady((1, 1), (1.0,), 1)
-    pair = replaced([trees[0]] * 2, 0, trees[1])
-    counter = printed_counters(layout, 2, 2.5, log=LogBase.TWO, releases=2)
-    agent = Planned(learner=PUCB(layout=layout, episodes=2, error=5.0), layout=layout, feed_last=True)
-    target = RunTranscript(agent=agent, privatizer=TreeCounts(layout, counter, 5.0))
-    one, other = (
-        np.stack([own_counts(play(users_of(data), t, np.zeros((1, 2), int), actions=1), layout) for t in range(2)])
-        for data in pair
-    )
-    settings = {"claim": PureDP(2.5), "trials": 60_000, "seed": 3}
-    whole = audit(target, pair=pair, **settings)
-    alone = audit(counter, pair=Pair(Stream(one), Stream(other)), **settings)
-    assert whole.verdict == alone.verdict == "REFUTED"
-    assert whole.eps_upper == pytest.approx(10.0)
-    assert whole.eps_lower >= 0.9 * alone.eps_lower
-
-
 def test_actions_leave_out_those_of_the_hidden_user():
     agent = Planned(learner=PUCB(layout=LAYOUT, episodes=4, error=0.1), layout=LAYOUT)
     seen = Actions(agent=agent, privatizer=SOURCES["tree"], hidden=0).release(PAIR.first, rng=rng(), size=7)
@@ -150,51 +126,8 @@ def test_unfed_reward_counters_are_trees_with_clocks_of_their_own():
     assert 2 < spread < 12  # a few nodes of Lap(2), not one for each step
 
 
-def test_one_noise_hides_from_later_users_and_not_from_all():
-    agent = Planned(learner=PUCB(layout=LAYOUT, episodes=4, error=0.0), layout=LAYOUT)
-    target = RunTranscript(agent=agent, privatizer=OneNoise(LAYOUT, 2.0, 0.0))
-    later = replaced([LOW] * 4, 0, HIGH)
-    ratio = target.log_ratio(target.release(later.first, rng=rng(), size=100), later)
-    assert np.abs(ratio).max() <= 6 / 2.0 + 1e-9
-    middle = replaced([LOW] * 4, 1, HIGH)
-    assert np.all(target.log_ratio(target.release(middle.first, rng=rng(), size=100), middle) == np.inf)
-    assert np.all(target.log_ratio(target.release(middle.second, rng=rng(), size=100), middle) == -np.inf)
-
-
-def test_same_rng_same_transcript_and_global_state_untouched():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    target = transcript(SOURCES["tree"])
-    one, two = (target.release(PAIR.first, rng=rng(5), size=20) for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
-
-
-@pytest.mark.process
-def test_records_are_the_same_for_one_and_two_workers():
-    target = transcript(SOURCES["tree"])
-    one, two = (
-        audit(target, claim=PureDP(3.0), pair=PAIR, trials=4_000, seed=1, jobs=jobs).to_dict() for jobs in (1, 2)
-    )
-    one.pop("seconds"), two.pop("seconds")
-    assert one == two
-
-
 def test_what_is_no_dataset_of_trees_is_refused():
     with pytest.raises(ParameterError):
         transcript(SOURCES["tree"]).release(Records([1, 2]), rng=rng(), size=1)
     with pytest.raises(ParameterError):
         users_of([LOW])
-
-
-def test_corrected_budgets_are_exact_in_the_ledger():
-    layout, source = LAYOUT, central(LAYOUT, 8, 1.25)
-    agent = Planned(learner=DPUCBVI(layout=layout, episodes=8, error=source.error), layout=layout)
-    record = audit(
-        RunTranscript(agent=agent, privatizer=source),
-        claim=PureDP(1.25),
-        pair=replaced([LOW] * 8, 0, HIGH),
-        trials=1000,
-        seed=1,
-    )
-    assert record.accounted is True
-    assert record.eps_upper == pytest.approx(1.25, rel=1e-12)

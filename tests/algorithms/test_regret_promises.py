@@ -9,23 +9,8 @@ from algorithms.core.environments import random_environment
 from algorithms.core.online import regret_per_episode
 from algorithms.pucb.regret_promises import gaps_played, largest_gap, pucb_regret, pucb_suboptimal
 from algorithms.tabular import all_policies
-from audits.audit_pucb_guarantees import ALPHA, arms, learner, pac, promises, regret
-from audits.planted.online import NeverCurious
+from audits.audit_pucb_guarantees import ALPHA, learner
 from dpverify.base.seeding import Stage, stream
-from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
-
-
-@pytest.mark.parametrize("promise", promises, ids=lambda each: each.name)
-def test_at_another_seed_than_the_suites(promise):
-    found = check_promise(promise, seed=12, significance=0.01, trials=min(promise.trials, 50))
-    assert found.verdict == (BROKEN if "never" in promise.name else KEPT)
-    assert found.active_share > 0.05
-
-
-@pytest.mark.parametrize(("kind", "users"), [(regret, 2_500), (pac, 1_000)])
-def test_fewer_users_make_the_bound_say_nothing(kind, users):
-    found = check_promise(kind("short", users=users, trials=4), seed=12)
-    assert (found.verdict, found.active_share) == (INCONCLUSIVE, 0.0)
 
 
 def test_gaps_by_table_are_those_by_evaluation():
@@ -47,12 +32,3 @@ def test_bounds_by_hand():
     assert pucb_regret(playing) == pytest.approx(by_hand + 20 * E * (math.log(T) + 1))
     privately = 480 * E / ALPHA + 240 / (ALPHA * 2_000)
     assert pucb_suboptimal(playing, ALPHA, 2_000.0) == pytest.approx((privately + 36 / ALPHA**2) * log)
-
-
-def test_the_planted_learner_differs_where_nobody_was():
-    """Nobody came: the right one has H everywhere, the planted one 0; the greedy policy is the first arm for both."""
-    counts = learner(10, 1e5).layout.zeros(1)
-    right, planted = (learner(10, 1e5, kind).private_q(counts) for kind in (type(learner(10, 1e5)), NeverCurious))
-    assert (right.q == 1).all()
-    assert (planted.q == 0).all()
-    assert arms.model.horizon == 1

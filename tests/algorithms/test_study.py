@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from algorithms.core.environments import heterogeneous_bandit, river_swim
+from algorithms.core.environments import river_swim
 from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
-from algorithms.instances import full_size
 from algorithms.study import Study
 from audits import audit_dp_ucbvi
 from dpverify import View
 from dpverify.errors import ParameterError
-from dpverify.promises import check_promise
 from mechanisms.datasets.visit_counts import CountLayout
 
 LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
@@ -54,14 +52,6 @@ def test_the_others_of_an_agent_that_looks_see_exact_counts():
     assert not (told[0] == told[0][0]).all()
 
 
-def test_the_witness_of_a_study_is_that_of_the_instance():
-    row = full_size("dp-ucbvi-jdp", users=60)
-    ours = Study(agent=row.learner, privatizer=row.source, users=60, eps=1.0)
-    found, known = ours.witness(river_swim(), seed=4), row.witness(4)
-    assert found.lower == pytest.approx(known.lower, rel=1e-12)  # other seeds of noise: the name is part of theirs
-    assert (found.moved, found.nodes, found.draws) == (known.moved, known.nodes, known.draws)
-
-
 @pytest.mark.parametrize("privatizer", [central, local])
 def test_half_the_noise_doubles_the_witness_and_the_ledger(privatizer):
     whole = study(privatizer=privatizer(LAYOUT, 40, 1.0))
@@ -71,31 +61,6 @@ def test_half_the_noise_doubles_the_witness_and_the_ledger(privatizer):
     assert (whole.upper, half.upper) == pytest.approx((1.0, 2.0))
     assert whole.witness(river_swim(), seed=2).lower == pytest.approx(1.0, abs=1e-6)
     assert half.witness(river_swim(), seed=2).lower == pytest.approx(2.0, abs=1e-6)
-
-
-def test_pairs_are_neighbours_and_move_everything():
-    few = study(users=3)
-    pair = few.pair(user=1)
-    assert [one == other for one, other in zip(pair.first.rows, pair.second.rows, strict=True)] == [True, False, True]
-    ratio = few.transcript.log_ratio(few.transcript.release(pair.first, rng=np.random.default_rng(1), size=20), pair)
-    assert np.all(np.abs(ratio) <= 1 + 1e-9)
-    assert (ratio != 0).mean() > 0.5
-
-
-def test_the_promise_is_kept_and_broken():
-    whole = study(users=30)
-    assert check_promise(whole.promise(river_swim(), beta=0.05), seed=1, trials=400).verdict == "KEPT"
-    more = whole.with_noise(30.0)  # the agent is told the bound of the noise before
-    assert check_promise(more.promise(river_swim(), beta=0.05), seed=1, trials=400).verdict == "BROKEN"
-
-
-def test_regret_of_the_best_and_of_a_bad_agent():
-    bad = study().regret(river_swim(), runs=3, seed=5)
-    good = study(agent=Left(lambda policy: policy + 1)).regret(river_swim(), runs=3, seed=5)
-    assert bad.shape == (3,)
-    assert np.all(bad > 2 * good)
-    assert np.all(good >= 0)
-    assert np.array_equal(bad, study().regret(river_swim(), runs=3, seed=5))
 
 
 @pytest.mark.parametrize(
@@ -136,19 +101,3 @@ def test_a_plan_that_is_no_function_of_the_counts_is_refused(late):
     few = study(users=4, agent=Coins())
     with pytest.raises(ParameterError, match="no coins"):
         few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=5)
-
-
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ParameterError, match="at most 40"):
-        study(users=41, privatizer=central(LAYOUT, 40, 1.0))
-    with pytest.raises(ParameterError, match="plan"):
-        study(agent=object())
-    with pytest.raises(ParameterError, match="TreeCounts"):
-        study(privatizer=object())
-    with pytest.raises(ParameterError, match="H=6, S=4, A=2"):
-        study().regret(heterogeneous_bandit(1), runs=1, seed=1)
-    for bad in (0, -1.0, float("nan")):
-        with pytest.raises(ParameterError):
-            study(eps=bad, privatizer=central(LAYOUT, 40, 1.0))
-    with pytest.raises(ParameterError, match="a user"):
-        study().actions(hidden=40)

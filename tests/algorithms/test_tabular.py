@@ -7,7 +7,6 @@ import pytest
 
 from algorithms.tabular import (
     all_policies,
-    as_stochastic,
     backward_induction,
     evaluate,
     expected_return,
@@ -96,14 +95,6 @@ def test_backup_is_monotone_and_no_expansion():
         assert np.abs(one - two).max() <= np.abs(low - high).max() + 1e-12
 
 
-def test_adjust_replaces_the_backup_and_sees_the_next_values():
-    law, rewards, _ = random_parts(9)
-    capped = backward_induction(law, rewards, adjust=lambda h, q, v: np.minimum(H - h, q + 1 + 0 * v.sum()))
-    plain = backward_induction(law, rewards)
-    assert np.all(capped.values >= plain.values)
-    assert np.all(capped.q.max(axis=(1, 2)) <= H - np.arange(H))
-
-
 def test_missing_mass_is_absorbed_without_reward():
     law, rewards, initial = random_parts(10)
     visits = occupancy(uniform_policy(H, S, A), 0.5 * law, initial)
@@ -113,13 +104,6 @@ def test_missing_mass_is_absorbed_without_reward():
     )
     assert not Model(0.5 * law, rewards, initial).complete
     assert Model(law, rewards, initial).complete
-
-
-def test_deterministic_policies_are_unit_vectors_and_ties_go_to_the_first_action():
-    policy = np.array([[0, 1], [1, 0], [1, 1]])
-    np.testing.assert_array_equal(as_stochastic(policy, A).argmax(axis=-1), policy)
-    law, rewards, _ = random_parts(11)
-    assert np.all(backward_induction(law, np.zeros_like(rewards)).policy == 0)
 
 
 @pytest.mark.parametrize(
@@ -137,12 +121,3 @@ def test_deterministic_policies_are_unit_vectors_and_ties_go_to_the_first_action
 def test_impossible_models_are_refused(spoil):
     with np.errstate(invalid="ignore"), pytest.raises(ParameterError):
         Model(*spoil(*random_parts()))
-
-
-def test_impossible_policies_are_refused():
-    with pytest.raises(ParameterError):
-        as_stochastic(np.array([[2, 0]]), A)
-    with pytest.raises(ParameterError):
-        as_stochastic(np.ones((H, S, 3)) / 3, A)
-    with pytest.raises(ParameterError, match=r"2\^24"):
-        all_policies(6, 4, 2)

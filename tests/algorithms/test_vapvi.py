@@ -1,18 +1,16 @@
 """VAPVI, DP-VAPVI, PEVI: against slow references, without noise, and their transcripts' likelihood ratios."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from algorithms.offline.data import appendix_mdp, collect, counts_of_runs, leaning_policy, suboptimality
-from algorithms.offline.vapvi import Halves, pevi, VAPVI
+from algorithms.offline.data import appendix_mdp, collect, leaning_policy
+from algorithms.offline.vapvi import VAPVI
 from algorithms.offline.vapvi_transcripts import StatisticsView
 from dpverify import Pair
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError
 from mechanisms.privatizers.linear_noise import LinearNoise
 
 H = 4
@@ -93,45 +91,6 @@ def test_infinite_rho_is_the_non_private_learner(split):
     assert np.allclose(one.values, two.values, rtol=0, atol=1e-4)
 
 
-def test_scaled_features_are_the_same_problem():
-    """phi/s with ridge/s^2 is the same regression: the same policies without noise."""
-    scaled = LINEAR.scaled()
-    s = math.sqrt((PHI**2).sum(axis=-1).max())
-    plain = VAPVI(features=PHI, horizon=H, penalty=0.05, ridge=1.0)
-    small = VAPVI(features=scaled.features, horizon=H, penalty=0.05, ridge=1 / s**2)
-    assert np.array_equal(*(each.policies(data(), rng=rng(3), size=1) for each in (plain, small)))
-
-
-def test_pevi_is_unweighted():
-    learner = pevi(PHI, H, penalty=0.05)
-    policy, _ = reference(data(), penalty=0.05, weighted=False)
-    assert np.array_equal(learner.policies(data(), rng=rng(4), size=1)[0], policy)
-
-
-def test_more_budget_is_closer_to_the_non_private_learner():
-    """Means over 40 runs of noise on 2,000 users; tuned penalty."""
-    exact = VAPVI(features=PHI, horizon=H, penalty=0.05)
-    users = data(2_000)
-    gaps = []
-    for rho in (0.001, 1e6):
-        noise = LinearNoise.as_printed(rho, H, 10)
-        plan = replace(exact, noise=noise, shift_scale=0.2).policies(users, rng=rng(5), size=40)
-        gaps.append(suboptimality(plan, MODEL).mean())
-    best = suboptimality(exact.policies(users, rng=rng(5), size=1), MODEL)[0]
-    assert best < 0.1
-    assert gaps[1] < gaps[0] / 2
-    assert gaps[1] == pytest.approx(best, abs=0.05)
-
-
-def test_datasets_of_their_own_side_by_side():
-    learner = VAPVI(features=PHI, horizon=H, penalty=0.05)
-
-    both = counts_of_runs([data(key=1), data(key=2)])
-    together = learner.learn(Halves(both, both, 60), rng=rng(6), size=2).policy
-    for key in (1, 2):
-        assert np.array_equal(together[key - 1], learner.policies(data(key=key), rng=rng(6), size=1)[0])
-
-
 def test_not_positive_definite_matrices_are_lifted():
     """A shift of 0 and strong noise: some Grams have negative eigenvalues, values stay in range."""
     learner = VAPVI(features=PHI, horizon=H, noise=LinearNoise.as_printed(0.01, H, 10), shift_scale=0.0, penalty=0.05)
@@ -171,14 +130,3 @@ def test_noise_of_the_transcript_has_its_deviations():
     outputs = view.release(data(4), rng=rng(9), size=100)
     residuals = (outputs.reshape(100, H, -1) - view.means(outputs, data(4))) / view.sigmas
     assert stats.kstest(residuals.ravel(), "norm").pvalue > 1e-3
-
-
-def test_impossible_requests_are_refused():
-    with pytest.raises(ParameterError, match="noise"):
-        VAPVI(features=PHI, horizon=H + 1, noise=NOISE)
-    with pytest.raises(ParameterError, match="ridge"):
-        VAPVI(features=PHI, horizon=H, ridge=0.0)
-    with pytest.raises(ParameterError, match=r"learner\.noise"):
-        StatisticsView(VAPVI(features=PHI, horizon=H))
-    with pytest.raises(ParameterError, match="features"):
-        assert StatisticsView(VAPVI(features=PHI, horizon=H, noise=NOISE)).ledger  # longer than 1

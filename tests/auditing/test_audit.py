@@ -6,11 +6,9 @@ import pytest
 
 import dpverify
 from dpverify import (
-    account,
     ApproxDP,
     audit,
     GaussianDP,
-    loop_trials,
     Pair,
     PureDP,
     Records,
@@ -114,29 +112,10 @@ def test_equal_seeds_give_equal_records_for_any_number_of_workers():
     assert not same(one, run(laplace, PureDP(1.0), trials=1_200_000, seed=12))
 
 
-def test_a_seed_is_drawn_and_recorded_when_none_is_given():
-    drawn = audit(laplace, claim=PureDP(1.0), pair=PAIR, trials=2000)
-    assert same(drawn, audit(laplace, claim=PureDP(1.0), pair=PAIR, trials=2000, seed=drawn.seed))
-
-
-def test_the_global_generator_is_left_alone():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002 - the legacy state is what must not move
-    run(laplace, PureDP(1.0))
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
-
-
 def test_a_turned_log_ratio_is_turned_back_and_noted():
     record = run(Exact(sign=-1), PureDP(0.8))
     assert record.verdict == "REFUTED"
     assert any("sign was turned" in note for note in record.notes)
-
-
-def test_delta_buys_what_it_should():
-    """N(0,1) against N(1,1): eps = 3.2 at 1e-3; a claim of 2 is false, one of 4 is true."""
-    false, true = (run(Gauss(), ApproxDP(eps, 1e-3), trials=200_000) for eps in (2.0, 4.0))
-    assert false.verdict == "REFUTED"
-    assert true.verdict == "NOT_REFUTED"
-    assert false.eps_lower < GaussianDP(1.0).eps_at(1e-3)
 
 
 @pytest.mark.parametrize(("claim", "lower"), [(ZCDP(0.5), ZCDP(0.25)), (GaussianDP(1.0), GaussianDP(0.9))], ids=str)
@@ -202,12 +181,6 @@ def test_three_trials_cannot_catch_anything():
         assert record.detectable_eps == math.inf
 
 
-def test_an_output_without_information_is_not_refuted_and_certifies_nothing():
-    record = run(lambda data, *, rng, size: np.zeros(size), PureDP(1.0))
-    assert record.verdict != "REFUTED"
-    assert record.eps_lower < 0.1
-
-
 def test_nan_and_exceptions_are_evidence():
     def nan_on_second(data, *, rng, size):
         return np.where(data + 0 * rng.random(size) > 0.5, np.nan, 1.0)
@@ -223,11 +196,6 @@ def test_nan_and_exceptions_are_evidence():
         assert math.isfinite(record.eps_lower)  # trials never prove infinity
 
 
-def test_one_release_a_call_is_audited_too():
-    record = run(loop_trials(lambda data, *, rng: data + rng.laplace()), PureDP(0.5), trials=5000)
-    assert record.verdict == "REFUTED"
-
-
 def test_verdicts_follow_from_three_numbers_and_nan_is_never_safe():
     assert judge(number_lower=1.1, claimed=1.0, detectable=2.0) is Verdict.REFUTED
     assert judge(number_lower=1.0, claimed=1.0, detectable=2.0) is Verdict.NOT_REFUTED
@@ -235,15 +203,6 @@ def test_verdicts_follow_from_three_numbers_and_nan_is_never_safe():
     for numbers in [(math.nan, 1.0, 2.0), (0.5, math.nan, 2.0), (0.5, 1.0, math.nan)]:
         verdict = judge(number_lower=numbers[0], claimed=numbers[1], detectable=numbers[2])
         assert verdict is Verdict.INCONCLUSIVE
-
-
-def test_the_public_names_resolve():
-    for name in dpverify.__all__:
-        assert getattr(dpverify, name) is not None
-    assert {"audit", "account", "PureDP", "ApproxDP", "ZCDP", "GaussianDP", "Pair", "Relation"} <= set(dpverify.__all__)
-    assert account(Exact(), delta=0.0) == 1.0
-    with pytest.raises(AttributeError, match="no attribute"):
-        dpverify.nothing  # noqa: B018
 
 
 def noisy_maximum(data, *, rng, size):

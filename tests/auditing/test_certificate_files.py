@@ -84,8 +84,3 @@ def test_the_page_has_the_interval_first_and_plots_open(proved):
     assert '<details open class="subject"' in page
     for said in ("PROVED", "two datasets are neighbours where", "What this does not prove", "sha256:"):
         assert said in page, said
-
-
-def test_backticks_are_code_and_nothing_is_markup():
-    assert html_page._coded("`a<b` and `c") == "<code>a&lt;b</code> and `c"
-    assert html_page._coded("<b>`x`") == "&lt;b&gt;<code>x</code>"

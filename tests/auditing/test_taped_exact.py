@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from in_process import run_suite
 
-from dpverify import ApproxDP, certify, Pair, PureDP, Subject, ZCDP
+from dpverify import ApproxDP, certify, Pair, PureDP, Subject
 from dpverify.auditing import tracing
 from dpverify.auditing.record import Status, Verdict
 from dpverify.auditing.tape_record import Taped, together
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.process
 
 BIT = Pair(0, 1)
 LN3 = math.log(3)
-LEDGER = Ledger(PureStep(what="coin", eps=1.1, uses=Sensitivity(replace=1)))
 
 
 def response(data, *, rng, size):
@@ -79,11 +78,6 @@ def test_an_outcome_that_transcripts_miss_is_enumerated():
     found = block(leaks, PureDP(5.0))
     assert (found.refutes, found.lower, found.error) == (True, math.inf, 0.0)
     assert "0 against 0.000976" in found.witness
-
-
-@pytest.mark.parametrize("claim", [ZCDP(0.5)])
-def test_claims_in_other_units_are_left_to_trials(claim):
-    assert block(response, claim).paths is None
 
 
 def test_what_cannot_be_enumerated_keeps_the_word_of_its_transcripts(monkeypatch):

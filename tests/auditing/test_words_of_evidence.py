@@ -21,7 +21,6 @@ from dpverify.auditing.subject import Subject
 from dpverify.claims.claim import Claim, PureDP
 from dpverify.claims.neighbours import Pair
 from dpverify.ledger.events import KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity, Shift
-from dpverify.tape.enumeration import exact
 from dpverify.tape.tracer import trace
 
 NUMBER, VECTOR = Pair(0.0, 1.0), Pair(np.array([0.0, 2.0]), np.array([1.0, 2.0]))
@@ -233,12 +232,6 @@ def in_memo(data, *, rng, size, memo={}):  # noqa: B006 - what it is about
     return np.full(size, data + memo["noise"])
 
 
-def on_function(data, *, rng, size):
-    if not hasattr(on_function, "noise"):
-        on_function.noise = rng.laplace()
-    return np.full(size, data + on_function.noise)
-
-
 PADS = {
     "secrets": secrets.randbits(8),
     "seed sequence": np.random.SeedSequence().entropy % 256,
@@ -246,10 +239,6 @@ PADS = {
 }
 with open("/dev/urandom", "rb") as device:
     PADS["device"] = device.read(1)[0]
-
-
-def padded(data, *, rng, size):
-    return np.full(size, int(data) ^ PADS["secrets"])
 
 
 def beside(data, *, rng, size):
@@ -277,31 +266,6 @@ def drawn_once():
 
 def of_cache(data, *, rng, size):
     return np.full(size, data + drawn_once())
-
-
-class OfProperty:
-    """Noise that is drawn at the first release, from a generator that is the object's."""
-
-    def __init__(self):
-        self.rng = np.random.default_rng()
-
-    @functools.cached_property
-    def noise(self):
-        return self.rng.laplace()
-
-    def release(self, data, *, rng, size):
-        return np.full(size, data + self.noise)
-
-
-class Base:
-    noise = float(np.random.default_rng().laplace())
-
-
-class OfBase(Base):
-    """Noise of a class above."""
-
-    def release(self, data, *, rng, size):
-        return np.full(size, data + self.noise)
 
 
 def pool():
@@ -374,11 +338,7 @@ ODD = {
     "closure": Program(closure(), ledger=None),
     "pool": Program(pool(), ledger=None),
     "of cache": Program(of_cache, ledger=None),
-    "of property": Program(OfProperty(), ledger=None),
-    "of base": Program(OfBase(), ledger=None),
     "in memo": Program(in_memo, ledger=None),
-    "on the function": Program(on_function, ledger=None),
-    "padded": Program(padded, ledger=None),
     "kept beside fresh": Program(beside, eps=2.0, ledger=None),
     "rare branch": Program(rare_branch, eps=3.3, ledger=None),
     "four shares": Program(four_shares),
@@ -409,31 +369,6 @@ def test_conforms_is_said_of_what_the_ledger_says(name):
     assert traced(PLAIN[name], ledger=PLAIN[name].ledger).status == "CONFORMS"
 
 
-@pytest.mark.parametrize("name", FALSE)
-def test_derived_is_not_said_with_a_small_eps_over_a_false_claim(name):
-    found = trace(FALSE[name].target, pair=FALSE[name].pair, transcripts=12)
-    assert found.status != "DERIVED" or (found.eps() or found.loss) > FALSE[name].eps
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_derived_is_said_with_the_eps_of_the_code(name):
-    found = trace(PLAIN[name].target, pair=PLAIN[name].pair, transcripts=12)
-    assert (found.status, found.eps()) == ("DERIVED", 1.0)
-
-
-@pytest.mark.parametrize("name", FALSE)
-def test_exact_is_not_said_with_a_small_eps_over_a_false_claim(name):
-    found = exact(FALSE[name].target, pair=FALSE[name].pair, timeout=5.0)
-    assert found.status != "EXACT" or found.eps_upper > FALSE[name].eps
-
-
-@pytest.mark.parametrize("name", FINITE)
-def test_exact_is_said_of_finite_releases(name):
-    found = exact(FINITE[name].target, pair=FINITE[name].pair, timeout=20.0)
-    assert found.status == "EXACT"
-    assert found.eps_upper <= 1.0 + 1e-9
-
-
 @pytest.mark.parametrize("name", [*PLAIN, *FINITE, *ODD])
 def test_nothing_true_is_refuted_or_contradicted_by_the_code(name):
     program = {**PLAIN, **FINITE, **ODD}[name]
@@ -449,15 +384,6 @@ def test_noise_of_a_seed_that_everybody_reads_is_none(target):
 @pytest.mark.parametrize("name", ODD)
 def test_what_looks_like_a_leak_and_is_none_is_not_refuted_by_anything(name):
     assert certified(ODD[name]).status not in ("REFUTED", "FAILED")
-
-
-@pytest.mark.parametrize(
-    "name", ["half the noise", "released outright", "noise used twice", "two numbers for one", "half under a step"]
-)
-def test_what_shows_its_leak_is_refuted_by_the_code(name):
-    found = traced(FALSE[name], ledger=FALSE[name].ledger)
-    assert found.status == "CONTRADICTED"
-    assert any(reason.code == "WITNESS" for reason in found.reasons)
 
 
 @pytest.mark.parametrize("name", FALSE)

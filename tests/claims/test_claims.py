@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Records, Relation, RenyiDP, Unit, View, ZCDP
-from dpverify.claims import profiles
 from dpverify.claims.curves import parse_claim
 from dpverify.claims.neighbours import sequence_difference
 from dpverify.errors import NeighbourError, ParameterError, UsageError
@@ -69,14 +68,6 @@ def test_accuracy_limit_is_the_envelope_of_the_profile(claim):
             assert c >= min(envelope, 1 - w) * (1 - 1e-4)
 
 
-def test_pure_profile_is_that_of_randomised_response():
-    eps0, eps = 1.3, 0.4
-    p = math.exp(eps0) / (1 + math.exp(eps0))
-    assert PureDP(eps0).delta_at(eps) == pytest.approx(p - math.exp(eps) * (1 - p))
-    assert PureDP(eps0).delta_at(eps0) == 0
-    assert PureDP(eps0).eps_at(0.999) == 0
-
-
 def test_gaussian_profile_against_quadrature():
     mu, eps = 1.2, 0.8
 
@@ -92,19 +83,6 @@ def test_zcdp_contains_the_gaussian_mechanism():
         assert ZCDP(rho).delta_at(eps) >= GaussianDP(1.0).delta_at(eps)
     for w in (1e-8, 1e-4, 0.01, 0.2):
         assert ZCDP(rho).accuracy_limit(w) >= GaussianDP(1.0).accuracy_limit(w)
-
-
-def test_zcdp_accuracy_limit_sits_on_the_boundary_of_a_renyi_divergence():
-    for rho, w in [(0.1, 0.01), (1.0, 1e-4), (0.5, 0.2)]:
-        c = profiles.zcdp_accuracy_limit(rho, w)
-        orders = np.geomspace(1.003, 400, 2000)
-
-        def divergence(a, c=c, w=w):
-            terms = [a * np.log(c) + (1 - a) * np.log(w), a * np.log1p(-c) + (1 - a) * np.log1p(-w)]
-            return np.logaddexp(*terms) / (a - 1)
-
-        excess = max(divergence(a) / a for a in orders) / rho
-        assert excess == pytest.approx(1.0, abs=2e-3)
 
 
 POSITIVE = st.floats(1e-300, 1e300)
@@ -174,9 +152,3 @@ def test_one_change_is_seen_as_one_change(rows, position, value):
         changed = [*rows[:position], value, *rows[position + 1 :]]
         assert sequence_difference(rows, changed).replaced == (rows[position] != value)
     assert not sequence_difference(rows, list(rows)).replaced
-
-
-def test_the_relation_is_symmetric():
-    a, b = Records([1, 2]), Records([1, 3])
-    for relation in Relation:
-        assert a.differences(b).allowed_by(relation) == b.differences(a).allowed_by(relation)

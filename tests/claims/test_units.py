@@ -10,7 +10,7 @@ from dpverify import audit, Pair, PureDP, Records, Relation, Unit
 from dpverify.accounting.groups import group_of
 from dpverify.claims.neighbours import Difference, unit_difference
 from dpverify.cli.main import run
-from dpverify.errors import NeighbourError, ParameterError, UsageError
+from dpverify.errors import NeighbourError, UsageError
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
 
 REPLACE, ADD = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
@@ -70,11 +70,6 @@ def test_a_pair_of_any_form_is_compared_by_its_users(form):
         claim.check(Pair(make([ANN, *[BOB] * 4]), make([ANN]), **named))
 
 
-def test_nan_is_nan_in_a_table():
-    claim = PureDP(1.0, relation=ADD, unit=Unit.USER)
-    assert claim.check(Pair(frame([ANN, ("bob", math.nan)]), frame([("bob", math.nan)]), unit="user")).verified
-
-
 @pytest.mark.parametrize(("made", "words"), [
     (lambda: Pair([ANN], [BOB], unit=0, most=0), "most = 0: must be a whole number >= 1"),
     (lambda: Pair([ANN], [BOB], unit=0, most=math.nan), "most = nan"),
@@ -96,11 +91,6 @@ def test_nan_is_nan_in_a_table():
 def test_what_names_no_user_is_refused(made, words):
     with pytest.raises(UsageError, match=words):
         made()
-
-
-def test_most_is_a_parameter():
-    with pytest.raises(ParameterError):
-        Records([ANN], unit=0, most=-1)
 
 
 class Visits:

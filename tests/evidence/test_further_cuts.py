@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpverify import ApproxDP, PureDP
-from dpverify.evidence import selection
+from dpverify import PureDP
 from dpverify.evidence.bounds import BinomialTest, BonferroniTest, WeightedTest
 from dpverify.evidence.predicted_bound import objective_for
 from dpverify.evidence.scores.model_selection import Calibrated, Fitted
@@ -40,21 +39,6 @@ def test_the_main_cut_has_what_the_further_ones_leave(seed):
     BonferroniTest(attack.shares)  # the shares are a whole significance at most
     beyond = [np.count_nonzero(np.abs(values) >= attack.cuts[level - 1]) for level in levels]
     assert min(np.diff(np.sort(np.log(beyond)))) > 0.99 * np.log(APART)
-
-
-def test_few_values_leave_their_shares_to_the_main_cut():
-    """Two values of the score, so two cuts at most."""
-    rng = np.random.default_rng(1)
-    first = rng.random(5000) < 0.5
-    size = np.where(rng.random(5000) < 0.1, 1.0, 0.2)
-    attack = chosen(np.where(rng.random(5000) < 0.6, 1, -1) * np.where(first, size, -size), first, PureDP(0.1))
-    assert [share for _, share in attack.shares] == [0.9, 0.1]
-
-
-def test_one_event_for_what_is_known_or_has_a_delta():
-    values, first = weak(8)
-    assert len(chosen(values, first, ApproxDP(0.1, 1e-5)).shares) == 1
-    assert len(chosen(values, first, PureDP(0.1), calibrated=Calibrated.KNOWN).shares) == 1
 
 
 def test_a_tail_that_does_not_hold_what_the_score_says_costs_little():
@@ -103,25 +87,3 @@ def test_levels_are_weighted_where_that_certifies_more():
         weighted.append(test.eps_lower(tally, delta=0.0, significance=0.05))
         alone.append(BinomialTest(attack.event).eps_lower(tally, delta=0.0, significance=0.05))
     assert np.mean(weighted) > 1.03 * np.mean(alone) > 0
-
-
-def test_levels_are_not_weighted_where_all_say_the_same():
-    rng = np.random.default_rng(5)
-    first = rng.random(4000) < 0.5
-    flat = np.where((rng.random(4000) < special.expit(1.0)) == first, 1.0, -1.0)
-    assert chosen(flat, first, PureDP(0.5)).weights == ()
-
-
-def test_no_weights_beyond_what_memory_holds(monkeypatch):
-    values, first = levels_of_confidence(4000, np.random.default_rng(6))
-    assert chosen(values, first, PureDP(0.05), trials=16_000).weights
-    monkeypatch.setattr(selection, "MOST_WEIGHTED", 15_999)
-    assert chosen(values, first, PureDP(0.05), trials=16_000).weights == ()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_weak_violations_have_the_whole_significance_for_their_event(seed):
-    """A tenth of the distance to the truth costs little of .3, with 16,000 trials, and much of .2, with 4,000."""
-    values, first = levels_of_confidence(4000, np.random.default_rng(seed))
-    assert [share for _, share in chosen(values, first, PureDP(0.05), trials=4000).shares] == [1.0]
-    assert len(chosen(values, first, PureDP(0.05), trials=16_000).shares) == 1 + FURTHER_CUTS

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import special
 
-from dpverify import ApproxDP, Pair, PureDP
+from dpverify import Pair, PureDP
 from dpverify.auditing.pipeline import audit
 from dpverify.evidence.attack import carry
 from dpverify.evidence.bounds import WeightedTest
-from dpverify.evidence.predicted_bound import calibrate, CapPrior
 from dpverify.evidence.scores.histogram import PointMassFamily
 from dpverify.evidence.tally import Tally
 from dpverify.trials.collect import SelectionTrials
@@ -58,39 +56,12 @@ def test_equal_scores_share_a_cut_and_cuts_keep_shares():
     assert (carry(ends, np.zeros(0)) == np.inf).all()
 
 
-def test_the_sketch_of_a_weighted_bound_is_close():
-    tally = Tally(2000, np.array([300, 350, 280]), np.array([60, 140, 190]))
-    test = WeightedTest((5, 3, 1))
-    exact = test.eps_lower(tally, delta=0.0, significance=0.05)
-    assert test.approximate(tally, delta=0.0, significance=0.05) == pytest.approx(exact, abs=0.03)
-    assert test.approximate(Tally(9, np.zeros(3, int), np.zeros(3, int)), delta=0.0, significance=0.05) == 0.0
-
-
 def test_merged_weights_are_the_same_test():
     split = Tally(100, np.array([10, 12, 20]), np.array([3, 4, 9]))
     merged = Tally(100, np.array([22, 20]), np.array([7, 9]))
     for eps in (0.0, 0.5):
         whole = WeightedTest((2, 2, 1)).p_value(split, eps=eps, delta=0.0)
         assert whole == pytest.approx(WeightedTest((2, 1)).p_value(merged, eps=eps, delta=0.0), rel=1e-9)
-
-
-def test_prior_odds_of_a_calibration():
-    rng = np.random.default_rng(1)
-    confidence = rng.exponential(1.0, 4000)
-    flat = rng.random(4000) < special.expit(1.0)
-    steep = rng.random(4000) < special.expit(confidence)
-    tail = np.array([4.0])
-    for correct, truth in ((flat, special.expit(1.0)), (steep, special.expit(4.0))):
-        curves = calibrate(confidence, correct, CapPrior(uncapped=1.0, flat=10.0))
-        assert float(curves.weights @ curves.right(tail)[:, 0]) == pytest.approx(truth, abs=0.04)
-    assert calibrate(confidence, flat, CapPrior(uncapped=1.0, flat=1.0)).weights.sum() == pytest.approx(1.0)
-
-
-def test_delta_claims_are_audited_on_both_sides_unless_one_pays():
-    def gaussian(data, *, rng, size):
-        return 0.5 * data + rng.standard_normal(size)
-
-    assert not run(gaussian, claim=ApproxDP(1.0, 1e-5)).one_sided
 
 
 def test_a_rare_value_is_scored_by_all_other_trials():

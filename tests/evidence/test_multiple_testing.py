@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
 from dpverify.errors import ParameterError
 from dpverify.suite.result import e_benjamini_hochberg, holm
@@ -26,15 +25,6 @@ def test_holm_is_the_closure_of_bonferroni(p):
     assert holm(p, 0.05).tolist() == expected
 
 
-@settings(max_examples=30, deadline=None)
-@given(p=p_vectors)
-def test_holm_is_that_of_statsmodels(p):
-    """An oracle by other hands, which collects garbage in every call; its quotients may round to the other side."""
-    left = len(p) - np.arange(len(p))
-    if np.abs(np.sort(p) * left - 0.05).min() > 1e-12:
-        assert holm(p, 0.05).tolist() == multipletests(p, 0.05, method="holm")[0].tolist()
-
-
 def test_holm_by_logarithms_where_p_values_underflow():
     least = math.ulp(0.0)
     assert holm([least, 0.04], 0.05, log10_p_values=[-400.0, math.log10(0.04)]).tolist() == [True, True]
@@ -44,13 +34,6 @@ def test_holm_by_logarithms_where_p_values_underflow():
         holm([0.1, 0.2], 0.05, log10_p_values=[-1.0])
     with pytest.raises(ParameterError):
         holm([0.1], 0.05, log10_p_values=[math.nan])
-
-
-def test_holm_gains_over_bonferroni_and_counts_equality():
-    assert holm([0.025, 0.05], 0.05).tolist() == [True, True]
-    assert holm([0.026, 0.01], 0.05).tolist() == [True, True]
-    assert holm([0.03, 0.04], 0.05).tolist() == [False, False]
-    assert holm([], 0.05).tolist() == []
 
 
 @settings(max_examples=100, deadline=None)
@@ -100,16 +83,6 @@ def test_e_bh_error_rate_is_the_mean_of_e_values():
 def test_impossible_p_values_are_refused(bad):
     with pytest.raises(ParameterError):
         holm(bad, 0.05)
-
-
-def test_impossible_weights_are_refused():
-    for changes in ({"weights": [0]}, {"weights": [1, 1]}, {"reserved": -1}, {"reserved": 0.5}):
-        with pytest.raises(ParameterError):
-            holm([0.1], 0.05, **changes)
-    with pytest.raises(ParameterError):
-        e_benjamini_hochberg([1.0, 2.0], 0.05, count=1)
-    assert e_benjamini_hochberg([math.log(40), math.log(40)], 0.1, count=4).tolist() == [True, True]
-    assert e_benjamini_hochberg([math.log(41)], 0.1, count=5).tolist() == [False]
 
 
 def test_impossible_levels_and_wealth_are_refused():

@@ -22,11 +22,6 @@ from dpverify.promises import (
     PromiseCheck,
     rate_bounds,
 )
-from mechanisms.datasets.pairs import uniform
-from mechanisms.datasets.visit_counts import CountLayout
-from mechanisms.privatizers.error_bounds import assumption_promise, raw_promise
-from mechanisms.privatizers.shuffle import Shuffle
-from mechanisms.shuffling.bits import NoiseBits
 
 
 def gaussian(rate, **options):
@@ -95,17 +90,6 @@ def test_equal_seeds_give_equal_records_and_longer_runs_extend_shorter_ones():
     assert first["failures"] == expected
 
 
-def test_tightness_and_worst_are_quantile_and_maximum_over_the_bound():
-    promise = gaussian(0.02, trials=5_000, block=700)
-    errors = np.concatenate(
-        [np.abs(stream(3, Stage.PROMISE, b).standard_normal(min(700, 5_000 - 700 * b))) for b in range(8)]
-    )
-    check = check_promise(promise, seed=3)
-    assert check.tightness == np.sort(errors)[-501] / promise.bound
-    assert (errors > check.tightness * promise.bound * (1 + 1e-12)).mean() <= 0.1
-    assert check.worst == errors.max() / promise.bound
-
-
 def test_one_violated_invariant_breaks_a_promise_and_leaves_its_witness():
     def draw(*, rng, size):
         held = rng.random(size) > 1e-3
@@ -160,51 +144,6 @@ def test_impossible_promises_are_refused(bad):
 
 
 # --- the assumption on private counts, for the shuffle privatizer
-
-LAYOUT = CountLayout(H=2, S=2, A=2, rewards=True)
-DATA = uniform(LAYOUT, 60, rng=stream(1, Stage.EXPERIMENT))
-
-
-@pytest.mark.parametrize("build", [raw_promise, assumption_promise])
-def test_the_assumption_holds_for_shuffled_counts_before_and_after_post_processing(build):
-    # union bounds over 32 correlated counters: the true rate is below the promised 0.2; 4000 trials, one seed
-    check = check_promise(build(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), DATA, 0.2, trials=4_000), seed=4)
-    assert check.verdict == KEPT
-    assert not any(check.violations.values())
-    assert 0 < check.tightness <= 1
-
-
-def test_a_bound_for_less_noise_is_broken():
-    class Optimist(Shuffle):
-        def noise_bound(self, beta):
-            return super().noise_bound(beta) / 2
-
-    honest = Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60)
-    optimist = Optimist(layout=LAYOUT, users=60, eps=1.0, beta=1e-3, noise=honest.noise)
-    assert check_promise(raw_promise(optimist, DATA, 0.2, trials=2_000), seed=4).verdict == BROKEN
-
-
-def test_forgetting_the_shift_breaks_an_invariant_or_the_bound_from_below():
-    promise = assumption_promise(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), DATA, 0.2, trials=2_000)
-    online = check_promise(promise, seed=4)
-    shiftless = assumption_promise(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), DATA, 0.2, trials=2_000, offline=True)
-    offline = check_promise(shiftless, seed=4)
-    assert set(online.violations) != set(offline.violations)
-    assert offline.verdict == KEPT  # the offline form promises neither > 0 nor no underestimate
-    assert online.worst > offline.worst  # the shift costs E/2
-
-
-def test_no_noise_is_exact():
-    silent = Shuffle(layout=LAYOUT, users=60, eps=1.0, beta=0.1, noise=NoiseBits(0))
-    check = check_promise(raw_promise(silent, DATA, 0.2, trials=100), seed=0)
-    assert (check.bound, check.failures, check.tightness) == (0.0, 0, 0.0)
-
-
-def test_data_without_final_states_cannot_be_consistent():
-    from dataclasses import replace
-
-    with pytest.raises(ParameterError):
-        assumption_promise(Shuffle.calibrated(1.0, 1e-3, LAYOUT, 60), replace(DATA, final_states=None), 0.2)
 
 
 def capped(share, errors=0.0):

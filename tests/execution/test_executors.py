@@ -4,17 +4,13 @@ import json
 import os
 import signal
 import threading
-import tracemalloc
 
-import numpy as np
 import pytest
 
 from dpverify import Pair, PureDP
 from dpverify.auditing.pipeline import audit
 from dpverify.errors import LostWorker, ParameterError, RunError, UsageError
-from dpverify.evidence.tally import Tally
 from dpverify.execution.executors import ordered_map
-from dpverify.trials.collect import Checkpoint, checkpoint_digest, estimate, Experiment
 
 
 class SmallBlocks:
@@ -96,36 +92,6 @@ def test_a_backend_that_joblib_does_not_know_is_a_usage_error():
             list(ordered_map(abs, [1], backend=wrong))
 
 
-def test_a_dask_cluster_that_nobody_has_made_is_a_usage_error():
-    with pytest.raises(UsageError, match="backend 'dask'"):
-        list(ordered_map(abs, [1], backend="dask"))
-
-
-def test_memory_does_not_grow_with_the_budget():
-    # what is alive halfway through the certifying blocks and was allocated by dpverify or here, at 16 times the blocks
-    experiment = Experiment.of(SmallBlocks(), Pair(0, 1), 5)
-    ours = [tracemalloc.Filter(True, "*/dpverify/*"), tracemalloc.Filter(True, __file__)]
-
-    def alive(blocks):
-        tracemalloc.start()
-        total, trials = Tally.of(0, 0, 0), blocks * SmallBlocks.trials_per_block
-        for size, above in estimate(experiment, trials, _above):
-            total += Tally.of(above, size - above, size)
-            if total.trials == trials // 2:
-                found = tracemalloc.take_snapshot().filter_traces(ours)
-        tracemalloc.stop()
-        assert total.trials == trials
-        return sum(each.size for each in found.statistics("filename"))
-
-    alive(100)  # what is imported and cached at the first call
-    # a list of the blocks alone would add 140 kB, their outcomes 10 MB
-    assert alive(1600) < alive(100) + 20_000
-
-
-def _above(grain):
-    return int((grain.outcomes.values > 0.5).sum())
-
-
 def test_a_crash_loses_no_block_and_counts_none_twice(tmp_path):
     file = tmp_path / "blocks.jsonl"
     whole = record()
@@ -161,17 +127,6 @@ def test_blocks_of_another_experiment_do_not_count(tmp_path):
     alone = audit(SmallBlocks(), claim=PureDP(1.0), pair=Pair(0, 1), trials=8000, seed=6)
     assert (other.right, other.wrong) == (alone.right, alone.wrong)
     assert len({json.loads(line)["key"][1] for line in file.read_text().splitlines()}) == 2
-
-
-def test_checkpoints_round_trip(tmp_path):
-    store = Checkpoint(tmp_path / "f", checkpoint_digest(SmallBlocks(), 1), list, tuple)
-    store.add((0, 10), (1, 2))
-    assert Checkpoint(tmp_path / "f", checkpoint_digest(SmallBlocks(), 1), list, tuple).get((0, 10)) == (1, 2)
-    assert Checkpoint(tmp_path / "f", checkpoint_digest(SmallBlocks(), 2), list, tuple).get((0, 10)) is None
-    assert checkpoint_digest(SmallBlocks(), np.arange(3)) == checkpoint_digest(SmallBlocks(), np.arange(3))
-    assert checkpoint_digest(SmallBlocks(), np.arange(3)) != checkpoint_digest(SmallBlocks(), np.arange(4))
-    with pytest.raises(UsageError, match="checkpoint"):
-        checkpoint_digest(lambda data, rng, size: data)  # another lambda would look the same
 
 
 def test_sequential_audits_refuse_a_checkpoint(tmp_path):

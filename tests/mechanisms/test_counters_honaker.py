@@ -1,16 +1,12 @@
 """Full-tree counter: nodes by brute force, best linear estimate, streaming, ledger."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
-from dpverify.claims.neighbours import Pair, Relation
+from dpverify.claims.neighbours import Pair
 from dpverify.errors import UsageError
-from mechanisms.counters import dyadic
 from mechanisms.counters.honaker import HonakerCounter, variance_shares
 from mechanisms.counters.stream import Stream
-from mechanisms.counters.tree import BinaryCounter
 from mechanisms.toolbox.noise_laws import (
     DiscreteGaussianNoiseLaw,
     DiscreteLaplaceNoiseLaw,
@@ -35,18 +31,6 @@ def test_nodes_and_prefixes_match_direct_sums(releases):
     assert np.array_equal(seen, [direct, direct])
     assert len(direct) == 2 * releases - bin(releases).count("1")
     assert np.allclose(counter.counts(seen), values.cumsum(), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("releases", range(1, 71))
-def test_no_item_lies_in_more_nodes_than_in_the_binary_tree(releases):
-    nodes = brute_nodes(releases)
-    worst = max(sum(start < item <= end for start, end in nodes) for item in range(1, releases + 1))
-    assert worst == dyadic.levels(releases)
-    ledger = HonakerCounter(releases=releases, noise=LaplaceNoiseLaw(1.0)).ledger
-    twin = BinaryCounter(releases=releases, noise=LaplaceNoiseLaw(1.0)).ledger
-    for relation in Relation:
-        mine, theirs = (each.events[0].sensitivity.under(relation) for each in (ledger, twin))
-        assert mine == theirs
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -86,14 +70,6 @@ def test_estimate_of_the_whole_tree_is_the_least_squares_one(releases):
     assert best @ best == pytest.approx(variance_shares(5)[releases.bit_length() - 1])
 
 
-def test_the_printed_nodes_leave_nothing_to_average():
-    """R nodes for R items: the least-squares estimate from Algorithm 5's own nodes is its own output."""
-    releases = 13
-    holds = dyadic.node_sums(np.eye(releases))
-    assert np.linalg.matrix_rank(holds) == releases == len(holds)
-    assert np.allclose(np.tri(releases) @ np.linalg.inv(holds), dyadic.prefixes(np.eye(releases)), atol=1e-12)
-
-
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("item", [0, 3, 4])
 def test_likelihood_ratio_is_that_of_the_independent_nodes(noise, item):
@@ -105,13 +81,3 @@ def test_likelihood_ratio_is_that_of_the_independent_nodes(noise, item):
     first, second = (np.array([v[s:e].sum() for s, e in brute_nodes(5)]) for v in (values, changed))
     direct = noise.log_ratio(seen, first[None], second[None])
     assert np.allclose(counter.log_ratio(seen, Pair(Stream(values), Stream(changed))), direct, atol=1e-12)
-
-
-def test_calibrated_scale_is_that_of_the_binary_counter():
-    for eps in (0.3, 1.0):
-        assert (
-            HonakerCounter.calibrated(31, eps).noise
-            == BinaryCounter.calibrated(31, eps).noise
-            == LaplaceNoiseLaw(5 / eps)
-        )
-        assert Fraction(5) / Fraction(HonakerCounter.calibrated(31, eps).noise.scale) <= Fraction(eps)

@@ -12,10 +12,9 @@ from scipy import integrate, stats
 from dpverify import PureDP, Relation
 from dpverify.accounting.accountant import account, meets
 from dpverify.errors import ParameterError, UsageError
-from mechanisms.datasets.pairs import absence, constant, random_replacement, uniform, worst_replacement
+from mechanisms.datasets.pairs import absence, constant, uniform, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.local import Local
-from mechanisms.privatizers.protocol import BatchPrivatizer, OnlinePrivatizer
 from mechanisms.toolbox import laplace_sums as noise_sums
 
 ALPHA = 1e-6
@@ -42,22 +41,6 @@ def test_as_printed_costs_two_eps_and_corrected_exactly_eps(layout, eps, discret
     assert not meets(corrected.claim.with_number(math.nextafter(math.nextafter(eps, 0), 0)), corrected.ledger)
     removal = PureDP(eps, relation=Relation.ADD_OR_REMOVE_ONE)
     assert meets(removal, printed.ledger)  # there the printed scale is right
-
-
-@pytest.mark.parametrize("H", [1, 2, 5])
-def test_single_action_and_fixed_start_cost_two_minus_one_over_h(H):
-    layout = CountLayout(H=H, S=3, A=1)
-    printed = Local.as_printed(1.0, layout, fixed_start=True)
-    assert account(printed) == pytest.approx(2 - 1 / H, rel=1e-14)
-    assert account(Local.as_printed(1.0, layout)) == pytest.approx(2, rel=1e-14)
-    assert Local.corrected(1.0, layout, fixed_start=True).scale == 4 * H - 2
-
-
-def test_one_trajectory_only_needs_no_noise():
-    layout = CountLayout(H=3, S=1, A=1)
-    assert account(Local.as_printed(1.0, layout)) == 0
-    with pytest.raises(ParameterError, match="no noise"):
-        Local.corrected(1.0, layout)
 
 
 # ---- releases and likelihood ratios
@@ -104,24 +87,6 @@ def _rejected(noise, scale, discrete):
     expected = np.concatenate([[law.cdf(-13)], law.pmf(cells), [law.sf(12)]]) * noise.size
     seen = np.histogram(noise, bins=[-np.inf, *(np.append(cells, 13) - 0.5), np.inf])[0]
     return stats.chisquare(seen, expected).pvalue < ALPHA
-
-
-def test_views_are_of_one_user():
-    local = Local.corrected(1.0, GAME)
-    with pytest.raises(ParameterError, match="one user"):
-        local.release(constant(GAME, 2), rng=rng(), size=1)
-    with pytest.raises(ParameterError, match="layout"):
-        local.release(constant(ONE_STEP, 1), rng=rng(), size=1)
-    with pytest.raises(ParameterError, match="rewards"):
-        Local(layout=CountLayout(H=1, S=1, A=2, rewards=True), eps=1.0, scale=1.0)
-
-
-def test_it_keeps_the_protocols_and_its_randomness_is_the_argument():
-    local = Local.corrected(1.0, GAME, users=3)
-    assert isinstance(local, OnlinePrivatizer)
-    assert isinstance(local, BatchPrivatizer)
-    one = constant(GAME, 1)
-    np.testing.assert_array_equal(local.release(one, rng=rng(5), size=4), local.release(one, rng=rng(5), size=4))
 
 
 # ---- sums
@@ -171,20 +136,6 @@ def test_the_tail_bound_of_sums_holds_and_is_not_vacuous(terms, log_odds):
         assert laplace_sum_tail(terms, t / 3) > 2 * math.exp(-log_odds)  # a third of it would not do
 
 
-@pytest.mark.parametrize("scale", [0.7, 2.0, 12.0])
-@pytest.mark.parametrize("terms", [1, 20])
-def test_the_tail_bound_holds_for_integers_too(scale, terms):
-    reach = int(60 * scale)
-    law = stats.dlaplace(1 / scale).pmf(np.arange(-reach, reach + 1))
-    total = law
-    for _ in range(terms - 1):
-        total = np.convolve(total, law)
-    values = np.abs(np.arange(len(total)) - len(total) // 2)
-    for log_odds in (0.5, 3.0, 10.0):
-        t = noise_sums.laplace_sum_bound(scale, terms, log_odds)
-        assert total[values > t].sum() <= 2 * math.exp(-log_odds)
-
-
 def test_batch_counts_have_the_law_of_summed_messages():
     local = Local.corrected(1.0, ONE_STEP, users=4)
     data = uniform(ONE_STEP, 4, rng=rng())
@@ -201,50 +152,6 @@ def test_batch_counts_have_the_law_of_summed_messages():
 # ---- stream and error bounds
 
 
-def run_stream(local, data, runs, seed=4):
-    """Largest raw error of each run over all counts and episodes."""
-    stream, each, layout = local.stream(runs, rng=rng(seed)), data.per_user(), data.layout
-    worst, exact = np.zeros(runs), np.zeros(layout.cells)
-    for episode in range(len(data)):
-        own = each[episode : episode + 1]
-        exact = exact + layout.pack(own)
-        private = stream.feed(type(own)(*(np.repeat(a, runs, axis=0) for a in (own.visits, own.transitions))))
-        worst = np.maximum(worst, np.abs(layout.pack(private) - exact).max(axis=1))
-    return worst, stream, own
-
-
-def test_stream_keeps_its_error_bound_at_all_episodes_and_a_third_of_it_fails():
-    layout = CountLayout(H=2, S=2, A=1)
-    local = Local.corrected(1.0, layout, users=60)
-    beta = 0.05
-    worst, stream, own = run_stream(local, uniform(layout, 60, rng=rng()), runs=400)
-    failures = int((worst > local.noise_bound(beta)).sum())
-    # a true failure rate of 0.12 or more would be caught with probability > 0.999 at level 1e-3
-    assert stats.binomtest(failures, 400, beta, alternative="greater").pvalue > 1e-3
-    assert (worst > local.noise_bound(beta) / 3).mean() > 0.9
-    with pytest.raises(UsageError, match="60 users"):
-        stream.feed(own)
-
-
-def test_without_noise_to_speak_of_the_stream_returns_the_counts():
-    local = Local(layout=GAME, eps=1.0, scale=1e-9, users=7)
-    data = uniform(GAME, 7, rng=rng())
-    worst, _, _ = run_stream(local, data, runs=2)
-    assert worst.max() < 1e-6
-    np.testing.assert_allclose(local.private_counts(data, rng=rng(), size=1).visits[0], data.counts().visits, atol=1e-6)
-
-
-def test_error_bound_is_the_stated_formula():
-    local = Local.corrected(1.0, CountLayout(H=6, S=4, A=2, B=2), users=19_999)
-    beta, cells = 0.1 / 3, 6 * 4 * 4 * 5
-    log_odds = math.log(4 * cells / beta)
-    assert local.error_bound(beta) == pytest.approx(4 * 24 * (2 * math.sqrt(19_999 * log_odds) + log_odds))
-    printed = 6 * math.sqrt(19_999 * math.log(6 * 4 * 4 * 19_999 / 0.1))
-    assert local.paper_error_bound(0.1) == pytest.approx(printed)
-    assert local.error_bound(beta) / printed == pytest.approx(26, abs=0.5)  # the O() hides this much
-    assert local.with_users(1).users == 1
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_numbers_are_refused(bad):
     with pytest.raises(ParameterError):
@@ -253,11 +160,3 @@ def test_impossible_numbers_are_refused(bad):
         Local.corrected(bad, GAME)
     with pytest.raises(ParameterError):
         Local.corrected(1.0, GAME).noise_bound(bad)
-
-
-def test_random_neighbours_cost_no_more_than_the_account():
-    local = Local.corrected(1.0, GAME)
-    for seed in range(20):
-        pair = random_replacement(uniform(GAME, 1, rng=rng(seed)), 0, rng=rng(seed + 100))
-        outputs = local.release(pair.first, rng=rng(seed), size=200)
-        assert np.abs(local.log_ratio(outputs, pair)).max() <= 1 + 1e-12

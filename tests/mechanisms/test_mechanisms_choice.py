@@ -3,8 +3,6 @@
 import decimal
 import itertools
 import math
-import pickle
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +13,7 @@ from scipy import integrate, stats
 from audits.planted.sparse_vector import Algorithm4, Algorithm5, Algorithm6
 from dpverify import Pair, View
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError, TargetError
+from dpverify.errors import ParameterError
 from dpverify.ledger.events import Sensitivity, Shift
 from mechanisms.releases.exponential import Exponential
 from mechanisms.releases.noisy_max import NoisyMax
@@ -74,12 +72,6 @@ def test_response_refuses_other_categories(data: Any) -> None:
         RandomisedResponse(eps=1.0).release(data, rng=rng(), size=1)
 
 
-def test_response_settings() -> None:
-    for wrong in ({"eps": 0.0}, {"eps": math.nan}, {"eps": 31.0}, {"eps": 1.0, "k": 1}):
-        with pytest.raises(ParameterError):
-            RandomisedResponse(**wrong)  # type: ignore[arg-type]
-
-
 # --- selection
 
 
@@ -123,14 +115,6 @@ def test_noisy_max_law() -> None:
     assert chi_square(outputs, np.exp(other.log_law(scores))) < LEVEL
 
 
-def test_two_candidates_in_closed_form() -> None:
-    """Pr[Z - Z' >= t] = (1/2)(1 + t/2) e^-t for unit Laplace variables and t >= 0, far into the tail."""
-    mechanism = NoisyMax(eps=2.0, sensitivity=ONE)  # scale 1
-    for t in (0.0, 0.3, 5.0, 80.0, 600.0):
-        expected = -t + math.log((1 + t / 2) / 2)
-        assert mechanism.log_law([0.0, t])[0] == pytest.approx(expected, rel=1e-11)
-
-
 @pytest.mark.parametrize("kind", [Exponential, NoisyMax])
 def test_selection_claims_hold_over_all_neighbours(kind: Any) -> None:
     """Every movement of 4 scores by -1, 0 or 1, from 6 random score vectors; and the claim is nearly reached."""
@@ -141,17 +125,6 @@ def test_selection_claims_hold_over_all_neighbours(kind: Any) -> None:
         for move in itertools.product((-1.0, 0.0, 1.0), repeat=4):
             worst = max(worst, float(np.abs(mechanism.log_law(scores + np.array(move)) - law).max()))
     assert 0.79 < worst <= 0.8 * (1 + 1e-10)
-
-
-@pytest.mark.parametrize("kind", [Exponential, NoisyMax])
-def test_selection_ignores_a_common_shift_and_survives_extremes(kind: Any) -> None:
-    mechanism = kind(eps=1.0, sensitivity=ONE)
-    assert np.allclose(mechanism.log_law([0.0, 1.0]), mechanism.log_law([1e6, 1e6 + 1]), atol=1e-9)
-    far = mechanism.log_law([0.0, 2000.0])
-    assert far[1] == pytest.approx(0, abs=1e-12)
-    assert -2000 < far[0] < -900
-    assert np.allclose(kind(eps=1e-12, sensitivity=ONE).log_law([0.0, 5.0, 9.0]), -math.log(3), atol=1e-9)
-    assert set(mechanism.release([0.0, 2000.0], rng=rng(), size=100)) == {1}
 
 
 @pytest.mark.parametrize("kind", [Exponential, NoisyMax, SparseVector])
@@ -166,18 +139,6 @@ def test_scores_must_be_one_finite_vector(kind: Any, data: Any) -> None:
 def test_a_score_moves_by_one_positive_number(kind: Any, sensitivity: Sensitivity) -> None:
     with pytest.raises(ParameterError, match="sensitivity"):
         kind(eps=1.0, sensitivity=sensitivity)
-
-
-@pytest.mark.parametrize("kind", [Exponential, NoisyMax])
-@pytest.mark.parametrize("outputs", [[3], [-1], [0.0], [[0]]])
-def test_outputs_that_are_no_candidates_are_refused(kind: Any, outputs: Any) -> None:
-    with pytest.raises(TargetError):
-        kind(eps=1.0, sensitivity=ONE).log_ratio(np.array(outputs), Pair([0.0, 1.0, 0.0], [1.0, 1.0, 0.0]))
-
-
-def test_scores_too_far_apart_for_the_integral_are_refused() -> None:
-    with pytest.raises(ParameterError, match="noise scales"):
-        NoisyMax(eps=1.0, sensitivity=ONE).log_law([0.0, 1e6])
 
 
 # --- sparse vector
@@ -252,14 +213,6 @@ def test_sparse_vector_claim_holds_over_all_neighbours(cutoff: int, fresh: bool)
     assert 0.3 < worst <= 0.9 * (1 + 1e-10)
 
 
-def test_sparse_vector_claim_is_nearly_reached() -> None:
-    """Many BELOWs that rise and one ABOVE that falls."""
-    below, above = [0.0] * 20, [1.0] * 20
-    pattern = np.array([[0] * 20 + [1]])
-    mechanism = SparseVector(eps=1.0, sensitivity=ONE)
-    assert 0.999 < mechanism.log_ratio(pattern, Pair([*below, 1.0], [*above, 0.0]))[0] <= 1 + 1e-10
-
-
 def test_published_variants_exceed_the_claim_and_keep_their_true_bound() -> None:
     """Lyu, Su, Li 2017: Algorithm 4 is (1 + 6c)/4 eps-DP; Algorithm 6 grows with the number of queries."""
     pattern = np.array([[0] * 8 + [1] * 3])
@@ -275,29 +228,3 @@ def test_published_variants_exceed_the_claim_and_keep_their_true_bound() -> None
     crossed_outputs = Algorithm5(1.0).release([1.0, 0.0], rng=rng(), size=20_000)
     assert not np.any((crossed_outputs == [0, 1]).all(axis=1))  # impossible there, and usual on [0, 1]:
     assert (Algorithm5(1.0).release([0.0, 1.0], rng=rng(), size=20_000) == [0, 1]).all(axis=1).mean() > 0.15
-
-
-@pytest.mark.parametrize("outputs", [[[2, 0]], [[0.0, 1.0]], [[0, 1, 0]]])
-def test_outputs_that_are_no_answers_are_refused(outputs: Any) -> None:
-    with pytest.raises(TargetError):
-        SparseVector(eps=1.0, sensitivity=ONE).log_ratio(np.array(outputs), Pair([0.0, 1.0], [1.0, 1.0]))
-
-
-def test_sparse_vector_settings() -> None:
-    for wrong in ({"cutoff": 0}, {"cutoff": 1.0}, {"fresh": 1}, {"threshold": math.nan}, {"eps": -1.0}):
-        with pytest.raises(ParameterError):
-            SparseVector(**{"eps": 1.0, "sensitivity": ONE, **wrong})
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        RandomisedResponse(eps=1.0, k=3),
-        *(kind(eps=1.0, sensitivity=ONE) for kind in (Exponential, NoisyMax, SparseVector)),
-    ],
-)
-def test_settings_are_values(mechanism: Any) -> None:
-    copy = pickle.loads(pickle.dumps(mechanism))
-    assert copy == mechanism
-    assert hash(copy) == hash(mechanism)
-    assert copy != replace(mechanism, eps=2.0)

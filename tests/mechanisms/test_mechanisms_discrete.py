@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from dpverify import Pair
 from dpverify.base.seeding import Stage, stream
-from dpverify.errors import ParameterError, TargetError
+from dpverify.errors import ParameterError
 from dpverify.ledger.events import Sensitivity, Shift
 from mechanisms.releases.discrete_gaussian import DiscreteGaussian
 from mechanisms.releases.discrete_laplace import DiscreteLaplace
@@ -81,12 +81,6 @@ def test_float_coins_agree_with_exact_coins(draw: Callable[[Any], Vector], monke
     assert np.array_equal(fast, draw(rng(5)))
 
 
-def test_gaussian_coins_agree_with_exact_coins(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = sampling.discrete_gaussian(rng(6), 200, 1234.567)
-    monkeypatch.setattr(sampling, "_MARGIN", 2.0)
-    assert np.array_equal(fast, sampling.discrete_gaussian(rng(6), 200, 1234.567))
-
-
 def test_undecided_coins_are_finished_with_more_bits() -> None:
     """53 bits that straddle exp(-g): heads with the fraction of the interval below it. Exact binomial test at 1e-6."""
     g = Fraction(7, 10)
@@ -103,22 +97,6 @@ def test_undecided_coins_are_finished_with_more_bits() -> None:
     assert stats.binomtest(heads, 3000, share).pvalue > LEVEL
     assert sampling._decide(with_more - 1, g, source)
     assert not sampling._decide(with_more + 1, g, source)
-
-
-def test_coins_at_the_ends() -> None:
-    assert sampling._decide(2**53 - 1, Fraction(0), rng())  # exp(0) = 1 is above every uniform
-    assert not sampling._decide(1, Fraction(50), rng())  # exp(-50) is below 2^-53
-    assert sampling._decide(0, Fraction(36), rng())  # and exp(-36) above it
-
-
-@pytest.mark.parametrize("scale", [2.0**-9, 2.0**52])
-def test_the_ends_of_the_scales(scale: float) -> None:
-    draws = sampling.discrete_laplace(rng(), 2000, scale)
-    assert draws.dtype == np.int64
-    if scale < 1:
-        assert not draws.any()  # a nonzero draw has probability below e^-500
-    else:
-        assert abs(np.abs(draws / scale).mean() - 1) < 0.15  # mean of Exp(1), n = 2000: 6.7 standard deviations
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf, 2.0**-10, 2.0**53])
@@ -177,14 +155,3 @@ def test_only_integers_are_data(data: Any) -> None:
     for mechanism in (DiscreteLaplace(scale=1.0, sensitivity=ONE), DiscreteGaussian(sigma=1.0, sensitivity=ONE)):
         with pytest.raises(ParameterError, match="data"):
             mechanism.release(data, rng=rng(), size=2)
-
-
-def test_outputs_of_another_shape_are_refused() -> None:
-    with pytest.raises(TargetError):
-        DiscreteLaplace(scale=1.0, sensitivity=ONE).log_ratio(np.zeros((3, 2), int), Pair(0, 1))
-
-
-@pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
-def test_any_shape_of_query(shape: tuple[int, ...]) -> None:
-    for mechanism in (DiscreteLaplace(scale=1.0, sensitivity=ONE), DiscreteGaussian(sigma=1.0, sensitivity=ONE)):
-        assert mechanism.release(np.zeros(shape, int), rng=rng(), size=4).shape == (4, *shape)

@@ -74,11 +74,6 @@ def test_a_batch_is_its_cells(cell):
         assert whole.radius[i, 0] == one.radius
 
 
-def test_consistent_input_is_left_alone_to_the_bit():
-    noisy = np.array([0.1, 0.7, 3.3])
-    np.testing.assert_array_equal(solve_cells(noisy, noisy.sum(), 0.5).counts, noisy)
-
-
 @settings(max_examples=300, deadline=None)
 @given(cells(bound=1e6), st.floats(1e-3, 1e6))
 def test_sums_agree_exactly_and_counts_are_positive_on_every_input(cell, bound):
@@ -103,15 +98,6 @@ def test_lemma_on_the_good_event(data, states, bound):
     assert np.abs(released.next_counts - true).max() <= bound + slop
     assert released.pair_counts - true.sum() <= bound + slop
     assert released.pair_counts >= true.sum() - slop
-
-
-def test_lemma_is_tight_in_the_slack():
-    # with errors just above E/4 the pair count can fall below the true one: the lemma needs its hypothesis
-    bound, true = 4.0, np.array([100.0])
-    released = never_underestimating(true - 1.5, float(true[0]) - 1.5, bound)
-    assert released.pair_counts >= true.sum()  # still covered by the shift of E/2
-    released = never_underestimating(true - 2.5, float(true[0]) - 2.5, bound)
-    assert released.pair_counts < true.sum()
 
 
 def test_an_impossible_total_gives_the_least_violation_continuously():

@@ -1,7 +1,6 @@
 """Trajectories: counts, differences, neighbours, flat layout, and sensitivities by enumeration."""
 
 import itertools
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -54,38 +53,6 @@ def test_counts_are_those_of_a_loop(layout, with_final):
     assert data.counts().rewards is None
 
 
-def test_per_user_counts_are_the_increments_and_sum_to_the_counts():
-    data = uniform(LAYOUTS[1], 9, rng=np.random.default_rng(RNG_SEED))
-    each, total = data.per_user(rewards=True), data.counts(rewards=True)
-    for name in ("visits", "transitions", "rewards"):
-        np.testing.assert_array_equal(getattr(each, name).sum(axis=0), getattr(total, name))
-    assert (each.visits.reshape(9, data.H, -1).sum(axis=2) == 1).all()
-
-
-def test_many_users_count_fast():
-    data = uniform(CountLayout(H=6, S=4, A=2), 100_000, rng=np.random.default_rng(RNG_SEED))
-    started = time.process_time()
-    data.counts(rewards=True)
-    assert time.process_time() - started < 1.0
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_pack_and_unpack_are_inverse(layout):
-    with_rewards = replace(layout, rewards=True)
-    data = uniform(layout, 5, rng=np.random.default_rng(RNG_SEED))
-    flat = with_rewards.pack(data.per_user(rewards=True))
-    assert flat.shape == (5, with_rewards.cells)
-    np.testing.assert_array_equal(with_rewards.pack(with_rewards.unpack(flat)), flat)
-    assert layout.pack(data.counts()).shape == (layout.cells,)
-    assert layout.zeros(4).visits.shape == (4, *layout.visits_shape)
-
-
-def test_flat_layout_is_visits_then_transitions_then_rewards():
-    layout = CountLayout(H=1, S=2, A=1, rewards=True)
-    counts = Counts(np.array([[[1], [2]]]), np.array([[[[3, 4]], [[5, 6]]]]), np.array([[[7], [8]]]))
-    np.testing.assert_array_equal(layout.pack(counts), np.arange(1, 9))
-
-
 def test_layout_refuses_what_does_not_fit():
     layout = CountLayout(H=1, S=2, A=1)
     counts = constant(layout, 1).counts(rewards=True)
@@ -121,15 +88,6 @@ def test_what_lies_outside_its_range_is_refused(changes, named):
         Trajectories(**{**good, **changes})
 
 
-def test_arrays_are_frozen_copies():
-    states = np.zeros((1, 2), dtype=int)
-    data = Trajectories(states=states, actions=states, S=1, A=1)
-    states[0, 0] = 5
-    assert data.states[0, 0] == 0
-    with pytest.raises(ValueError, match="read-only"):
-        data.states[0, 0] = 1
-
-
 def test_differences_count_users():
     layout = CountLayout(H=2, S=2, A=2)
     data = uniform(layout, 6, rng=np.random.default_rng(RNG_SEED))
@@ -140,28 +98,6 @@ def test_differences_count_users():
     assert left.differences(data) == Difference(added=1)
     other = worst_replacement(worst_replacement(data, 2).second, 3).second
     assert data.differences(other) == Difference(replaced=2)
-
-
-def test_users_taken_out_of_the_list_are_found_by_their_gap():
-    data = uniform(CountLayout(H=4, S=3, A=3), 6, rng=np.random.default_rng(RNG_SEED))
-    keep = [0, 1, 3, 4, 5]
-    columns = ("states", "actions", "rewards", "final_states")
-    shorter = replace(data, **{name: getattr(data, name)[keep] for name in columns})
-    assert data.differences(shorter) == Difference(removed=1)
-    assert shorter.differences(data) == Difference(added=1)
-    mixed = worst_replacement(shorter, 0).second
-    assert not data.differences(mixed).allowed_by(Relation.ADD_OR_REMOVE_ONE)
-
-
-def test_rewards_alone_make_a_difference():
-    data = constant(CountLayout(H=1, S=1, A=1), 2)
-    assert data.differences(replace(data, rewards=np.array([[0.0], [0.5]]))) == Difference(replaced=1)
-
-
-def test_different_spaces_are_not_compared():
-    small, large = constant(CountLayout(H=1, S=1, A=2), 1), constant(CountLayout(H=1, S=1, A=3), 1)
-    with pytest.raises(NeighbourError):
-        small.differences(large)
 
 
 def test_claims_verify_built_pairs_and_refuse_the_wrong_relation():
@@ -175,17 +111,6 @@ def test_claims_verify_built_pairs_and_refuse_the_wrong_relation():
         removed.check(replace(worst_replacement(data, 0), relation=None))
     with pytest.raises(NeighbourError):
         replaced.check(replace(absence(data, 0), relation=None))
-
-
-def test_fixed_start_keeps_the_first_state():
-    data = uniform(CountLayout(H=3, S=4, A=1), 20, rng=np.random.default_rng(RNG_SEED), fixed_start=True)
-    assert (data.states[:, 0] == 0).all()
-    assert worst_replacement(data, 5, fixed_start=True).second.states[5, 0] == 0
-    for seed in range(5):
-        pair = random_replacement(data, 5, rng=np.random.default_rng(seed), fixed_start=True)
-        assert pair.second.states[5, 0] == 0
-    with pytest.raises(ParameterError, match="user"):
-        worst_replacement(data, 20)
 
 
 def all_trajectories(layout: CountLayout, *, fixed_start: bool) -> Trajectories:

@@ -7,21 +7,19 @@ import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 from in_process import run_suite
 
 from audits.audit_laplace import subjects as laplace_subjects
-from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
+from dpverify import Pair, PureDP, Subject
 from dpverify.auditing.record import Verdict
-from dpverify.claims.profiles import gaussian_accuracy_limit
 from dpverify.errors import RunError, UsageError
 from dpverify.promises import check_promise, Outcomes, Promise
-from dpverify.report import html_page, json_file, junit, markdown, plots, sarif, words
+from dpverify.report import html_page, json_file, junit, markdown, sarif, words
 from dpverify.report.html_page import anchors
-from dpverify.report.plots import Axis, Plot
 from dpverify.suite.result import Failure, Settings, SuiteResult
 
 
@@ -134,13 +132,6 @@ def test_rendering_is_pure(page, result, tmp_path):
     assert junit.render(again) == junit.render(result)
 
 
-def test_every_plot_is_accessible_and_has_its_table(page, result):
-    details = "".join(html_page.unpack_details(page))
-    assert details.count('role="img"') == details.count("The same as a table") == 3 * len(result.records)
-    assert details.count("<caption>") >= len(result.records)  # ledgers
-    assert 'lang="en"' in page
-
-
 def test_json_is_strict_and_refuses_nan(result):
     endless = replace(result, records=(replace(result.records[0], detectable=math.inf, detectable_eps=math.inf),))
     text = json_file.render(endless)
@@ -200,89 +191,11 @@ def test_command_repeats_the_record_alone(result, sequential):
     assert replace(again.records[0], seconds=0.0) == replace(record, seconds=0.0, ladder=())
 
 
-@pytest.mark.parametrize("claim", [PureDP(1.0), ApproxDP(0.5, 1e-3), ZCDP(0.5), GaussianDP(1.0)], ids=str)
-def test_claim_is_rebuilt_from_its_record(claim, result):
-    record = replace(result.records[0], notion=claim.notion, claimed=claim.number, delta=claim.delta)
-    assert plots.plotted_claim(record) == claim
-
-
-def test_bound_of_a_gaussian_claim_is_its_trade_off_curve():
-    bound = plots._symmetric_bound(lambda wrong: gaussian_accuracy_limit(1.0, wrong))
-    from scipy.stats import norm
-
-    assert all(abs(y - norm.cdf(norm.isf(x) - 1.0)) < 1e-9 for x, y in bound if 1e-6 < x < 1 - 1e-6)
-    assert bound == sorted(bound)
-    assert [(y, x) for x, y in reversed(bound)] == bound
-
-
-def test_scale_of_the_bars():
-    assert plots._interval_place(0.0, 1.0) == plots.End(plots._INTERVAL_PAD, True)
-    assert plots._interval_place(math.inf, 1.0) == plots.End(100 - plots._INTERVAL_PAD, True)
-    assert plots._interval_place(0.3, 0.3).at == pytest.approx(40.8, abs=0.1)  # log(4)/log(32) of the scale
-    assert not plots._interval_place(2.0, 1.0).beyond
-
-
-def test_plots_draw_the_infinite_on_the_border():
-    plot = Plot(Axis(1, 100, "n", log=True), Axis(0, 1, "y"), "t")
-    assert plot.at((0.0, math.inf)) == plot.at((1.0, 1.0))
-    assert plot.at((math.inf, -math.inf)) == plot.at((100.0, 0.0))
-
-
 def test_empty_result_renders(result):
     empty = SuiteResult(records=(), failures=(), seed=1, family_wise_error=0.05, environment={})
     for renderer in (html_page, json_file, junit, markdown, sarif):
         assert renderer.render(empty)
     assert empty.exit_code == 3
-
-
-def test_page_of_an_undecided_record_renders(result):
-    record = replace(
-        result.records[0], curve=(), course=(), eps_lower=math.inf, eps_upper=math.inf, number_upper=math.inf
-    )
-    page = html_page.render(replace(result, records=(record,)))
-    details = "".join(html_page.unpack_details(page))
-    assert "nan" not in "".join(re.findall(r'points="[^"]*"', details))
-    assert details.count('class="plot"') == 1
-
-
-def test_template_is_package_data():
-    import tomllib
-
-    data = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
-    named = data["tool"]["setuptools"]["package-data"]["dpverify"]
-    assert {f"report/*{suffix}" for suffix in (".html", ".js", ".json")} <= set(named)
-
-
-def test_published_schema_is_that_of_the_records():
-    published = Path(json_file.__file__).with_name("records.schema.json")
-    again = "python -m dpverify.report.json_file > dpverify/report/records.schema.json"
-    assert json.loads(published.read_text(encoding="utf-8")) == json_file.document(), again
-
-
-def _violations(value, rules, where="$"):
-    """The part of JSON Schema that `schema` uses, checked naively."""
-    if "const" in rules and value != rules["const"]:
-        yield f"{where}: {value!r}"
-    if "enum" in rules and value not in rules["enum"]:
-        yield f"{where}: {value!r}"
-    if "anyOf" in rules and all(list(_violations(value, each)) for each in rules["anyOf"]):
-        yield f"{where}: {value!r}"
-    kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
-    kinds |= {"array": list, "object": dict}
-    types = [rules["type"]] if isinstance(rules.get("type"), str) else rules.get("type", [])
-    if types and not any(isinstance(value, kinds[each]) for each in types):
-        yield f"{where}: {value!r} is no {rules['type']}"
-    if isinstance(value, dict):
-        yield from (f"{where}: no {name}" for name in rules.get("required", ()) if name not in value)
-        known = rules.get("properties", {})
-        for name, inner in value.items():
-            if known and name not in known:
-                yield f"{where}: {name} is not in the schema"
-            yield from _violations(inner, known.get(name, rules.get("additionalProperties", {})), f"{where}.{name}")
-    if isinstance(value, list):
-        for index, inner in enumerate(value):
-            prefix = rules.get("prefixItems", [])
-            yield from _violations(inner, prefix[index] if prefix else rules.get("items", {}), f"{where}[{index}]")
 
 
 def test_results_obey_the_schema(result):
@@ -291,10 +204,11 @@ def test_results_obey_the_schema(result):
 
     check = check_promise(Promise(name="p", draw=draw, bound=0.9, failure_probability=0.2, trials=100), seed=1)
     written = json.loads(json_file.render(replace(result, promises=(check,))))
-    assert list(_violations(written, json_file.document())) == []
+    judge = jsonschema.Draft202012Validator(json_file.document())
+    assert list(judge.iter_errors(written)) == []
     written["records"][0]["eps_lower"] = "much"
     del written["records"][1]["seed"]
-    assert len(list(_violations(written, json_file.document()))) == 2
+    assert len(list(judge.iter_errors(written))) == 2
 
 
 def test_a_promise_says_how_much_its_bounds_could_have_said(result):

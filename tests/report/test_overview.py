@@ -10,8 +10,7 @@ from dpverify.cli import console
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
 from dpverify.promises import check_promise, Outcomes, Promise
 from dpverify.report import html_page, junit, markdown, words
-from dpverify.report.html_page import anchors
-from dpverify.report.overview import answers, BAD, GOOD, headline, NO_PAPER, Overview, PLAIN, WARN
+from dpverify.report.overview import answers, BAD, GOOD, headline, Overview, PLAIN, WARN
 from dpverify.suite.result import Failure, SuiteResult
 
 
@@ -85,13 +84,6 @@ def test_nothing_is_green_where_nothing_is_proved(kinds):
     assert "NOT_REFUTED" not in page
 
 
-def test_no_planted_bug_at_all_is_a_warning(kinds):
-    answer = run_of(suite(replace(kinds[0], subject="s/a")))
-    assert answer.count == "Nothing"
-    assert answer.kind == WARN
-    assert "no bug is planted" in str(answer)
-
-
 def test_what_is_wrong_is_named_and_the_worst_comes_first(kinds):
     proved, false, plain = kinds
     result = suite(
@@ -136,29 +128,6 @@ def test_nothing_at_all_is_wrong(kinds):
     assert str(run_of(suite())) == "Incomplete; nothing was audited"
 
 
-def test_a_bug_whose_subject_was_not_asked_about_stands_for_itself(kinds):
-    overview = Overview.of(suite(bug(kinds[1], "s/a!x"), bug(kinds[0], "s/a!y")))
-    assert [one.name for one in overview.entries] == ["s/a!x", "s/a!y"]
-    assert overview.claims == ()
-    assert str(answers(overview)[0]) == "0 of 0 claims"
-    page = html_page.render(overview.result)
-    assert page.count("CAUGHT</b>") == 1
-    assert page.count("MISSED</b>") == 2  # in its row, and among what is not as expected
-
-
-def test_claims_stand_by_paper_and_statement(kinds):
-    records = [
-        replace(kinds[0], subject=f"s/{index}", paper=paper, statement=statement)
-        for index, (paper, statement) in enumerate(
-            [("", ""), ("P", "Lemma 2"), ("Q", "Theorem 1"), ("P", "Lemma 1"), ("P", "Lemma 2")]
-        )
-    ]
-    groups = Overview.of(suite(*records)).groups
-    assert [group.name for group in groups] == ["P", "Q", NO_PAPER]
-    assert [one.name for one in groups[0].entries] == ["s/1", "s/4", "s/3"]
-    assert [group.name for group in Overview.of(suite(replace(kinds[0], subject="f/a"))).groups] == ["f"]
-
-
 def test_console_says_the_same_words_last(kinds, capsys):
     result = suite(replace(kinds[0], subject="s/a"), bug(kinds[1], "s/a!x"), bug(kinds[0], "s/a!missed"))
     console.show_result(result)
@@ -171,15 +140,6 @@ def test_console_says_the_same_words_last(kinds, capsys):
     for answer, line in zip(answers(Overview.of(result)), out[-4:], strict=True):
         assert line.startswith(answer.question)
         assert answer.count in line
-
-
-def test_anchors_are_of_the_name_alone():
-    names = ["local/as-printed", "local/as-printed!half", "odd <name>", "claims", "a b", "a-b", "", "a b"]
-    found = anchors(names)
-    assert found[:2] == names[:2]
-    assert len(set(found)) == len(names)
-    assert anchors(["a b"]) == found[4:5]
-    assert all(each and not set(each) & set(' <>"&') for each in found)
 
 
 def test_details_are_packed_and_small(kinds):

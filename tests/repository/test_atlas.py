@@ -2,7 +2,6 @@
 
 import re
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from audits.atlas import page
 from audits.atlas.__main__ import main
 from audits.atlas.reading import PUBLISHED as FOLDER
 from audits.atlas.reading import read_atlas, read_papers
-from audits.atlas.reproduce import lines, reproduce
+from audits.atlas.reproduce import reproduce
 from audits.papers import ROWS
 from dpverify.errors import UsageError
 
@@ -142,35 +141,12 @@ def test_audits_that_entries_name_exist():
             assert head in text[f"audit_{stem}"], f"{entry.id}: {name}"
 
 
-def test_audits_on_damaged_readings_say_so():
-    for stem, what in [("local", "constant 1"), ("shuffle", "E = H/eps"), ("offline_tabular", "constant 2")]:
-        text = (ROOT / "audits" / f"audit_{stem}.py").read_text()
-        assert "GARBLED" in text[text.index(what) :]
-    for stem in ("offline_linear", "vapvi"):
-        text = (ROOT / "audits" / f"audit_{stem}.py").read_text()
-        assert "GARBLED" in text[text.index('"unsplit-half"') :]
-
-
-def test_a_right_entry_is_reproduced(folder, capsys):
-    found = reproduce(read_atlas(folder).entry("A1"), folder)
-    assert found.reproduced
-    assert found.verdicts == {"as printed": "false"}
-    assert lines(found)[-1] == "  reproduced: false"
-
-
 WRONG = {  # planted: what an entry may not get away with
     "number": ("near = [2.0, 0.1]", "near = [3.0, 0.1]", "eps: 2, stated 3 +- 0.1"),
     "bound": ("at_least = 1.5", "at_least = 1.9", "certified: 1.8, stated at least 1.9"),
     "verdict": ("false_above = 1.0\n\n", "false_above = 2.5\n\n", None),
     "raises": ('"evidence.py:eps"', '"evidence.py:broken"', "eps: ValueError: no such thing"),
     "nan": ('"evidence.py:eps"', '"evidence.py:nan"', "eps: is NaN, which shows nothing"),
-    "text": ('"evidence.py:eps"', '"evidence.py:text"', "eps: must return a number, not a str"),
-    "missing": ('"evidence.py:eps"', '"evidence.py:lost"', "eps: evidence.py:lost: no function of that name"),
-    "no file": (
-        '"evidence.py:eps"',
-        '"other.py:eps"',
-        "eps: other.py:eps: no file other.py in the folder of the entries",
-    ),
 }
 
 
@@ -196,33 +172,23 @@ def test_a_verdict_against_its_evidence_is_seen(folder):
 MISTAKES = [  # (old, new, what the one line must say)
     ('kind = "privacy claim"', 'kind = "rumour"', "kind = 'rumour': must be one of assumption, code"),
     ('id = "A1"', 'id = "A2"', "id = 'A2': must be the file's name"),
-    ('title = "A claim"\n', "", "title is missing: must be given"),
     ('fix = "more noise"', 'fix = "more noise"\nextra = 1', "extra = 1: must be left out"),
-    ('paper = "one"', 'paper = "two"', "source.paper = 'two': must be one of one"),
-    ('source = "printed"', 'source = "heard"', "readings[0].source = 'heard': must be one of garbled"),
     ('source = "printed"', 'source = "garbled"', "source 'garbled' must have verdict 'undecided'"),
-    ("near = [2.0, 0.1]", "near = [2.0]", "evidence[0].near = [2.0]: must be two numbers"),
     ("near = [2.0, 0.1]", "near = [nan, 0.1]", "evidence[0].near = [nan, 0.1]: must be two numbers"),
-    ("near = [2.0, 0.1]\n", "", "must be given, or near, between"),
     ("at_least = 1.5", "at_least = true", "evidence[1].at_least = True: must be a number"),
     ('by = "trials"', 'by = "derivation"', "must rest on two different kinds of evidence"),
-    ('call = "evidence.py:certified"', 'call = "evidence.py:eps"', "must rest on two different kinds of evidence"),
     ('call = "evidence.py:eps"', 'call = "../evil.py:eps"', "must be FILE.py:FUNCTION"),
-    ('reading = "as printed"', 'reading = "other"', "reading = 'other' must be the name of a reading"),
     (
         'consequence = "none"',
         'consequence = "none"\nquote = "' + "word " * 16 + '"',
         "quote: must have at most 15 words",
     ),
     ('status = "false"', 'status = "true"', "must have readings with verdict 'true' alone"),
-    ('status = "false"', 'status = "ambiguous"', "must have two readings"),
-    ('consequence = "none"', 'consequence = "none"\nsimulation = true', "simulation = true: must be code"),
     (
         'consequence = "none"',
         'consequence = "none"\ncertified = [2.0, 1.0]',
         "certified = [2.0, 1.0]: must be two numbers",
     ),
-    ('consequence = "none"', 'consequence = "none"\ninherits = ["A7"]', "inherits = 'A7': must be the id of an entry"),
     ("consequence", "consequence consequence", "cannot be read"),
 ]
 
@@ -268,22 +234,3 @@ def test_what_has_nothing_to_run_is_no_success_when_asked_for(folder, capsys):
 
 def test_the_page_of_the_site_is_the_one_that_the_entries_make():
     assert (ROOT / "docs" / "errata-atlas.md").read_text() == page.render(ATLAS)
-
-
-def test_pages_hold_foreign_text_harmlessly(folder):
-    evil = "<script>alert(1)</script> | *x* `y`"
-    text = page.render(read_atlas(changed(folder, 'statement = "It is 1-DP."', f'statement = "{evil}"')))
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; | \\*x\\* \\`y\\`" in text
-    assert "<script>" not in text
-
-
-def test_numbers_meet_as_they_are_stated():
-    one = RUNNABLE[0].evidence[0]
-    nan, inf = float("nan"), float("inf")
-    near, equals = replace(one, form="near", bounds=(1.0, 0.1)), replace(one, form="equals", bounds=(inf,))
-    assert [near.met(value) for value in (1.0, 1.1001, nan, inf, True)] == [True, False, False, False, False]
-    assert [equals.met(value) for value in (inf, nan, 1.0)] == [True, False, False]
-    truth = replace(one, form="equals", bounds=(True,))
-    assert [truth.met(value) for value in (True, False, 1.0)] == [True, False, False]
-    between = replace(one, form="between", bounds=(1.0, 2.0))
-    assert [between.met(value) for value in (1.0, 2.0, nan, 0.99)] == [True, True, False, False]

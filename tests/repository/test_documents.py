@@ -92,9 +92,3 @@ def test_links_of_the_readme_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / target).exists(), target
-
-
-def test_example_of_the_readme_is_short():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = next(block for _, name, block in BLOCK.findall(text) if name == "noisy.py")
-    assert len(example.splitlines()) < 40

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpverify.claims.claim import ApproxDP, GaussianDP, PureDP, ZCDP
+from dpverify.claims.claim import GaussianDP, PureDP
 from dpverify.evidence.bounds import (
     BinomialTest,
     CurveTest,
@@ -109,18 +109,6 @@ def test_the_enumeration_sees_an_ignored_slack():
     assert known <= ALPHA
 
 
-@pytest.mark.parametrize(("eps", "delta", "tau"), [(0.5, 0.02, 0.3), (1.0, 0.05, 0.2), (3.0, 0.01, 0.5)])
-def test_unconditional_keeps_its_level(eps, delta, tau):
-    n = 80
-    test = UnconditionalTest()
-    c, w = boundary(eps, delta, tau)
-
-    def rejects(v, j):
-        return test.p_value(Tally.of(v, j, n), eps=eps, delta=delta) <= ALPHA
-
-    assert error_of_monotone(rejects, n, c, w, mass=1e-4) <= ALPHA
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("eps", "delta", "tau"), [(0.1, 0.01, 0.3), (1.0, 0.01, 0.1), (4.0, 0.005, 0.3)])
 def test_unconditional_keeps_its_level_at_a_thousand_trials(eps, delta, tau):
@@ -133,31 +121,6 @@ def test_unconditional_keeps_its_level_at_a_thousand_trials(eps, delta, tau):
     assert error_of_monotone(rejects, n, c, w, mass=1e-4) <= ALPHA
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.05])
-def test_weighted_keeps_its_level(delta):
-    """All outcomes of 20 trials on two levels, each level on the boundary, slack spent on the top level."""
-    n, eps, weights = 20, 0.8, (3, 1)
-    test = WeightedTest(weights)
-    c1, w1 = boundary(eps, delta, 0.4)
-    c2, w2 = boundary(eps, 0.0, 0.6)
-    total = 0.0
-    rates = np.log([c1, w1, c2, w2])
-    for a in range(n + 1):
-        for b in range(n + 1 - a):
-            for c in range(n + 1 - a - b):
-                counts = np.array([a, b, c, n - a - b - c])
-                law = math.exp(special.gammaln(n + 1) - special.gammaln(counts + 1).sum() + counts @ rates)
-                if law < 1e-9:
-                    total += law
-                    continue
-                tally = Tally(n, counts[[0, 2]], counts[[1, 3]])
-                if test.p_value(tally, eps=eps, delta=delta) <= ALPHA:
-                    total += law
-    assert total <= ALPHA
-    if delta == 0:
-        assert total > 0.02
-
-
 @pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
 def test_sign_test_of_a_gaussian_claim_is_exact(mu):
     n, rate = 500, stats.norm.cdf(mu / 2)
@@ -167,34 +130,6 @@ def test_sign_test_of_a_gaussian_claim_is_exact(mu):
     assert error <= ALPHA
     assert rejected == list(range(rejected[0], n + 1))
     assert stats.binom.sf(rejected[0] - 2, n, rate) > ALPHA  # the largest region of this level
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [GaussianDP(1.0), GaussianDP(0.3), ApproxDP(1.0, 0.02), pytest.param(ZCDP(0.2), marks=pytest.mark.slow)],
-    ids=str,
-)
-def test_curve_keeps_its_level_on_its_own_curve(claim):
-    n, test = 60, CurveTest(claim)
-    for w in (0.02, 0.15):
-        c = claim.accuracy_limit(w)
-
-        def rejects(v, j):
-            return test.claim_p_value(Tally.of(v, j, n)) <= ALPHA
-
-        assert error_of_monotone(rejects, n, c, w, mass=1e-3) <= ALPHA
-
-
-@pytest.mark.parametrize("one_sided", [False, True])
-def test_curve_certifies_eps_of_a_mechanism_validly(one_sided):
-    n, eps, delta = 60, 1.0, 0.02
-    test = CurveTest(GaussianDP(1.0))
-    c, w = boundary(eps, delta / 2 if one_sided else delta, 0.4)
-
-    def rejects(v, j):
-        return test.p_value(Tally.of(v, j, n, one_sided=one_sided), eps=eps, delta=delta) <= ALPHA
-
-    assert error_of_monotone(rejects, n, c, w, mass=1e-3) <= ALPHA
 
 
 def test_an_event_that_nearly_always_happens_refutes_no_true_claim():

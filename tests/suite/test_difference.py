@@ -1,7 +1,6 @@
 """What `dpverify diff` calls worse; --last-failed, -x and init; which code a result is about."""
 
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,8 +176,3 @@ def test_the_commit_and_what_is_not_committed(tmp_path, monkeypatch):
         sources._identity.cache_clear()
     assert states == [False, False, True]  # a report is no code
     assert len(str(sources.identity()["commit"])) == 40
-
-
-def test_the_light_install_needs_no_matplotlib():
-    code = "import sys; sys.modules['matplotlib'] = None; import dpverify.report.html_page, dpverify.auditing.pipeline"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,9 +11,8 @@ from in_process import run_suite
 from dpverify import Pair, PureDP, Subject
 from dpverify.auditing.pipeline import audit
 from dpverify.auditing.record import Verdict
-from dpverify.errors import ParameterError, UsageError
 from dpverify.promises import Outcomes, Promise
-from dpverify.report import html_page, json_file, markdown, words
+from dpverify.report import html_page, markdown, words
 from dpverify.suite.result import BONFERRONI, E_BH, Failure, HOLM, judged_together, Settings
 
 PAIRS = (Pair(0, 1), Pair(1, 0))
@@ -153,18 +152,3 @@ def test_further_refutations_are_told_in_every_report(three):
     assert said in markdown.render(result)
     assert said in unescape(html_page.render(result))
     assert "p-value of the claim 0.016" in "".join(html_page.unpack_details(html_page.render(result)))
-
-
-def test_families_survive_json(three, tmp_path):
-    result = judged_together(with_values(three, p_value=(0.0, 0.016, 0.9)), HOLM)
-    (tmp_path / "r.json").write_text(json_file.render(result))
-    assert json_file.load_results(tmp_path / "r.json") == result
-
-
-def test_what_cannot_be_judged_together_is_refused(three):
-    with pytest.raises(ParameterError):
-        judged_together(three, "fdr")
-    with pytest.raises(UsageError, match="--sequential"):
-        judged_together(three, E_BH)
-    with pytest.raises(UsageError, match="no p-value"):
-        judged_together(with_values(three, p_value=(None, 0.1, 0.1)), HOLM)

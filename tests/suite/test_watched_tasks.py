@@ -88,10 +88,6 @@ def test_exit_0_needs_an_outcome_of_all_that_was_asked(result, names, interrupte
     assert "f/other" in fewer.missing
 
 
-def test_a_name_that_was_asked_twice_needs_two_outcomes(result):
-    assert replace(result, asked=("f/long", "f/long", "f/other")).missing == ("f/long",)
-
-
 def test_what_was_asked_and_interrupted_survives_a_file(result, tmp_path):
     early = replace(result, asked=("f/long", "f/other", "f/more"), interrupted="interrupted by SIGINT")
     file = tmp_path / "r.json"
@@ -121,15 +117,6 @@ def test_a_forecast_says_what_it_rests_on():
     assert forecast(60.0, 4) == ""  # fewer than half: no basis
     assert forecast(0.01, 10) == ""  # too short to be worth a word
     assert forecast(7200.0, 1, jobs=4) == ""
-
-
-def test_a_line_of_progress_counts_what_is_done_and_what_runs():
-    lines = console.Lines(agenda(4), {"f/1": 1000}, {}, 1)
-    assert "0 of 4 done, how long it takes is not known yet" in lines.line()
-    lines.finished(Failure("f/0", "gone"))
-    lines.trials("f/1", 250)
-    assert "1 of 4 done, 1 of them failed, about" in lines.line()
-    assert lines.line().endswith("at f/1 (25 % of its trials)")
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(capsys, monkeypatch):

@@ -6,14 +6,12 @@ differ by 1 (so do their sums, 8 and 7), or about one number d, 0 or 1. Noise is
 """
 
 import array
-import asyncio
 import collections
 import copy
 import ctypes
 import dataclasses
 import decimal
 import functools
-import hashlib
 import io
 import itertools
 import math
@@ -24,7 +22,6 @@ import secrets
 import threading
 import time
 import types
-import uuid
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +30,6 @@ from numpy.random import laplace as imported_laplace  # the bound method of the 
 from scipy import stats
 
 from dpverify.claims.neighbours import Pair
-from mechanisms.toolbox import laplace_sums as noise_sums
 from mechanisms.toolbox import samplers as sampling
 
 Array = Any
@@ -273,13 +269,6 @@ class NotPrivate:
         noise = rng.laplace(0.0, WIDE, size)
         return np.stack([total(data) + noise, 2 * total(data) + noise], axis=1)
 
-    def difference_of_two_uses(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size)
-        return (total(data) + 2 * noise) - (total(data) * 0.5 + 2 * noise)
-
-    def one_scalar_for_all_cells(data, *, rng, size):
-        return data + rng.laplace(0.0, WIDE, (size, 1))
-
     def one_python_scalar(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE)
         return np.array([each + noise for each in data])[None]
@@ -289,20 +278,10 @@ class NotPrivate:
         held[:] = rng.laplace(0.0, WIDE, size)
         return np.stack([total(data) + held, held])
 
-    def bare_in_list(data, *, rng, size):
-        held = [float(rng.laplace(0.0, WIDE))]
-        return np.array([[total(data) + held[0], held[0]]])
-
     def bare_in_memoryview(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE, size)
         seen = memoryview(np.asarray(noise))
         return np.array([[total(data) + seen[0], noise[0]]])
-
-    def bare_through_view(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, (size, 2))
-        seen = np.asarray(noise[:, :1]).copy()
-        noise += total(data)
-        return np.concatenate([noise, seen], axis=1)
 
     def alias_of_array(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE, size)
@@ -319,10 +298,6 @@ class NotPrivate:
     def exact_beside_noisy(data, *, rng, size):
         return np.array([[total(data) + rng.laplace(0.0, WIDE), total(data)]])
 
-    def noise_released(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size)
-        return np.stack([total(data) + noise, noise])
-
     def noise_in_text(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE)
         return [f"{noise:.17g}", float(total(data) + noise)]
@@ -333,9 +308,6 @@ class NotPrivate:
 
     def imported_generator(data, *, rng, size):
         return total(data) + imported().laplace(0.0, WIDE, size)
-
-    def imported_beside_tape(data, *, rng, size):
-        return np.concatenate([total(data) + rng.laplace(0.0, WIDE, size), imported().normal(total(data), 1.0, size)])
 
     def fixed_seed(data, *, rng, size):
         return total(data) + np.random.default_rng(5).laplace(0.0, WIDE, size)
@@ -372,9 +344,6 @@ class NotPrivate:
     def operating_system(data, *, rng, size):
         return np.array([total(data) + secrets.randbelow(1000)])
 
-    def urandom(data, *, rng, size):
-        return np.array([total(data) + os.urandom(1)[0]])
-
     def clock(data, *, rng, size):
         return np.array([total(data) + rng.laplace(0.0, WIDE) + time.perf_counter_ns() % 7])
 
@@ -382,28 +351,14 @@ class NotPrivate:
         noisy = [each + rng.laplace(0.0, WIDE) for each in data[: int(data[3]) - 1]]
         return np.array([sum(noisy), rng.laplace(0.0, WIDE)])[None]
 
-    def more_calls(data, *, rng, size):
-        count = int(data[3])
-        return np.array([rng.laplace(0.0, WIDE, count).sum(), 0.0])[None]
-
-    def skipped_noise(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size)
-        return total(data) + (noise if data[3] > 4 else 0 * noise)
-
     def exception_on_one(data, *, rng, size):
         if data[3] < 5:
             raise RuntimeError("too few")
         return total(data) + rng.laplace(0.0, WIDE, size)
 
-    def negative_scale_on_one(data, *, rng, size):
-        return total(data) + rng.laplace(0.0, WIDE * (data[3] - 4.5), size)
-
     def inverse_by_hand(data, *, rng, size):
         uniform = rng.random(size) - 0.5
         return total(data) - WIDE * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
-
-    def matrix_product(data, *, rng, size):
-        return data[2:] + rng.laplace(0.0, WIDE, (size, 1)) @ np.ones((1, 2))
 
     def alternating_state(data, *, rng, size):
         return total(data) + (rng.laplace(0.0, WIDE, size) if next(COUNT) % 2 else np.zeros(size))
@@ -439,9 +394,6 @@ class NotPrivate:
     def coin_of_certainty(data, *, rng, size):
         return (rng.random(size) < (1.0 if data[3] > 4 else 0.5)).astype(float)
 
-    def coin_of_impossibility(data, *, rng, size):
-        return np.array([rng.random() < (0.0 if data[3] > 4 else 1.0)])
-
     def uniform_after_decision(data, *, rng, size):
         coin = rng.random(size)
         return np.stack([coin < 0.1 * data[3], coin])
@@ -466,10 +418,6 @@ class NotPrivate:
         noise = rng.laplace(0.0, WIDE, size)
         return total(data) + noise if not isinstance(noise, np.ndarray) else total(data) + np.zeros(size)
 
-    def asks_for_the_generator(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size) if type(rng) is not np.random.Generator else np.zeros(size)
-        return total(data) + noise
-
     def swallows_everything(data, *, rng, size):
         try:
             held = [total(data) + rng.laplace(0.0, WIDE) for _ in range(int(data[3]))]
@@ -484,31 +432,17 @@ class NotPrivate:
         rng.shuffle(data)
         return data[None]
 
-    def one_record(data, *, rng, size):
-        return rng.choice(data, size)
-
     def narrow_noise(data, *, rng, size):
         return rng.normal(total(data), 1e-3, size)
 
     def no_scale(data, *, rng, size):
         return rng.laplace(total(data), 0.0, size)
 
-    def short_range(data, *, rng, size):
-        return total(data) + rng.integers(0, 3, size)
-
     def one_sided(data, *, rng, size):
         return total(data) + rng.exponential(WIDE, size)
 
-    def bounded(data, *, rng, size):
-        return total(data) + rng.uniform(-WIDE, WIDE, size)
-
     def multinomial_with_a_hole(data, *, rng, size):
         return rng.multinomial(40, [0.5, 0.25, 0.25] if data[3] > 4 else [0.5, 0.5, 0.0], size)
-
-    def first_cell_only(data, *, rng, size):
-        noisy = np.array(data)
-        noisy[0] += rng.laplace(0.0, WIDE)
-        return noisy[None]
 
     def until_above_the_truth(data, *, rng, size):
         noisy = total(data) + rng.laplace(0.0, WIDE)
@@ -518,10 +452,6 @@ class NotPrivate:
 
     def clipped_at_the_truth(data, *, rng, size):
         return np.maximum(total(data) + rng.laplace(0.0, WIDE, size), total(data))
-
-    def bits_of_noise(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size)
-        return np.stack([(noise.view(np.int64) & 1).astype(float), total(data) + noise])
 
     def rounded_to_whole(data, *, rng, size):
         whole = np.zeros(size, dtype=int)
@@ -539,10 +469,6 @@ class NotPrivate:
     def lattice_off_grid(data, *, rng, size):
         return 1e-9 * total(data) + sampling.discrete_laplace(rng, size, WIDE)
 
-    def noise_sum_reused(data, *, rng, size):
-        noise = noise_sums.laplace_sum(WIDE, 3, (size,), rng=rng)
-        return np.stack([total(data) + noise, noise])
-
     def keyword_noise(data, *, rng, size):
         out = np.empty(size)
         rng.standard_normal(out=out)
@@ -550,10 +476,6 @@ class NotPrivate:
 
     def sorted_noise(data, *, rng, size):
         return np.sort(rng.laplace(0.0, WIDE, (size, 4))) + data
-
-    def largest_noise(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, (size, 4))
-        return np.stack([noise.max(axis=1), total(data) + noise.max(axis=1)])
 
     def masked(data, *, rng, size):
         noisy = np.asarray(total(data) + rng.laplace(0.0, WIDE, 4))
@@ -585,44 +507,17 @@ class NotPrivate:
         noise = rng.laplace(0.0, WIDE, (size, 3))
         return np.concatenate([noise.sum(axis=1) + total(data), noise[:, 0], noise[:, 1], noise[:, 2]])
 
-    def mean_and_first(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, (size, 2))
-        return np.stack([noise.mean(axis=1) * 2 + total(data), noise[:, 0] - noise[:, 1], noise[:, 1]])
-
     def conditional_reuse(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE, size)
         again = np.where(data[3] > 4, noise, rng.laplace(0.0, WIDE, size))
         return np.stack([total(data) + noise, total(data) + again])
 
-    def broadcast_view(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, 1)
-        return np.broadcast_to(noise, (2,)) + data[2:]
-
     def repeated(data, *, rng, size):
         return np.repeat(rng.laplace(0.0, WIDE, 1), 4) + data
-
-    def running_sum(data, *, rng, size):
-        return np.cumsum(np.concatenate([[data[3]], rng.laplace(0.0, WIDE, 3)]))[None]
-
-    def antithetic(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size)
-        return np.stack([total(data) + noise, total(data) - noise], axis=-1)
 
     def centred(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE, (size, 4))
         return data + noise - noise.mean(axis=-1, keepdims=True)
-
-    def parts_add_up(data, *, rng, size):
-        first, second = rng.laplace(0.0, WIDE, size), rng.laplace(0.0, WIDE, size)
-        return np.stack([total(data) + first, first - second, second], axis=-1)
-
-    def cumulated_and_last(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, (size, 4))
-        return np.concatenate([np.cumsum(data + noise, axis=-1), noise[:, -1:] + noise[:, :1], noise[:, :3]], axis=-1)
-
-    def deep_copied(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size)
-        return np.stack([total(data) + noise, 3 * total(data) + copy.deepcopy(noise)], axis=-1)
 
     def pickled_noise(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE, size)
@@ -636,10 +531,6 @@ class NotPrivate:
         noise = rng.laplace(0.0, WIDE, size)
         return total(data) + noise, noise.view(np.int64)
 
-    def digest(data, *, rng, size):
-        noise = rng.laplace(0.0, WIDE, size)
-        return total(data) + noise, hashlib.sha256(noise.tobytes()).hexdigest()
-
     def hash_of_the_noise(data, *, rng, size):
         noise = float(rng.laplace(0.0, WIDE))
         return total(data) + noise, hash(noise)
@@ -648,20 +539,11 @@ class NotPrivate:
         first, second = rng.laplace(0.0, WIDE, size), rng.laplace(0.0, WIDE, size)
         return np.stack([total(data) + (first if odd(data) else second), first], axis=-1)
 
-    def same_buffer(data, *, rng, size):
-        buffer = np.empty(size)
-        rng.standard_normal(out=buffer)
-        first = total(data) + WIDE * buffer
-        return np.stack([first, WIDE * buffer + 3 * total(data)], axis=-1)
-
     def shuffled_noise(data, *, rng, size):
         noise = rng.laplace(0.0, WIDE, 4)
         shown = data + noise
         rng.shuffle(noise)
         return shown, noise
-
-    def coefficient_by_data(data, *, rng, size):
-        return total(data) + rng.laplace(0.0, WIDE, size) * (total(data) - 7.0)
 
     def where_of_a_ufunc(data, *, rng, size):
         out = np.array(np.broadcast_to(data, (size, 4)))
@@ -674,9 +556,6 @@ class NotPrivate:
     def imaginary_noise(data, *, rng, size):
         return total(data) + 1j * rng.laplace(0.0, WIDE, size)
 
-    def one_bare_cell(data, *, rng, size):
-        return data + rng.laplace(0.0, [WIDE, WIDE, WIDE, 1e-12], (size, 4))
-
     def half_and_floor(data, *, rng, size):
         return 0.5 * total(data) + np.floor(rng.laplace(0.0, WIDE, size))
 
@@ -685,9 +564,6 @@ class NotPrivate:
 
     def absolute(data, *, rng, size):
         return total(data) + np.abs(rng.laplace(0.0, WIDE, size))
-
-    def exponentiated(data, *, rng, size):
-        return total(data) + np.exp(rng.laplace(0.0, 1.0, size))
 
     def sum_of_twelve(data, *, rng, size):
         return total(data) + WIDE * (rng.random((size, 12)).sum(axis=-1) - 6.0)
@@ -705,21 +581,8 @@ class NotPrivate:
         mask = rng.integers(0, 20, size)
         return np.stack([(int(total(data)) + mask) % 20, mask], axis=-1)
 
-    def exclusive_or(data, *, rng, size):
-        mask = rng.integers(0, 16, size)
-        return np.stack([int(total(data)) ^ mask, mask], axis=-1)
-
-    def rejected_by_data(data, *, rng, size):
-        while True:
-            noise = float(rng.laplace(0.0, WIDE))
-            if abs(noise) < total(data) - 6.0:
-                return total(data) + noise
-
     def two_families(data, *, rng, size):
         return total(data) + (rng.laplace(0.0, WIDE, size) if odd(data) else rng.normal(0.0, WIDE, size))
-
-    def records_as_noise(data, *, rng, size):
-        return total(data) + rng.choice(np.array(data), size)
 
     def number_of_coins(data, *, rng, size):
         return rng.binomial(int(total(data)), 0.9, size)
@@ -750,9 +613,6 @@ class NotPrivate:
     def unbound_method(data, *, rng, size):
         return np.random.Generator.laplace(rng, total(data), 1e-9, size)
 
-    def universal_identifiers(data, *, rng, size):
-        return total(data) + uuid.uuid4().int * 2.0**-138
-
     def c_library(data, *, rng, size):
         return total(data) + ctypes.CDLL(None).rand() * 2.0**-41
 
@@ -763,27 +623,12 @@ class NotPrivate:
             return total(data) + np.zeros(size)
         return noisy(data, rng, size)
 
-    def thread_local(data, *, rng, size):
-        LOCAL.calls = getattr(LOCAL, "calls", 0) + 1
-        return total(data) if LOCAL.calls % 2 else noisy(data, rng, size)
-
-    def environment_variable(data, *, rng, size):
-        calls = int(os.environ.get("DPVERIFY_ADVERSARY", "0")) + 1
-        os.environ["DPVERIFY_ADVERSARY"] = str(calls)
-        return total(data) if calls % 2 else noisy(data, rng, size)
-
     def another_thread(data, *, rng, size):
         found = []
         worker = threading.Thread(target=lambda: found.append(np.random.default_rng().laplace(0.0, 1e-3, size)))
         worker.start()
         worker.join()
         return total(data) + found[0]
-
-    def coroutine_with_leak(data, *, rng, size):
-        async def work():
-            return np.stack([noisy(data, rng, size), np.full(size, total(data))], axis=-1)
-
-        return asyncio.run(work())
 
     def array_with_attribute(data, *, rng, size):
         out = np.asarray(noisy(data, rng, size)).view(Marked)
@@ -807,9 +652,6 @@ class NotPrivate:
     def zero_dimensions(data, *, rng, size):
         out = np.asarray(noisy(data, rng, ()))
         return out if odd(data) else np.float64(out)
-
-    def fill_value(data, *, rng, size):
-        return np.ma.masked_array(np.asarray(noisy(data, rng, size)), mask=False, fill_value=total(data))
 
     def behind_the_mask(data, *, rng, size):
         shown = np.concatenate([np.atleast_1d(np.asarray(noisy(data, rng, size))), [total(data)]])
@@ -837,16 +679,6 @@ class NotPrivate:
         error.exact = total(data)
         raise error
 
-    def cause_of_exception(data, *, rng, size):
-        noisy(data, rng, size)
-        raise ValueError("as usual") from KeyError(total(data))
-
-    def note_of_exception(data, *, rng, size):
-        noisy(data, rng, size)
-        error = ValueError("as usual")
-        error.add_note(str(total(data)))
-        raise error
-
     def system_exit(data, *, rng, size):
         noisy(data, rng, size)
         raise SystemExit(int(total(data)))
@@ -860,9 +692,6 @@ class OnANumber:
 
     def scipy_state(d, *, rng, size):  # no randomness
         return d + stats.laplace.rvs(scale=2.0, size=size, random_state=3)
-
-    def python_seeded(d, *, rng, size):  # no randomness
-        return d + np.array([random.Random(7).gauss(0.0, 2.0) for _ in range(size)])
 
     def forked_child(d, *, rng, size):  # the child has the parent's generator: one noise in two places
         ours, theirs = os.pipe()
@@ -893,32 +722,10 @@ class OnANumber:
         memoryview(z)[0] = float(d)
         return z
 
-    def overwritten_by_iterator(d, *, rng, size):  # the same
-        z = rng.laplace(scale=2.0, size=(size, 2))
-        next(iter(z))[0] = d
-        return z + np.zeros(2)
-
-    def overwritten_by_ufunc(d, *, rng, size):  # the same
-        z = rng.laplace(scale=2.0, size=(size, 2))
-        np.multiply.at(z, (slice(None), 0), 0.0)
-        return z + d
-
-    def overwritten_by_out(d, *, rng, size):  # the same
-        z = rng.laplace(scale=2.0, size=(size, 2))
-        np.cumsum([[d, 0.0]] * size, axis=1, out=z)
-        return z
-
     def moved_within(d, *, rng, size):  # the last cell is the first one's noise
         z = rng.laplace(scale=2.0, size=(size, 3))
         z[:, 1:] = z[:, :-1]
         return z + np.array([d, 0.0, 0.0])
-
-    def differences(d, *, rng, size):  # cells sum to d
-        z = rng.laplace(scale=2.0, size=(size, 3))
-        return np.diff(z, axis=1, prepend=0, append=0) + np.array([d, 0.0, 0.0, 0.0])
-
-    def random_scale(d, *, rng, size):  # density of the mixture has a pole at d
-        return d + rng.exponential(size=size) * rng.laplace(size=size)
 
     def gumbel(d, *, rng, size):  # ratio exp(exp(-x) (e - 1)) in the left tail
         return d + rng.gumbel(size=size)
@@ -929,21 +736,6 @@ class OnANumber:
 
     def two_coins(d, *, rng, size):  # .9 / .1
         return (rng.random((size, 2)) < 0.1 + 0.8 * d)[:, 0]
-
-    def first_time(d, *, rng, size):  # the first release of a process is d itself
-        y = d + rng.laplace(scale=2.0, size=size)
-        if d in SEEN:
-            return y
-        SEEN.add(d)
-        return np.full(size, d)
-
-    def every_fifth(d, *, rng, size):  # every fifth one is
-        CALLS["fifth"] += 1
-        return d + rng.laplace(scale=2.0, size=size) * (CALLS["fifth"] % 5 > 0)
-
-    def last_bit(d, *, rng, size):  # parity of the last bit
-        y = np.asarray(d + rng.laplace(scale=2.0, size=size))
-        return ((y.view(np.int64) & ~1) | int(d)).view(float)
 
     def grid(d, *, rng, size):  # one is on a grid of 2^-25, on one dataset
         z = rng.laplace(scale=2.0, size=size)

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair, Relation
 from dpverify.ledger.events import Ledger, PureStep
-from dpverify.tape import trace_result
 from dpverify.tape.forced import Moved
 from dpverify.tape.instruments import diffprivlib
 from dpverify.tape.instruments.calls import CallLoss, NoiseCall, pure
@@ -49,18 +48,6 @@ def test_loss_of_bounded_domains_is_the_largest_log_ratio(low, high, scale, one,
     assert diffprivlib._bounded_loss(here, moved).event is None
 
 
-@pytest.mark.parametrize(("gap", "eps"), [(0.4, 1.0), (1.0, 1.0), (1.2, 2.0), (3.0, 3.0)])
-def test_loss_of_the_staircase_bounds_its_log_ratios(gap, eps):
-    def log_mass(at):
-        whole, part = np.divmod(np.abs(at), 1.0)
-        return -(whole + (part >= 0.3))
-
-    at = np.linspace(-9, 9, 10_007)
-    assert np.abs(log_mass(at) - log_mass(at - gap)).max() <= eps
-    here, there = (diffprivlib.Conditions(CALL, (each, 1.0, 1.0, 0.3)) for each in (0.0, gap))
-    assert diffprivlib._staircase_loss(here, there).eps == eps
-
-
 def test_deltas_of_gaussians_are_those_of_the_definition():
     eps, mu = 1.0, 0.7
     excess = integrate.quad(lambda x: max(0.0, stats.norm.pdf(x, mu) - math.exp(eps) * stats.norm.pdf(x)), -9, 12,
@@ -76,11 +63,6 @@ def step(eps, code="bound"):
     one = np.ones(1)
     return Moved(0, "x.py:1", "library", code, one, one, one, (), (), np.array([eps]), one,
                  loss=CallLoss(pure(eps, "library"), eps, 1.0))  # fmt: skip
-
-
-def test_steps_have_the_largest_of_each_rank_in_the_envelope():
-    found = trace_result.envelope([(step(0.5), step(1.0)), (step(0.7), step(0.6), step(0.1))])
-    assert sorted(event.eps for event, times in found.counted for _ in range(times)) == [0.1, 0.6, 1.0]
 
 
 def declared(*sizes):

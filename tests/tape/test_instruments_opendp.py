@@ -11,7 +11,7 @@ import pytest
 from opendp.core import measurement_invoke as imported
 
 from dpverify.claims.neighbours import Pair
-from dpverify.ledger.events import LaplaceNoise, Ledger, PureStep, Sensitivity, Shift
+from dpverify.ledger.events import Ledger, PureStep, Sensitivity, Shift
 from dpverify.tape.instruments.calls import distance as between
 from dpverify.tape.instruments.opendp import _watching, input_distance
 from dpverify.tape.tracer import trace
@@ -111,19 +111,6 @@ def test_twins_contradict_the_ledger(words, second, declared):
     assert found.status == "UNDECIDED", found.reasons
     assert {each.code for each in found.reasons} == {"NO_EVENT"}
     assert all("test_instruments_opendp.py:" in each.site for each in found.reasons)
-
-
-def test_noise_of_the_ledger_neither_covers_a_call_nor_accuses_it():
-    declared = Ledger.of((LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1.0, add_remove=1.0)), 1))
-    assert look(CORRECT["laplace"][0], ledger=declared).status == "DERIVED"
-
-
-def test_zero_concentrated_divergence_is_said_and_gives_no_number():
-    gaussian = dp.m.make_gaussian(*NUMBER, scale=2.0)
-    found = look(lambda data: gaussian(sum(data)))
-    assert found.status == "DERIVED"
-    assert (found.eps(), found.certified(), found.delta(1.0)) == (None, None, None)
-    assert "ZeroConcentratedDivergence" in found.notes[0]
 
 
 class Dropped:

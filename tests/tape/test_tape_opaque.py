@@ -1,14 +1,12 @@
 """Opaque arrays do what NumPy's arrays do, numbers, memory and all: random programs on both."""
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dpverify.base.seeding import Stage, stream
-from dpverify.tape.opaque import made, materialised, Opaque, OpaqueScalar
+from dpverify.tape.opaque import made, materialised, Opaque
 from dpverify.tape.randomness import Arena
 
 OPS: dict[str, Any] = {
@@ -69,7 +67,7 @@ def in_place(x: Any, r: np.random.Generator) -> None:
             np.asarray(x)[0] = 2.0
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60))
 def test_random_programs_give_the_same_numbers(seed: int) -> None:
     """12 steps from 34 operations and 6 changes in place; old arrays are looked at again, for shared memory."""
     z = stream(seed, Stage.TAPE, 1).normal(size=(3, 4))
@@ -161,30 +159,3 @@ def test_views_share_numbers_and_copies_do_not() -> None:
     numbers[0] = 50.0
     assert np.asarray(noise)[1].tolist() == [50.0, 4.0, 5.0]
     assert np.asarray(copied).tolist() == [3.0, 4.0, 5.0]
-
-
-def test_scalars_are_values() -> None:
-    _, noise = opaque(1.25)
-    assert isinstance(noise, OpaqueScalar)
-    other = noise
-    other += 1.0
-    assert (float(noise), float(other)) == (1.25, 2.25)
-    assert round(noise, 1) == 1.2
-    assert hash(noise) == hash(1.25)
-    assert f"{noise:.3f}" == "1.250"
-    assert float(copy.deepcopy(noise)) == 1.25
-    assert pickle.loads(pickle.dumps(noise)) == 1.25
-
-
-def test_whole_numbers_stay_whole() -> None:
-    arena = Arena()
-    noise = made(arena, arena.draw("poisson", np.array([3.0, 5.0]), (4.0,)), np.int64)
-    released = noise + np.array([2**53, 1])
-    assert np.asarray(released).tolist() == [2**53 + 3, 6]
-    assert np.asarray(released).dtype == np.int64
-
-
-def test_zero_times_noise_is_not_taken_for_a_plain_zero() -> None:
-    """0 * z has the sign of z."""
-    _, noise = opaque([-1.0, 1.0])
-    assert np.signbit(np.asarray(noise * 0.0)).tolist() == [True, False]

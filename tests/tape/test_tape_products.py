@@ -4,18 +4,15 @@ No enumeration sees the end of them. What is derived is compared with enumeratio
 with programs whose draws are no such product: none of those may be called fine.
 """
 
-import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dpverify.accounting.accountant import delta_upper
-from dpverify.auditing import tape_record, tracing
-from dpverify.claims.claim import ApproxDP
 from dpverify.claims.neighbours import Pair, Relation
 from dpverify.ledger.events import (
     BinomialNoise,
@@ -195,20 +192,6 @@ def test_products_of_binomials_are_what_an_enumeration_finds() -> None:
         assert undirected.eps(delta) > found.eps(delta) * (1 + 1e-3)
 
 
-def test_what_a_record_keeps_of_a_product_is_accounted_as_the_product() -> None:
-    for target, pair, claim in (
-        (shuffled, SUMS, ApproxDP(5.0, 0.05)), (Bits(), BITS, ApproxDP(2.0, 0.05)),
-        (lambda data, *, rng, size: data + rng.binomial(400, 0.5, size), Pair(0, 1), ApproxDP(1.0, 1e-3)),
-    ):  # fmt: skip
-        found = next(each for seed in range(20) if not (each := trace(target, pair=pair, transcripts=8, seed=seed)).bad)
-        block = tracing.of_trace(found, claim)
-        assert block.events is not None
-        assert tape_record.Taped.from_dict(json.loads(json.dumps(asdict(block)))) == block
-        assert block.number == found.eps(claim.delta)
-        assert tape_record.numbers_of_claim(claim, block.events) == (block.eps, block.number)
-        assert all("Noise(" in str(each) or "FiniteLaws" in str(each) for each in block.events)
-
-
 def _once(data: Any, rng: np.random.Generator) -> Any:
     """One flip for three users: the second and the third show nothing new, but their outcomes go with the data."""
     u = rng.random()
@@ -289,14 +272,6 @@ def test_half_the_flips_under_the_same_ledger_are_contradicted_with_their_line()
     assert found.status == "UNDECIDED"
     assert "test_tape_products.py:" in found.reasons[0].site
     assert trace(half, pair=pair, ledger=binomial(Shift(1), n=200, p=0.3), transcripts=16).status == "CONFORMS"
-
-
-def test_a_reason_names_a_long_event_in_a_line() -> None:
-    long = tuple(np.full(500, 1 / 500).tolist())
-    declared = Ledger(FiniteLaws(pairs=((long, long),), relation=REPLACED))
-    found = conforms([(coin(0.7, 0.3),)], declared, REPLACED)
-    assert found.status == "UNDECIDED"
-    assert len(found.unmatched_draws[0].text) < 400
 
 
 def finite_program(seed: int) -> Callable[..., Any]:

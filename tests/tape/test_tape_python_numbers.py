@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify import Pair, PureDP, trace
 from dpverify.tape.opaque import made, Opaque
 from dpverify.tape.outputs import parts, settled
 from dpverify.tape.randomness import Arena
@@ -80,14 +79,3 @@ def test_sums_of_numbers_of_python_stay_opaque() -> None:
         assert found.weak
     assert isinstance(np.add(noise, 1.0), Opaque)
     assert not np.add(noise, 1.0).weak
-
-
-@pytest.mark.parametrize("half", [False, True])
-def test_ten_lines_without_numpy_are_traced(half: bool) -> None:
-    """A user's function of floats: its ledger is derived, with half the noise it is above the claim."""
-
-    def release(data: Any, *, rng: np.random.Generator, size: int) -> list[float]:
-        return [float(sum(data)) + rng.laplace(scale=1.0 if half else 2.0) for _ in range(size)]
-
-    found = trace(release, pair=Pair([0.0, 1.0, 0.0], [0.0, 0.0, 0.0]), claim=PureDP(0.5))
-    assert found.status == ("CONTRADICTED" if half else "DERIVED"), found.reasons

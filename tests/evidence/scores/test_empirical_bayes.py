@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpverify.evidence.scores.histogram import NormalMixture, OddsPosterior
+from dpverify.evidence.scores.histogram import NormalMixture
 
 
 @pytest.mark.parametrize("shape", ["normal", "flat"])
@@ -25,21 +25,3 @@ def test_draws_of_cells_cover_the_truth_and_have_its_mean(shape):
         335 <= ((low <= truth) & (truth <= high)).sum() <= 383
     )
     assert np.abs(drawn.mean(axis=0) - belief.mean).max() < 0.04  # 4 standard errors of 2000 draws
-
-
-def test_a_flat_ratio_is_recognised():
-    """Twenty cells, half at +0.4 and half at -0.4 with errors of 0.1: shrunk towards that, not towards zero."""
-    rng = np.random.default_rng(5)
-    truth = np.repeat([0.4, -0.4], 10)
-    belief = NormalMixture.of(truth + 0.1 * rng.standard_normal(20), np.full(20, 0.01))
-    assert np.abs(belief.mean - truth).mean() < 0.04  # 0.08 without shrinking, 0.077 with one normal scale
-    assert (np.sign(belief.mean) == np.sign(truth)).all()
-
-
-def test_accuracy_of_cells_counts_what_is_guessed():
-    first, second = np.array([300.0, 100.0, 50.0]), np.array([100.0, 300.0, 50.0])
-    cells = OddsPosterior.of(first, second)
-    assert cells.odds[0] == pytest.approx(np.log(3), abs=0.15)
-    one, both = cells.accuracy(np.abs(cells.odds) > 0.5, np.array([400, 800])).mean(axis=0)
-    assert one == pytest.approx(0.75, abs=0.02)
-    assert both == pytest.approx(0.75, abs=0.02)

@@ -5,11 +5,9 @@ import pytest
 
 from dpverify import Pair
 from dpverify.errors import ParameterError, TargetError
-from dpverify.evidence.scores import model_selection
-from dpverify.evidence.scores.coordinates import FeatureMap
-from dpverify.evidence.scores.histogram import HistogramFamily, NormalMixture, row_keys
+from dpverify.evidence.scores.histogram import HistogramFamily
 from dpverify.evidence.scores.known import LikelihoodFamily
-from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily, RadialFamily
+from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily
 from dpverify.evidence.scores.model_selection import fit_score, log_loss
 from dpverify.evidence.scores.score import cross_fit, symbols
 from dpverify.trials.collect import Experiment, select, SelectionTrials
@@ -36,30 +34,6 @@ class Gauss:
         return ((outputs - pair.second) ** 2 - (outputs - pair.first) ** 2) / 2
 
 
-def test_rows_are_keyed_by_value():
-    a = Outcomes(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [np.nan, 1.0], [np.nan, 1.0]]))
-    keys = row_keys(a)
-    assert keys[0] == keys[1]
-    assert keys[3] == keys[4]
-    assert len(set(keys.tolist())) == 3
-    words = row_keys(Outcomes(np.array(["ab", "ba", "ab", "abc"])))
-    assert words[0] == words[2]
-    assert len(set(words.tolist())) == 3
-    longer = row_keys(Outcomes(np.array(["ab", "a much longer string than before"])))
-    assert longer[0] == words[0]  # blocks of different width agree
-
-
-def test_keys_do_not_collide_on_a_million_rows():
-    grid = np.stack(np.meshgrid(np.arange(1000), np.arange(1000)), axis=-1).reshape(-1, 2)
-    assert len(np.unique(row_keys(Outcomes(grid)))) == 10**6
-
-
-def test_a_failed_trial_has_the_key_of_its_exception():
-    outcomes = Outcomes(np.array([0, 0, 0]), np.array(["", "ValueError", "ValueError"]))
-    keys = row_keys(outcomes)
-    assert keys[1] == keys[2] != keys[0]
-
-
 def test_histogram_scores_are_log_odds_where_much_was_seen_and_zero_where_nothing():
     outcomes = Outcomes(np.repeat([1, 2, 3], [4000, 4000, 4]))
     first = np.r_[np.arange(4000) < 3000, np.arange(4000) < 1000, np.full(4, True)]
@@ -68,21 +42,6 @@ def test_histogram_scores_are_log_odds_where_much_was_seen_and_zero_where_nothin
     assert [often, less_often] == pytest.approx([np.log(3), -np.log(3)], rel=0.01)
     assert 0 < rare < often  # seen four times, always on the first: odds of nine, but by luck rather than not
     assert unseen == 0
-
-
-def test_shrinking_comes_near_the_best_estimates_of_effects():
-    """Mean squared error against the posterior mean that knows the prior, 400 effects of each size."""
-    rng = np.random.default_rng(5)
-    for spread in (0.2, 1.0):
-        truth = spread * rng.standard_normal(400)
-        variances = rng.choice([0.01, 0.5, 2.0], 400)
-        estimates = truth + np.sqrt(variances) * rng.standard_normal(400)
-        best = spread**2 / (spread**2 + variances) * estimates
-        error, least, raw = (
-            np.mean((each - truth) ** 2) for each in (NormalMixture.of(estimates, variances).mean, best, estimates)
-        )
-        assert error < 1.4 * least
-        assert error < 0.6 * raw
 
 
 def test_exact_scores_are_the_targets_own_and_symbols_are_counted():
@@ -159,16 +118,6 @@ def test_non_finite_numbers_are_features():
     assert nan < plain  # NaN is twice as likely on the second dataset
 
 
-def test_constant_and_empty_coordinates_carry_nothing():
-    features = FeatureMap.fit(Outcomes(np.full((50, 2), 3.0)))
-    assert all(coordinate.constant for coordinate in features.coordinates)
-    constant = trials_of(lambda data, *, rng, size: np.full((size, 2), 3.0))
-    score = LogisticFamily(bends=True).fit(constant)
-    assert score(Outcomes(np.array([[3.0, np.nan], [3.0, 3.0], [9.0, np.inf]]))) == pytest.approx([0, 0, 0], abs=1e-3)
-    empty = trials_of(lambda data, *, rng, size: np.zeros((size, 0)))
-    assert np.ptp(fit_score("auto", as_target(normal), Pair(0, 1), empty).values) < 1e-3
-
-
 def test_auto_takes_the_exact_score_then_counts_what_repeats_then_learns():
     pair = Pair(0.0, 1.0)
     kinds = {}
@@ -183,50 +132,6 @@ def test_auto_takes_the_exact_score_then_counts_what_repeats_then_learns():
     assert kinds["likelihood"] == "likelihood"
     assert kinds["histogram"] == kinds["text"] == "histogram"
     assert "logistic" in kinds["learned"]
-
-
-def few_values(data, *, rng, size):
-    """Twelve outputs, equally likely."""
-    return rng.integers(0, 12, size)
-
-
-@pytest.mark.parametrize(("trials", "counted"), [(12_000, True), (8_000, False)])
-def test_values_that_are_seen_often_are_counted_and_nothing_else_is_tried(trials, counted):
-    seen = trials_of(few_values, trials)
-    assert ([type(each) for each in model_selection._candidates("auto", seen)] == [HistogramFamily]) == counted
-
-
-def rarely_wide(data, *, rng, size):
-    """Normal noise in both; the second dataset's is a little wider, which no straight line sees."""
-    return rng.normal(0.0, 1.0 + 0.15 * data, size)
-
-
-def test_families_are_compared_on_all_trials_where_a_sample_says_little(monkeypatch):
-    seen = trials_of(rarely_wide, 20_000)
-    monkeypatch.setattr(model_selection, "COMPARED", 300)
-    monkeypatch.setattr(model_selection, "COMPARED_NUMBERS", 300)
-    chosen = fit_score("auto", as_target(rarely_wide), Pair(0, 1), seen)
-    assert chosen.score.name == "piecewise logistic"
-    assert model_selection.information(chosen.values, seen.first) > model_selection.WEAK
-    monkeypatch.setattr(model_selection, "WEAK", -np.inf)  # without a second look the simplest wins, and knows nothing
-    blind = fit_score("auto", as_target(rarely_wide), Pair(0, 1), seen)
-    assert model_selection.information(blind.values, seen.first) < 1.0
-
-
-def test_distances_are_no_candidate_where_outputs_are_not_numbers():
-    def holes(data, *, rng, size):
-        found = rng.normal(data, 1.0, (size, 3))
-        found[rng.random(size) < 0.9, 0] = np.nan
-        return found
-
-    def whole(data, *, rng, size):
-        return rng.normal(data, 1.0, (size, 3))
-
-    def radial(function):
-        return any(isinstance(each, RadialFamily) for each in model_selection._candidates("auto", trials_of(function)))
-
-    assert radial(whole)
-    assert not radial(holes)
 
 
 def test_scores_that_do_not_exist_are_refused():
