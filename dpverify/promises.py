@@ -118,11 +118,6 @@ class PromiseCheck:
         """Plain values for a report, with `as_expected`."""
         return {**asdict(self), "as_expected": self.as_expected}
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> "PromiseCheck":
-        """Inverse of `to_dict`."""
-        return cls(**{name: plain[name] for name in cls.__dataclass_fields__ if name in plain})
-
     def __str__(self) -> str:
         reach = "no failure rate" if self.detectable_rate is None else f"a failure rate of {self.detectable_rate:.3g}"
         reach = f"{reach} is called {BROKEN} with probability {POWER:g}"

@@ -1,10 +1,13 @@
 """What the site adds to pages: names of files above their code, and the gallery, from the table that tests check."""
 
+import json
 import re
 import sys
 from pathlib import Path
 
 from mkdocs.structure.files import File
+
+from dpverify.report import json_file
 
 ROOT = Path(__file__).parents[2]
 SOURCE = "https://github.com/dpverify/dpverify/blob/main/"
@@ -18,8 +21,10 @@ was found by paper and statement. What is wrong in print is told in the [errata 
 
 
 def on_files(files, *, config):
-    """Adds the page."""
+    """Adds the gallery, and the schemas of what `--json` writes."""
     files.append(File.generated(config, "gallery.md", content=page()))
+    for name, schema in (("records", json_file.records_schema()), ("certificate", json_file.certificate_schema())):
+        files.append(File.generated(config, f"{name}.schema.json", content=json.dumps(schema, indent=2)))
     return files
 
 

@@ -32,6 +32,7 @@ from dpverify.auditing.subject import pairs_for, Subject
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped, UNMATCHED
 from dpverify.auditing.tracing import FULL, taped_pair
 from dpverify.base import require
+from dpverify.base.plain_values import decoded
 from dpverify.base.seeding import derive, fresh_seed
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
@@ -382,21 +383,8 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Certificate":
-        """Inverse of `to_dict`."""
-        return cls(
-            subject=plain["subject"],
-            claim=plain["claim"],
-            records=tuple(AuditRecord.from_dict(each) for each in plain["records"]),
-            promises=tuple(PromiseCheck.from_dict(each) for each in plain["promises"]),
-            significance=plain["significance"],
-            seed=plain["seed"],
-            notes=tuple(plain["notes"]),
-            environment=plain["environment"],
-            command=plain["command"],
-            require_tape=plain.get("require_tape", False),
-            statements=plain["statements"],
-            identity=plain["identity"],
-        )
+        """Inverse of `to_dict`; ValueError for what is no certificate."""
+        return decoded(cls, plain)
 
 
 def digest_of(plain: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
+from dpverify.base.plain_values import decoded
 from dpverify.base.rounding import digits_up
 from dpverify.evidence.tally import Working
 from dpverify.ledger.description import Charged
@@ -325,22 +326,5 @@ class AuditRecord:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "AuditRecord":
-        """Inverse of `to_dict`, also after a trip through JSON."""
-        fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
-        for name in ("assumptions", "notes", "missed_twins"):
-            fields[name] = tuple(fields.get(name, ()))
-        for name in ("curve", "course", "number_course"):
-            fields[name] = tuple((a, b) for a, b in fields.get(name, ()))
-        fields["ledger"] = tuple(tuple(row) for row in fields.get("ledger", ()))
-        fields["ladder"] = tuple(Rung(**row) for row in fields.get("ladder", ()))
-        if fields.get("working") is not None:
-            fields["working"] = Working.from_dict(fields["working"])
-        if fields.get("charged") is not None:
-            fields["charged"] = tuple(Charged.from_dict(each) for each in fields["charged"])
-        if fields.get("tape") is not None:
-            fields["tape"] = Taped.from_dict(fields["tape"])
-        if fields.get("audited") is not None:
-            eps, number = fields["audited"]
-            fields["audited"] = eps, number
-        fields["verdict"] = Verdict(fields["verdict"])
-        return cls(**fields)
+        """Inverse of `to_dict`, also after a trip through JSON; ValueError for what is no record."""
+        return decoded(cls, plain)

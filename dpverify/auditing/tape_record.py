@@ -177,24 +177,6 @@ class Taped:
         """Nothing came back from the attempt."""
         return cls(status=NOT_TRACED, reasons=(TapeReason(code, "", text),), seed=seed)
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> "Taped":
-        """Inverse of `asdict`, also after a trip through JSON."""
-        given = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
-        given["reasons"] = tuple(TapeReason(**each) for each in given.get("reasons", ()))
-        given["draws"] = tuple(TapeDraw(**each) for each in given.get("draws", ()))
-        given["notes"] = tuple(given.get("notes", ()))
-        if given.get("terms") is not None:
-            given["terms"] = tuple(
-                TapeTerm(**{**each, **{name: tuple(each[name]) for name in ("parameters", "other_parameters")}})
-                for each in given["terms"]
-            )
-        if given.get("chances") is not None:
-            given["chances"] = (given["chances"][0], given["chances"][1])
-        if given.get("events") is not None:
-            given["events"] = tuple(TapeEvent(**{**each, "values": tuple(each["values"])}) for each in given["events"])
-        return cls(**given)
-
 
 def written(ledger: Ledger) -> tuple[TapeEvent, ...] | None:
     """The events of a derived ledger as plain values; None where it has others than those that can be read again."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from dpverify.auditing import tape_record
 from dpverify.auditing.tape_record import MOST, Taped, TapeDraw, TapeReason, TapeTerm
+from dpverify.base.plain_values import decoded
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ApproxDP, Claim, PureDP
 from dpverify.claims.neighbours import Pair
@@ -91,7 +92,7 @@ def _answered(work: Callable[[], dict[str, Any]], seed: int) -> Taped:
         said = f"{found.error['type']}: {found.error['text']}"
         return Taped.lost("ERROR", f"the trace gave no answer: {said}", seed)
     try:
-        return Taped.from_dict(found.value)
+        return decoded(Taped, found.value)
     except (KeyError, TypeError, ValueError) as error:
         return Taped.lost("ERROR", f"the trace's answer cannot be read ({type(error).__name__})", seed)
 

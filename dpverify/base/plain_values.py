@@ -1,80 +1,68 @@
 """Plain values against the types of dataclass fields: what comes from a child or a file is looked at before use."""
 
+import json
 import math
 import traceback
-import types
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from enum import Enum
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints, Union
+from typing import Any, TYPE_CHECKING, TypeVar
 
 from dpverify.errors import DpverifyError, LostWorker, UsageError
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
-def check_fields(kind: type, plain: Any) -> None:
-    """ValueError, which names the field, where a field of `kind` is not of its type or holds NaN somewhere.
+T = TypeVar("T")
 
-    `plain` is what JSON makes of the dataclass: lists for tuples, strings for enumerations. Fields that are not there
-    and names that are none are not looked at.
+
+def decoded(kind: type[T], plain: Any) -> T:
+    """A value of `kind`, a dataclass, from what `asdict` and JSON make of it.
+
+    Strict: every field is of its type ("1" is no number, true no integer) and no number is NaN, so that whatever a
+    child answers or a file holds, all reports can be written. Names that are no fields are not looked at.
+
+    Raises
+    ------
+    ValueError
+        Names the first field that is not of its type.
     """
-    if not isinstance(plain, Mapping):
-        raise ValueError(f"{kind.__name__} is {type(plain).__name__}, must be fields by name")
-    for name, hint in _hints(kind).items():
-        if name in plain and not _fits(plain[name], hint):
-            raise ValueError(
-                f"{name} is {str(plain[name])[:60]!r}, must be {getattr(hint, '__name__', hint)}, without NaN"
-            )
+    import pydantic  # here: who reads no results need not load it
+
+    if (place := _place_of_nan(plain)) is not None:
+        raise ValueError(f"{place or kind.__name__} is NaN")
+    try:
+        found: T = _adapter(kind).validate_json(json.dumps(plain), strict=True)  # type: ignore[arg-type]
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or kind.__name__
+        raise ValueError(f"{place} is {str(first['input'])[:60]!r}: {first['msg']}") from None
+    return found
+
+
+def json_schema(kind: type) -> dict[str, Any]:
+    """The JSON schema (2020-12) of what `asdict` makes of a dataclass."""
+    return dict(_adapter(kind).json_schema(mode="serialization"))
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {each.name: hints[each.name] for each in fields(kind)}
+def _adapter(kind: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
-_ATOMS: dict[type, Callable[[Any], bool]] = {
-    str: lambda value: isinstance(value, str),
-    bool: lambda value: isinstance(value, bool),
-    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
-    float: lambda value: isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value),
-    type(None): lambda value: value is None,
-}
+def _place_of_nan(value: Any, place: str = "") -> str | None:
+    """Where in plain values there is a NaN, as names with dots between them; None where there is none."""
+    if isinstance(value, float):
+        return place if math.isnan(value) else None
+    inside: Any = value.items() if isinstance(value, Mapping) else enumerate(value) if _is_list(value) else ()
+    found = (_place_of_nan(each, f"{place}.{name}" if place else str(name)) for name, each in inside)
+    return next((each for each in found if each is not None), None)
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    if hint in _ATOMS:
-        return _ATOMS[hint](value)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return value in [each.value for each in hint]
-    if is_dataclass(hint) and isinstance(hint, type):
-        return isinstance(value, Mapping) and all(
-            name in value and _fits(value[name], inside) for name, inside in _hints(hint).items()
-        )
-    origin, inside = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, each) for each in inside)
-    if origin is tuple:
-        return isinstance(value, list | tuple) and _all_fit(value, inside)
-    if origin is dict:
-        return isinstance(value, Mapping) and all(_fits(k, inside[0]) and _fits(v, inside[1]) for k, v in value.items())
-    return _without_nan(value)
-
-
-def _all_fit(values: Any, inside: tuple[Any, ...]) -> bool:
-    if inside[-1] is Ellipsis:
-        return all(_fits(each, inside[0]) for each in values)
-    return len(values) == len(inside) and all(_fits(each, hint) for each, hint in zip(values, inside, strict=True))
-
-
-def _without_nan(value: Any) -> bool:
-    """Any: whatever JSON can hold, without NaN."""
-    if isinstance(value, Mapping):
-        return all(map(_without_nan, value.values()))
-    if isinstance(value, list | tuple):
-        return all(map(_without_nan, value))
-    return not (isinstance(value, float) and math.isnan(value))
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.base.plain_values import decoded
 from dpverify.cli import try_command
 from dpverify.cli.audit_command import Html, Ladder, Memory, NoTape, RequireTape, tapeless, Timeout
 from dpverify.cli.options import DEFAULT_SEED, DEFAULT_TIMEOUT, HELP
@@ -199,7 +200,7 @@ def _tried(
                  "trials": tried["trials"]}  # fmt: skip
         name = "dpverify.cli.certify_command:traced_in_child"
         found = isolated_command.answer(name, asked, Limits(limit), missing="trace")
-        code = {relation: Taped.from_dict(each) for relation, each in found.items()}
+        code = {relation: decoded(Taped, each) for relation, each in found.items()}
     record = try_out(wanted.target, claim=wanted.claim, schema=schema, call=wanted.call, python=wanted.python,
                      arguments=arguments(list(wanted.arg)), timeout_s=min(wanted.timeout, ONE_RELEASE),
                      out_of_domain="report", code=code, **tried)  # fmt: skip

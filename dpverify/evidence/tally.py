@@ -6,7 +6,7 @@ bound needs is in these counts, so memory does not grow with the number of trial
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -122,17 +122,3 @@ class Working:
         """From the certifying trials."""
         levels = tuple(zip(tally.right.tolist(), tally.wrong.tolist(), strict=True))
         return cls(trials=tally.trials, levels=levels, **{"pooled": len(levels), **rest})
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> "Working":
-        """Inverse of `asdict`, also after a trip through JSON."""
-        given = {each.name: plain[each.name] for each in fields(cls) if each.name in plain}
-        for name in ("levels", "events", "blocks"):
-            given[name] = tuple(tuple(row) for row in given.get(name, ()))
-        for name in ("weights", "grid"):
-            given[name] = tuple(given.get(name, ()))
-        given["bets"] = tuple(
-            Bet(each["trials"], *(tuple(each[name]) for name in ("predicted", "right", "wrong")))
-            for each in given.get("bets", ())
-        )
-        return cls(**given)

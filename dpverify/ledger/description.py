@@ -122,13 +122,6 @@ class Charged:
     shifts: tuple[tuple[str, int], ...]
     comparisons: Comparisons | None = None
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> "Charged":
-        """Inverse of `asdict`, also after a trip through JSON."""
-        shifts = tuple((size, count) for size, count in plain["shifts"])
-        compared = plain.get("comparisons")
-        return cls(plain["event"], plain["times"], plain["size"], shifts, compared and Comparisons(**compared))
-
 
 def charged(ledger: Ledger, relation: Relation) -> tuple[Charged, ...] | None:
     """The ledger under this relation; None where it has an event that is more than one kind of noise on shifts."""

@@ -14,7 +14,7 @@ from dpverify.auditing.ladder import with_twins
 from dpverify.auditing.record import AuditRecord, Grade, Verdict
 from dpverify.auditing.tape_record import LEDGERS, STATUSES
 from dpverify.base import require
-from dpverify.base.plain_values import check_fields, describe_error
+from dpverify.base.plain_values import decoded, describe_error
 from dpverify.claims.curves import NOTIONS
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, ParameterError, UsageError
 from dpverify.execution.executors import check_backend
@@ -59,12 +59,6 @@ class Failure:
             where = f" ({Path(error['file']).name}:{error['line']})" if error["file"] else ""
             said = f"{error['type']}: {error['text']}{where}"
         return cls(subject, said, error["kind"], error["traceback"], (), shown_path(place[0]), place[1])
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> "Failure":
-        """Inverse of `asdict`, also after a trip through JSON."""
-        fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
-        return cls(**{**fields, "output": tuple(fields.get("output", ()))})
 
 
 def shown_path(file: str) -> str:
@@ -364,16 +358,14 @@ def from_plain(plain: dict[str, Any]) -> Outcome:
 
     Every field is of its type and no number is NaN: whatever a child answers, all reports can be written.
     """
-    kind = plain["kind"]
-    check_fields(_KINDS[kind], plain["outcome"])
-    outcome = _MAKERS[kind](plain["outcome"])
+    outcome: Outcome = decoded(KINDS[plain["kind"]], plain["outcome"])
     if isinstance(outcome, AuditRecord):
-        _check_words(outcome)
+        check_words(outcome)
     return outcome
 
 
-def _check_words(record: AuditRecord) -> None:
-    """ValueError for a word or a name that means nothing to a reader."""
+def check_words(record: AuditRecord) -> None:
+    """ValueError for a word or a name of a record that means nothing to a reader."""
     if record.notion not in NOTIONS or record.claim.partition(":")[0] != record.notion:
         raise ValueError(f"notion is {record.notion!r} and claim {record.claim[:60]!r}")
     if set(record.failed_trials) != {"first", "second"}:
@@ -386,13 +378,7 @@ def _check_words(record: AuditRecord) -> None:
         raise ValueError(f"ledger must have rows of {len(COLUMNS)}")
 
 
-_KINDS = {each.__name__: each for each in (AuditRecord, PromiseCheck, Failure)}
-_MAKERS: dict[str, Callable[[dict[str, Any]], Outcome]] = {
-    "AuditRecord": AuditRecord.from_dict,
-    "PromiseCheck": PromiseCheck.from_dict,
-    "Failure": Failure.from_dict,
-}
-
+KINDS: dict[str, type[Any]] = {each.__name__: each for each in (AuditRecord, PromiseCheck, Failure)}
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What a run adds to its subjects. Apart from what runs them: who only asks for a run need not load that.

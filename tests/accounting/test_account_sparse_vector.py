@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import special
 from dpverify import ApproxDP, PureDP, Relation, ZCDP
 from dpverify.accounting.accountant import account, eps_upper, meets, pure_eps, rho_upper
 from dpverify.accounting.groups import group_of
+from dpverify.base.plain_values import decoded
 from dpverify.errors import AccountingError, ParameterError
 from dpverify.ledger import AboveThreshold, LaplaceNoise, Ledger, PureStep, Sensitivity, Shift
 from dpverify.ledger.description import charged, rows
@@ -187,4 +189,4 @@ def test_words_and_numbers_of_a_record():
     (found,) = charged(Ledger(event) * 2, R)
     assert (found.event, found.times, found.size, found.shifts) == ("AboveThreshold", 2, "2", (("1", 1),))
     assert found.comparisons.value_scale == str(Fraction(0.1))
-    assert type(found).from_dict({**vars(found), "comparisons": vars(found.comparisons)}) == found
+    assert decoded(type(found), asdict(found)) == found

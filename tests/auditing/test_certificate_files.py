@@ -1,7 +1,6 @@
 """Certificates in files: their schema and their page."""
 
 import json
-from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -13,8 +12,6 @@ from dpverify.errors import UsageError
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
 from dpverify.report import html_page, json_file
 from dpverify.report.html_page import certificate_json, render_certificate
-
-HERE = Path(json_file.__file__).parent
 
 
 class Noisy:
@@ -37,16 +34,13 @@ def refuted():
     return certify(Noisy(), claim=PureDP(0.5), pairs=Pair(0.0, 1.0), trials=2_000, seed=1, tape=False)
 
 
-def test_the_published_schemas_are_those_of_the_code():
-    for name, made in (("records", json_file.document()), ("certificate", json_file.certificate_schema())):
-        assert json.loads((HERE / f"{name}.schema.json").read_text(encoding="utf-8")) == made
-        jsonschema.Draft202012Validator.check_schema(made)
-
-
 def test_certificates_are_as_the_schema_says(proved, refuted):
     for found in (proved, refuted):
         document = json.loads(certificate_json(found))
-        jsonschema.validate(document, json_file.certificate_schema())
+        schema = json_file.certificate_schema()
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(document, schema)
+        assert set(document) == set(schema["properties"])
         for broken in ("digest", "statement", "records"):
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate({k: v for k, v in document.items() if k != broken}, json_file.certificate_schema())

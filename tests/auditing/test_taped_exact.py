@@ -14,6 +14,7 @@ from dpverify.auditing import tracing
 from dpverify.auditing.record import Status, Verdict
 from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair
+from dpverify.base.plain_values import decoded
 from dpverify.ledger.events import Ledger, PureStep, Sensitivity
 from dpverify.report import words
 from dpverify.suite.result import from_plain, Settings, to_plain
@@ -71,7 +72,7 @@ def test_a_finite_law_is_the_code_s_end(target, claim, status, number):
     assert (found.status, found.refutes, found.paths) == (status, status == "CONTRADICTED", 4)
     assert found.number == found.eps == pytest.approx(number, rel=1e-9)
     assert found.number * (1 - 2e-9) < found.lower < found.number
-    assert Taped.from_dict(json.loads(json.dumps(asdict(found)))) == found
+    assert decoded(Taped, json.loads(json.dumps(asdict(found)))) == found
 
 
 def test_an_outcome_that_transcripts_miss_is_enumerated():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.base.plain_values import decoded
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError, TargetError
 from dpverify.promises import (
@@ -81,7 +82,7 @@ def test_power_statement_admits_when_nothing_can_be_caught():
 def test_equal_seeds_give_equal_records_and_longer_runs_extend_shorter_ones():
     first, again = (check_promise(gaussian(0.1, block=1000), seed=5).to_dict() for _ in range(2))
     assert first == again
-    assert PromiseCheck.from_dict(json.loads(json.dumps(first))).to_dict() == first
+    assert decoded(PromiseCheck, json.loads(json.dumps(first))).to_dict() == first
     assert first["as_expected"] == (first["verdict"] == KEPT)
     other = check_promise(gaussian(0.1, block=1000), seed=6).to_dict()
     assert other != first
@@ -158,7 +159,7 @@ def test_bounds_that_are_all_at_their_caps_are_inconclusive_unless_one_is_broken
     assert (idle.verdict, idle.active_share) == (INCONCLUSIVE, 0.0)
     assert not idle.as_expected
     assert "0.00% of the bounds below their caps" in str(idle)
-    assert PromiseCheck.from_dict(idle.to_dict()) == idle
+    assert decoded(PromiseCheck, idle.to_dict()) == idle
     kept = check_promise(capped(0.25), seed=0)
     assert (kept.verdict, kept.active_share) == (KEPT, 0.25)
     assert check_promise(capped(0.0, errors=2.0), seed=0).verdict == BROKEN

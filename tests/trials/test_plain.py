@@ -103,5 +103,5 @@ def test_a_result_file_with_a_wrong_type_is_refused_in_one_line(outcomes, tmp_pa
     document |= {"failures": [], "seed": 1, "family_wise_error": 0.05, "environment": {}, "asked": None}
     path = tmp_path / "o.json"
     path.write_text(json.dumps({**document, "interrupted": ""}))
-    with pytest.raises(UsageError, match="trials is 'many', must be int"):
+    with pytest.raises(UsageError, match="trials is 'many': Input should be a valid integer"):
         json_file.load_results(path)
