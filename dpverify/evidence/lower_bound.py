@@ -20,7 +20,7 @@ from dpverify.evidence.bounds.binomial_tails import least_reached
 from dpverify.evidence.bounds.choice import choose_test
 from dpverify.evidence.bounds.protocol import BoundTest, check_level, pooled
 from dpverify.evidence.bounds.tradeoff_curve import CurveTest
-from dpverify.evidence.bounds.two_step import TwoStepTest, UnconditionalTest
+from dpverify.evidence.bounds.two_step import TwoStepTest
 from dpverify.evidence.bounds.weighted import WeightedTest
 from dpverify.evidence.tally import Tally, Working
 
@@ -304,9 +304,7 @@ def _on_the_curve(attack: Attack, tally: Tally, claim: Claim, significance: floa
         p_value=test.claim_p_value(event),
         log10_p_value=test.claim_log10_p_value(event),
         levels=attack.event,
-        working=Working.of(
-            tally, pooled=attack.event, nuisance=test.nuisance_level, order=test.order_level, abstains=abstains
-        ),
+        working=Working.of(tally, pooled=attack.event, **test.working),
     )
 
 
@@ -340,7 +338,7 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
         log10_p_value=test.log10_p_value(seen, eps=eps, delta=delta),
         levels=deciding,
         events=1 if attack.weights else max(1, len(attack.shares)),
-        working=_working(test, tally, deciding),
+        working=Working.of(tally, pooled=deciding, **test.working),
     )
 
 
@@ -351,17 +349,6 @@ def _single(attack: Attack, delta: float, significance: float) -> BoundTest:
     return choose_test(
         trials=n, delta=delta, expected_right=right, expected_wrong=wrong, one_sided=one_sided, significance=level
     )
-
-
-def _working(test: BoundTest, tally: Tally, deciding: int) -> Working:
-    match test:
-        case BonferroniTest():
-            return Working.of(tally, pooled=deciding, events=test.events)
-        case WeightedTest():
-            return Working.of(tally, pooled=deciding, weights=test.weights)
-        case UnconditionalTest():
-            return Working.of(tally, pooled=deciding, nuisance=test.nuisance_level, order=test.order_level)
-    return Working.of(tally, pooled=deciding)
 
 
 def course(tallies: list[Tally], attack: Attack, claim: Claim, significance: float) -> list[tuple[int, float]]:

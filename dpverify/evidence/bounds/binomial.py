@@ -6,7 +6,7 @@ So each guess is right with probability at most r, and v given m is stochastical
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from scipy import special
 
@@ -27,6 +27,10 @@ class BinomialTest:
 
     levels: int | None = None
     name: ClassVar[str] = "binomial"
+
+    @property
+    def working(self) -> dict[str, Any]:
+        return {}
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)
@@ -99,6 +103,10 @@ class BonferroniTest:
     def deciding(self, tally: Tally, *, significance: float) -> int:
         """Levels of the event with the largest bound at its share; of equal ones, the one with the largest share."""
         return max(self._bounds(tally, 0.0, significance))[2]
+
+    @property
+    def working(self) -> dict[str, Any]:
+        return {"events": self.events}
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         return min(1.0, *(BinomialTest(k).p_value(tally, eps=eps, delta=delta) / share for k, share in self.events))

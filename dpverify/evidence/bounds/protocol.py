@@ -4,7 +4,7 @@ H0(eps, delta): P(E) <= e^eps Q(E) + delta and Q(E) <= e^eps P(E) + delta for ev
 are the laws of the output on the two datasets.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from dpverify.base import require
 from dpverify.evidence.tally import Tally
@@ -20,6 +20,10 @@ class BoundTest(Protocol):
     @property
     def name(self) -> str:
         """How records call the test."""
+
+    @property
+    def working(self) -> dict[str, Any]:
+        """Fields of `tally.Working` that its bound is computed from, beside the counts."""
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         """In (0, 1]; never smaller than an exact p-value of H0(eps, delta), and increasing in eps."""

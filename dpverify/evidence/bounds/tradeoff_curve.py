@@ -25,7 +25,7 @@ and the test is an exact sign test (for mu-GDP: c <= Phi(mu/2)).
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +100,10 @@ class CurveTest:
 
     def _p_value_of_number(self, prepared: "_Sign | _Box") -> Callable[[float], float]:
         return lambda number: prepared.p_value(prepared.limit(self.claim.with_number(max(number, _SMALLEST))))
+
+    @property
+    def working(self) -> dict[str, Any]:
+        return {"nuisance": self.nuisance_level, "order": self.order_level, "abstains": self.abstains}
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)

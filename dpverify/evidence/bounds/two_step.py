@@ -6,7 +6,7 @@ theta = c/tau <= r + (1 - r) d/tau. tau enters weakly, so almost all of alpha is
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,10 @@ class TwoStepTest:
 
     levels: int | None = None
     name: ClassVar[str] = "threshold"
+
+    @property
+    def working(self) -> dict[str, Any]:
+        return {}
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)
@@ -141,6 +145,10 @@ class UnconditionalTest:
 
     def __post_init__(self) -> None:
         require.open_unit(nuisance_level=self.nuisance_level, order_level=self.order_level)
+
+    @property
+    def working(self) -> dict[str, Any]:
+        return {"nuisance": self.nuisance_level, "order": self.order_level}
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)

@@ -10,7 +10,7 @@ and the right side is at least the tail of the ideal experiment in which its own
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -102,6 +102,10 @@ class WeightedTest:
             require.integer(at_least=0, weights=weight)
         if not any(self.weights):
             raise ParameterError("weights", self.weights, "whole numbers >= 0, not all 0")
+
+    @property
+    def working(self) -> dict[str, Any]:
+        return {"weights": self.weights}
 
     def p_value(self, tally: Tally, *, eps: float, delta: float) -> float:
         check_hypothesis(eps, delta)
