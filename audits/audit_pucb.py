@@ -6,6 +6,7 @@ theorem is about the actions; its proof releases the counters, and it is the pro
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import numpy as np
 from algorithms.core.counting import layout_of, TreeCounts
 from algorithms.core.environments import random_environment
 from algorithms.core.online import Planned
+from algorithms.core.optimism import optimism_of_plan, optimism_of_run
 from algorithms.core.transcripts import replaced, RunTranscript
 from algorithms.core.users import Tree
 from algorithms.instances import black_box
 from algorithms.pucb.learner import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
-from algorithms.pucb.promises import counters_promise, optimism_of_plan, optimism_promise
+from algorithms.pucb.promises import counters_promise
 from audits import papers
 from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
@@ -210,7 +212,7 @@ promises = [
 ]
 
 # Along whole adaptive runs. At EPS every bonus of so short a run is at its cap H and optimism says nothing, so
-# optimism is also asked for at eps = 2000, where after 300 users some Q~+ are below H (a test asserts it).
+# optimism is also asked for at eps = 2000, where after 300 users some Q~+ are below H.
 small = random_environment(0, 2, 2, 2)
 seen = layout_of(small.model)
 
@@ -236,9 +238,11 @@ def along(
 def one_plan(name: str, bonus: float, **more: Any) -> Promise:
     """No episodes: 10^5 visits of every cell, where no bound is at its cap."""
     learner = PUCB(layout=seen, episodes=10**5, error=20.0, beta=BETA, bonus_scale=bonus)
-    return optimism_of_plan(small, learner, 10**5, name=name, trials=1000, paper=papers.PUCB, **more)
+    given: dict[str, Any] = {"failure_probability": BETA, "paper": papers.PUCB, **more}
+    return optimism_of_plan(small, learner, 10**5, noise=learner.error, name=name, **given)
 
 
+optimism = partial(optimism_of_run, failure_probability=BETA)
 LEMMA = "Lemma 13: all counters within E_eps along an adaptive run"
 OPTIMISM = "Q~+ >= Q* in every cell and episode of a run"
 promises += [
@@ -253,14 +257,14 @@ promises += [
         statement=LEMMA + ", with the corrected noise (T = 2)",
     ),
     along(
-        optimism_promise,
+        optimism,
         EPS,
         name="optimism-at-the-cap",
         expected=INCONCLUSIVE,
         statement=OPTIMISM + "; all at the cap H",
     ),
     along(  # below the cap H, and above the H - h that no Q* exceeds
-        optimism_promise,
+        optimism,
         2000.0,
         name="optimism",
         expected=INCONCLUSIVE,
@@ -269,7 +273,7 @@ promises += [
     one_plan("optimism-of-one-plan", 1.0),
     one_plan("optimism-of-one-plan-bonus-scaled", 0.01, expected=BROKEN),
     along(
-        optimism_promise,
+        optimism,
         2000.0,
         bonus=0.01,
         name="optimism-bonus-scaled",

@@ -76,23 +76,21 @@ class ShuffledOptimism:
         log = math.log(2 * self.layout.cells * len(steps) / self.beta)
         return 4 * (math.sqrt(2 * pooled * variance * log) + log / 3)
 
-    def plan(self, counts: Array, batches: PooledBatches, pooled: int) -> npt.NDArray[np.int64]:
-        """The policy after `pooled` batches, from their summed counts (..., cells)."""
-        error = self.error_scale * self.error(batches, pooled)
-        planner = DPUCBVI(
+    def planner(self, batches: PooledBatches, pooled: int) -> DPUCBVI:
+        """Who plans after `pooled` batches, from their summed counts."""
+        return DPUCBVI(
             layout=self.layout,
             episodes=self.episodes,
-            error=error,
+            error=self.error_scale * self.error(batches, pooled),
             beta=self.beta,
             bonus_scale=self.bonus_scale,
         )
-        return planner.plan(self.layout.unpack(counts))
 
     def act(self, setting: Setting) -> Acting:
         """Plans from the pooled counts of all batches before."""
         counts = np.zeros((*setting.lead, self.layout.cells))
         for pooled, step in enumerate(setting.steps):
-            policy = self.plan(counts, setting.privatizer, pooled)
+            policy = self.planner(setting.privatizer, pooled).plan(self.layout.unpack(counts))
             released = yield policy
             if not step.silent:
                 counts = counts + released

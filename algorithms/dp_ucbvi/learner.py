@@ -1,12 +1,43 @@
-"""DP-UCBVI (Qiao, Wang 2023): UCB-VI on private counts with a Bernstein bonus; JDP or LDP by its source.
+"""DP-UCBVI (Qiao, Wang 2023): optimistic backward induction on private counts; JDP or LDP by its source.
 
     N~, P~      post-processed counts (`never_underestimating`) at the source's E;  r~ = R~/N~, cut to [0, 1]
-    bonus       C2 ( sqrt(Var_{P~}(V_{h+1}) iota / N~) + H S E iota / N~ + H^2 S iota / N~ )
-    Q_h         min(H - h, r~ + P~ V_{h+1} + bonus),   h = 0..H-1
-    iota        ln(30 H S A K / beta)
+    Q_h         min(H - h, r~ + P~ V_{h+1} + C2 bonus),   h = 0..H-1
+    l           ln(30 H S A K / beta)
 
-The papers leave the universal constant C2 open; `bonus_scale` is C2 and 1 stands for it where nothing is
-said. With E = 0 and exact counts this is a non-private learner with the same bonus.
+The bonus, as printed by the papers that use the learner as a baseline (their C2 is an open universal constant):
+
+    sqrt(Var_{P~}(V_{h+1}) l / N~) + H S E l / N~ + H^2 S l / N~
+
+Nothing in it pays for the rewards, which are learned as well: whatever C2 is, plans are not optimistic. In the last
+step Var = 0, and r^ is below r by about sqrt(r (1 - r)/N), which no C/N covers for large N.
+
+Corrected (the default), with R = H - h - 1, the range of V_{h+1}; C2 = 1 is what the proof needs:
+
+    max{ sqrt(2 l Var_{P~}(V_{h+1}) / N~), 2 R l / N~ } + sqrt(2 l r~ (1 - r~) / N~)
+        + [ (17/3) (R + 1) l + ((3 S + 1) R + 3) E / 2 ] / N~
+
+Theorem. Let every N~ be at least the true N, all counts within E of the true ones, and R~ within E/4 (`error` of the
+sources, with probability 1 - beta). Then Q >= Q* in every plan, cell and step, but for probability beta/7.
+
+Proof, by induction from h = H down; V_{h+1} >= V* in [0, R]^S. Write n, P^ for the true count and frequencies.
+1.  Empirical Bernstein (Maurer, Pontil 2009, Theorem 4) for the next states' V*, each n = 2..K and each cell:
+        n (P - P^) V* <= sqrt(2 l n Var^) + (31/6) R l,      n Var^ = sum_i (V*(s_i) - P^ V*)^2,
+    as theirs has n/(n-1) Var^ under the root and 7 n R l/(3 (n-1)) beside it: n >= 2 gives 14/3, and
+    sqrt(n/(n-1)) - 1 <= 1/(2 (n-1)) with n Var^ <= n R^2/4 another R l/2. It holds for n <= 1: the left is at most R.
+2.  d = N~(.) - N(.) has |d| <= E, and D = N~ - n is in [0, E]. As sum (d - D P) = 0, V* may be centred:
+        N~ (P - P~) V* = n (P - P^) V* - sum (d - D P) V* <= n (P - P^) V* + (S + 1) E R/2.
+3.  n Var^ <= sum N(.) (V* - P~ V*)^2 <= N~ Var~ + S E R^2, and sqrt(2 l S E) <= l/2 + S E. Together
+        P V* <= P~ V* + sqrt(2 l Var~(V*)/N~) + [ (17/3) R l + (3 S + 1) R E/2 ] / N~.
+4.  v -> P~ v + max{c sqrt(Var~(v)), c^2 R} with c^2 = 2 l/N~ does not decrease in any v(s) on [0, R]^S: where the
+    root is the larger, its derivative is P~(s) (1 + c (v(s) - P~ v)/sqrt(Var~)), and c |v(s) - P~ v| <= c R <=
+    sqrt(Var~) (the device of Zhang, Ji, Du 2021, Lemma 14). So V* may be raised to V_{h+1}: no correction for the
+    estimated next value is needed.
+5.  The rewards, W = n r^ in sum: the inequality of 1 with n Var^ at most n r^ (1 - r^) = W - W^2/n <= W - W^2/N~, as
+    rewards are in [0, 1]. That moves by at most E/4 where R~, cut to [0, N~] and so no farther from W, stands for W;
+    sqrt(l E/2) <= l/2 + E/4; and N~ r - R~ <= n r - W + E + E/4. In all (17/3) l + 3 E/2.
+Two inequalities for K counts in each of H S A cells fail with probability 2 e^-l each: 4 H S A K e^-l <= beta/7.
+
+With E = 0 and exact counts this is a learner without privacy with the same bonus.
 
 Sources: `central` (JDP, binary counters on visits, transitions and rewards) and `local` (LDP, Laplace
 noise on each user's message), calibrated to eps under replace-one: 6H changed cells. They tell the learner
@@ -15,6 +46,7 @@ the provable E of their own noise times `error_scale`; 1 is the theory's.
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +56,7 @@ from algorithms.core.counting import LocalCounts, TreeCounts
 from algorithms.tabular import backward_induction, Plan
 from dpverify.base import require
 from dpverify.base.rounding import div_up
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.consistency import never_underestimating
@@ -59,25 +92,46 @@ def local(
     return LocalCounts(layout, scale, error_scale * 4 * bound)
 
 
+def corrected_bonus(
+    span: int, visits: Array, spread: Array, rewards: Array, *, layout: CountLayout, log: float, error: Any
+) -> Array:
+    """The bonus of a step after which values are in [0, `span`], with `spread` = Var_P~(V); arrays (..., S, A)."""
+    following = np.maximum(np.sqrt(2 * log * spread / visits), 2 * span * log / visits)
+    reward = np.sqrt(2 * log * rewards * (1 - rewards) / visits)
+    lower = 17 / 3 * (span + 1) * log + ((3 * layout.S + 1) * span + 3) / 2 * error
+    return np.asarray(following + reward + lower / visits)
+
+
+def printed_bonus(
+    span: int, visits: Array, spread: Array, rewards: Array, *, layout: CountLayout, log: float, error: Any
+) -> Array:
+    """The printed one, which looks neither at `rewards` nor at `span`."""
+    lower = (layout.H * layout.S * error + layout.H**2 * layout.S) * log
+    return np.asarray(np.sqrt(spread * log / visits) + lower / visits)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DPUCBVI:
-    """The learner; `error` = E of the source it is run with."""
+    """The learner; `error` = E of the source it is run with, `bonus_scale` = C2."""
 
     layout: CountLayout
     episodes: int
     error: float
     beta: float = 0.05
     bonus_scale: float = 1.0
+    bonus: Literal["corrected", "printed"] = "corrected"
 
     def __post_init__(self) -> None:
         require.integer(at_least=1, episodes=self.episodes)
         require.open_unit(beta=self.beta)
         require.non_negative(error=self.error)
         require.positive(bonus_scale=self.bonus_scale)
+        if self.bonus not in ("corrected", "printed"):
+            raise ParameterError("bonus", self.bonus, "'corrected' or 'printed'")
 
     @property
     def log_term(self) -> float:
-        """Iota."""
+        """l."""
         return math.log(30 * self.layout.tuples * self.episodes / self.beta)
 
     def plan(self, counts: PrivateCounts) -> IntArray:
@@ -88,18 +142,20 @@ class DPUCBVI:
         assert counts.rewards is not None
         visits, law = self._processed(counts)
         rewards = np.clip(counts.rewards / visits, 0.0, 1.0)
-        horizon, states, iota = self.layout.H, self.layout.S, self.log_term
-        lower = (horizon * states * self.error + horizon**2 * states) * iota / visits
         known = counts.visits > 0 if self._exact else visits > 0
+        horizon = self.layout.H
 
         def adjust(h: int, plain: Array, following: Array) -> Array:
             step = np.s_[..., h, :, :]
             spread = next_value_variance(law[..., h, :, :, :], following)
-            bonus = np.sqrt(spread * iota / visits[step]) + lower[step]
-            capped = np.minimum(plain + self.bonus_scale * bonus, horizon - h)
-            return np.where(known[step], capped, float(horizon - h))
+            paid = self.bonus_scale * self._bonus(horizon - h - 1, visits[step], spread, rewards[step])
+            return np.where(known[step], np.minimum(plain + paid, horizon - h), float(horizon - h))
 
         return backward_induction(law, rewards, adjust=adjust)
+
+    def _bonus(self, *step: Any) -> Array:
+        make = corrected_bonus if self.bonus == "corrected" else printed_bonus
+        return make(*step, layout=self.layout, log=self.log_term, error=self.error)
 
     @property
     def _exact(self) -> bool:

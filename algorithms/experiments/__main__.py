@@ -15,6 +15,7 @@ from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
 from algorithms.experiments.curves import CurveSettings, PRIVATE, staged
 from algorithms.experiments.figures import write_all
 from algorithms.experiments.more_figures import write_offline, write_selfplay
+from algorithms.experiments.optimism import optimism
 from algorithms.experiments.store import finish, finish_online, load_curve
 from algorithms.experiments.tuning import tune, with_found
 from dpverify.base import require
@@ -88,7 +89,7 @@ def main(
     """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
 
     `compare` instead of an experiment: an agent of your own beside DP-UCBVI; `full-size`: lower bound and ledger of
-    every learner side by side. `compare --help`, `full-size --help`.
+    every learner side by side; `optimism`: whose plans are optimistic. `compare --help`, `full-size --help`.
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
@@ -135,6 +136,9 @@ def main(
 if __name__ == "__main__":
     if sys.argv[1:2] == ["compare"]:
         sys.exit(compare_command.run_compare(sys.argv[2:]))
+    if sys.argv[1:2] == ["optimism"]:
+        sys.argv.pop(1)
+        typer.run(optimism)
     if sys.argv[1:2] == ["full-size"]:
         sys.exit(full_size_command.run_full_size(sys.argv[2:]))
     typer.run(main)

@@ -16,7 +16,7 @@ from algorithms.baselines.ucbvi import UCBVI
 from algorithms.core.counting import CountSource, ExactSource
 from algorithms.core.online import Learner, OnlineRun, run_online
 from algorithms.core.users import Users
-from algorithms.dp_ucbvi.learner import DPUCBVI
+from algorithms.dp_ucbvi.learner import corrected_bonus, DPUCBVI, printed_bonus
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 
@@ -24,12 +24,13 @@ Array = npt.NDArray[np.float64]
 
 
 class Part(NamedTuple):
-    """`runs` rows: one source, its noise, one bonus scale."""
+    """`runs` rows: one source, its noise, one bonus scale; `printed`: DP-UCBVI's bonus as printed."""
 
     source: CountSource
     bonus: float
     runs: int
     rng: np.random.Generator
+    printed: bool = False
 
 
 def run_parts(users: Users, parts: Sequence[Part], *, layout: CountLayout, episodes: int) -> OnlineRun:
@@ -39,7 +40,8 @@ def run_parts(users: Users, parts: Sequence[Part], *, layout: CountLayout, episo
     errors: Any = np.repeat([each.source.error for each in parts], runs)[:, None, None, None]
     learner: Learner = _Plain(layout=layout, episodes=episodes, bonus_scale=bonus)
     if not all(isinstance(each.source, ExactSource) for each in parts):
-        learner = _Private(layout=layout, episodes=episodes, error=errors, bonus_scale=bonus)
+        printed: Any = np.repeat([each.printed for each in parts], runs)[:, None, None]
+        learner = _Private(layout=layout, episodes=episodes, error=errors, bonus_scale=bonus, bonus=printed)
     stacked = _Stacked(layout, 0.0, tuple(parts))
     return run_online(users, learner, stacked, runs=sum(runs), rng=parts[0].rng)  # parts draw from their own
 
@@ -72,7 +74,7 @@ class _Plain(UCBVI):
 
 
 class _Private(DPUCBVI):
-    """DP-UCBVI with an E, (runs, 1, 1, 1), and a bonus scale, (runs, 1, 1), for every run."""
+    """DP-UCBVI with an E, (runs, 1, 1, 1), a bonus scale and whether the bonus is as printed, (runs, 1, 1), a run."""
 
     def __post_init__(self) -> None:
         """Constants are checked where they are made."""
@@ -80,6 +82,11 @@ class _Private(DPUCBVI):
     @property
     def _exact(self) -> bool:
         return False
+
+    def _bonus(self, *step: Any) -> Array:
+        errors: Any = self.error
+        sizes: Any = {"layout": self.layout, "log": self.log_term, "error": errors[..., 0]}
+        return np.where(self.bonus, printed_bonus(*step, **sizes), corrected_bonus(*step, **sizes))
 
     def _processed(self, counts: PrivateCounts) -> tuple[Array, Array]:
         errors: Any = self.error

@@ -93,10 +93,10 @@ class PUCB:
         require.positive(bonus_scale=self.bonus_scale)
 
     def plan(self, counts: PrivateCounts) -> IntArray:
-        return self.private_q(counts).policy
+        return self.optimistic(counts).policy
 
-    def private_q(self, counts: PrivateCounts) -> Plan:
-        """Algorithm 3; `q` is Q+."""
+    def optimistic(self, counts: PrivateCounts) -> Plan:
+        """Algorithm 3 (PrivQ); `q` is Q+."""
         assert counts.rewards is not None
         visits, horizon, error = counts.visits, self.layout.H, self.error
         enough = (visits >= 2 * error) & (visits > 0)

@@ -1,8 +1,6 @@
 """What PUCB and SDP-PE promise along a whole run, as `Promise`s that trials can break. A trial is a run.
 
-PUCB (Vietri et al. 2020), Lemma 13 and what it is for:
-    optimism_of_plan   the same of one plan from dense counts, where the bounds are below their caps
-    optimism_promise   with probability 1 - beta, in every episode and every (h, s, a):  Q~+ >= Q*
+PUCB (Vietri et al. 2020), Lemma 13; what it is for is `core.optimism`:
     counters_promise   with probability 1 - beta/4, after every user, in every cell:  |n~ - n| <= E, so for m, r
 SDP-PE:
     assumption_promise   Assumption 4 in every batch of a run: all counts within E, pair counts never below the
@@ -22,53 +20,20 @@ import numpy.typing as npt
 
 from algorithms.core.counting import CountSource, total_counts
 from algorithms.core.environments import Environment
-from algorithms.core.online import Learner, run_online
+from algorithms.core.online import run_online
 from algorithms.core.protocol import Served
 from algorithms.core.users import Episodes, TapeUsers
 from algorithms.pucb.learner import PUCB
 from algorithms.sdp_pe.batches import Batches
 from algorithms.sdp_pe.elimination import SDPPE, StagedRun
 from algorithms.sdp_pe.policy_sets import ExplicitSet
-from algorithms.tabular import all_policies, backward_induction, expected_return, Model
+from algorithms.tabular import all_policies, backward_induction, expected_return
 from dpverify.promises import Outcomes, Promise
-from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
+from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.consistency import never_underestimating
 
 Array = npt.NDArray[Any]
 ROUNDING = 1e-9
-
-
-def optimism_promise(environment: Environment, learner: PUCB, source: CountSource, **options: Any) -> Promise:
-    """Q~+ >= Q* in every episode and cell; the error of a run is the largest Q* - Q~+, 0 where there is none.
-
-    The failure probability is the learner's beta; `options` go to Promise.
-    """
-
-    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        watched = Optimism(learner, environment.model)
-        run_online(_users(environment, size, learner.episodes, rng), watched, source, runs=size, rng=rng)
-        return Outcomes(errors=np.maximum(watched.missed, 0.0), active=np.asarray(watched.active))
-
-    return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.beta, **options)
-
-
-def optimism_of_plan(environment: Environment, learner: PUCB, visits: int, **options: Any) -> Promise:
-    """Q~+ >= Q* for one plan from `visits` visits of every cell, with noise of +-E in every count, without episodes."""
-    model, layout = environment.model, learner.layout
-
-    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        watched = Optimism(learner, model)
-        law = model.transitions / model.transitions.sum(axis=-1, keepdims=True)
-        onward = rng.multinomial(visits, law, size=(size, *layout.visits_shape)).astype(np.float64)
-        paid = rng.binomial(visits, model.rewards, size=(size, *layout.visits_shape)).astype(np.float64)
-        exact = (np.full(paid.shape, float(visits)), onward, paid)
-        noisy = [each + learner.error * (2 * rng.integers(2, size=each.shape) - 1) for each in exact]
-        watched.plan(PrivateCounts(*noisy))
-        return Outcomes(errors=np.maximum(watched.missed, 0.0), active=watched.active)
-
-    statement = f"Q~+ >= Q* in every cell of a plan from {visits:.0e} visits a cell"
-    given = {"statement": statement, **options}
-    return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.beta, **given)
 
 
 def counters_promise(environment: Environment, learner: PUCB, source: CountSource, **options: Any) -> Promise:
@@ -146,32 +111,6 @@ def staged_run(
 
 def _users(environment: Environment, size: int, episodes: int, rng: np.random.Generator) -> TapeUsers:
     return TapeUsers(environment, rng.random((size, episodes, environment.tape_width)))
-
-
-class Optimism(Learner):
-    """`learner`, and by how much its Q~+ fell below Q* so far (runs,); `informed` = share below H in the last plan."""
-
-    def __init__(self, learner: PUCB, model: Model) -> None:
-        self.learner, self.best = learner, backward_induction(model.transitions, model.rewards).q
-        self.missed: Array = np.asarray(-np.inf)
-        self.informed: Array = np.asarray(0.0)
-        self.plans = 0
-        self.below: Array = np.asarray(0.0)
-
-    def plan(self, counts: PrivateCounts) -> npt.NDArray[np.int64]:
-        plan = self.learner.private_q(counts)
-        axes = (-3, -2, -1)
-        self.missed = np.maximum(self.missed, (self.best - plan.q).max(axis=axes))
-        horizon = self.learner.layout.H
-        self.informed = np.asarray((plan.q < horizon).mean(axis=axes))
-        most = np.arange(horizon, 0, -1.0)[:, None, None]  # no Q* is above it: there optimism cannot fail
-        self.plans, self.below = self.plans + 1, self.below + (plan.q < most - ROUNDING).mean(axis=axes)
-        return plan.policy
-
-    @property
-    def active(self) -> Array:
-        """Share of all Q~+ so far that could fall short, (runs,)."""
-        return np.asarray(np.minimum(self.below / max(self.plans, 1), 1.0))
 
 
 @dataclass(eq=False)

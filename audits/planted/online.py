@@ -211,7 +211,7 @@ class _Bare:
 class NeverCurious(PUCB):
     """INCORRECT: Q+ = 0 instead of H where n~ < 2E, in the one step of a bandit: what pays once is played for ever."""
 
-    def private_q(self, counts: PrivateCounts) -> Plan:
-        plan = super().private_q(counts)
+    def optimistic(self, counts: PrivateCounts) -> Plan:
+        plan = super().optimistic(counts)
         q = np.where((counts.visits >= 2 * self.error) & (counts.visits > 0), plan.q, 0.0)
         return Plan(q.argmax(axis=-1), q, plan.values)

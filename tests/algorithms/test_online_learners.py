@@ -56,6 +56,15 @@ def bonus_dp(n, h, p, r, v, arrivals):
     iota = math.log(30 * 18 * T / 0.05)
     mean = sum(p[t] * v[t] for t in range(3))
     var = sum(p[t] * (v[t] - mean) ** 2 for t in range(3))
+    span = 3 - h - 1
+    following = max(math.sqrt(2 * var * iota / n), 2 * span * iota / n)
+    return following + math.sqrt(2 * r * (1 - r) * iota / n) + 17 / 3 * (span + 1) * iota / n
+
+
+def bonus_dp_printed(n, h, p, r, v, arrivals):
+    iota = math.log(30 * 18 * T / 0.05)
+    mean = sum(p[t] * v[t] for t in range(3))
+    var = sum(p[t] * (v[t] - mean) ** 2 for t in range(3))
     return math.sqrt(var * iota / n) + 9 * 3 * iota / n
 
 
@@ -110,6 +119,12 @@ LEARNERS = {
         lambda h: 3 - h,
     ),
     "dp-ucbvi": (DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01), bonus_dp, 0.01, lambda h: 3 - h),
+    "dp-ucbvi, printed": (
+        DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01, bonus="printed"),
+        bonus_dp_printed,
+        0.01,
+        lambda h: 3 - h,
+    ),
     "pucb": (PUCB(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.05), bonus_pucb, 0.05, lambda h: 3),
 }
 
@@ -191,9 +206,9 @@ def test_low_private_counts_are_met_with_optimism():
     layout = CountLayout(H=1, S=1, A=2, rewards=True)
     counts = layout.unpack(np.array([[-3.0, 0.5, 1.0, 1.0, -4.0, -4.0]]))
     mended = PUCB(layout=layout, episodes=10, error=5.0)
-    np.testing.assert_array_equal(mended.private_q(counts).q, [[[[1.0, 1.0]]]])
+    np.testing.assert_array_equal(mended.optimistic(counts).q, [[[[1.0, 1.0]]]])
     printed = PUCB(layout=layout, episodes=10, error=5.0, printed_low_counts=True)
-    np.testing.assert_allclose(printed.private_q(counts).q, [[[[1.0, -7.0]]]])
+    np.testing.assert_allclose(printed.optimistic(counts).q, [[[[1.0, -7.0]]]])
 
 
 @pytest.mark.parametrize("bad", [float("nan"), -1.0, math.inf])

@@ -48,7 +48,7 @@ def test_few_tasks_are_drawn_ahead():
     for done, result in enumerate(ordered_map(abs, sizes(500, drawn), jobs=2)):
         assert result == done
         ahead.append(len(drawn) - done)
-    assert max(ahead) <= 40  # workers that finish while results are taken are given more
+    assert max(ahead) <= 100  # of 500; workers that finish while results are taken are given more
     assert len(drawn) == 500
 
 

@@ -1,0 +1,61 @@
+"""`python -m algorithms.experiments optimism`: which plans are optimistic.
+
+Over visits a cell and E: DP-UCBVI's bonus as printed and as corrected, and UCBVI's two, at the theory's constants (C2 = 1,
+beta = .05), on a random model of H = S = A = 2: `core.optimism.optimism_of_plan`.
+"""
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from algorithms.baselines.ucbvi import UCBVI
+from algorithms.core.counting import layout_of
+from algorithms.core.environments import random_environment
+from algorithms.core.optimism import dense_counts, optimism_of_plan, Optimistic
+from algorithms.dp_ucbvi.learner import DPUCBVI
+from algorithms.tabular import backward_induction
+from dpverify.base.seeding import Stage, stream
+from dpverify.promises import check_promise
+
+BETA = 0.05
+VISITS, ERRORS = (10**4, 10**5, 10**6, 10**8), (0.0, 4.0, 40.0)
+
+
+def optimism(
+    plans: Annotated[int, typer.Option(help="for every row")] = 1_000,
+    seed: Annotated[int, typer.Option(help="of the counts")] = 1,
+) -> None:
+    """Share of plans with some Q below Q*, what the promise says at beta = .05, and the mean of Q - Q*."""
+    environment = random_environment(0, 2, 2, 2)
+    model, layout = environment.model, layout_of(environment.model)
+    best = backward_induction(model.transitions, model.rewards).q
+    line = "{:<20} {:>4} {:>7} {:>9} {:<13} {:>9} {:>9}".format
+    typer.echo(line("learner", "E", "visits", "below Q*", "promise", "below cap", "Q - Q*"))
+    for visits in VISITS:
+        rows: list[tuple[str, float, Optimistic]] = [
+            (f"DP-UCBVI, {bonus}", error, DPUCBVI(layout=layout, episodes=visits, error=error, beta=BETA, bonus=bonus))
+            for error in ERRORS
+            for bonus in ("printed", "corrected")
+        ]
+        rows += [
+            (f"UCBVI, {bonus}", 0.0, UCBVI(layout=layout, episodes=visits, delta=BETA, bonus=bonus))
+            for bonus in ("bernstein", "hoeffding")
+        ]
+        for name, error, learner in rows:
+            promise = optimism_of_plan(
+                environment, learner, visits, noise=error / 4, name=name, failure_probability=BETA
+            )
+            found = check_promise(promise, seed=seed, trials=plans)
+            counts = dense_counts(model, visits, 16, noise=error / 4, rng=stream(seed, Stage.EXPERIMENT))
+            above = float(np.mean(learner.optimistic(counts).q - best))
+            active = found.active_share or 0.0
+            cells = (
+                f"{error:g}",
+                f"{visits:.0e}",
+                f"{found.failure_rate:.3f}",
+                found.verdict,
+                f"{active:.0%}",
+                f"{above:.2g}",
+            )
+            typer.echo(line(name, *cells))
