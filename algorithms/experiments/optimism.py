@@ -1,7 +1,7 @@
 """`python -m algorithms.experiments optimism`: which plans are optimistic.
 
-Over visits a cell and E: DP-UCBVI's bonus as printed and as corrected, and UCBVI's two, at the theory's constants (C2 = 1,
-beta = .05), on a random model of H = S = A = 2: `core.optimism.optimism_of_plan`.
+Over visits a cell and E: DP-UCBVI's bonus as printed and as corrected, and UCBVI's two, at the theory's constants
+(C2 = 1, beta = .05), on a random model of H = S = A = 2: `core.optimism.optimism_of_plan`.
 """
 
 from typing import Annotated
