@@ -123,7 +123,8 @@ class FullSizeOnline:
         normal = isinstance(noise, GaussianNoiseLaw)
         tap = NoiseTap(layout.cells, self.scale, NORMAL if normal else LAPLACE)
         evidence = NodeEvidence(self.users - 1, tree, noise, tap)
-        start = opening(self._agent, self._channel, self.users, lead=(1,), rng=self._noise(seed))
+        coins = [stream(derive(seed, f"{self.name}/agent"), Stage.EXPERIMENT) for _ in range(2)]  # what an agent draws
+        start = opening(self._agent, self._channel, self.users, lead=(1,), rng=self._noise(seed), agent_rng=coins[0])
         first, second = (start.step.exact(start.play(TreeUsers((each,)), 0))[0] for each in trees)
         shift, other_user, digest = first - second, TreeUsers((trees[1],)), hashlib.sha256()
 
@@ -139,13 +140,13 @@ class FullSizeOnline:
 
         far = FarSide(shift, evidence.item_nodes, "normal" if normal else "laplace")
         rng, tape = streaming(self._noise(seed), after(self.change, far))
-        drive(self._agent, self._channel, users, lead=(1,), rng=rng, observe=look)
+        drive(self._agent, self._channel, users, lead=(1,), rng=rng, observe=look, agent_rng=coins[1])
         if tape.notes:
             raise RunError(f"draws left the tape: {tape.notes[0]}")
         if len(far.chosen) != len(evidence.used):
             raise RunError(f"{type(self.source).__name__}: its noise is not drawn from the generator that it is handed")
-        coins = self.users * layout.H if game else 0
-        report = tap.report(drawn=tape.drawn - coins, stated=layout.cells * (self.users - 1))
+        thrown = self.users * layout.H if game else 0
+        report = tap.report(drawn=tape.drawn - thrown, stated=layout.cells * (self.users - 1))
         nodes, unit, kind, read = len(evidence.item_nodes), "eps", "witness", "object"
         if isinstance(self.claim, ApproxDP):
             unit = f"eps at delta {self.claim.delta:g}"

@@ -1,6 +1,8 @@
 """A researcher's own agent, whole: what its privacy, its error bounds and its regret can be checked by.
 
-    agent       a rule `plan(counts) -> policies`: everything that it knows about users is in the released counts
+    agent       a rule `plan(counts) -> policies`: everything that it knows about users is in the released counts; with
+                coins, `plan(counts, *, rng)`, or a memory, `plan(counts, *, state) -> (policies, state)`, or both:
+                the coins of `rng` are ours, so what they draw is shown beside the counts
     privatizer  what counts are released through; it says which protocol the agent is run in:
 
     one user a plan     `dp_ucbvi.central` (joint view) and `dp_ucbvi.local` (local view) at pure eps; at (eps, delta)

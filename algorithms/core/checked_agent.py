@@ -1,10 +1,12 @@
 """Whether what a user's agent hands out is what an agent may hand out."""
 
+import copy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.core.online import handed
 from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
@@ -15,35 +17,51 @@ SUMS = 1e-9  # how far from 1 the sum of probabilities may be
 class CheckedAgent:
     """An agent whose policies are looked at: ParameterError for what is no table of action numbers, or no law of them.
 
-    A replay plans again from the released counts, so a plan must be a function of them. The first eight plans, and
-    then each whose number is a power of two, are made twice: an agent with coins or a memory of its own is refused
-    where the two differ. State that changes more slowly is not seen.
+    A plan must be a function of the released counts and of the `rng` and the `state` that it is handed, where it takes
+    them (`online.Learner`). The first eight plans, and then each whose number is a power of two, are made twice, from
+    equal generators and states: an agent with coins or a memory of its own is refused where the two differ. State that
+    changes more slowly is not seen.
     """
 
     def __init__(self, agent: Any, layout: CountLayout) -> None:
         self.agent, self.layout, self._plans = agent, layout, 0
+        self.handed = handed(agent)
+        if "rng" in self.handed and layout.B is not None:
+            raise ParameterError("agent", agent, "plan without rng: in games the players draw from its laws themselves")
 
-    def plan(self, counts: PrivateCounts) -> Array:
-        """Policies (runs, H, S) of integers in [0, A); in games laws of joint actions, (runs, H, S, A B)."""
+    def plan(self, counts: PrivateCounts, **given: Any) -> Any:
+        """Policies (runs, H, S) of integers in [0, A); in games laws of joint actions, (runs, H, S, A B).
+
+        With the new state behind them where the agent takes one.
+        """
         self._plans += 1
-        found = self._table(counts)
-        twice = self._plans <= 8 or self._plans & (self._plans - 1) == 0
-        if twice and not np.array_equal(found, self._table(counts)):
-            raise ParameterError(self._what, "two tables", "the same policies for the same counts: no coins, no memory")
-        return found
+        copied = type(given.get("rng")) in (type(None), np.random.Generator)  # the tape's has no copy
+        twice = copied and (self._plans <= 8 or self._plans & (self._plans - 1) == 0)
+        again = copy.deepcopy(given) if twice else {}
+        table, state = self._made(counts, given)
+        if twice and not np.array_equal(table, self._made(counts, again)[0]):
+            raise ParameterError(self._what, "two tables", "the same policies for the same counts, rng and state")
+        return (table, state) if "state" in self.handed else table
 
     @property
     def _what(self) -> str:
         return f"{type(self.agent).__name__}.plan, call {self._plans}"
 
-    def _table(self, counts: PrivateCounts) -> Array:
-        size, runs = self.layout, len(counts.visits)
-        found, game = np.asarray(self.agent.plan(counts)), size.B is not None
-        wanted = (runs, *size.visits_shape) if game else (runs, size.H, size.S)
+    def _made(self, counts: PrivateCounts, given: dict[str, Any]) -> tuple[Array, Any]:
+        found = self.agent.plan(counts, **given)
+        if "state" not in self.handed:
+            return self._table(found, len(counts.visits)), None
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise ParameterError(self._what, type(found).__name__, "(policies, state): it takes a state")
+        return self._table(found[0], len(counts.visits)), found[1]
+
+    def _table(self, made: Any, runs: int) -> Array:
+        size, found = self.layout, np.asarray(made)
+        wanted = (runs, size.H, size.S) if size.B is None else (runs, *size.visits_shape)
         if found.shape != wanted:
-            axes = "runs, H, S, A, B" if game else "runs, H, S"
+            axes = "runs, H, S" if size.B is None else "runs, H, S, A, B"
             raise ParameterError(self._what, found.shape, f"policies of shape {wanted}: {axes}")
-        if game:
+        if size.B is not None:
             return self._laws(found).reshape(runs, size.H, size.S, size.choices)
         if not np.issubdtype(found.dtype, np.integer):
             raise ParameterError(self._what, found.dtype, "action numbers, an array of integers")

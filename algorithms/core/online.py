@@ -9,6 +9,7 @@ So R = T - 1 prefixes are released, or R = T with `feed_last`: the difference ma
 batch's counts are not released: nobody would read them.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -29,11 +30,28 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Learner(Protocol):
-    """A rule that turns counts into a policy; everything it knows about users is in the counts."""
+    """A rule that turns counts into a policy; everything it knows about users is in the counts.
+
+    `plan(counts, *, rng)` may flip coins, those of `rng` alone. `plan(counts, *, state)` may remember: it returns
+    (policies, state), is handed the state that it returned last, and None in the first plan of every run. What a plan
+    is handed is read off its signature (`handed`), or off a `handed` of the learner's own.
+    """
 
     def plan(self, counts: PrivateCounts) -> IntArray:
         """Deterministic policies (runs, H, S) from counts with leading axis runs."""
         ...
+
+
+def handed(learner: Any) -> frozenset[str]:
+    """Which of "rng" and "state" a learner's `plan` takes as keywords."""
+    own = getattr(learner, "handed", None)
+    if own is not None:
+        return frozenset(own)
+    try:
+        taken = inspect.signature(learner.plan).parameters.values()
+    except (TypeError, ValueError):  # it does not say
+        return frozenset()
+    return frozenset(each.name for each in taken if each.kind is not each.VAR_KEYWORD) & {"rng", "state"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +70,10 @@ class Planned:
 
     @property
     def shown(self) -> Shown:
-        """In games a plan is a law of joint actions, (*lead, H, S, A B)."""
-        return "nothing" if self.layout.B is None else "coins"
+        """In games a plan is a law of joint actions, (*lead, H, S, A B); what a learner's own coins drew is shown."""
+        if self.layout.B is not None:
+            return "coins"
+        return "policies" if "rng" in handed(self.learner) else "nothing"
 
     def steps(self, users: int | None = None) -> Sequence[ChannelStep]:
         """All alike but the last one, which is silent unless it is fed."""
@@ -67,12 +87,21 @@ class Planned:
     def act(self, setting: Setting) -> Acting:
         """Plans from all that was released; a continual release adds up by itself."""
         counts: Any = np.zeros((*setting.lead, self.layout.cells))
+        own = {"rng": setting.rng, "state": None}
+        given = {name: own[name] for name in handed(self.learner)}
+
+        def planned() -> IntArray:
+            made: Any = self.learner.plan(self.layout.unpack(counts), **given)
+            if "state" in given:
+                made, given["state"] = made
+            return made  # type: ignore[no-any-return]
+
         for step in setting.steps:
-            policy = self.learner.plan(self.layout.unpack(counts))
+            policy = planned()
             released = yield policy
             if not step.silent:
                 counts = counts + released if step.together else released
-        return Final((self.learner.plan(self.layout.unpack(counts)) if self.feed_last else policy,))
+        return Final((planned() if self.feed_last else policy,))
 
 
 def number_of_users(come: int | None, made_for: int | None) -> int:

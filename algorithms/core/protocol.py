@@ -116,11 +116,13 @@ def drive(
     rng: np.random.Generator,
     observe: Look | None = None,
     replay: ReplayedChannel | None = None,
+    agent_rng: np.random.Generator | None = None,
 ) -> Final:
     """All users in order, in as many runs side by side as `lead` says.
 
-    Coins are drawn before any noise: equal generators give equal coins whatever the privatizer. A `replay` draws
-    nothing; it ends with the last release and has no end to tell of.
+    Coins are drawn before any noise: equal generators give equal coins whatever the privatizer. What an agent draws
+    itself comes from `agent_rng`, from `rng` where it is None. A `replay` draws nothing; it ends with the last release
+    and has no end to tell of.
     """
     steps = agent.steps(len(users))
     if replay is None:
@@ -129,7 +131,7 @@ def drive(
     else:
         steps = steps[: max(number for number, step in enumerate(steps) if step.releases) + 1]
         coins, release = replay.coins, replay.open(lead, rng)
-    acting = agent.act(Setting(steps, privatizer, lead, rng))
+    acting = agent.act(Setting(steps, privatizer, lead, rng if agent_rng is None else agent_rng))
     counts, first = None, 0
     for number, step in enumerate(steps):
         served = _handed(acting.send(counts), number, step, first, lead, coins)
@@ -150,11 +152,19 @@ def drive(
     raise RunError(f"{type(agent).__name__}.act has more policies than the {len(steps)} steps")
 
 
-def opening(agent: Agent, privatizer: Any, users: int, *, lead: tuple[int, ...], rng: np.random.Generator) -> Served:
-    """The first step of a run with this generator, before anybody has come: its policy is planned from no counts."""
+def opening(
+    agent: Agent,
+    privatizer: Any,
+    users: int,
+    *,
+    lead: tuple[int, ...],
+    rng: np.random.Generator,
+    agent_rng: np.random.Generator | None = None,
+) -> Served:
+    """The first step of a run with these generators, before anybody has come: its policy is planned from no counts."""
     steps = agent.steps(users)
     coins = coins_of(agent, len(steps), lead, steps[0].layout.H, rng)
-    acting = agent.act(Setting(steps, privatizer, lead, rng))
+    acting = agent.act(Setting(steps, privatizer, lead, rng if agent_rng is None else agent_rng))
     return _handed(acting.send(None), 0, steps[0], 0, lead, coins)
 
 
@@ -173,7 +183,10 @@ def _handed(
 
 @dataclass(frozen=True, eq=False)
 class Handed:
-    """An agent that hands out given policies (*lead, users, H, S): the replay of one whose policies are shown."""
+    """An agent that hands out given policies (*lead, policies, H, S): the replay of one whose policies are shown.
+
+    There is one for every user of a step, or one for each step.
+    """
 
     agent: Agent
     policies: Array
@@ -183,9 +196,13 @@ class Handed:
         return self.agent.steps(users)
 
     def act(self, setting: Setting) -> Acting:
-        first = 0
-        for step in setting.steps:
-            yield self.policies[..., first : first + step.users, :, :]
+        given, first = self.policies, 0
+        each = given.shape[len(setting.lead)] == sum(step.users for step in setting.steps)
+        for number, step in enumerate(setting.steps):
+            if each and step.together:
+                yield given[..., first : first + step.users, :, :]
+            else:
+                yield given[..., number, :, :]
             first += step.users
         return Final()
 

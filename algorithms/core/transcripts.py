@@ -112,7 +112,8 @@ class Actions:
             if not served.step.together:
                 each = each[:, None]
             hidden = self.hidden - served.first
-            if 0 <= hidden < served.step.users:
+            of_all = each.shape[1] < served.step.users  # one drawn policy, which all of a batch are told
+            if 0 <= hidden < served.step.users and not of_all:
                 each = np.delete(each, hidden, axis=1)
             told.append(each.reshape(size, -1))
 

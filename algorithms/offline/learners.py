@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.core.checked_agent import CheckedAgent
+from algorithms.core.online import handed
 from algorithms.offline.data import collect, suboptimality
 from algorithms.tabular import Model, uniform_policy
 from dpverify.accounting.accountant import account_of
@@ -112,8 +113,8 @@ class OfflineStudy:
             raise ParameterError("privatizer", self.privatizer, "OfflineTabularGaussian or OfflineTabularLaplace")
         if self.layout.B is not None:
             raise ParameterError("privatizer.layout", self.layout, "that of one player")
-        if not callable(getattr(self.agent, "plan", None)):
-            raise ParameterError("agent", self.agent, "an object with plan(counts) -> policies")
+        if not callable(getattr(self.agent, "plan", None)) or handed(self.agent):
+            raise ParameterError("agent", self.agent, "an object with plan(counts) -> policies, without rng and state")
 
     @property
     def layout(self) -> CountLayout:

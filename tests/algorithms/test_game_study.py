@@ -109,7 +109,7 @@ class Coins(Curious):
         (Curious(lambda laws: np.where(laws > 0.2, np.nan, laws)), "NaN"),
         (Curious(lambda laws: laws - 0.5), "below 0"),
         (Curious(lambda laws: laws * 1.001), "sum to 1"),
-        (Coins(), "no coins, no memory"),
+        (Coins(), "the same policies for the same counts"),
     ],
 )
 def test_what_is_no_law_of_joint_actions_is_one_clear_line(agent, said):

@@ -73,7 +73,7 @@ def coins():
         (Common(lambda policy: policy.astype(float)), "action numbers"),
         (Common(lambda policy: np.where(policy == 0, np.nan, policy)), "action numbers"),
         (Common(lambda policy: policy + 2), "from 0 to 1"),
-        (coins(), "no coins, no memory"),
+        (coins(), "the same policies for the same counts"),
     ],
 )
 def test_what_is_no_policy_is_one_clear_line(agent, said):

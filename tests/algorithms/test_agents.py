@@ -1,0 +1,140 @@
+"""Agents with coins or a memory that they declare: the evidence that functions of the counts have, and planted bugs."""
+
+import numpy as np
+import pytest
+
+from algorithms.core.environments import river_swim
+from algorithms.dp_ucbvi.learner import central
+from algorithms.nash_vi.markov_games import random_game
+from algorithms.offline.learners import OfflineStudy
+from algorithms.sdp_pe.batches import ShuffledBatches
+from algorithms.study import Study
+from dpverify import audit
+from dpverify.errors import ParameterError
+from dpverify.tape.tracer import trace
+from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.central import Central
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian
+
+LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
+
+
+class Greedy:
+    """Half of the time the action that was played more, half of the time any."""
+
+    def plan(self, counts, *, rng):
+        more = (counts.visits[..., 1] > counts.visits[..., 0]).astype(int)
+        return np.where(rng.random(more.shape) < 0.5, more, rng.integers(2, size=more.shape))
+
+
+class Lazy:
+    """Plans anew for every second user only."""
+
+    def __init__(self):
+        self.seen = []
+
+    def plan(self, counts, *, state):
+        self.seen.append(state is None)
+        number, policy = state or (0, None)
+        if number % 2 == 0:
+            policy = (counts.visits[..., 1] > counts.visits[..., 0]).astype(int)
+        return policy, (number + 1, policy)
+
+
+def study(agent, users=4, **more):
+    return Study(agent=agent, privatizer=central(LAYOUT, users, 1.0), users=users, eps=1.0, **more)
+
+
+@pytest.mark.parametrize("agent", [Greedy(), Lazy()])
+def test_the_code_conforms_and_half_the_noise_does_not(agent):
+    few = study(agent)
+    options = {"pair": few.pair(), "ledger": few.ledger, "claim": few.claim, "transcripts": 4, "seed": 1}
+    assert trace(few.transcript, **options).status == "CONFORMS"
+    assert trace(few.with_noise(0.5).transcript, **options).status != "CONFORMS"
+
+
+@pytest.mark.parametrize("agent", [Greedy(), Lazy()])
+def test_one_run_of_all_users_shows_all_that_is_spent(agent):
+    whole = study(agent, users=60)
+    assert whole.witness(river_swim(), seed=1).lower == pytest.approx(1.0, rel=1e-6)
+    assert whole.with_noise(0.5).witness(river_swim(), seed=1).lower == pytest.approx(2.0, rel=1e-6)
+
+
+def test_what_coins_drew_is_shown_and_the_log_ratio_is_that_of_the_counts():
+    few, rng = study(Greedy()), np.random.default_rng(1)
+    pair = few.pair()
+    outputs = few.transcript.release(pair.first, rng=rng, size=200)
+    policies = outputs[:, 3 * LAYOUT.cells :]
+    assert policies.shape == (200, 4 * 24)
+    assert set(np.unique(policies)) == {0.0, 1.0}
+    first = policies[:, :24]  # planned from no counts: coins alone, and as many are on each side
+    assert 0.2 < first.mean() < 0.3  # 1/4; five standard deviations are .031
+    ratio = few.transcript.log_ratio(outputs, pair)
+    assert np.isfinite(ratio).all()
+    assert ratio.max() <= 1.0 + 1e-9
+    record = audit(few.with_noise(0.05).transcript, claim=few.claim, pair=pair, trials=2_000, seed=1)
+    assert record.verdict == "REFUTED"
+
+
+def test_a_memory_begins_anew_with_every_run():
+    agent = Lazy()
+    few = study(agent)
+    for _ in range(2):
+        few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=3)
+    begun = [number for number, new in enumerate(agent.seen) if new]
+    assert len(begun) == 4  # two runs, each first plan made twice
+    runs = [few.regret(river_swim(), runs=2, seed=3) for _ in range(2)]
+    assert np.array_equal(*runs)
+
+
+def test_a_batch_is_told_one_drawn_policy():
+    batches = ShuffledBatches(layout=LAYOUT, eps=1.0, beta=1e-2, budget="calibrated")
+    staged = Study(agent=Greedy(), privatizer=batches, users=6, deployments=3, eps=1.0, delta=1e-2)
+    pair = staged.pair()
+    outputs = staged.transcript.release(pair.first, rng=np.random.default_rng(1), size=20)
+    assert outputs.shape == (20, 2 * LAYOUT.cells + 3 * 24)
+    assert np.isfinite(staged.transcript.log_ratio(outputs, pair)).all()
+    told = staged.actions(hidden=1).release(pair.first, rng=np.random.default_rng(1), size=20)
+    assert told.shape == (20, 3 * 24 + 24)  # and the final policy
+
+
+class OwnCoins(Greedy):
+    """Declares coins, and has others of its own."""
+
+    def __init__(self):
+        self.own = np.random.default_rng(1)
+
+    def plan(self, counts, *, rng):
+        return super().plan(counts, rng=self.own)
+
+
+class Forgotten(Lazy):
+    """Declares a memory, and keeps another one."""
+
+    def plan(self, counts, *, state):
+        self.seen.append(1)
+        return np.full(counts.visits.shape[:-1], len(self.seen) % 2), state
+
+
+class Stateless:
+    """Takes a state and gives none back."""
+
+    def plan(self, counts, *, state):
+        return np.zeros(counts.visits.shape[:-1], dtype=int)
+
+
+@pytest.mark.parametrize("agent", [OwnCoins(), Forgotten()])
+def test_what_is_not_declared_is_refused(agent):
+    with pytest.raises(ParameterError, match="the same policies for the same counts, rng and state"):
+        study(agent).regret(river_swim(), runs=2, seed=1)
+
+
+def test_where_coins_have_no_place_they_are_refused():
+    game = random_game(0, 2, 2, 2, 2)
+    both = Study(agent=Greedy(), privatizer=Central.corrected(1.0, game.layout, 4, releases=3), users=4, eps=1.0)
+    with pytest.raises(ParameterError, match="without rng"):
+        both.regret(game, runs=2, seed=1)
+    with pytest.raises(ParameterError, match="without rng and state"):
+        OfflineStudy(agent=Greedy(), privatizer=OfflineTabularGaussian(layout=CountLayout(H=2, S=2, A=2), rho=0.5))
+    with pytest.raises(ParameterError, match=r"\(policies, state\)"):
+        study(Stateless()).regret(river_swim(), runs=2, seed=1)
