@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dpverify.accounting.accountant import account as account
+    from dpverify.auditing.canaries import one_run as one_run
     from dpverify.auditing.pipeline import audit as audit
     from dpverify.auditing.record import AuditRecord as AuditRecord
     from dpverify.auditing.subject import planted as planted
@@ -57,6 +58,7 @@ _HOMES = {
     "AuditRecord": "dpverify.auditing.record",
     "account": "dpverify.accounting.accountant",
     "audit": "dpverify.auditing.pipeline",
+    "one_run": "dpverify.auditing.canaries",
     "Certificate": "dpverify.report.certified",
     "certify": "dpverify.report.certified",
     "ApproxDP": "dpverify.claims.claim",

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import sys
+from bisect import bisect_right
 from decimal import Decimal, getcontext, MAX_EMAX, MIN_EMIN
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -343,6 +344,72 @@ def searched(record, working, right, wrong):
     return {"number_lower": limit if record["test"] == "curve" else response, "eps_lower": response}, box.p_value
 
 
+def one_run(record, working, eps_lower, number_lower, alone):
+    """Guesses on canaries of one run; n coins, each of which a failure of probability delta may give away."""
+    n, level, delta, log = working["trials"], record["significance"], record["delta"], record["log10_p_value"]
+    rows = [(*(sum(side[:k]) for side in zip(*working["levels"], strict=True)), s) for k, s in working["events"]]
+    need(working["pooled"] in dict(working["events"]), "its event is none of those that share the significance")
+    need(sum(share for *_, share in rows) < 1 + 1e-9 and min(share for *_, share in rows) > 0, "shares exceed 1")
+
+    def most(v, w, eps):
+        """The largest chance of v right guesses of v + w."""
+        beyond = tail(v + w, v, expit(eps))
+        if not v or not delta or beyond == 1:
+            return beyond
+        return beyond + (1 - beyond) * min(ONE, n * Decimal(delta) * beyond / (v * mass(v + w, v, expit(eps))))
+
+    def p_value(eps):
+        return (min(ONE, *(most(v, w, eps) / Decimal(share) for v, w, share in rows), ONE),) * 2
+
+    bracketed(p_value, eps_lower, level, "eps_lower")
+    if record["test"] == "one run":
+        need(record["notion"] in ("pure", "approx") and eps_lower == number_lower, "a test of another claim")
+        return same(p_value(record["claimed"])[0].log10(), log, "log10_p_value", 1e-6) if alone else None
+    _, limit = curve_of(record["notion"], record["claim"])
+
+    @cache
+    def table(x):
+        """Rates of wrong guesses and the largest of right ones, as far as these rise."""
+        points = [(w, limit(x, w)) for w in (10 ** (-24 + i / 16) for i in range(24 * 16))]
+        return [points[0], *(q for p, q in pairwise(points) if p[1] < q[1] == max(q[1], p[1]))]
+
+    def least(points, c):
+        """A w below all with limit >= c: a concave curve lies below the chords of neighbouring intervals, extended."""
+        i = bisect_right(points, c, key=lambda point: point[1]) - 1
+        found = points[i][0] if i >= 0 else 0.0
+        for a, b, end in ((i - 1, i, i), (i + 1, i + 2, i + 1)):
+            if 0 <= a < b < len(points) and i >= 0:
+                (w, g), (x, h) = points[a], points[b]
+                found = max(found, points[end][0] + (c - points[end][1]) * (x - w) / (h - g))
+        return found * (1 - 1e-9)
+
+    def impossible(x, v, w, chance):
+        """v right guesses with that chance need more mass of fewer right ones than there is."""
+        r, points = v + w, table(x)
+        mass_at = {v: chance}
+        rights, wrongs = v * chance / n, w * chance / n
+        for k in range(v - 1, -1, -1):
+            needed = least(points, rights)
+            if needed <= wrongs:
+                return False
+            mass_at[k] = (needed - wrongs) * n / (r - k)
+            rights, wrongs = rights + k * mass_at[k] / n, needed
+            if math.fsum((rights, wrongs)) > r / n * (1 + 1e-9):
+                return True
+        return False
+
+    def refuted(x):
+        return any(impossible(x, v, w, share * level) for v, w, share in rows)
+
+    need(number_lower == 0 or refuted(number_lower * (1 - NEAR)), "number_lower does not follow from the counts")
+    need(not refuted(number_lower * (1 + NEAR) or 1e-9 * record["claimed"]), "number_lower is more")
+    if alone and log < 0:
+        room = 0.01 if record["notion"] in ("gdp", "tradeoff") else 0.3  # of divergences fewer orders are asked here
+        claimed, ends = record["claimed"], [10 ** (log + room), 10 ** (log - 0.01)]
+        more, less = (any(impossible(claimed, v, w, min(1.0, e * s)) for v, w, s in rows) for e in ends)
+        need(more and (not less or log < -11), f"log10_p_value is not {log!r}")
+
+
 def betting(record, working):
     """Wealth against H0(eps) after each block: part on fixed stakes, by the counts so far, part on predictions."""
     claimed, d, bets, part = record["claimed_eps"], record["delta"], working["bets"], working["following"]
@@ -495,6 +562,8 @@ def counted(record, alone, left):
     stated, log = record["p_value"], record["log10_p_value"]
     alone = alone or record["pairs"] == 1
     need(stated < 1e-290 or abs(math.log10(stated) - log) < 1e-6, "log10_p_value is not that of p_value")
+    if test in ("one run", "one run curve"):
+        return one_run(record, working, eps_lower, number_lower, alone)
     if test in ("unconditional", "curve"):
         bounds, p_value = searched(record, working, right, wrong)
         need(test == "curve" or eps_lower == number_lower, "two bounds where there is one")

@@ -216,12 +216,12 @@ def detectable_number(claim: Claim, *, trials: int, guess_fraction: float, signi
         return math.inf
 
     def caught(number: float) -> bool:
-        wrong = _wrong_rate(claim.with_number(number), guess_fraction)
+        wrong = wrong_rate(claim.with_number(number), guess_fraction)
         right = guess_fraction - wrong
         if guess_fraction >= 1:
             v = _low_count(trials, right, 1 - power)
             limit = binomial_tails.clopper_pearson_lower(v, trials, significance)
-            return limit > 1 - _wrong_rate(claim, 1.0)
+            return limit > 1 - wrong_rate(claim, 1.0)
         v = _low_count(trials, right, (1 - power) / 2)
         u = trials - _low_count(trials, 1 - wrong, (1 - power) / 2)
         c = binomial_tails.clopper_pearson_lower(v, trials, significance / 2)
@@ -237,7 +237,7 @@ def _low_count(trials: int, rate: float, miss: float) -> int:
     return v if scipy.stats.binom.cdf(v - 1, trials, rate) <= miss else v - 1
 
 
-def _wrong_rate(claim: Claim, mass: float) -> float:
+def wrong_rate(claim: Claim, mass: float) -> float:
     """The w with g(w) + w = mass, from above."""
     low, high = 0.0, mass / 2
     while high - low > 1e-12 * high:
