@@ -522,7 +522,7 @@ def tape(record, found, left):
     need(record["notion"] not in ("pure", "approx") or found["eps"] == found["number"], "the tape has two accounts")
     need(not found["paths"] or 0 <= lower <= found["number"], "the ends of an enumerated law")
     if found["paths"]:
-        left.append("the enumeration of a law (run it again: dpverify exact)")
+        left.append("the enumeration of a law (run it again: dpverify trace --exact)")
     if found["events"] and any(e["event"] in ("FiniteLaws", "BinomialNoise") for e in found["events"]):
         left.append("the account of coins and flips that the tape has seen, a numerical composition")
     elif found["events"] and found["eps"] is not None:

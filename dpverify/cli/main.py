@@ -22,7 +22,7 @@ from dpverify.cli import (
     plan_command,
     replay_command,
     report_command,
-    tape_commands,
+    trace_command,
     try_command,
 )
 from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
@@ -56,8 +56,7 @@ app.command()(audit_command.audit)
 app.command()(report_command.report)
 app.command()(certify_command.certify)
 app.command()(plan_command.plan)
-app.command()(tape_commands.trace)
-app.command()(tape_commands.exact)
+app.command()(trace_command.trace)
 app.command("try")(try_command.try_)
 app.command()(replay_command.replay)
 app.command()(check_command.check)

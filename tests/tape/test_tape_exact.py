@@ -301,13 +301,13 @@ def left(data, *, rng, size):
 """
 
 
-@pytest.mark.parametrize("command", ["exact", "trace"])
+@pytest.mark.parametrize("command", [["trace"], ["trace", "--exact"]])
 @pytest.mark.parametrize(("name", "why"), [("killed", "SIGKILL"), ("left", "ended with exit code 0")])
 def test_code_that_ends_its_process_ends_no_command(tmp_path, capsys, command, name, why) -> None:
     file, out = tmp_path / "exact_code.py", tmp_path / "out.json"
     file.write_text(textwrap.dedent(CODE))
     out.write_text("of an earlier run")
-    assert run([command, f"{file}:{name}", "--pairs", f"{file}:PAIRS", "--json", str(out)]) == 3
+    assert run([*command, f"{file}:{name}", "--pairs", f"{file}:PAIRS", "--json", str(out)]) == 3
     told = capsys.readouterr()
     assert why in told.out + told.err
     assert not out.exists() or name in out.read_text()  # nothing old that looks like new
@@ -326,11 +326,12 @@ def test_code_that_ends_its_process_ends_no_command(tmp_path, capsys, command, n
     ("coin", ["--json", "/dev/full"], 3, []),
     ("coin", ["--json", "/dev/null/f.json"], 2, []),
     ("noise", [], 3, ["NOT FINITE"]),
+    ("coin", ["--transcripts", "5"], 2, []),
 ])  # fmt: skip
 def test_the_command(tmp_path, capsys, name, options, code, words) -> None:
     file = tmp_path / "exact_code.py"
     file.write_text(textwrap.dedent(CODE))
-    assert run(["exact", f"{file}:{name}", "--pairs", f"{file}:PAIRS", *options]) == code
+    assert run(["trace", "--exact", f"{file}:{name}", "--pairs", f"{file}:PAIRS", *options]) == code
     printed = capsys.readouterr().out
     for word in words:
         assert word in printed
@@ -339,7 +340,7 @@ def test_the_command(tmp_path, capsys, name, options, code, words) -> None:
 def test_the_command_writes_json(tmp_path) -> None:
     file, out = tmp_path / "exact_code.py", tmp_path / "out.json"
     file.write_text(textwrap.dedent(CODE))
-    assert run(["exact", f"{file}:coin", "--pairs", f"{file}:PAIRS", "--json", str(out)]) == 0
+    assert run(["trace", "--exact", f"{file}:coin", "--pairs", f"{file}:PAIRS", "--json", str(out)]) == 0
     (found,) = json.loads(out.read_text())["exact"]
     assert found["status"] == "EXACT"
     assert found["eps_upper"] == pytest.approx(math.log(3))

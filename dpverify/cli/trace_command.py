@@ -1,4 +1,4 @@
-"""`dpverify trace`: what the code of a release does with its random numbers, on each pair."""
+"""`dpverify trace`: what the code of a release does with its random numbers, on each pair; `--exact`: its exact eps."""
 
 from typing import Annotated, Any
 
@@ -8,6 +8,8 @@ from dpverify.cli.options import DEFAULT_SEED, HELP, RelationName
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, UsageError
 from dpverify.report.files import Outputs
 
+TRANSCRIPTS, PATHS = 64, 2**21
+EQUAL = 1 + 1e-9  # a claim below the exact eps by less is one of that eps, written with fewer digits
 CODES = {"CONTRADICTED": EXIT_UNEXPECTED, "NOT_TRACED": EXIT_FAILED}
 
 
@@ -21,22 +23,44 @@ def trace(
         str | None, typer.Option(metavar="MODULE:NAME", help="What the code is compared with; default: its own.")
     ] = None,
     relation: Annotated[RelationName, typer.Option(help="Which datasets are neighbours.")] = RelationName.replace_one,
-    transcripts: Annotated[int, typer.Option(metavar="N", help="Transcripts in each order of each pair.")] = 64,
+    transcripts: Annotated[
+        int | None, typer.Option(metavar="N", help=f"Transcripts in each order of each pair; default: {TRANSCRIPTS}.")
+    ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Enumerate all values of the draws: exact eps of finitely many outcomes."),
+    ] = False,
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", help="With --exact: the delta at which eps is wanted, without a claim.")
+    ] = None,
+    paths: Annotated[
+        int | None, typer.Option(metavar="N", help=f"With --exact: most paths on each dataset; default: {PATHS}.")
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For each pair.")] = 60.0,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For each pair; --exact: for each dataset.")] = 60.0,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the traces as JSON.")] = None,
 ) -> None:
     """Run the code on both datasets with the same random values, and say what it adds to what, by line.
 
-    Exit code: 0 traced and nothing contradicted, 1 the claim or the ledger is contradicted, 2 usage, 3 not traced, or
-    the run failed.
+    Exit code: 0 traced (--exact: enumerated) and nothing contradicted, 1 the claim or the ledger is contradicted,
+    2 usage, 3 not traced, not exact, or the run failed.
     """
     from dpverify.cli import isolated_command
 
-    arguments = {"spec": subject, "pairs": pairs, "claim": claim, "ledger": ledger, "relation": relation.value,
-                 "transcripts": transcripts, "seed": seed, "timeout": timeout}  # fmt: skip
-    name = "dpverify.cli.tape_commands:traced_in_child"
-    raise typer.Exit(isolated_command.show(name, arguments, Outputs(json), missing="trace", seconds=timeout))
+    for name, given, fits in (("--ledger", ledger, not exact), ("--transcripts", transcripts, not exact),
+                              ("--delta", delta, exact), ("--paths", paths, exact)):  # fmt: skip
+        if given is not None and not fits:
+            raise UsageError(f"{name} goes with{'out' if exact else ''} --exact")
+    shared = {"spec": subject, "pairs": pairs, "claim": claim, "relation": relation.value, "seed": seed,
+              "timeout": timeout}  # fmt: skip
+    if exact:
+        more: dict[str, Any] = {"delta": 0.0 if delta is None else delta, "paths": PATHS if paths is None else paths}
+        function, missing, seconds = "enumerated_in_child", "law", 2 * timeout
+    else:
+        more = {"ledger": ledger, "transcripts": TRANSCRIPTS if transcripts is None else transcripts}
+        function, missing, seconds = "traced_in_child", "trace", timeout
+    name = f"dpverify.cli.trace_command:{function}"
+    raise typer.Exit(isolated_command.show(name, shared | more, Outputs(json), missing=missing, seconds=seconds))
 
 
 def traced_in_child(
@@ -91,39 +115,9 @@ def _lines(number: int, found: Any) -> list[str]:
     return lines
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `dpverify exact`: the exact eps of a release with finitely many outcomes, on each pair.
-
-
-EQUAL = 1 + 1e-9  # a claim below the exact eps by less is one of that eps, written with fewer digits
-
-
-def exact(
-    subject: Annotated[
-        str, typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class.")
-    ],
-    pairs: Annotated[str, typer.Option(metavar="MODULE:NAME", help="Neighbouring pairs.", show_default=False)],
-    claim: Annotated[str | None, typer.Option(metavar="CLAIM", help="pure:EPS or approx:EPS,DELTA.")] = None,
-    delta: Annotated[float, typer.Option(metavar="D", help="The delta at which eps is wanted, without a claim.")] = 0.0,
-    paths: Annotated[int, typer.Option(metavar="N", help="Most paths on each dataset.")] = 2**21,
-    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For each dataset.")] = 60.0,
-    json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the results as JSON.")] = None,
-) -> None:
-    """Run the code over all values of its random draws, and give its exact eps on each pair.
-
-    Exit code: 0 exact on every pair and no claim contradicted, 1 an exact eps is above the claim, 2 usage, 3 not exact
-    on a pair, or too little mass enumerated to decide a claim.
-    """
-    from dpverify.cli import isolated_command
-
-    arguments = {"spec": subject, "pairs": pairs, "claim": claim, "delta": delta, "paths": paths, "seed": seed,
-                 "timeout": timeout}  # fmt: skip
-    name, both = "dpverify.cli.tape_commands:enumerated_in_child", 2 * timeout
-    raise typer.Exit(isolated_command.show(name, arguments, Outputs(json), missing="law", seconds=both))
-
-
-def enumerated_in_child(*, spec: str, pairs: str, claim: str | None, delta: float, **settings: Any) -> dict[str, Any]:
+def enumerated_in_child(
+    *, spec: str, pairs: str, claim: str | None, relation: str, delta: float, **settings: Any
+) -> dict[str, Any]:
     """The results in lines, as a document, and their exit codes; runs in the child."""
     from dpverify.auditing.subject import as_pairs
     from dpverify.claims.claim import ApproxDP, PureDP
@@ -133,7 +127,8 @@ def enumerated_in_child(*, spec: str, pairs: str, claim: str | None, delta: floa
     from dpverify.execution.isolated import emit
     from dpverify.tape.enumeration import exact as enumerated
 
-    stated = None if claim is None else parse_claim(claim, relation=Relation.REPLACE_ONE)
+    between = Relation.REPLACE_ONE if relation == RelationName.replace_one.value else Relation.ADD_OR_REMOVE_ONE
+    stated = None if claim is None else parse_claim(claim, relation=between)
     if stated is not None and not isinstance(stated, PureDP | ApproxDP):
         raise UsageError(f"--claim {claim}: an exact law is compared with pure:EPS or approx:EPS,DELTA")
     if stated is not None and delta:
@@ -143,7 +138,7 @@ def enumerated_in_child(*, spec: str, pairs: str, claim: str | None, delta: floa
     found = []
     for number, pair in enumerate(as_pairs(isolated_command.load_object(pairs))):
         emit({"pair": number})
-        found.append(enumerated(target, pair=pair.checked(Relation.REPLACE_ONE), delta=at, **settings))
+        found.append(enumerated(target, pair=pair.checked(between), delta=at, **settings))
     judged = [_judged(each, None if stated is None else stated.eps) for each in found]
     return {
         "lines": [
