@@ -19,7 +19,7 @@ STATUSES = (
 )
 SOURCES = ("printed", "inferred", "garbled")  # of a reading: the text says so; what it must mean; the text is damaged
 VERDICTS = ("false", "true", "undecided")  # on a reading
-RUNS = ("try", "replay")  # of a library, in an interpreter that has it
+RUNS = ("certify", "replay")  # of a library, in an interpreter that has it
 METHODS = ("derivation", "second derivation", "exact law", "enumeration", "simulation", "trials", *RUNS)
 
 
@@ -109,7 +109,7 @@ class Witness:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What `dpverify try` or `replay` is asked for: files are in the entry's folder, `options` those of the command."""
+    """What `certify --data` or `replay` is asked for: files are in the entry's folder, `options` the command's."""
 
     target: str
     claim: str

@@ -8,8 +8,9 @@ from audits.atlas.results import read_results, told
 
 TITLE = "Field report: claims of libraries, tried"
 INTRODUCTION = (
-    "What libraries say about their privacy, in their own words, tried by `dpverify try` and `dpverify replay` from"
-    " outside, without a change to them. Every row has the claim, the version, the reading that it rests on, what was"
+    "What libraries say about their privacy, in their own words, tried by `dpverify certify --data` and"
+    " `dpverify replay` from outside, without a change to them. Every row has the claim, the version, the reading that"
+    " it rests on, what was"
     " run, what came out and how to run it again. Libraries where nothing was found have rows of the same form and the"
     " same weight, each with a planted twin of the same call (half the noise, a missing step) that was caught: that is"
     " what the silence is worth.",
@@ -99,7 +100,7 @@ def asked(evidence: Evidence) -> str:
         return evidence.call
     given = {name: tuple(each) if isinstance(each, list) else each for name, each in evidence.arguments.items()}
     options = {name: value for name, value in run.options.items() if name not in ("public", "out")}
-    words = [f"dpverify {evidence.by} {run.target} --claim {run.claim} --schema {run.schema}"]
+    words = [f"dpverify {evidence.by} {run.target} --claim {run.claim} --data {run.schema}"]
     words += [f'--arg "{name}={value!r}"' for name, value in given.items()]
     words += [f"--{name.replace('_', '-')} {value}" for name, value in options.items()]
     words += [f"--{name} '{each}'" for name in ("public", "out") for each in run.options.get(name, ())]

@@ -19,10 +19,10 @@ PLACES = {  # what a place must say, by the key that says which kind of place it
     "repo": ("commit", "file", "lines", "licence"),
 }
 FORMS = ("equals", "near", "between", "at_least", "at_most", "one_of")
-WORDS = {"try": ("REFUTED", "NOT_REFUTED", "INCONCLUSIVE"), "replay": ("KEPT", "OVER", "UNDECIDED", "REFUTED")}
+WORDS = {"certify": ("REFUTED", "NOT_REFUTED", "INCONCLUSIVE"), "replay": ("KEPT", "OVER", "UNDECIDED", "REFUTED")}
 BOTH = ("relation", "public", "out", "call")
 OPTIONS = {  # of the command; the rest has its defaults
-    "try": (*BOTH, "minutes", "out_of_domain", "encode"),
+    "certify": (*BOTH, "minutes", "out_of_domain", "encode"),
     "replay": (*BOTH, "pairs", "calls", "confirm"),
 }
 

@@ -1,4 +1,4 @@
-"""Evidence by `try` or `replay`: the command's work on a library in its own interpreter, as a word and what is kept."""
+"""Evidence by `certify --data` or `replay`, on a library in its own interpreter, as a word and what is kept."""
 
 import re
 import subprocess
@@ -90,7 +90,7 @@ def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> tuple[str, 
         lists = {key: list(options.pop(key, ())) for key in ("out", "public")}
         document = replayed_elsewhere(
             python=python, timeout=REPLAY_SECONDS, cwd=str(home),
-            asked={"target": target, "claim": asked.claim, "schema": str(schema), **relation, **lists, **options,
+            asked={"target": target, "claim": asked.claim, "data": str(schema), **relation, **lists, **options,
                    "arg": [f"{key}={value!r}" for key, value in arguments.items()]},
         )["document"]  # fmt: skip
     else:

@@ -23,7 +23,6 @@ from dpverify.cli import (
     replay_command,
     report_command,
     trace_command,
-    try_command,
 )
 from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
 
@@ -57,7 +56,6 @@ app.command()(report_command.report)
 app.command()(certify_command.certify)
 app.command()(plan_command.plan)
 app.command()(trace_command.trace)
-app.command("try")(try_command.try_)
 app.command()(replay_command.replay)
 app.command()(check_command.check)
 app.command()(report_command.diff)

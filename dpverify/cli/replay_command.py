@@ -6,22 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.base.text import clean
+from dpverify.cli import library_options
+from dpverify.cli.library_options import CallShape, Neighbours
 from dpverify.cli.options import DEFAULT_SEED, HELP
-from dpverify.cli.try_command import (
-    _checked,
-    Arg,
-    CallOption,
-    CallShape,
-    ClaimText,
-    Out,
-    Public,
-    Python,
-    RelationOption,
-    SchemaFile,
-    Target,
-)
 from dpverify.errors import UsageError
-from dpverify.report.files import Outputs
 
 
 class Library(str, Enum):  # noqa: UP042
@@ -36,18 +24,22 @@ class Library(str, Enum):  # noqa: UP042
 
 
 def replay(
-    target: Target = None,
-    claim: ClaimText = None,
-    schema: SchemaFile = None,
+    target: Annotated[
+        str, typer.Argument(metavar="MODULE:OBJECT", help="A function, or a class with fit.", show_default=False)
+    ],
+    claim: Annotated[str, typer.Option(metavar="CLAIM", help=HELP["claim"], show_default=False)],
+    data: library_options.Data = None,
     calls: Annotated[Library, typer.Option(help="The library whose calls must be seen.")] = Library.auto,
     pairs: Annotated[int, typer.Option(metavar="N", help="Ordinary random pairs of each relation.")] = 40,
     confirm: Annotated[int, typer.Option(metavar="N", help="Trials on the worst pair of each finding.")] = 0,
-    relation: RelationOption = None,
-    call: CallOption = CallShape.auto,
-    arg: Arg = None,
-    out: Out = None,
-    public: Public = None,
-    python: Python = "",
+    relation: Annotated[
+        Neighbours | None, typer.Option(help="Which datasets are neighbours; default: both are tried.")
+    ] = None,
+    call: library_options.CallOption = CallShape.auto,
+    arg: library_options.Arg = None,
+    out: library_options.Out = None,
+    public: library_options.Public = None,
+    python: library_options.Python = "",
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the result as JSON.")] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For everything.")] = 600.0,
@@ -62,16 +54,17 @@ def replay(
     from dpverify.base.text import arguments
     from dpverify.cli import isolated_command
     from dpverify.execution.isolated import Limits
+    from dpverify.report import files
     from dpverify.report.json_file import strict
 
-    for name, value in (("TARGET", target), ("--claim", claim), ("--schema", schema)):
-        if value is None:
-            raise UsageError(f"{name} is missing; see dpverify replay --help")
+    if data is None:
+        raise UsageError("--data is missing: what do its data look like? See dpverify replay --help")
     arguments(arg or [])  # refused here, before anything is started
-    outputs = Outputs(json)
-    _checked(outputs)
+    outputs = files.Outputs(json)
+    files.check_writable(outputs)
+    files.drop(outputs)  # old ones
     asked: dict[str, Any] = {
-        "target": target, "claim": claim, "schema": schema, "instrument": calls.value, "count": pairs,
+        "target": target, "claim": claim, "data": data, "instrument": calls.value, "count": pairs,
         "confirm": confirm, "relation": None if relation is None else relation.value, "call": call.value,
         "arg": list(arg or []), "out": list(out or []), "public": list(public or []), "seed": seed,
     }  # fmt: skip

@@ -81,11 +81,11 @@ class Here:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A library's function or class as a target of `audit` and `certify`: the call shapes of `try`, one release a call.
+# A library's function or class as a target of `audit` and `certify`: the call shapes of `certify --data`, one a call.
 #
 # The data of a pair are handed over as they are, a fresh deep copy for every release; a tuple is several arguments, as
-# (X, y) of `fit`. What is no array of numbers is read field by field (`worker.encoding`), and may hold no text: `try`
-# takes any output.
+# (X, y) of `fit`. What is no array of numbers is read field by field (`worker.encoding`), and may hold no text:
+# `--data` takes any output.
 
 
 def is_shaped(found: Any) -> bool:
@@ -163,6 +163,6 @@ def _numbers(value: Any, name: str) -> npt.NDArray[Any]:
     texts = [each for each, cell in fields.items() if isinstance(cell, str) and cell != "None" and ":" not in each
              and not each.endswith(("#", ".keys", ".columns"))]  # fmt: skip
     if texts:
-        raise TargetError(f"{name}: its output holds texts ({', '.join(texts[:3])}); `dpverify try` takes any output")
+        raise TargetError(f"{name}: its output holds texts ({', '.join(texts[:3])}); `certify --data` takes any output")
     held = [cell for each, cell in sorted(fields.items()) if ":" not in each]
     return np.array([cell if isinstance(cell, float) else np.nan for cell in held], dtype=float)

@@ -1,4 +1,4 @@
-"""What `try` and `replay` found: values, their words, and JSON."""
+"""What `certify --data` and `replay` found: values, their words, and JSON."""
 
 import itertools
 import math
@@ -260,13 +260,13 @@ def _readable(event: FieldEvent, first: Array, second: Array, delta: float) -> F
 
 
 MOST = 12  # findings that are shown
-CODES = {"REFUTED": EXIT_UNEXPECTED, "NOT_REFUTED": EXIT_OK, "INCONCLUSIVE": EXIT_FAILED, "KEPT": EXIT_OK,
+CODES = {"REFUTED": EXIT_UNEXPECTED, "NOT_REFUTED": EXIT_FAILED, "INCONCLUSIVE": EXIT_FAILED, "KEPT": EXIT_OK,
          "OVER": EXIT_UNEXPECTED, "UNDECIDED": EXIT_FAILED}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PairResult:
-    """One pair: what its trials say (`try`), or its calls (`replay`: `eps_upper`, the sum of their losses)."""
+    """One pair: what its trials say (`certify`), or its calls (`replay`: `eps_upper`, the sum of their losses)."""
 
     name: str
     relation: str
@@ -318,7 +318,7 @@ class Row:
 
 @dataclass(frozen=True)
 class WildRecord:
-    """The result of `try` or `replay`; `verdict` is one of section 1's words."""
+    """The result of `certify --data` or `replay`; `verdict` is REFUTED, NOT_REFUTED, KEPT, ..."""
 
     command: str
     target: str
@@ -340,7 +340,7 @@ class WildRecord:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing found, 1 something, 3 inconclusive."""
+        """0 KEPT (`replay`), 1 REFUTED or OVER, 3 neither."""
         return CODES[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
@@ -366,7 +366,7 @@ def lines(record: WildRecord) -> list[str]:
         cost = f"the costliest pair's calls add up to eps {row.detectable:.4g}" if row.detectable < math.inf else (
             "no finite cost on some pair")  # fmt: skip
         found.append(f"  {row.relation}: {row.verdict}; {row.refuted} of {row.pairs} pairs OVER; {cost}")
-    for row in record.matrix if record.command == "try" else ():
+    for row in record.matrix if record.command == "certify" else ():
         said = f"  {row.relation}: {row.verdict.replace('_', ' ')}; {row.refuted} of {row.pairs} pairs refuted, " \
                f"{row.trials:,} trials"  # fmt: skip
         if row.refuted:
@@ -386,10 +386,8 @@ def lines(record: WildRecord) -> list[str]:
             calls = "" if each.eps_upper is None else f"; calls <= {each.eps_upper:.4g}"
             text = f"pair {each.name} ({each.relation}): trials >= {each.eps_lower:.3g} after {each.trials:,}{calls}"
             found.append(f"{text}: {each.verdict}")
-    rest = [
-        each for each in record.pairs if record.command == "try" and each.verdict == "REFUTED" and each.witness is None
-    ]
-    if rest:
+    rest = [each for each in record.pairs if each.verdict == "REFUTED" and each.witness is None]
+    if rest and record.command == "certify":
         told = [text_above(each.eps_lower, record.claimed_eps) for each in rest]
         found.append("also refuted: " + "; ".join(f"{each.name} (eps >= {eps}, {_where(each)})"
                                                   for each, eps in zip(rest[:12], told, strict=False)))  # fmt: skip

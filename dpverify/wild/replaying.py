@@ -26,6 +26,7 @@ from dpverify.claims.neighbours import Relation
 from dpverify.errors import RunError, UsageError
 from dpverify.wild import pairs
 from dpverify.wild.datasets import Candidate
+from dpverify.wild.one_line import data_schema
 from dpverify.wild.record import Found, PairResult, Row, WildRecord
 from dpverify.wild.replay_calls import recorded
 from dpverify.wild.replay_calls.player import Player, Replayed, Say
@@ -38,15 +39,15 @@ from dpverify.wild.worker import calling, serving
 
 
 def replayed(
-    *, target: str, claim: str, schema: str, arg: list[str], out: list[str], public: list[str], **settings: Any
+    *, target: str, claim: str, data: str, arg: list[str], out: list[str], public: list[str], **settings: Any
 ) -> dict[str, Any]:
     """Lines, document and exit code of a replay in this process."""
     from dpverify.claims.curves import parse_claim
     from dpverify.wild.record import lines
 
     search_path.add(str(Path.cwd()))
-    record = replay(target, claim=parse_claim(claim), schema=schema, arguments=read_arguments(arg), out=tuple(out),
-                    public=tuple(public), **settings)  # fmt: skip
+    record = replay(target, claim=parse_claim(claim), schema=data_schema(data), arguments=read_arguments(arg),
+                    out=tuple(out), public=tuple(public), **settings)  # fmt: skip
     return {"lines": lines(record), "document": record.to_dict(), "code": record.exit_code}
 
 
@@ -139,7 +140,7 @@ def _row(relation: Relation, group: list[Replayed]) -> Row:
 
 
 def _verdict(rows: tuple[Row, ...], relation: str | None) -> tuple[str, str, list[str]]:
-    """As in `try`: a claim that names no relation stands if it stands under one."""
+    """As in trials: a claim that names no relation stands if it stands under one."""
     words = [row.verdict for row in rows]
     names = ", ".join(row.relation for row in rows)
     if relation is not None or len(rows) == 1 or "OVER" not in words or all(each == "OVER" for each in words):

@@ -1,4 +1,4 @@
-"""One run of `try`: pairs are fixed before anything is drawn; a race of each relation; then what is said of it."""
+"""Trials on pairs made from a schema: pairs are fixed before anything is drawn; then a race of each relation."""
 
 import math
 import sys
@@ -8,10 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from dpverify.auditing.pipeline import audit
 from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair
 from dpverify.base import require
@@ -22,7 +18,7 @@ from dpverify.claims.neighbours import Pair, Relation, Unit, View
 from dpverify.errors import InvalidTrials, RunError, TargetError, UsageError
 from dpverify.wild import datasets, pairs, refutation
 from dpverify.wild.datasets import Candidate
-from dpverify.wild.fields import Codebook, Narrowed
+from dpverify.wild.fields import Narrowed
 from dpverify.wild.interpreter import Elsewhere
 from dpverify.wild.local import Here, on_wire, ReleaseSource
 from dpverify.wild.pair_audit import Budget, Contender, LARGEST_BLOCK, MOST_EACH, Race, timed
@@ -31,7 +27,7 @@ from dpverify.wild.refutation import Shown, shown_of
 from dpverify.wild.schema import as_schema, Schema
 
 # ----------------------------------------------------------------------------------------------------------------------
-# How `try` looks, and where its releases come from.
+# How it looks, and where its releases come from.
 
 
 SEED = 20260
@@ -40,7 +36,7 @@ OUTSIDE = ("report", "judge", "off")
 
 @dataclass(frozen=True)
 class Options:
-    """How `try` looks; see the command's help."""
+    """How trials are made; see the help of `dpverify certify`."""
 
     relation: str | None = None  # replace, add-remove, both; None: both, and the verdict says under which it stands
     minutes: float = 10.0
@@ -49,7 +45,6 @@ class Options:
     out: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
     out_of_domain: str = "report"
-    size: bool = False
     trials: int = MOST_EACH  # of each pair, on average, as long as nothing falls
     repro: str | None = None
 
@@ -80,31 +75,6 @@ def source_of(
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A source on frozen coordinates as a target of `audit`: for a fixed number of trials, or a sequential audit.
-
-
-class Fixed:
-    """`release(data, *, rng, size)` where `data` are bytes on the wire; rows of a codebook."""
-
-    def __init__(self, source: ReleaseSource, codebook: Codebook, block: int) -> None:
-        self._source, self._codebook = source, codebook
-        self.trials_per_block = block
-        self.name = source.name
-        self.reproducible = source.hello["call"] not in ("data", "fit")
-
-    def release(self, data: bytes, *, rng: np.random.Generator, size: int) -> npt.NDArray[Any]:
-        """One row a release."""
-        fields = self._source.fields(data, rng.integers(0, 2**62, size=size).tolist())["fields"]
-        return self._codebook.rows(fields)
-
-
-def pair_of(contender: Contender) -> Pair:
-    """The contender's pair for a `Fixed` target; its records were compared when it was made."""
-    named = contender.candidate.name
-    return Pair(*contender.data, relation=contender.candidate.relation, name=named, mixed=True)  # as its schema says
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 TIMED = 20  # releases on each dataset
@@ -113,7 +83,6 @@ BLOCK_SECONDS = 0.5
 IN_SHARE, OUT_SHARE = 0.75, 0.1  # of the minutes: the race, pairs out of the domain; witnesses get the rest
 WITNESSES = 1  # pairs of each relation that get one, and of those out of the domain
 SEVERITY = 0.2  # of the significance, see `Trial._severity`
-SIZE_TRIALS = 100_000
 TRIED_DELTA = 0.05  # of a claim that has no delta of its own: a few thousand trials see little of what is rarer
 SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
 UNSEEDED = "the source of randomness is not seeded: the same seed gives other trials"
@@ -257,11 +226,8 @@ class Trial:
             scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
         rows = tuple(self._row(relation, race, results) for relation, race in races.items())
         verdict, relation = self._verdict(rows)
-        if self.asked.size:
-            best = [each for race in races.values() for each in race.refuted]
-            self._sized(best[0]) if best else self.notes.append("--size: no pair fell; --trials N makes more of them")
         return TryRecord(
-            command="try", target=self.source.name, claim=str(self.claim), relation=relation, verdict=verdict,
+            command="certify", target=self.source.name, claim=str(self.claim), relation=relation, verdict=verdict,
             versions={**self.source.versions(), "python": str(self.source.hello["python"])},
             predicted_seconds=self.predicted, seconds=time.monotonic() - self.started, seed=self.asked.seed,
             notes=tuple(dict.fromkeys([*self.notes, *self._remarks(races, apart)])), matrix=rows, pairs=tuple(results),
@@ -376,14 +342,6 @@ class Trial:
                               f"{', '.join(standing)} only; --relation judges one")  # fmt: skip
         return ("INCONCLUSIVE" if "INCONCLUSIVE" in verdicts else "NOT_REFUTED"), ", ".join(standing)
 
-    def _sized(self, best: Contender) -> None:
-        assert best.codebook is not None
-        target = Fixed(self.source, best.codebook, self.block)
-        record = audit(target, claim=best.claim, pair=pair_of(best), trials=SIZE_TRIALS, seed=self.asked.seed,
-                       significance=self.asked.significance)  # fmt: skip
-        said = text_above(record.eps_lower, self.claim.eps)
-        self.notes.append(f"size: eps >= {said} by {record.trials:,} fixed trials on {best.candidate.name}")
-
     def _remarks(self, races: dict[Relation, Race], apart: Race) -> list[str]:
         found = [] if self.schema.unit is None else [_units_in_words(self.schema, list(races))]
         every = [each for race in (*races.values(), apart) for each in race.contenders]
@@ -432,7 +390,7 @@ def _time(seconds: float) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# `try`: trials on many generated pairs of a function that somebody else wrote.
+# Trials on many generated pairs of a function that somebody else wrote.
 #
 # schema -> pairs -> a first pass of sequential audits -> rounds for the best -> witness -> a script without dpverify.
 

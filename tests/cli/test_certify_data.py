@@ -88,7 +88,8 @@ def test_no_dataset_is_ever_assumed(folder):
 @pytest.mark.process
 @pytest.mark.parametrize("more", [
     ("--data", "list: real 0..x, rows 5"), ("--data", "list: real 0..1", "--pairs", "own:pairs"),
-    ("--data", "nowhere.toml"), ("--relation", "both"), ("--data", "list: real 0..1", "--view", "local"),
+    ("--data", "nowhere.toml"), ("--relation", "both"), ("--pairs", "own:pairs", "--minutes", "2"),
+    ("--pairs", "own:pairs", "--out-of-domain", "off"), ("--data", "list: real 0..1", "--view", "local"),
 ])  # fmt: skip
 def test_a_bad_request_is_one_line_and_no_verdict(folder, more):
     made = certify(folder, "mean", *more)

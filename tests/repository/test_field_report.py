@@ -53,7 +53,7 @@ ROW = """
     number = "nothing found"
 
     [[evidence]]
-    by = "try"
+    by = "certify"
     what = "the count"
     target = "tiny_counts:count"
     claim = "pure:1"
@@ -69,7 +69,7 @@ ROW = """
     equals = 1
 
     [[evidence]]
-    by = "try"
+    by = "certify"
     what = "an eighth of the noise"
     target = "tiny_counts:count"
     claim = "pure:1"
@@ -178,14 +178,14 @@ def test_a_row_is_run_in_the_environment_of_its_library(tiny, capsys):
     """The correct count stands, its twin with an eighth of the noise (eps 8) falls within some hundred trials."""
     assert field(tiny, "run", "L1", "--python", tiny / "libs", "--keep", "--repro", tiny / "found") == 0
     said = capsys.readouterr().out
-    assert "ok      try: the count: NOT_REFUTED" in said
-    assert "ok      try: an eighth of the noise: REFUTED" in said
+    assert "ok      certify: the count: NOT_REFUTED" in said
+    assert "ok      certify: an eighth of the noise: REFUTED" in said
     kept = json.loads((tiny / "rows/results/L1.json").read_text())
     assert [each["value"] for each in kept["evidence"]] == ["NOT_REFUTED", 1.0, "REFUTED"]
     assert kept["evidence"][0]["kept"]["versions"]
     assert not list(tiny.glob("found/**/*.py"))  # a planted twin is nobody's mistake
     said = page.render(read_atlas(tiny / "rows"))
-    assert "| try, planted twin | an eighth of the noise | REFUTED | REFUTED, " in said
+    assert "| certify, planted twin | an eighth of the noise | REFUTED | REFUTED, " in said
     change(tiny / "rows", "epsilon = 8.0", "epsilon = 9.0")
     assert "of an older form of this row" in page.render(read_atlas(tiny / "rows"))
     assert field(tiny, "run", "L1", "--python", tiny / "libs", "--by", "trials", "--keep") == 0
@@ -195,7 +195,7 @@ def test_a_row_is_run_in_the_environment_of_its_library(tiny, capsys):
 
 def test_a_twin_that_is_not_caught_is_no_success(tiny, capsys):
     change(tiny / "rows", "epsilon = 8.0", "epsilon = 0.5")
-    assert field(tiny, "run", "L1", "--python", f"tiny={tiny}/libs/tiny/bin/python", "--by", "try") == 1
+    assert field(tiny, "run", "L1", "--python", f"tiny={tiny}/libs/tiny/bin/python", "--by", "certify") == 1
     assert "NOT REPRODUCED: an eighth of the noise: NOT_REFUTED, stated REFUTED" in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""`dpverify try`, `replay` and the call shapes of `certify`: exit codes, files, and refusals in one line."""
+"""`dpverify certify --data`, `replay` and their call shapes: exit codes, files, and refusals in one line."""
 
 import json
 import sys
@@ -58,22 +58,26 @@ def place(tmp_path, monkeypatch):
 
 
 def asked(command, name, *more, claim="pure:1", file="beside_us.py"):
-    return run([command, f"{file}:{name}", "--claim", claim, "--schema", "bit.toml", *more])
+    return run([command, f"{file}:{name}", "--claim", claim, "--data", "bit.toml", *more])
 
 
-def test_try_says_what_it_found_and_writes_it(place, capsys):
-    assert asked("try", "respond", "--json", "out.json", "--repro", "found", "--minutes", "2") == 1
+def test_certify_says_what_it_found_and_writes_it(place, capsys):
+    more = ["--json", "out.json", "--repro", "found", "--minutes", "2", "--no-tape", "--explain"]
+    assert asked("certify", "respond", *more) == 1
     said = capsys.readouterr().out
-    assert "at most" in said.splitlines()[0]
-    assert "REFUTED: beside_us.py:respond, claim pure:1" in said
+    assert "at most" in said.splitlines()[0]  # a forecast
+    assert "REFUTED     respond is not pure:1" in said
+    assert "--minutes 2.0 --repro found --no-tape" in said  # it can be run again
     document = json.loads((place / "out.json").read_text())
-    assert (document["verdict"], document["command"], document["relation"]) == ("REFUTED", "try", "replace-one")
+    assert (document["verdict"], document["command"], document["relation"]) == ("REFUTED", "certify", "replace-one")
     assert document["versions"]["python"]
     (pair,) = [each for each in document["pairs"] if each["witness"]]
     assert set(pair["witness"]) == {"text", "event", "first", "second"}
     assert document["repro"] == ["found/refuted_1.py"]
-    assert asked("try", "respond", "--arg", "keep=0.6", "--minutes", "2") == 0
-    assert "NOT REFUTED" in capsys.readouterr().out
+    open_claim = ["--arg", "keep=0.6", "--minutes", "2", "--no-tape"]
+    assert asked("certify", "respond", *open_claim) == 3
+    assert capsys.readouterr().out.startswith("OPEN ")
+    assert asked("certify", "respond", *open_claim, "--allow-open") == 0
 
 
 def test_replay_says_what_it_found_and_writes_it(place, capsys):
@@ -87,41 +91,40 @@ def test_replay_says_what_it_found_and_writes_it(place, capsys):
     assert asked("replay", "respond", "--pairs", "3") == 3
 
 
-@pytest.mark.parametrize("command", ["try", "replay"])
+@pytest.mark.parametrize("command", ["certify", "replay"])
 @pytest.mark.parametrize(("name", "code"), [("hopeless", 3), ("ends", 3), ("absent", 2)])
 def test_a_target_that_fails_has_no_verdict(place, capsys, command, name, code):
     assert asked(command, name, "--json", "out.json") == code
     captured = capsys.readouterr()
     assert "REFUTED" not in captured.out
+    assert "OPEN" not in captured.out
     assert len(captured.err.strip().splitlines()) == 1
     assert not (place / "out.json").exists()
 
 
 EXTRA = [
     ["--minutes", "0"], ["--arg", "keep"], ["--arg", "keep=high"], ["--call", "fit"], ["--relation", "both"],
-    ["--schema", "none.toml"], ["--python", "/no/python"], ["--json", "."], ["--claim", "pure:x"],
+    ["--data", "none.toml"], ["--python", "/no/python"], ["--json", "."], ["--claim", "pure:x"],
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("extra", EXTRA, ids=" ".join)
-def test_refusals_of_try_are_one_line(place, capsys, extra):
-    assert asked("try", "respond", *extra) == 2
+def test_refusals_are_one_line(place, capsys, extra):
+    assert asked("certify", "respond", *extra) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 def test_what_is_missing_is_said(place, capsys):
-    assert run(["try"]) == 2
-    assert "TARGET is missing" in capsys.readouterr().err
     assert run(["replay", "of_opendp.py:added", "--claim", "pure:1"]) == 2
-    assert "--schema is missing" in capsys.readouterr().err
+    assert "--data is missing" in capsys.readouterr().err
 
 
 def test_a_dry_run_and_a_sketch_run_nothing_more(place, capsys):
-    assert asked("try", "respond", "--dry-run") == 0
+    assert asked("certify", "respond", "--dry-run") == 0
     said = capsys.readouterr().out
     assert "item: 0 and 1" in said or "all low and all high" in said
     (place / "people.csv").write_text("age\n3\n5\n")
-    assert run(["try", "--sketch", "people.csv"]) == 0
+    assert run(["certify", "--sketch", "people.csv"]) == 0
     assert "[columns." in capsys.readouterr().out
 
 

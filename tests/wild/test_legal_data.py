@@ -75,17 +75,17 @@ def test_a_sketch_of_thin_data_is_a_schema_that_try_takes(kind, tmp_path, monkey
     (tmp_path / "counting.py").write_text(
         "def noisy(data, rng, scale):\n    return len(data) + rng.laplace(0.0, scale)\n"
     )
-    assert run(["try", "--sketch", "thin.csv"]) == 0
+    assert run(["certify", "--sketch", "thin.csv"]) == 0
     (tmp_path / "thin.toml").write_text(capsys.readouterr().out)
     found = schema.read_schema("thin.toml")
     assert found.rows == {"equal numbers": (2, 3), "one row": (0, 1), "no rows": (0, 0)}[kind]
     if kind == "equal numbers":
         assert (found.column("amount").low, found.column("amount").high) == (1234567, 1234567)
         assert found.column("town").values == ("Rome",)
-    asked = ["--claim", "pure:1", "--schema", "thin.toml", "--minutes", "1", "--trials", "300"]
+    asked = ["--claim", "pure:1", "--data", "thin.toml", "--no-tape", "--minutes", "1", "--trials", "300"]
     asked += ["--out-of-domain", "off"]
-    assert run(["try", "counting.py:noisy", "--arg", "scale=1.0", *asked]) == 0
-    assert run(["try", "counting.py:noisy", "--arg", "scale=0.2", *asked]) == 1
+    assert run(["certify", "counting.py:noisy", "--arg", "scale=1.0", *asked]) == 3
+    assert run(["certify", "counting.py:noisy", "--arg", "scale=0.2", *asked]) == 1
 
 
 @pytest.mark.parametrize("document", [

@@ -139,7 +139,7 @@ def test_units_that_are_none_are_refused(document, words):
 def test_a_wrong_schema_is_one_line_and_exit_code_2(tmp_path, most, words, capsys):
     file = tmp_path / "visits.toml"
     file.write_text(f'[columns.user]\nkind = "unit"\nmost = {most}\n[columns.x]\nkind = "real"\nlow = 0\nhigh = 1\n')
-    assert run(["try", "json:dumps", "--claim", "pure:1", "--schema", str(file)]) == 2
+    assert run(["certify", "json:dumps", "--claim", "pure:1", "--data", str(file)]) == 2
     said = capsys.readouterr().err.strip()
     assert words in said
     assert len(said.splitlines()) == 1
@@ -173,13 +173,24 @@ def test_a_replay_is_about_users_and_a_script_shows_what_the_code_gets(tmp_path,
         '[data]\nas = "list"\nrows = [4, 12]\n[columns.user]\nkind = "unit"\nmost = 3\n'
         '[columns.minutes]\nkind = "real"\nlow = 0\nhigh = 1\n'
     )
-    asked = ["of_users.py:total", "--claim", "pure:1", "--schema", "visits.toml", "--relation", "add-remove"]
+    asked = ["of_users.py:total", "--claim", "pure:1", "--data", "visits.toml", "--relation", "add-remove"]
     assert run(["replay", *asked, "--arg", "scale=3.0", "--pairs", "8"]) == 0
     assert "add-or-remove-one user: KEPT" in capsys.readouterr().out
     assert run(["replay", *asked, "--arg", "scale=1.0", "--pairs", "8"]) == 1
     assert "add-or-remove-one user: OVER" in capsys.readouterr().out
-    found = ["--arg", "scale=0.5", "--repro", "found", "--out-of-domain", "off", "--minutes", "2"]
-    assert run(["try", *asked, *found]) == 1
+    found = [
+        "--arg",
+        "scale=0.5",
+        "--repro",
+        "found",
+        "--out-of-domain",
+        "off",
+        "--minutes",
+        "2",
+        "--no-tape",
+        "--explain",
+    ]
+    assert run(["certify", *asked, *found]) == 1
     assert "script without dpverify: found/refuted_1.py" in capsys.readouterr().out
     text = (tmp_path / "found" / "refuted_1.py").read_text()
     assert "add-or-remove-one user" in text
