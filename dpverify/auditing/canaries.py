@@ -16,7 +16,7 @@ from dpverify.auditing.finding import Finding, invalid, nothing, POWER, recorded
 from dpverify.auditing.record import AuditRecord
 from dpverify.base import require
 from dpverify.claims.claim import Claim
-from dpverify.claims.neighbours import Pair, Relation, View
+from dpverify.claims.neighbours import Pair, Records, Relation, View
 from dpverify.errors import InvalidTrials, ParameterError
 from dpverify.evidence.lower_bound import LowerBound
 from dpverify.evidence.single_run import certify_one_run, counted, FEWEST, guess_counts
@@ -96,9 +96,10 @@ def one_run(
     require.open_unit(significance=significance)
     coins, evidence = _coins(included), _numbers("scores", scores)
     claim = replace(claim, relation=Relation.ADD_OR_REMOVE_ONE, view=View.CENTRAL)
-    what = "one canary more or less"
+    pair = Pair(Records(["canary"]), Records([]), name="one canary more or less")
     if second is not None:
-        claim, what = replace(claim, relation=Relation.REPLACE_ONE), "one canary instead of another"
+        claim = replace(claim, relation=Relation.REPLACE_ONE)
+        pair = Pair(Records(["first"]), Records(["second"]), name="one canary instead of another")
         with np.errstate(invalid="ignore"):
             evidence = evidence - _same_length("second", _numbers("second", second), coins.size)
     _same_length("scores", evidence, coins.size)
@@ -110,7 +111,7 @@ def one_run(
     return recorded(
         _Canaries(name),  # type: ignore[arg-type]  # it only lends its name: nothing is released
         claim,
-        Pair((), (), name=what),
+        claim.check(pair),
         found,
         None,
         significance=significance,

@@ -22,6 +22,7 @@ from dpverify.cli import (
     plan_command,
     replay_command,
     report_command,
+    scores_command,
     trace_command,
 )
 from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
@@ -54,6 +55,7 @@ def options(
 app.command()(audit_command.audit)
 app.command()(report_command.report)
 app.command()(certify_command.certify)
+app.command()(scores_command.scores)
 app.command()(plan_command.plan)
 app.command()(trace_command.trace)
 app.command()(replay_command.replay)

@@ -4,6 +4,7 @@ import math
 import shlex
 from decimal import Context, Decimal, localcontext, ROUND_FLOOR
 
+from dpverify.auditing.canaries import SCORE as ONE_RUN
 from dpverify.auditing.ladder import PLANTED
 from dpverify.auditing.record import AuditRecord, Grade, Rung, Status, Verdict
 from dpverify.auditing.tape_record import (
@@ -459,6 +460,8 @@ def command_for(record: AuditRecord, seed: int) -> str:
     while share / record.pairs < record.significance:
         share = math.nextafter(share, 1.0)
     where = shlex.quote(record.file or "audits")
+    if record.score == ONE_RUN:
+        return f"dpverify scores {where} --claim {shlex.quote(record.claim)} --significance {share!r}"
     return (
         f"dpverify audit {where} -k {shlex.quote(local_name(record.subject, record.file))} --seed {seed} "
         f"--trials {record.budget} --significance {share!r}"

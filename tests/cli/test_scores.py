@@ -1,0 +1,121 @@
+"""`dpverify scores`: files of canaries, what cannot be read, exit codes and all faces."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from dpverify import check
+from dpverify.cli import main
+from dpverify.cli.scores_command import _table
+from dpverify.errors import UsageError
+
+M = 2000
+RNG = np.random.default_rng(11)
+INCLUDED = RNG.random(M) < 0.5
+KEPT, BROKEN = INCLUDED + RNG.normal(scale=2.0, size=M), INCLUDED + RNG.normal(scale=0.4, size=M)
+CLAIM = "approx:2,1e-5"
+
+
+def written(path: Path, columns: dict[str, Any], suffix: str = ".csv") -> Path:
+    file = path / f"canaries{suffix}"
+    rows = list(zip(*columns.values(), strict=True))
+    if suffix == ".csv":
+        text = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    else:
+        text = [json.dumps(dict(zip(columns, row, strict=True))) for row in rows]
+    file.write_text("\n".join(text) + "\n")
+    return file
+
+
+def run(*arguments: object) -> int:
+    return main.run(["scores", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_exit_codes_follow_the_claim(tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for scores, code, word in ((KEPT, 0, "OPEN"), (BROKEN, 1, "REFUTED")):
+        file = written(tmp_path, {"score": scores.tolist(), "included": INCLUDED.astype(int).tolist()}, suffix)
+        assert run(file, "--claim", CLAIM) == code
+        assert word in capsys.readouterr().out
+    assert run(written(tmp_path, {"included": [0, 1], "score": [1.0, 2.0]}), "--claim", CLAIM) == 3
+    assert "2 canaries, and fewer than 16" in capsys.readouterr().out
+    assert run(written(tmp_path, {"included": [1] * 40, "score": range(40)}), "--claim", CLAIM) == 3
+    assert "INVALID: all 40 canaries are in" in capsys.readouterr().out
+
+
+def test_every_face_is_written_and_the_checker_accepts_it(tmp_path: Path) -> None:
+    file = written(tmp_path, {"included": INCLUDED.astype(int), "score": BROKEN})
+    faces = {form: tmp_path / f"out.{form}" for form in ("json", "html", "markdown", "junit", "sarif")}
+    assert run(file, "--claim", CLAIM, *(word for form, path in faces.items() for word in (f"--{form}", path))) == 1
+    again = "canaries.csv --claim approx:2,1e-05 --significance 0.05"  # folders of a test may be quoted
+    assert all(again in faces[form].read_text() for form in ("markdown", "junit", "sarif"))
+    assert "REFUTED" in faces["html"].read_text()  # details are packed there
+    assert check.main([str(faces["json"])]) == 0
+    assert ElementTree.parse(faces["junit"]).getroot().attrib["name"] == "dpverify"
+    assert json.loads(faces["sarif"].read_text())["runs"][0]["results"][0]["ruleId"] == "claim-refuted"
+    record = json.loads(faces["json"].read_text())["records"][0]
+    assert (record["score"], record["trials"], record["relation"]) == ("one run", M, "add-or-remove-one")
+
+
+def test_pairs_and_groups_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = {"included": INCLUDED, "first": KEPT, "second": -BROKEN, "group": ["a", "b"] * (M // 2)}
+    file = written(tmp_path, columns)
+    assert run(file, "--claim", "pure:1", "--json", tmp_path / "r.json") == 1
+    assert "2 groups share the significance" in capsys.readouterr().out
+    assert json.loads((tmp_path / "r.json").read_text())["records"][0]["relation"] == "replace-one"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has the columns of nothing"),
+        ("in,score\n1,2\n", "needs included,score"),
+        ("included,score,score\n1,2,2\n", "each once"),
+        ("included,score\n1,2\n2,1\n", "line 3: included is '2'"),
+        ("included,score\n1,2\n0,two\n", "line 3: score is 'two'"),
+        ("included,score\n1,1_000\n", "line 2: score is '1_000'"),
+        ("included,score\n1,2\n0\n", "line 3: 1 cells, and there are 2 columns"),
+        ("included,score\n", "included = []"),
+        ("included,score\n1,\xff\n", "line 2: score"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line(
+    tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "canaries.csv"
+    file.write_text(text, encoding="utf-8")
+    assert run(file, "--claim", CLAIM) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_missing_scores_are_read_and_broken_lines_are_not(tmp_path: Path) -> None:
+    file = tmp_path / "canaries.csv"
+    file.write_text("\ufeffincluded, score\n1,\nTrue,nan\n\n0,-inf\n")
+    table = _table(file)
+    assert table["included"] == [1.0, 1.0, 0.0]
+    assert np.isnan(table["score"][:2]).all()
+    lines = tmp_path / "canaries.jsonl"
+    lines.write_text('{"included": 1, "score": null}\n{"included": 0}\n')
+    with pytest.raises(UsageError, match="a line has included, and the first one included, score"):
+        _table(lines)
+    with pytest.raises(UsageError, match="No such file"):
+        _table(tmp_path / "none.csv")
+
+
+def test_parquet_is_read_by_pandas_where_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    file = tmp_path / "canaries.parquet"
+    file.write_bytes(b"")
+    frame = pandas.DataFrame({"included": [True, False], "score": [0.5, None]})
+    monkeypatch.setattr(pandas, "read_parquet", lambda path: frame)
+    assert _table(file)["included"] == [1.0, 0.0]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match="pandas, which is not installed"):
+        _table(file)
