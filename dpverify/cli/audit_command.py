@@ -11,6 +11,7 @@ from typing import Annotated, TYPE_CHECKING
 import typer
 
 from dpverify.cli.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, DEFAULT_TIMEOUT, HELP
+from dpverify.cli.settings import profile
 from dpverify.errors import DpverifyError, UsageError
 from dpverify.report.files import Outputs
 
@@ -18,22 +19,46 @@ if TYPE_CHECKING:
     from dpverify.execution.isolated import Limits
     from dpverify.suite.plan import Manifest
 
-# options that several commands have, with one meaning
-Json = Annotated[str | None, typer.Option("--json", metavar="F", help="Write records as JSON.")]
-Html = Annotated[str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.")]
-Markdown = Annotated[str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.")]
-Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.")]
-Sarif = Annotated[str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.")]
-Scorecard = Annotated[bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.")]
-PromisesOnly = Annotated[
-    bool, typer.Option("--promises-only", help="Only promises about utility: error bounds, regret, pessimism.")
+# options that several commands have, with one meaning; docs/ci.md lists those that --help leaves out
+WHAT, MUCH, EVIDENCE, OUTPUTS, RUNNING = "What", "How much", "Evidence", "Outputs", "Running"
+Json = Annotated[
+    str | None, typer.Option("--json", metavar="F", help="Write records as JSON.", rich_help_panel=OUTPUTS)
 ]
-Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=HELP["timeout"])]
-Ladder = Annotated[bool, typer.Option("--ladder", help=HELP["ladder"])]
-Memory = Annotated[int | None, typer.Option(metavar="MB", help=HELP["memory"])]
-NoTape = Annotated[bool, typer.Option("--no-tape", help=HELP["no_tape"])]
-RequireTape = Annotated[bool, typer.Option("--require-tape", help=HELP["require_tape"])]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.")]
+Html = Annotated[
+    str | None, typer.Option("--html", metavar="F", help="Write a self-contained HTML page.", rich_help_panel=OUTPUTS)
+]
+Markdown = Annotated[
+    str | None, typer.Option("--markdown", metavar="F", help="Write a pull-request comment.", rich_help_panel=OUTPUTS)
+]
+Junit = Annotated[str | None, typer.Option("--junit", metavar="F", help="Write JUnit XML.", rich_help_panel=OUTPUTS)]
+Sarif = Annotated[
+    str | None, typer.Option("--sarif", metavar="F", help="Write SARIF, for code scanning.", rich_help_panel=OUTPUTS)
+]
+Scorecard = Annotated[
+    bool, typer.Option("--scorecard", help="Only what papers state, as a table by paper.", hidden=True)
+]
+PromisesOnly = Annotated[
+    bool,
+    typer.Option("--promises-only", help="Only promises about utility: error bounds, regret, pessimism.", hidden=True),
+]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=HELP["timeout"], hidden=True)]
+Ladder = Annotated[bool, typer.Option("--ladder", help=HELP["ladder"], rich_help_panel=EVIDENCE)]
+Memory = Annotated[int | None, typer.Option(metavar="MB", help=HELP["memory"], hidden=True)]
+NoTape = Annotated[bool, typer.Option("--no-tape", help=HELP["no_tape"], hidden=True)]
+RequireTape = Annotated[bool, typer.Option("--require-tape", help=HELP["require_tape"], rich_help_panel=EVIDENCE)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only what is not as expected.", rich_help_panel=OUTPUTS)
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="quick, ci, nightly, or one of yours: sets trials and transcripts.",
+        is_eager=True,
+        callback=profile,
+        rich_help_panel=MUCH,
+    ),
+]
 
 
 def tapeless(no_tape: bool, require_tape: bool) -> bool:
@@ -60,9 +85,15 @@ class FamilyName(str, Enum):  # noqa: UP042
 
 Paths = Annotated[list[Path], typer.Argument(help="Folders with audit_*.py files, or such files.", show_default=False)]
 Expression = Annotated[
-    str, typer.Option("-k", metavar="EXPR", help="Only subjects whose name matches, e.g. 'local and not printed'.")
+    str,
+    typer.Option(
+        "-k",
+        metavar="EXPR",
+        help="Only subjects whose name matches, e.g. 'local and not printed'.",
+        rich_help_panel=WHAT,
+    ),
 ]
-OnlyList = Annotated[bool, typer.Option("--list", help="List the subjects and stop.")]
+OnlyList = Annotated[bool, typer.Option("--list", help="List the subjects and stop.", rich_help_panel=WHAT)]
 
 
 def audit(
@@ -70,14 +101,17 @@ def audit(
     paths: Paths,
     expression: Expression = "",
     only_list: OnlyList = False,
-    trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"])] = None,
-    significance: Annotated[float, typer.Option(metavar="A", help=HELP["significance"])] = DEFAULT_SIGNIFICANCE,
-    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"])] = None,
-    backend: Annotated[str, typer.Option(metavar="NAME", help=HELP["backend"])] = "loky",
-    sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"])] = False,
+    profile: Profile = None,
+    trials: Annotated[int | None, typer.Option(metavar="N", help=HELP["trials"], rich_help_panel=MUCH)] = None,
+    significance: Annotated[
+        float, typer.Option(metavar="A", help=HELP["significance"], hidden=True)
+    ] = DEFAULT_SIGNIFICANCE,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"], rich_help_panel=MUCH)] = DEFAULT_SEED,
+    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"], rich_help_panel=RUNNING)] = None,
+    backend: Annotated[str, typer.Option(metavar="NAME", help=HELP["backend"], hidden=True)] = "loky",
+    sequential: Annotated[bool, typer.Option("--sequential", help=HELP["sequential"], rich_help_panel=MUCH)] = False,
     ladder: Ladder = False,
-    family: Annotated[FamilyName, typer.Option(help=HELP["family"])] = FamilyName.bonferroni,
+    family: Annotated[FamilyName, typer.Option(help=HELP["family"], hidden=True)] = FamilyName.bonferroni,
     json: Json = None,
     html: Html = None,
     markdown: Markdown = None,
@@ -88,12 +122,12 @@ def audit(
     promises_only: PromisesOnly = False,
     timeout: Timeout = DEFAULT_TIMEOUT,
     memory: Memory = None,
-    resume: Annotated[bool, typer.Option("--resume", help=HELP["resume"])] = False,
+    resume: Annotated[bool, typer.Option("--resume", help=HELP["resume"], rich_help_panel=RUNNING)] = False,
     no_tape: NoTape = False,
     require_tape: RequireTape = False,
-    exit_first: Annotated[bool, typer.Option("-x", "--exitfirst", help=HELP["exit_first"])] = False,
-    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help=HELP["last_failed"])] = False,
-    durations: Annotated[int, typer.Option("--durations", metavar="N", min=0, help=HELP["durations"])] = 0,
+    exit_first: Annotated[bool, typer.Option("-x", "--exitfirst", help=HELP["exit_first"], hidden=True)] = False,
+    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help=HELP["last_failed"], hidden=True)] = False,
+    durations: Annotated[int, typer.Option("--durations", metavar="N", min=0, help=HELP["durations"], hidden=True)] = 0,
 ) -> None:
     """Audit every subject found under PATHS and compare with what is expected.
 

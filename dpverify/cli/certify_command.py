@@ -7,7 +7,20 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli import certify_data, library_options
-from dpverify.cli.audit_command import Html, Ladder, Memory, NoTape, RequireTape, tapeless, Timeout
+from dpverify.cli.audit_command import (
+    Html,
+    Json,
+    Ladder,
+    Memory,
+    MUCH,
+    NoTape,
+    OUTPUTS,
+    Profile,
+    RequireTape,
+    RUNNING,
+    tapeless,
+    Timeout,
+)
 from dpverify.cli.library_options import CallShape, Neighbours
 from dpverify.cli.options import DEFAULT_SEED, DEFAULT_TIMEOUT, HELP
 from dpverify.errors import UsageError
@@ -43,18 +56,26 @@ def certify(
         typer.Option(help="Which datasets are neighbours; default: replace, with --data both are tried."),
     ] = None,
     view: Annotated[ViewName, typer.Option(help="What the adversary sees of a release.")] = ViewName.central,
+    profile: Profile = None,
     trials: Annotated[
-        int | None, typer.Option(metavar="N", help="Trials per pair; default: 100,000, with --data 2,000 on average.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Trials per pair; default: 100,000, with --data 2,000 on average.",
+            rich_help_panel=MUCH,
+        ),
     ] = None,
     significance: Annotated[
-        float, typer.Option(metavar="A", help="Error of the whole certificate.")
+        float, typer.Option(metavar="A", help="Error of the whole certificate.", rich_help_panel=MUCH)
     ] = certify_data.SIGNIFICANCE,
-    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
-    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"])] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"], rich_help_panel=MUCH)] = DEFAULT_SEED,
+    jobs: Annotated[int | None, typer.Option(metavar="J", help=HELP["jobs"], rich_help_panel=RUNNING)] = None,
     ladder: Ladder = False,
-    json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the certificate as JSON.")] = None,
+    json: Json = None,
     html: Html = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.", rich_help_panel=OUTPUTS)
+    ] = False,
     timeout: Timeout = DEFAULT_TIMEOUT,
     memory: Memory = None,
     no_tape: NoTape = False,
@@ -80,7 +101,9 @@ def certify(
             metavar="CSV", help="Print a TOML file for --data, and stop.", is_eager=True, callback=certify_data.sketched
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Everything that is known, at any length.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Everything that is known, at any length.", rich_help_panel=OUTPUTS)
+    ] = False,
 ) -> None:
     """Trace, account, audit and check one mechanism or privatizer, and write its certificate.
 

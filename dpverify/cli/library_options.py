@@ -1,9 +1,12 @@
 """Options of the commands that run somebody else's function: `certify --data` and `replay`."""
 
 from enum import Enum
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
+
+_option: Any = partial(typer.Option, rich_help_panel="Somebody else's function")
 
 
 class Neighbours(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
@@ -35,17 +38,17 @@ class Outside(str, Enum):  # noqa: UP042
 
 Data = Annotated[
     str | None,
-    typer.Option(
+    _option(
         metavar="SPEC",
         help="What data look like, in a line or a TOML file; pairs are made from it: 'list: real 0..100, rows 5..50'.",
     ),
 ]
-CallOption = Annotated[CallShape, typer.Option(help="How it is called; auto reads the signature.")]
-Arg = Annotated[list[str] | None, typer.Option("--arg", metavar="NAME=VALUE", help="An argument, as Python writes it.")]
-Out = Annotated[list[str] | None, typer.Option("--out", metavar="FIELD", help="Look at this field only; repeatable.")]
-Public = Annotated[list[str] | None, typer.Option("--public", metavar="FIELD", help="This field is public.")]
-OutsideOption = Annotated[Outside | None, typer.Option(help="Pairs with data that --data excludes; default: report.")]
-Python = Annotated[str, typer.Option(metavar="INTERPRETER", help="The library's own Python, 3.7 or later.")]
-Minutes = Annotated[float | None, typer.Option(metavar="M", help="Time for the trials of all pairs; default: 10.")]
-Repro = Annotated[str | None, typer.Option(metavar="FOLDER", help="Write a script without dpverify a refuted pair.")]
-Encode = Annotated[str, typer.Option(metavar="MODULE:FUNCTION", help="output -> dict of numbers and texts.")]
+CallOption = Annotated[CallShape, _option(help="How it is called; auto reads the signature.")]
+Arg = Annotated[list[str] | None, _option("--arg", metavar="NAME=VALUE", help="An argument, as Python writes it.")]
+Out = Annotated[list[str] | None, _option("--out", metavar="FIELD", help="Look at this field only; repeatable.")]
+Public = Annotated[list[str] | None, _option("--public", metavar="FIELD", help="This field is public.")]
+OutsideOption = Annotated[Outside | None, _option(help="Pairs with data that --data excludes; default: report.")]
+Python = Annotated[str, _option(metavar="INTERPRETER", help="The library's own Python, 3.7 or later.")]
+Minutes = Annotated[float | None, _option(metavar="M", help="Time for the trials of all pairs; default: 10.")]
+Repro = Annotated[str | None, _option(metavar="FOLDER", help="Write a script without dpverify a refuted pair.")]
+Encode = Annotated[str, _option(metavar="MODULE:FUNCTION", help="output -> dict of numbers and texts.")]

@@ -9,9 +9,12 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from dpverify.base import early, text
 from dpverify.base.text import clean
@@ -23,6 +26,7 @@ from dpverify.cli import (
     replay_command,
     report_command,
     scores_command,
+    settings,
     trace_command,
 )
 from dpverify.errors import DpverifyError, EXIT_FAILED, EXIT_USAGE
@@ -43,6 +47,24 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
+class Command(typer.core.TyperCommand):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for each in self.get_params(ctx):
+            row = each.get_help_record(ctx)
+            if row is not None:
+                kind = "Arguments" if isinstance(each, typer.core.TyperArgument) else "Options"
+                groups.setdefault(getattr(each, "rich_help_panel", None) or kind, []).append(row)
+        if len(groups.get("Options", ())) == 1:  # --help alone
+            groups["Options"] = groups.pop("Options")
+        for name, rows in groups.items():
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
+
+
 @app.callback()
 def options(
     version: Annotated[
@@ -52,16 +74,20 @@ def options(
     """Checks differential-privacy claims instead of repeating them."""
 
 
-app.command()(audit_command.audit)
-app.command()(report_command.report)
-app.command()(certify_command.certify)
-app.command()(scores_command.scores)
-app.command()(plan_command.plan)
-app.command()(trace_command.trace)
-app.command()(replay_command.replay)
-app.command()(check_command.check)
-app.command()(report_command.diff)
-app.command()(plan_command.init)
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "audit": audit_command.audit,
+    "report": report_command.report,
+    "certify": certify_command.certify,
+    "scores": scores_command.scores,
+    "plan": plan_command.plan,
+    "trace": trace_command.trace,
+    "replay": replay_command.replay,
+    "check": check_command.check,
+    "diff": report_command.diff,
+    "init": plan_command.init,
+}
+for _name, _function in COMMANDS.items():
+    app.command(_name, cls=Command)(_function)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -74,7 +100,8 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str], asked: audit_command.Asked) -> int:
     try:
-        code: Any = app(arguments, prog_name="dpverify", standalone_mode=False, obj=asked)
+        defaults = settings.defaults(COMMANDS, Path.cwd())
+        code: Any = app(arguments, prog_name="dpverify", standalone_mode=False, obj=asked, default_map=defaults)
         return code if isinstance(code, int) else 0
     except DpverifyError as error:
         return _complain(str(error), error.exit_code)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.audit_command import Profile
 from dpverify.cli.options import DEFAULT_SEED, HELP, RelationName
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, UsageError
 from dpverify.report.files import Outputs
@@ -36,6 +37,7 @@ def trace(
     paths: Annotated[
         int | None, typer.Option(metavar="N", help=f"With --exact: most paths on each dataset; default: {PATHS}.")
     ] = None,
+    profile: Profile = None,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For each pair; --exact: for each dataset.")] = 60.0,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help="Write the traces as JSON.")] = None,

@@ -221,7 +221,7 @@ def test_version(capsys):
 
 def test_completion_knows_commands_and_options():
     code = "from dpverify.cli import main; main.main()"
-    for words, place, wanted in (("dpverify cer", "1", "certify"), ("dpverify audit --prom", "2", "--promises-only")):
+    for words, place, wanted in (("dpverify cer", "1", "certify"), ("dpverify audit --seq", "2", "--sequential")):
         environment = {**os.environ, "_DPVERIFY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
         done = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
