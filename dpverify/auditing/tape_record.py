@@ -255,6 +255,7 @@ def together(blocks: Sequence[Taped]) -> Taped:
         lower=max(lowers, default=None),
         **_shown(blocks, max(lowers, default=None)),
         ledger=min((each.ledger for each in blocks), key=LEDGERS.index),
+        draws=(strongest if known and not worst.refutes else worst).draws,
         events=strongest.events if known else None,
         eps=strongest.eps if known else None,
         number=strongest.number if known else None,

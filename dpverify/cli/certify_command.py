@@ -182,13 +182,13 @@ def certify(
             "dpverify.cli.certify_command:certified_in_child", arguments, Limits(timeout, memory), missing="certificate"
         )
     except RunError:
-        print(clean(f"{Word.FAILED} {subject.rpartition(':')[2]}: {claim}"))
+        print(clean(f"{Word.FAILED:<11} {subject.rpartition(':')[2]} was not judged: {claim}"))
         raise
     certificate = Certificate.from_dict(made)
     isolated_command.write_file(outputs.json, html_page.certificate_json(certificate))
     isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))
     if not (quiet and certificate.certified):
-        console.show_certificate(certificate)
+        console.show_certificate(certificate, explain=explain)
     raise typer.Exit(certificate.exit_code_allowing(open_claims=allow_open))
 
 

@@ -102,7 +102,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
             code = {relation: decoded(Taped, each) for relation, each in found.items()}
         record = try_out(wanted.target, code=code, say=say if explain else None, **given, **options)
     except TargetError:
-        say(f"{'FAILED':<12}{wanted.target.rpartition(':')[2]}: {wanted.claim} was not judged")
+        say(f"{'FAILED':<11} {wanted.target.rpartition(':')[2]} was not judged: {wanted.claim}")
         raise
     for line in [] if quiet else [*screen.tried(record, wanted.again), *(lines(record) if explain else ())]:
         say(line)

@@ -138,8 +138,18 @@ def _status(record: AuditRecord) -> str:
     return f"[{colour}]{record.status}[/]" if colour else str(record.status)
 
 
-def show_certificate(certificate: "Certificate") -> None:
-    """The conclusion first, then what it rests on, then what it does not prove."""
+def show_certificate(certificate: "Certificate", *, explain: bool) -> None:
+    """One screen; with `explain` everything that is known: what it rests on, and what it does not prove."""
+    from dpverify.report import screen
+
+    for line in screen.certified(cleaned(certificate)):
+        print(line)
+    if explain:
+        print()
+        _explained(certificate)
+
+
+def _explained(certificate: "Certificate") -> None:
     console, certificate = _console(), cleaned(certificate)
     colour = "green" if certificate.certified else "red" if certificate.exit_code == 1 else "yellow"
     strongest = certificate.strongest

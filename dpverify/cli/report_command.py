@@ -50,7 +50,7 @@ def _certificate(path: Path, outputs: Outputs, *, quiet: bool) -> int:
     certificate = html_page.load_certificate(path)
     files.check_writable(outputs)
     if not (quiet and certificate.certified):
-        console.show_certificate(certificate)
+        console.show_certificate(certificate, explain=True)
     isolated_command.write_file(outputs.json, html_page.certificate_json(certificate))
     isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))
     return certificate.exit_code

@@ -5,13 +5,18 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dpverify.auditing.certificate import Certificate
+from dpverify.auditing.record import AuditRecord
 from dpverify.auditing.tape_record import Taped, TapeDraw
 from dpverify.base.rounding import text_above
+from dpverify.report import words
 from dpverify.report.words import number
 from dpverify.wild.record import FieldWitness, PairResult, TryRecord
 
 WIDTH, MOST = 100, 14
+SAID_BY_ROWS = ("proves the claim from above", "the ledger does not prove the claim", "the trials refute the claim")
 DRAWS = 3  # lines of code that are shown
+DECLARE = "declare the noise as the object's `ledger`: then it is accounted for all neighbours (docs/certify.md)"
 WORDS = {"NOT_REFUTED": "OPEN"}
 SAID = {"REFUTED": "is not", "NOT_REFUTED": "is neither proved nor refuted to be", "INCONCLUSIVE": "was not judged:"}
 
@@ -29,7 +34,7 @@ def rows(head: str, found: Iterable[tuple[str, str]]) -> list[str]:
 def tried(record: TryRecord, again: str) -> list[str]:
     """A claim whose pairs were made from a schema."""
     word = WORDS.get(record.verdict, record.verdict)
-    head = f"{word:<12}{record.target.rpartition(':')[2]} {SAID[record.verdict]} {record.claim} ({record.relation})"
+    head = f"{word:<11} {record.target.rpartition(':')[2]} {SAID[record.verdict]} {record.claim} ({record.relation})"
     head += f"; {record.seconds:.1f} s"  # the seed is in the last row
     matrix = [row for row in record.matrix if row.relation in record.relation] or list(record.matrix)
     pairs = sum(row.pairs for row in matrix)
@@ -55,7 +60,7 @@ def tried(record: TryRecord, again: str) -> list[str]:
             *(("", _noise(row)) for each in codes[:1] for row in each.draws[:DRAWS] if row.moved and each.traced),
             ("ledger", "none declared" + ("" if lower else ": nothing proves the claim for all neighbours")),
             ("witness", "" if shown is None else _witness(shown)),
-            ("outside", f"{len(apart)} pairs with data outside of --data tell the datasets apart; they do not count"
+            ("outside", f"{len(apart)} pairs with data outside of --data can be told apart, which does not count"
              if apart else ""),
             ("next", _next(record, codes)),
             ("again", again),
@@ -63,11 +68,74 @@ def tried(record: TryRecord, again: str) -> list[str]:
     )  # fmt: skip
 
 
-def _code(codes: Sequence[Taped]) -> str:
+def certified(certificate: Certificate) -> list[str]:
+    """A claim whose pairs were given."""
+    word, strongest = str(certificate.status), certificate.strongest
+    said = {"CERTIFIED": "is", "OPEN": SAID["NOT_REFUTED"], "REFUTED": SAID["REFUTED"]}.get(word, SAID["INCONCLUSIVE"])
+    head = f"{word:<11} {certificate.subject} {said} {certificate.claim} ({strongest.relation})"
+    head += f": {certificate.grade}" if certificate.grade else ""
+    symbol, pairs = words.unit(strongest), len(certificate.records)
+    seconds = sum(record.seconds for record in certificate.records)
+    by_trials = strongest.trials_lower is not None and strongest.trials_lower > strongest.claimed
+    made = f"{strongest.trials:,} trials a pair, {pairs} pair{'s' if pairs > 1 else ''}"
+    audit = "no trials were needed" if certificate.verdict == "REFUTED" else "no trials"
+    if strongest.trials and strongest.trials_lower is not None:
+        least = words.at_least_words(strongest.trials_lower, strongest.claimed)
+        audit = f"{symbol} >= {least}   {made}, all statements hold with {1 - certificate.significance:.0%}"
+        caught = f"; at best {symbol} {number(strongest.detectable)} would have been refuted"
+        audit += "" if by_trials or not strongest.detectable < math.inf else caught
+    tapes = [record.tape for record in certificate.records if record.tape is not None]
+    return rows(
+        f"{head}; {seconds:.1f} s",
+        [
+            ("audit", audit),
+            ("code", _code(tapes, symbol) if tapes else "not traced"),
+            *(("", _noise(row)) for tape in tapes[:1] for row in tape.draws[:DRAWS] if row.moved and tape.traced),
+            ("ledger", _ledger(strongest, symbol)),
+            ("witness", f"{strongest.witness}, on {strongest.pair or 'pair 1'}" if by_trials else ""),
+            ("promise", "; ".join(f"{check.name} {check.verdict}" for check in certificate.promises)),
+            ("why", "" if word == "REFUTED" else _why(certificate.objections)),
+            ("limits", f"{len(certificate.not_proved)} things that this does not prove: --explain"),
+            ("next", _after(certificate, tapes)),
+            ("again", certificate.command),
+        ],
+    )
+
+
+def _why(objections: Sequence[str]) -> str:
+    """The first objection that no other row makes, one that names a place before one that does not."""
+    left = [each for each in objections if not each.endswith(SAID_BY_ROWS)]
+    return next((each for each in left if ": " in each), left[0] if left else "")
+
+
+def _ledger(record: AuditRecord, symbol: str) -> str:
+    if record.number_upper is None:
+        return "none declared: nothing proves the claim for all neighbours" if not record.ledger else "has no account"
+    proves = "it lists all that is released" if record.accounted else "it does not prove the claim"
+    if record.ledger_contradicted:
+        proves = "CONTRADICTED: it is not what is released"
+    elif record.accounted:
+        proves = f"proves the claim, if {proves}"
+    return f"{symbol} <= {number(record.number_upper)}   {proves}"
+
+
+def _after(certificate: Certificate, tapes: Sequence[Taped]) -> str:
+    """What to do next."""
+    if certificate.status == "OPEN" and certificate.accounted is None and not certificate.records[0].ledger:
+        if tapes and all(each.traced and each.number is not None for each in tapes):
+            return DECLARE
+        return "declare what is added as the object's `ledger` (docs/certify.md); --allow-open makes OPEN exit code 0"
+    if certificate.status == "OPEN" and certificate.accounted is False:
+        return "the noise that would do: dpverify plan --spend 'laplace: ...' --eps E"
+    return "more --trials, or other pairs" if certificate.status == "INCONCLUSIVE" else ""
+
+
+def _code(codes: Sequence[Taped], symbol: str = "eps") -> str:
     """What the tape says on all pairs, in the claim's unit."""
     refuting = next((each for each in codes if each.refutes), None)
     if refuting is not None:
-        return f"eps >= {number(refuting.lower)}   {refuting.reasons[0] if refuting.reasons else 'a run of the code'}"
+        shown = str(refuting.reasons[0]) if refuting.reasons else "a run of the code shows it"
+        return f"{symbol} >= {number(refuting.lower)}   {shown.partition('; claimed')[0]}"
     lost = next((each for each in codes if not each.traced), None)
     if lost is not None:
         return f"not traced: {lost.reasons[0] if lost.reasons else 'no reason is known'}"
@@ -75,7 +143,10 @@ def _code(codes: Sequence[Taped]) -> str:
     seen = sum(each.pairs for each in codes)
     if len(largest) < len(codes):
         return f"traced on {seen} pairs, its noise is not one that is accounted"
-    return f"{number(max(largest))}   worth of the noise that it adds, on {seen} pairs"
+    on = f"{seen} pairs" if seen > 1 else "this pair"
+    if all(each.paths is not None for each in codes):
+        return f"{symbol} = {number(max(largest))}   exactly, by all values of its draws, on {on}"
+    return f"{symbol} = {number(max(largest))}   worth of the noise that it adds, on {on}"
 
 
 def _noise(row: TapeDraw) -> str:
@@ -104,5 +175,5 @@ def _next(record: TryRecord, codes: Sequence[Any]) -> str:
     if record.verdict == "INCONCLUSIVE":
         return record.notes[0] if record.notes else "more --trials, or other --data"
     if codes and all(each.traced and each.number is not None for each in codes):
-        return "declare the noise as the object's `ledger`: then it is accounted for all neighbours (docs/certify.md)"
+        return DECLARE
     return "--trials N makes more of them; --allow-open makes OPEN exit code 0"

@@ -438,7 +438,7 @@ def try_out(
         source.close()
 
 
-TRACED_SECONDS, ENOUGH_SECONDS = 15.0, 3.0  # after which no more pairs are traced; where one refutes the claim
+TRACED_SECONDS, ENOUGH_SECONDS = 6.0, 3.0  # after which no more pairs are traced; where one refutes the claim
 
 
 def traced_grid(

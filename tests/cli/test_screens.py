@@ -1,0 +1,60 @@
+"""One screen for each word of `certify`; `python -m tests.cli.test_screens` writes the files of `tests/cli/screens`."""
+
+import contextlib
+import io
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from dpverify.cli.main import run
+
+HERE = Path(__file__).parent
+ASKED = {
+    "CERTIFIED": (0, "Certified", "--pairs", "screened:PAIRS"),
+    "REFUTED": (1, "Refuted", "--pairs", "screened:PAIRS"),
+    "REFUTED by trials": (1, "Refuted", "--pairs", "screened:PAIRS", "--no-tape"),
+    "OPEN": (3, "Open", "--pairs", "screened:PAIRS"),
+    "INCONCLUSIVE": (3, "Open", "--pairs", "screened:PAIRS", "--trials", "3"),
+    "INVALID": (3, "Invalid", "--pairs", "screened:PAIRS"),
+    "FAILED": (3, "Failed", "--pairs", "screened:PAIRS"),
+    "REFUTED with --data": (1, "wrong_mean", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
+    "OPEN with --data": (3, "mean", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
+    "FAILED with --data": (3, "raising", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
+}
+
+
+def shown(word: str) -> tuple[int, str]:
+    _, name, *more = ASKED[word]
+    out, trials = io.StringIO(), [] if "--trials" in more else ["--trials", "500"]
+    before = os.getcwd()
+    os.chdir(HERE)
+    try:
+        with contextlib.redirect_stdout(out):
+            code = run(["certify", f"screened.py:{name}", "--claim", "pure:1", *more, *trials])
+    finally:
+        os.chdir(before)
+    said = re.sub(r"; [\d.]+ s$", "; N s", out.getvalue(), flags=re.M)
+    if "--data" in more:  # how many trials a pair gets depends on how fast they are
+        *rows, last = said.splitlines(keepends=True)
+        said = "".join([rows[0] if rows else "", *(re.sub(r"\d[\d,.]*\d|\d", "N", row) for row in rows[1:]), last])
+    return code, said
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("word", ASKED)
+def test_one_screen_for_each_word(word, capsys):
+    code, said = shown(word)
+    assert code == ASKED[word][0]
+    lines = said.splitlines()
+    assert lines[0].split()[0] == word.split()[0]
+    assert len(lines) <= 14
+    assert all(len(line) <= 100 for line in lines[:-1])
+    assert said == (HERE / "screens" / f"{word.replace(' ', '_')}.txt").read_text()
+
+
+if __name__ == "__main__":
+    (HERE / "screens").mkdir(exist_ok=True)
+    for each in ASKED:
+        (HERE / "screens" / f"{each.replace(' ', '_')}.txt").write_text(shown(each)[1])
