@@ -16,7 +16,7 @@ from algorithms.core.environments import random_environment
 from algorithms.core.optimism import optimism_of_plan, Optimistic
 from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.sdp_pe.batches import ShuffledBatches
-from audits.papers import DP_UCBVI, RELEASE
+from audits.papers import DP_UCBVI
 from dpverify import Subject
 from dpverify.promises import BROKEN, Promise
 
@@ -28,7 +28,7 @@ layout = layout_of(small.model)
 
 def of_plan(name: str, learner: Optimistic, *, visits: int = MANY, error: float = 0.0, **options: Any) -> Promise:
     """`error` = E of the post-processed counts: a quarter of it on every raw count."""
-    settings: dict[str, Any] = {"failure_probability": BETA, "paper": RELEASE, **options}
+    settings: dict[str, Any] = {"failure_probability": BETA, **options}
     return optimism_of_plan(small, learner, visits, noise=error / 4, name=name, **settings)
 
 
@@ -39,7 +39,7 @@ def dp_ucbvi(name: str, *, error: float, visits: int = MANY, **options: Any) -> 
 
 
 def ucbvi(name: str, **options: Any) -> Promise:
-    return of_plan(f"ucbvi, {name}", UCBVI(layout=layout, episodes=MANY, delta=BETA, **options), paper=RELEASE)
+    return of_plan(f"ucbvi, {name}", UCBVI(layout=layout, episodes=MANY, delta=BETA, **options))
 
 
 USERS, DEPLOYMENTS = 40 * 10**5, 40

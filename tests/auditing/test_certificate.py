@@ -210,8 +210,8 @@ def test_command_line_writes_the_certificate(module, capsys):
     options = ["--claim", "pure:1.0", "--pairs", f"{module}:bits", "--json", "c.json", "--html", "c.html"]
     code, out, err = _cli(capsys, f"{module}:Coin", *options)
     assert (code, err) == (3, "")
-    assert out.startswith("OPEN Coin: pure:1\n")
-    assert "no account" in out
+    assert out.startswith("OPEN        Coin is neither proved nor refuted to be pure:1 (replace-one)")
+    assert "ledger  none declared" in out
     plain = json.loads(Path("c.json").read_text(encoding="utf-8"))
     assert (plain["verdict"], plain["status"]) == ("NOT_REFUTED", "OPEN")
     assert plain["command"] in out
@@ -276,7 +276,7 @@ def test_a_subject_that_ends_the_process_has_no_certificate(tmp_path, monkeypatc
     arguments = ["certify", "mod.py:f", "--claim", "pure:1", "--json", "old.json", "--pairs", "mod.py:pairs", *limit]
     assert main.run(arguments) == 3
     out, err = capsys.readouterr()
-    assert out == "FAILED f: pure:1\n"
+    assert out == "FAILED      f was not judged: pure:1\n"
     assert said in err
     assert err.count("\n") == 1
     assert not (tmp_path / "old.json").exists()
