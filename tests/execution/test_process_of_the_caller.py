@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import scipy.stats  # noqa: F401
 import sklearn.ensemble  # noqa: F401
+import statsmodels.stats.multitest  # noqa: F401
 
 import dpverify
 from dpverify import Pair, PureDP
@@ -57,6 +58,7 @@ CALLS = {
     ),
     "trace": lambda folder: dpverify.trace(noisy, pair=PAIR, claim=PureDP(1.0), transcripts=4),
     "exact": lambda folder: dpverify.exact(coin, pair=Pair(0, 1)),
+    "one_run": lambda folder: dpverify.one_run(np.arange(64) % 2, np.arange(64.0) % 7, claim=PureDP(1.0)),
     "try_out": lambda folder: try_out(mean, claim=PureDP(1.0), schema=SCHEMA, minutes=0.02),
     "replay": lambda folder: replay(mean, claim=PureDP(1.0), schema=SCHEMA, count=2),
 }
