@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import scipy.stats  # noqa: F401
 import sklearn.ensemble  # noqa: F401
-import statsmodels.stats.multitest  # noqa: F401
+import statsmodels.stats.proportion  # noqa: F401
 
 import dpverify
 from dpverify import Pair, PureDP
