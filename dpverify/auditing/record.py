@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from html import escape
 from typing import Any
 
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
 from dpverify.base.plain_values import decoded
-from dpverify.base.rounding import digits_up
+from dpverify.base.rounding import digits_up, text_above
 from dpverify.evidence.tally import Working
 from dpverify.ledger.description import Charged
 
@@ -227,6 +228,18 @@ class AuditRecord:
             return f"{digits_up(self.p_value):.4g}"
         log = math.log10(self.p_value) if self.log10_p_value is None else self.log10_p_value
         return f"10^{math.ceil(10 * log) / 10:.1f}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the word, the interval in the claim's own unit, and what it rests on."""
+        unit = {"zcdp": "rho", "gdp": "mu", "rdp": "factor", "tradeoff": "factor"}.get(self.notion, "eps")
+        lower = text_above(self.number_lower, self.claimed) if self.trials or self.tape is not None else "0"
+        upper = "?" if self.number_upper is None else f"{self.number_upper:.4g}"
+        rests = f"{self.trials:,} trials, confidence {1 - self.significance:.6g}"
+        why = f"<br>{escape(self.invalid)}" if self.invalid else ""
+        return (
+            f"<b>{escape(str(self.status))}</b> {escape(self.subject)}: {escape(self.claim)} ({escape(self.relation)})"
+            f"<br><code>{unit} in [{lower}, {upper}]</code>, claimed {self.claimed:.6g}; {rests}{why}"
+        )
 
     @property
     def status(self) -> Status:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 from functools import wraps
+from html import escape
 from typing import Any
 
 from dpverify.auditing import certificate
@@ -16,6 +17,12 @@ class Certificate(certificate.Certificate):
         from dpverify.report import html_page  # on demand: templates and plots load slowly
 
         return html_page.render_certificate(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what `dpverify certify` shows on one screen."""
+        from dpverify.report import screen
+
+        return "<pre>" + escape("\n".join(screen.certified(self))) + "</pre>"
 
 
 @wraps(certificate.certify)

@@ -4,6 +4,8 @@ A block ```python file=NAME is saved, ```python is run, ```console holds `$ comm
 is not 0), each followed by texts that its output must contain. `pip` lines are not run.
 """
 
+import ast
+import json
 import os
 import re
 import shlex
@@ -92,3 +94,21 @@ def test_links_of_the_readme_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / target).exists(), target
+
+
+def test_the_notebook_runs_and_shows_what_a_notebook_shows():
+    """Each cell in order; the value of its last line is what is shown."""
+    names, shown = {"__name__": "__main__"}, []
+    for cell in json.loads((ROOT / "examples/first_audit.ipynb").read_text())["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), names)
+        if last is not None:
+            shown.append(eval(compile(ast.Expression(last.value), "cell", "eval"), names)._repr_html_())
+    record, right, wrong = shown
+    assert record.startswith("<b>OPEN</b> Histogram: pure:1 (replace-one)")
+    assert re.search(r"<code>eps in \[0\.\d+, \?\]</code>, claimed 1; 20,000 trials, confidence 0\.95", record)
+    assert right.startswith("<pre>OPEN        Histogram is neither proved nor refuted")
+    assert "eps &gt;= 2   a transcript of the code has log ratio 2" in wrong
