@@ -4,6 +4,7 @@ The facts of `trace_result` hold for any rule that is fixed before the transcrip
 
     compared  only for a ledger with `AboveThreshold`, and before all others: see `comparisons`
     value     first use
+    composed  draws that make up noise of a known law are one variable (`composition`); where it loses no more than value
     coin      uniforms become public coins as they are drawn, instead of decisions
     unscaled  a noisy sum becomes a number before it is multiplied: its other uses are then equal in bits
     tracked   arrays of the target's own modules are opaque, see `running`; then with coins as well
@@ -12,7 +13,8 @@ The facts of `trace_result` hold for any rule that is fixed before the transcrip
               program), or in l2 where all of the noise is normal. For mechanisms that mix their noises linearly
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ import scipy
 from dpverify.base.sites import site_text
 from dpverify.tape import witness
 from dpverify.tape.forced import Forced, Pairing
-from dpverify.tape.randomness import Alignment
+from dpverify.tape.randomness import Alignment, GUMBEL_MAXIMUM
 
 PILOTS = 4  # for each order and rule
 LEARNED = 400  # draws at most
@@ -49,6 +51,14 @@ def choose(
     if found_is_enough and any(run.findings for order in first for run in order):
         return "value", first
     tried = [((Alignment(), Alignment()), first)]
+    if not _foreign(first):
+        rule = Alignment("composed", composed=True)
+        whole = _pilots(pairings, (rule, rule), applies=_composes)
+        if _in_bits(whole) and (not _in_bits(first) or _loss(whole) <= _loss(first)):
+            return rule.name, whole
+        tried.append(((rule, rule), whole))
+        for pairing in pairings:
+            pairing.align = Alignment()
     if not _in_bits(first) and not _foreign(first):
         for rules in _rules(pairings, first):
             tried.append((rules, _pilots(pairings, rules)))
@@ -101,8 +111,12 @@ def _pilots(
     *,
     found_is_enough: bool = False,
     whole: bool = False,
+    applies: Callable[[Forced], bool] = lambda run: True,
 ) -> Pilots:
-    """PILOTS in each order; under other rules than the first use they end with a bad one, unless they are `whole`."""
+    """PILOTS in each order; under other rules than the first use they end with a bad one, unless they are `whole`.
+
+    They end as well with one to which the rule does not apply.
+    """
     found: Pilots = ([], [])
     for pairing, rule in zip(pairings, rules, strict=True):
         pairing.align = rule
@@ -110,6 +124,8 @@ def _pilots(
         for pairing, runs in zip(pairings, found, strict=True):
             runs.append(pairing.transcript(index, pilot=True))
             hopeless = rules[0].name != "value" and not whole and runs[-1].bad is not None
+            if not applies(runs[-1]):
+                return ([], [])
             if hopeless or (found_is_enough and runs[-1].findings):
                 return found
     return found
@@ -121,6 +137,17 @@ def _good(runs: Pilots) -> bool:
 
 def _in_bits(runs: Pilots) -> bool:
     return _good(runs) and not any(run.dyadic for order in runs for run in order)
+
+
+def _loss(runs: Pilots) -> float:
+    return max(run.log_ratio if math.isfinite(run.log_ratio) else math.inf for order in runs for run in order)
+
+
+def _composes(run: Forced) -> bool:
+    """Whether noise of the transcript is made of several draws."""
+    entries, arena = run.first.transcript.entries, run.first
+    return any(entry.families == (GUMBEL_MAXIMUM,) or (len(entry.place) and any(
+        arena.transcript.draws[at].made for at in np.unique(arena.draws_of(entry.place)))) for entry in entries)  # fmt: skip
 
 
 def _compares(run: Forced) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.tape import composition
 from dpverify.tape.opaque import has_opaque, KEPT, materialised, Memory, Opaque, OpaqueScalar
 from dpverify.tape.randomness import Arena
 
@@ -70,6 +71,8 @@ def _fits(found: Opaque, target: Opaque) -> bool:
 
 def kept(arena: Arena, act: Any, inputs: Any) -> Any:
     """The result of an operation that needs no numbers, or NotImplemented."""
+    if arena.align.composed and (found := _composed(arena, act, inputs)) is not NotImplemented:
+        return found
     if act in (np.negative, np.positive):
         (only,) = inputs
         sign = -1 if act is np.negative else 1
@@ -95,6 +98,39 @@ def kept(arena: Arena, act: Any, inputs: Any) -> Any:
         return _linear(arena, act, left, right)
     except (TypeError, ValueError):
         return NotImplemented  # NumPy says it better
+
+
+_FUNCTIONS = {np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.sign: "sign", np.absolute: "absolute",
+              np.fabs: "absolute", np.cos: "cos", np.sin: "sin"}  # fmt: skip
+
+
+def _composed(arena: Arena, act: Any, inputs: Any) -> Any:
+    """Noise of a known law that is made of fresh draws (`composition`), or NotImplemented."""
+    if len(inputs) == 1:
+        (value,) = inputs
+        if act not in _FUNCTIONS or value.dtype != np.float64:
+            return NotImplemented
+        made = composition.function(arena, _FUNCTIONS[act], value)
+        if made is None:
+            return NotImplemented
+        off, coef, place = (each.reshape(value.shape) for each in made)
+        return _make(arena, off, coef, place, added=False)
+    left, right = inputs
+    if act is np.copysign and isinstance(right, Opaque) and type(left) in (int, float, np.float64):
+        sign = _composed(arena, np.sign, (right,))
+        return sign if sign is NotImplemented else sign * abs(left)
+    if act not in (np.add, np.subtract, np.multiply) or not (isinstance(left, Opaque) and isinstance(right, Opaque)):
+        return NotImplemented
+    if left.shape != right.shape or _result_type(act, left, right) not in KEPT:
+        return NotImplemented
+    if act is np.multiply:
+        whole = composition.products(arena, left, right)
+    else:
+        whole = composition.sums(arena, left, right, 1 if act is np.add else -1)
+    if whole is None:
+        return NotImplemented
+    coef, place = (each.reshape(left.shape) for each in whole)
+    return _make(arena, act(left._off, right._off), coef, place, added=act is not np.multiply)
 
 
 def _is_number(each: Any) -> bool:
@@ -238,6 +274,9 @@ def _sum(array: Any, kwargs: dict[str, Any]) -> Any:
     moved = array._same(lambda buffer: np.moveaxis(buffer, axes, last))
     kept = moved.shape[: array.ndim - len(axes)]
     flat = moved.reshape(*kept, -1)
+    if array._arena.align.composed and (whole := _whole_sum(flat)) is not None:
+        return np.reshape(whole, tuple(1 if i in axes else n for i, n in enumerate(array.shape))) if kwargs.get(
+            "keepdims") else whole  # fmt: skip
     rest = flat[..., 1:].copy().numbers()
     if array._memory.shown or len(set(axes)) != len(axes):
         return NotImplemented
@@ -246,6 +285,34 @@ def _sum(array: Any, kwargs: dict[str, Any]) -> Any:
     if kwargs.get("keepdims"):
         total = np.reshape(total, tuple(1 if i in axes else n for i, n in enumerate(array.shape)))
     return total
+
+
+MOST_SUMMED = 256
+
+
+def _whole_sum(flat: Any) -> Any:
+    """The sum over the last axis, where it is noise of a known law; None else."""
+    count = flat.shape[-1]
+    if not 1 < count <= MOST_SUMMED or composition.side(flat._arena, flat) is None:
+        return None
+    total = flat[..., 0]
+    for at in range(1, count):
+        total = _composed(flat._arena, np.add, (total, flat[..., at]))
+        if total is NotImplemented:
+            return None
+    return total
+
+
+def _largest(array: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """`argmax` of Gumbel variables of one scale."""
+    if not isinstance(array, Opaque) or args or kwargs or not array._arena.align.composed or array.ndim not in (1, 2):
+        return NotImplemented
+    if axis not in ((None, 0, -1) if array.ndim == 1 else (1, -1)):
+        return NotImplemented
+    found = composition.gumbel_maximum(array._arena, array.reshape(-1, array.shape[-1]))
+    if found is None:
+        return NotImplemented
+    return found if array.ndim == 2 else found[0]
 
 
 def function(act: Any, args: Any, kwargs: Any) -> Any:
@@ -360,6 +427,7 @@ _RULES: dict[Any, Any] = {
     np.sum: _summed,
     np.mean: _averaged,
     np.searchsorted: _searched,
+    np.argmax: _largest,
     np.shape: lambda array: array.shape,
     np.ndim: lambda array: array.ndim,
     np.size: lambda array, axis=None: array.size if axis is None else array.shape[axis],
@@ -471,6 +539,6 @@ for _name, _act in (
     _operator(_name, _act)
 _signed("neg", np.negative)
 _signed("pos", np.positive)
-_signed("abs", None)
+_signed("abs", np.absolute)
 _signed("invert", None)
 OpaqueNumber.__hash__ = OpaqueScalar.__hash__  # type: ignore[method-assign]

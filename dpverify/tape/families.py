@@ -98,6 +98,26 @@ def _laplace_sum(z: Array, terms: Array) -> Array:
     return np.where(np.isnan(z), -np.inf, log - special.gammaln(terms))
 
 
+def _sign(z: Array) -> Array:
+    return _inside(np.full_like(z, -math.log(2)), np.abs(z) == 1)
+
+
+def _normal_product(z: Array) -> Array:
+    """Of two independent standard normals: K_0(|z|)/pi."""
+    with np.errstate(divide="ignore"):
+        log = np.log(special.kve(0, np.abs(z))) - np.abs(z) - math.log(math.pi)
+    return np.where(np.isnan(z), -np.inf, log)
+
+
+def _root_exponential(z: Array) -> Array:
+    return _inside(special.xlogy(1.0, 2 * z) - z * z, z > 0)
+
+
+def _arcsine(z: Array) -> Array:
+    """Cosine of a uniform angle."""
+    return _inside(-math.log(math.pi) - special.xlog1py(0.5, -z * z), np.abs(z) < 1)
+
+
 def _whole(z: Array) -> Array:
     return np.asarray(np.isfinite(z) & (z == np.rint(z)))
 
@@ -142,8 +162,10 @@ def _gauss_total(sigma: float) -> float:
     return 1 + 2 * math.fsum(np.exp(-reach * reach / (2 * sigma * sigma)))
 
 
-# Also of a sum of Laplace variables: it is one of them with fresh noise added, which is post-processing
-def _laplace_event(scale: float, parameters: tuple[float, ...], moves: Sensitivity) -> Event:
+# Also of a sum of at least one Laplace variable: it is one with fresh noise added, which is post-processing
+def _laplace_event(scale: float, parameters: tuple[float, ...], moves: Sensitivity) -> Event | None:
+    if parameters and parameters[0] < 1:
+        return None
     return LaplaceNoise(what="code", scale=scale, sensitivity=moves)
 
 
@@ -179,6 +201,11 @@ FAMILIES = {
         Family("beta", _beta),
         Family("student", _student, symmetric=True),
         Family("laplace_sum", _laplace_sum, symmetric=True, event=_laplace_event),
+        Family("sign", _sign, lattice=True, symmetric=True),
+        Family("normal_product", _normal_product, symmetric=True),
+        Family("root_exponential", _root_exponential),
+        Family("cosine", _arcsine, symmetric=True),
+        Family("sine", _arcsine, symmetric=True),
         Family("integers", _integers, lattice=True),
         Family("binomial", _binomial, lattice=True, event=_binomial_event, skew=lambda given: given[1] != 0.5),
         Family("poisson", _poisson, lattice=True),

@@ -196,6 +196,7 @@ class Pairing:
         if not math.isinf(found.log_ratio):
             second.arena.settle(first.arena)
             comparisons.settle(first.arena, second.arena)
+            second.arena.take_apart()
             plain = self._plain(self.second, second.arena, key)
             if plain.bad is not None or not outputs.close(second.parts, plain.parts, noise=second.arena.smallest_noise):
                 found.bad, found.trusted = plain.bad or Reason("UNFAITHFUL", "", _APART), False
@@ -370,8 +371,8 @@ def elements(
     With `shifted`, also of those with another offset and the same z: they move by less than a last digit.
     """
     for name, site, rows in _groups(here, first):
-        ours = _parameters(first, here.place[rows])
-        theirs = _parameters(second, there.place[rows])
+        ours = first.parameters_of(here.place[rows])
+        theirs = second.parameters_of(there.place[rows])
         differs = (here.z[rows] != there.z[rows]) | (here.coef[rows] != there.coef[rows])
         if shifted:
             differs |= here.off[rows] != there.off[rows]
@@ -425,14 +426,3 @@ def _difference_of(ours: Array, theirs: Array) -> Array:
     with np.errstate(invalid="ignore"):
         found = ours - theirs
     return np.where(np.isnan(found), np.inf, found)
-
-
-def _parameters(arena: Arena, place: Array) -> tuple[Array, ...]:
-    which = arena.draws_of(place)
-    count = len(arena.transcript.draws[which[0]].parameters)
-    found = tuple(np.zeros(len(place)) for _ in range(count))
-    for each in np.unique(which) if count else ():
-        draw, rows = arena.transcript.draws[each], np.flatnonzero(which == each)
-        for column, given in zip(found, draw.parameters, strict=True):
-            column[rows] = given if given.ndim == 0 else given[place[rows] - draw.start]
-    return found

@@ -211,6 +211,10 @@ class Sampler:
         count = int(a) if pool is None else pool.shape[axis]
         rest = {"shuffle": kwargs.get("shuffle", args[1] if len(args) > 1 else True)} if args or kwargs else {}
         index = self._real.choice(count, size, replace, p, **rest)
+        if getattr(self._source, "composes", False) and pool is not None and _is_sign(pool, size, replace, p):
+            signs = pool.take(index)
+            found = self._source.variables("sign", signs, (), pool.dtype)
+            return found if isinstance(found, Opaque) or np.ndim(found) else type(signs)(found)
         chances = None if p is None else np.asarray(p, dtype=np.float64) / np.sum(p)
 
         def law(found: Any) -> Array:
@@ -259,6 +263,13 @@ class Sampler:
 
     def bytes(self, length: int) -> Any:
         return self._unknown("bytes", length)
+
+
+def _is_sign(pool: Array, size: Any, replace: bool, p: Any) -> bool:
+    """Whether a choice is that of fair and independent signs."""
+    fair = p is None or np.array_equal(p, [0.5, 0.5])
+    known = pool.dtype in (np.int64, np.float64) and pool.shape == (2,) and sorted(pool.tolist()) == [-1, 1]
+    return fair and known and (replace or size is None)
 
 
 def _times(z: Any, scale: Any) -> Any:

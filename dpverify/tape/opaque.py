@@ -172,6 +172,9 @@ class Opaque(NDArrayOperatorsMixin):
     def mean(self, axis: Any = None, **kwargs: Any) -> Any:
         return np.mean(self, axis=axis, **kwargs)
 
+    def argmax(self, axis: Any = None, **kwargs: Any) -> Any:
+        return np.argmax(self, axis=axis, **kwargs)
+
     def item(self, *args: Any) -> Any:
         return self.numbers().item(*args)
 

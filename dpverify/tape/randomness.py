@@ -7,6 +7,7 @@ allowed operations: a second use that would make outputs differ makes them diffe
 """
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ Array = npt.NDArray[Any]
 _COLUMNS = ("z", "o", "off", "coef", "low", "high")
 DYADIC_BITS = 10
 THRESHOLD, QUERY = 1, 2
+GUMBEL_MAXIMUM = "gumbel_maximum"  # an atom that is made of draws
 _HERE = __file__.rpartition("/")[0] + "/"
 _EDGE = _HERE + "running.py"
 _ABOVE = (_HERE, np.__file__.rpartition("/")[0] + "/")
@@ -35,7 +37,8 @@ class Alignment:
     allocate are opaque as well, so that noise written into them stays opaque. With `unscaled`, the transcript has a
     noisy sum itself where a multiple of it is used, so that other uses of the sum are equal in bits. `shifts` (by
     place) are learned: on the other dataset the program uses the value of the transcript plus its shift. With
-    `compared`, noises that are compared with one another never become numbers, see `comparisons`.
+    `compared`, noises that are compared with one another never become numbers, see `comparisons`. With `composed`,
+    draws that make up noise of a known law are one variable, see `composition`.
     """
 
     name: str = "value"
@@ -44,6 +47,7 @@ class Alignment:
     unscaled: bool = False
     shifts: Array | None = None
     compared: bool = False
+    composed: bool = False
 
 
 class Diverged(BaseException):
@@ -86,6 +90,9 @@ class Arena:
         self._touched = np.zeros(64, dtype=bool)
         self._role = np.zeros(64, dtype=np.int64)  # of noise that was compared: THRESHOLD or QUERY
         self._partner = np.zeros(64, dtype=np.int64)
+        self._used = np.zeros(64, dtype=bool)  # parts of other variables, see `composition`
+        self._undoing: list[Callable[[], None]] = []
+        self._derived: dict[tuple[str, bytes], list[Array]] = {}
         self._starts: list[int] = []
 
     # draws
@@ -104,7 +111,7 @@ class Arena:
             frame = frame.f_back
         return "", 0
 
-    def draw(self, family: str, z: Array, parameters: tuple[Any, ...] = ()) -> Array:
+    def draw(self, family: str, z: Array, parameters: tuple[Any, ...] = (), *, made: bool = False) -> Array:
         """Places of new variables with the values z (of this run's own generator), shape of z."""
         flat = np.asarray(z, dtype=np.float64).ravel()
         start, self.size = self.size, self.size + len(flat)
@@ -115,7 +122,7 @@ class Arena:
         self._columns["low"][rows], self._columns["high"][rows] = 0.0, 1.0
         shaped = tuple(self._shaped(each, np.shape(z)) for each in parameters)
         leading = np.shape(z)[0] if np.ndim(z) else 0
-        self.transcript.draws.append(Draw(family, start, len(flat), shaped, self.site(), leading))
+        self.transcript.draws.append(Draw(family, start, len(flat), shaped, self.site(), leading, made))
         self._starts.append(start)
         return np.arange(start, self.size).reshape(np.shape(z))
 
@@ -127,6 +134,7 @@ class Arena:
     def _grow(self) -> None:
         for name in _COLUMNS:
             self._columns[name] = np.concatenate([self._columns[name], np.zeros(len(self._known))])
+        self._used = np.concatenate([self._used, np.zeros(len(self._known), dtype=bool)])
         self._touched = np.concatenate([self._touched, np.zeros(len(self._known), dtype=bool)])
         self._role = np.concatenate([self._role, np.zeros(len(self._known), dtype=np.int64)])
         self._partner = np.concatenate([self._partner, np.zeros(len(self._known), dtype=np.int64)])
@@ -301,7 +309,8 @@ class Arena:
 
     def comparable(self, place: Array) -> bool:
         """Whether all of these are Laplace noise of which no number is known."""
-        return len(place) > 0 and not self._known[place].any() and self.families_of(place)[0] == ("laplace",)
+        unknown = not (self._known[place] | self._used[place]).any()
+        return len(place) > 0 and unknown and self.families_of(place)[0] == ("laplace",)
 
     def compare(self, act: Any, left: tuple[Array, Array, Array], right: tuple[Array, Array, Array]) -> Array:
         """Outcomes of act(left, right), each side given by off, coef and place; only they are in the transcript.
@@ -357,9 +366,85 @@ class Arena:
         self.transcript.entries.append(entry)
         return entry
 
+    # variables that are made of others, see `composition`
+
+    def fresh(self, place: Array) -> bool:
+        """Whether these are variables, each of them once, of which nothing is known and that are part of nothing."""
+        if not len(place) or (place < 0).any() or len(np.unique(place)) < len(place):
+            return False
+        return not (self._known[place] | self._touched[place] | self._used[place] | (self._role[place] != 0)).any()
+
+    def z_of(self, place: Array) -> Array:
+        """Values of variables in this run."""
+        return np.asarray(self._columns["z"][place])
+
+    def parameters_of(self, place: Array) -> tuple[Array, ...]:
+        """Parameters of the laws of variables of one family, each of the shape of `place`."""
+        which = self.draws_of(place)
+        found = tuple(np.zeros(len(place)) for _ in self.transcript.draws[which[0]].parameters)
+        for each in np.unique(which) if found else ():
+            draw, rows = self.transcript.draws[each], np.flatnonzero(which == each)
+            for column, given in zip(found, draw.parameters, strict=True):
+                column[rows] = given if given.ndim == 0 else given[place[rows] - draw.start]
+        return found
+
+    def derive(
+        self,
+        laws: Sequence[tuple[str, Array, tuple[Array, ...]]],
+        parts: Sequence[Array],
+        undo: Callable[[list[Array], list[Array]], list[Array]],
+    ) -> list[Array]:
+        """Places of new variables (family, z, parameters) that are made of `parts`, which may not be used again.
+
+        `undo` gives values of the parts that make up other values of the new ones.
+        """
+        for part in parts:
+            self._used[part] = True
+        made = [self.draw(family, z, parameters, made=True) for family, z, parameters in laws]
+        before = [z.copy() for _, z, _ in laws]
+
+        def undone() -> None:
+            now, old = [self.z_of(each) for each in made], [self.z_of(each) for each in parts]
+            changed = np.any([one != two for one, two in zip(now, before, strict=True)], axis=0)
+            if changed.any():
+                with np.errstate(all="ignore"):
+                    found = undo(now, old)
+                for part, values, kept in zip(parts, found, old, strict=True):
+                    self._columns["z"][part] = np.where(changed, values, kept)
+
+        self._undoing.append(undone)
+        return made
+
+    def derived(self, key: str, place: Array) -> list[Array] | None:
+        """What was made of these variables under this key."""
+        return self._derived.get((key, place.tobytes()))
+
+    def remember(self, key: str, place: Array, made: list[Array]) -> None:
+        """For `derived`."""
+        self._derived[key, place.tobytes()] = made
+
+    def maximum(self, index: Array, chances: Array, place: Array, undo: Callable[[Array, Array], Array]) -> Array:
+        """Index of the largest of each row (of shifted Gumbel variables): one choice, with the log masses `chances`."""
+        self._used[place.ravel()] = True
+        entry = self.atom(GUMBEL_MAXIMUM, index, None, str(chances.shape).encode(), self.site())
+        entry.log_mass = chances[np.arange(len(index)), entry.value]
+
+        def undone() -> None:
+            self._columns["z"][place] = undo(entry.value, self.z_of(place))
+
+        self._undoing.append(undone)
+        return np.array(entry.value)
+
+    def take_apart(self) -> None:
+        """Values of all parts, for a plain replay: those that make up the values that the wholes have."""
+        for undone in reversed(self._undoing):
+            undone()
+
     # the transcript
 
     def _entry(self, kind: str, place: Array, forced: Array, off: Array, coef: Array) -> TranscriptEntry:
+        if self._used[place].any():
+            self._diverge("COMPOSED", self.site(), "a draw that is part of other noise is used again")
         names, codes = self.families_of(place)
         z = self._columns["z"][place]
         return TranscriptEntry(kind, names, codes, place.copy(), forced, self.site(), off.copy(), coef.copy(), z)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dpverify.base.sites import site_text
 from dpverify.tape.opaque import made
-from dpverify.tape.randomness import Arena, Diverged
+from dpverify.tape.randomness import Arena, Diverged, GUMBEL_MAXIMUM
 from dpverify.tape.supports import Support
 from dpverify.tape.transcript import Reason, TranscriptEntry
 
@@ -53,6 +53,7 @@ class Opaques:
     def __init__(self, arena: Arena, change: Change | None = None) -> None:
         self.arena = arena
         self._change = change
+        self.composes = arena.align.composed
 
     def variables(self, family: str, z: Any, parameters: tuple[Any, ...], dtype: Any) -> Any:
         like = z
@@ -83,8 +84,10 @@ class Plain:
     def __init__(self, done: Arena) -> None:
         self.arena = Arena()
         self._done = done
-        self._draws = iter(done.transcript.draws)
-        self._atoms = iter([entry for entry in done.transcript.entries if entry.kind == "atom"])
+        self.composes = done.align.composed
+        self._draws = iter([draw for draw in done.transcript.draws if not draw.made])
+        atoms = (entry for entry in done.transcript.entries if entry.kind == "atom")
+        self._atoms = iter([entry for entry in atoms if entry.families != (GUMBEL_MAXIMUM,)])
 
     def variables(self, family: str, z: Any, parameters: tuple[Any, ...], dtype: Any) -> Any:
         draw = next(self._draws, None)

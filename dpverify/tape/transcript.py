@@ -44,6 +44,7 @@ class Draw:
     parameters: tuple[Array, ...]  # each a scalar array or of shape (count,)
     site: Site
     rows: int = 0  # length of the leading axis; 0 for a scalar
+    made: bool = False  # of other draws, see `composition`
 
 
 @dataclass

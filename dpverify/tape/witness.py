@@ -304,7 +304,7 @@ def _equal(first: Places, second: Places) -> bool:
 
 def proves(run: Forced, where: Places) -> bool:
     """F4: all values are shown and the outputs differ, or the transcript is impossible on the other dataset."""
-    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or math.isinf(log_ratio_at_least(run))):
+    if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or log_ratio_at_least(run) == math.inf):
         return False
     return run.trusted and run.second.bad is None and _shown(run, where)
 
