@@ -4,7 +4,7 @@ The facts of `trace_result` hold for any rule that is fixed before the transcrip
 
     compared  only for a ledger with `AboveThreshold`, and before all others: see `comparisons`
     value     first use
-    composed  draws that make up noise of a known law are one variable (`composition`); where it loses no more than value
+    composed  draws that make up noise of a known law are one variable (`composition`); taken where it loses no more
     coin      uniforms become public coins as they are drawn, instead of decisions
     unscaled  a noisy sum becomes a number before it is multiplied: its other uses are then equal in bits
     tracked   arrays of the target's own modules are opaque, see `running`; then with coins as well
@@ -145,9 +145,11 @@ def _loss(runs: Pilots) -> float:
 
 def _composes(run: Forced) -> bool:
     """Whether noise of the transcript is made of several draws."""
-    entries, arena = run.first.transcript.entries, run.first
-    return any(entry.families == (GUMBEL_MAXIMUM,) or (len(entry.place) and any(
-        arena.transcript.draws[at].made for at in np.unique(arena.draws_of(entry.place)))) for entry in entries)  # fmt: skip
+    arena, draws = run.first, run.first.transcript.draws
+    return any(
+        entry.families == (GUMBEL_MAXIMUM,) or any(draws[at].made for at in np.unique(arena.draws_of(entry.place)))
+        for entry in arena.transcript.entries
+    )
 
 
 def _compares(run: Forced) -> bool:

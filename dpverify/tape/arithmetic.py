@@ -100,6 +100,11 @@ def kept(arena: Arena, act: Any, inputs: Any) -> Any:
         return NotImplemented  # NumPy says it better
 
 
+def _weak(found: Any, like: Any) -> Any:
+    """A number of Python, where a function of `math` has one."""
+    return number_of(found) if isinstance(like, OpaqueNumber) and isinstance(found, OpaqueScalar) else found
+
+
 _FUNCTIONS = {np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.sign: "sign", np.absolute: "absolute",
               np.fabs: "absolute", np.cos: "cos", np.sin: "sin"}  # fmt: skip
 
@@ -114,7 +119,7 @@ def _composed(arena: Arena, act: Any, inputs: Any) -> Any:
         if made is None:
             return NotImplemented
         off, coef, place = (each.reshape(value.shape) for each in made)
-        return _make(arena, off, coef, place, added=False)
+        return _weak(_make(arena, off, coef, place, added=False), value)
     left, right = inputs
     if act is np.copysign and isinstance(right, Opaque) and type(left) in (int, float, np.float64):
         sign = _composed(arena, np.sign, (right,))

@@ -149,7 +149,9 @@ def _normals(one: Side, two: Side, turned: Array) -> Whole | None:
 
 def _shape(each: Side) -> Array | None:
     """a of a Gamma(a) variable."""
-    return np.ones_like(each.z) if each.family == "exponential" else each.parameters[0] if each.family == "gamma" else None
+    return (
+        np.ones_like(each.z) if each.family == "exponential" else each.parameters[0] if each.family == "gamma" else None
+    )
 
 
 def _terms(each: Side) -> Array | None:
@@ -178,9 +180,7 @@ def _gammas(one: Side, two: Side, turned: Array) -> Whole | None:
     if terms[0] is None or terms[1] is None or not (np.abs(one.coef) == np.abs(turned)).all():
         return None
     way = np.sign(turned) * np.sign(one.coef)
-    return _laplace(
-        terms[0] + terms[1], one.coef, one.z + way * two.z, lambda w, parts: [w - way * parts[1], parts[1]]
-    )
+    return _laplace(terms[0] + terms[1], one.coef, one.z + way * two.z, lambda w, parts: [w - way * parts[1], parts[1]])
 
 
 def _apart(w: Array, parts: list[Array]) -> list[Array]:
@@ -347,7 +347,9 @@ def gumbel_maximum(arena: Arena, value: Opaque) -> Array | None:
         short = rest.max(axis=1) - shown[rows, index]
         wins = np.argmax(shown, axis=1) == index
         z = z.copy()
-        z[rows, index] += np.where(wins, 0.0, short / coef[rows, index] + 1e-3 * (1 + np.abs(short) / coef[rows, index]))
+        z[rows, index] += np.where(
+            wins, 0.0, short / coef[rows, index] + 1e-3 * (1 + np.abs(short) / coef[rows, index])
+        )
         return z
 
     return arena.maximum(np.argmax(off + coef * found.z.reshape(value.shape), axis=1), chances, place, undo)

@@ -284,6 +284,7 @@ def key_items(key: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------------------------
 
 
+_GENERATOR, _STATE = np.random.Generator, np.random.RandomState  # a run leads their names elsewhere
 _DECOY, _LEGACY_DECOY = np.random.PCG64(), np.random.MT19937()  # who draws from them unseen cannot repeat that
 
 
@@ -291,7 +292,7 @@ class TapeGenerator(Sampler, np.random.Generator):
     """`numpy.random.Generator` on the tape."""
 
     def __init__(self, real: np.random.Generator, source: Source) -> None:
-        np.random.Generator.__init__(self, _DECOY)
+        _GENERATOR.__init__(self, _DECOY)
         self._real = real
         self._source = source
 
@@ -305,11 +306,11 @@ class TapeGenerator(Sampler, np.random.Generator):
     def bit_generator(self) -> Any:
         """Noted: its state is outside of the tape."""
         self._note("FOREIGN", "reads the bit generator, whose state is outside of the tape")
-        return np.random.Generator.bit_generator.__get__(self)
+        return _GENERATOR.bit_generator.__get__(self)
 
     def __reduce__(self) -> Any:
         self._note("FOREIGN", "copies the state of the generator")
-        return np.random.Generator.__reduce__(self)
+        return _GENERATOR.__reduce__(self)
 
     def __deepcopy__(self, memo: Any) -> Any:
         self._note("FOREIGN", "copies the generator")
@@ -387,13 +388,13 @@ class TapeRandomState(Sampler, np.random.RandomState):
     """`numpy.random.RandomState` on the tape, and the functions of `numpy.random`."""
 
     def __init__(self, real: np.random.RandomState | Callable[[], np.random.RandomState], source: Source) -> None:
-        np.random.RandomState.__init__(self, _LEGACY_DECOY)
+        _STATE.__init__(self, _LEGACY_DECOY)
         self._given = real
         self._source = source
 
     @functools.cached_property
     def _real(self) -> np.random.RandomState:
-        return self._given if isinstance(self._given, np.random.RandomState) else self._given()
+        return self._given if isinstance(self._given, _STATE) else self._given()
 
     def _state(self) -> Any:
         return self._real.get_state(legacy=False)
@@ -406,7 +407,7 @@ class TapeRandomState(Sampler, np.random.RandomState):
 
     def get_state(self, *args: Any, **kwargs: Any) -> Any:
         self._note("FOREIGN", "reads the state of a generator")
-        return np.random.RandomState.get_state(self, *args, **kwargs)
+        return _STATE.get_state(self, *args, **kwargs)
 
     def set_state(self, *args: Any, **kwargs: Any) -> None:
         self._note("FOREIGN", "sets the state of a generator")

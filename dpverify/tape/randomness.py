@@ -235,6 +235,8 @@ class Arena:
                     z = np.asarray((o - off) / coef, dtype=np.float64)
         else:
             other = self._next(entry)
+            if self.align.composed and not self._alike(entry, other):
+                self._diverge("OTHER_DRAWS", entry.site, "noise is made of other draws on the other dataset")
             o = other.forced
             if o.dtype != off.dtype:
                 self._diverge("DTYPE", entry.site, f"a draw is {other.forced.dtype} on one dataset, {off.dtype} here")
@@ -242,6 +244,19 @@ class Arena:
         entry.forced, entry.z = o, z
         self._keep(entry, o)
         return o
+
+    def _alike(self, entry: TranscriptEntry, other: TranscriptEntry) -> bool:
+        """Whether values that are made of several draws have the same laws on both datasets."""
+        assert self.forced is not None
+        draws = self.forced.draws
+        starts = np.array([draw.start for draw in draws])
+        sides = []
+        for made, first, place in ((self.transcript.draws, np.asarray(self._starts), entry.place),
+                                   (draws, starts, other.place)):  # fmt: skip
+            which = np.searchsorted(first, place, side="right") - 1
+            whole = np.array([draw.made for draw in made])[which]
+            sides.append((whole, _each_parameters(made, which[whole], place[whole])))
+        return np.array_equal(sides[0][0], sides[1][0]) and sides[0][1] == sides[1][1]
 
     def _aligned(self, o: Array, off: Array, coef: Array, candidate: Array, place: Array) -> Array:
         """z' with off' + coef' z' = o: the other run's z where that gives o in bits, else (o - off')/coef'."""
@@ -380,13 +395,7 @@ class Arena:
 
     def parameters_of(self, place: Array) -> tuple[Array, ...]:
         """Parameters of the laws of variables of one family, each of the shape of `place`."""
-        which = self.draws_of(place)
-        found = tuple(np.zeros(len(place)) for _ in self.transcript.draws[which[0]].parameters)
-        for each in np.unique(which) if found else ():
-            draw, rows = self.transcript.draws[each], np.flatnonzero(which == each)
-            for column, given in zip(found, draw.parameters, strict=True):
-                column[rows] = given if given.ndim == 0 else given[place[rows] - draw.start]
-        return found
+        return _parameters(self.transcript.draws, self.draws_of(place), place)
 
     def derive(
         self,
@@ -496,6 +505,23 @@ class Arena:
         theirs = {name: other._columns[name][self._partner[rows]] for name in ("z", "low", "high")}
         ratio = (theirs["z"] - theirs["low"]) / (theirs["high"] - theirs["low"])
         self._columns["z"][rows] = within(self._columns["low"][rows], self._columns["high"][rows], ratio)
+
+
+def _each_parameters(draws: list[Draw], which: Array, place: Array) -> list[list[float]]:
+    """Of every variable by itself: laws have different numbers of parameters."""
+    return [
+        [float(given if given.ndim == 0 else given[at - draws[each].start]) for given in draws[each].parameters]
+        for each, at in zip(which.tolist(), place.tolist(), strict=True)
+    ]
+
+
+def _parameters(draws: list[Draw], which: Array, place: Array) -> tuple[Array, ...]:
+    found = tuple(np.zeros(len(place)) for _ in draws[which[0]].parameters)
+    for each in np.unique(which) if found else ():
+        draw, rows = draws[each], np.flatnonzero(which == each)
+        for column, given in zip(found, draw.parameters, strict=True):
+            column[rows] = given if given.ndim == 0 else given[place[rows] - draw.start]
+    return found
 
 
 def within(low: Array, high: Array, ratio: Array) -> Array:

@@ -3,8 +3,8 @@
 import contextlib
 import copy
 import functools
+import math
 import random
-import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.base.sites import INSTALLED, site_text
+from dpverify.base.sites import site_text
 from dpverify.tape import instruments, outputs
-from dpverify.tape.entropy import Entropy, watched_entropy
+from dpverify.tape.arithmetic import OpaqueNumber
+from dpverify.tape.entropy import Entropy, led_names, watched_entropy
 from dpverify.tape.generator import TapeGenerator
 from dpverify.tape.opaque import KEPT, Opaque
 from dpverify.tape.randomness import Arena, Diverged
@@ -124,47 +125,63 @@ def run_on_tape(
 
 
 _MAKERS = ("zeros", "empty", "full", "ones", "zeros_like", "empty_like", "full_like", "ones_like")
-_FOREIGN = (*INSTALLED, __file__.rpartition("/")[0] + "/")
+_MATH = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "fabs": np.fabs, "cos": np.cos, "sin": np.sin}
 
 
 class _Led(types.ModuleType):
-    """NumPy, but for its makers of arrays."""
+    """A module, but for some of its functions."""
+
+    def __init__(self, module: Any, **functions: Any) -> None:
+        super().__init__(module.__name__)
+        vars(self).update(functions, _module=module)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
+        return getattr(vars(self)["_module"], name)
 
 
 @contextlib.contextmanager
 def tracked(arena: Arena) -> Iterator[None]:
-    """Inside, where the alignment says so, `np.zeros` and its kin give opaque arrays to the target's own modules."""
-    if not arena.align.tracked:
+    """Inside, where the alignment says so, `np.zeros` and its kin give opaque arrays to the target's own modules.
+
+    Where noise is made of several draws, the functions of `math` take numbers that do not exist yet.
+    """
+    to: dict[int, tuple[Any, Any]] = {}
+    if arena.align.tracked:
+        makers = {name: getattr(np, name) for name in _MAKERS}
+        made = {name: functools.wraps(make)(functools.partial(_made, arena, make)) for name, make in makers.items()}
+        to[id(np)] = np, _Led(np, **made)
+    if arena.align.composed:
+        to |= _OPAQUE_MATH
+    with led_names(to) if to else contextlib.nullcontext():
         yield
-        return
-    places = _places()
-    led = _Led("numpy")
-    for name in _MAKERS:
-        make = getattr(np, name)
-        setattr(led, name, functools.wraps(make)(functools.partial(_made, arena, make)))
-    try:
-        for names, name in places:
-            names[name] = led
-        yield
-    finally:
-        for names, name in places:
-            names[name] = np
 
 
-def _places() -> list[tuple[dict[str, Any], str]]:
-    """Globals of the target's own modules that are NumPy."""
-    return [
-        (names, name)
-        for module in list(sys.modules.values())
-        if (names := getattr(module, "__dict__", None)) is not None
-        and isinstance(file := names.get("__file__"), str)
-        and not file.startswith(_FOREIGN)
-        for name, value in list(names.items())
-        if value is np
-    ]
+def _function(name: str, act: Any) -> Callable[..., Any]:
+    plain = getattr(math, name)
+
+    def function(*args: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], OpaqueNumber):
+            return made if isinstance(made := act(args[0]), OpaqueNumber) else plain(args[0])
+        return plain(*args)
+
+    return function
+
+
+def _copysign(size: Any, sign: Any) -> Any:
+    """A positive number with a sign that does not exist yet is that number times the sign."""
+    if isinstance(sign, OpaqueNumber) and type(size) in (int, float):
+        made = np.copysign(float(size), sign)
+        return made if isinstance(made, OpaqueNumber) else math.copysign(size, sign)
+    return math.copysign(size, sign)
+
+
+def _opaque_math() -> dict[int, tuple[Any, Any]]:
+    functions = {name: _function(name, act) for name, act in _MATH.items()} | {"copysign": _copysign}
+    found = {id(getattr(math, name)): (getattr(math, name), led) for name, led in functions.items()}
+    return found | {id(math): (math, _Led(math, **functions))}
+
+
+_OPAQUE_MATH = _opaque_math()
 
 
 def _made(arena: Arena, make: Any, *args: Any, **kwargs: Any) -> Any:

@@ -25,8 +25,8 @@ import types
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.random import default_rng as imported  # the very thing: a name that escapes
-from numpy.random import laplace as imported_laplace  # the bound method of the global state: another one
+from numpy.random import default_rng as imported  # a name of its own
+from numpy.random import laplace as imported_laplace  # the bound method of the global state
 from scipy import stats
 
 from dpverify.claims.neighbours import Pair
@@ -251,6 +251,13 @@ class Private:
     def class_data_unchanged(data, *, rng, size):
         return SharedTwin(float(noisy(data, rng, None)))
 
+    def imported_generator(data, *, rng, size):
+        return total(data) + imported().laplace(0.0, WIDE, size)
+
+    def inverse_by_hand(data, *, rng, size):
+        uniform = rng.random(size) - 0.5
+        return total(data) - WIDE * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
+
 
 TRUE_EPS = {
     "response": math.log(0.6 / 0.4),
@@ -306,9 +313,6 @@ class NotPrivate:
         noise = rng.laplace(0.0, WIDE)
         raise ValueError(f"{total(data) + noise} {noise}")
 
-    def imported_generator(data, *, rng, size):
-        return total(data) + imported().laplace(0.0, WIDE, size)
-
     def fixed_seed(data, *, rng, size):
         return total(data) + np.random.default_rng(5).laplace(0.0, WIDE, size)
 
@@ -339,10 +343,10 @@ class NotPrivate:
         )
 
     def module_random(data, *, rng, size):
-        return np.array([total(data) + random.gauss(0.0, WIDE)])
+        return np.array([total(data) + random.gauss(0.0, 1e-3)])
 
     def operating_system(data, *, rng, size):
-        return np.array([total(data) + secrets.randbelow(1000)])
+        return np.array([total(data) + secrets.randbelow(2**40) * 2.0**-40])
 
     def clock(data, *, rng, size):
         return np.array([total(data) + rng.laplace(0.0, WIDE) + time.perf_counter_ns() % 7])
@@ -355,10 +359,6 @@ class NotPrivate:
         if data[3] < 5:
             raise RuntimeError("too few")
         return total(data) + rng.laplace(0.0, WIDE, size)
-
-    def inverse_by_hand(data, *, rng, size):
-        uniform = rng.random(size) - 0.5
-        return total(data) - WIDE * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
 
     def alternating_state(data, *, rng, size):
         return total(data) + (rng.laplace(0.0, WIDE, size) if next(COUNT) % 2 else np.zeros(size))

@@ -12,6 +12,9 @@ CASES = [
     ("laplace", (), stats.laplace()),
     ("exponential", (), stats.expon()),
     ("gumbel", (), stats.gumbel_r()),
+    ("root_exponential", (), stats.rayleigh(scale=0.5**0.5)),
+    ("cosine", (), stats.arcsine(-1.0, 2.0)),
+    ("sine", (), stats.arcsine(-1.0, 2.0)),
     ("logistic", (), stats.logistic()),
     ("gamma", (2.5,), stats.gamma(2.5)),
     ("gamma", (0.3,), stats.gamma(0.3)),
@@ -67,10 +70,10 @@ def test_a_sum_of_laplace_variables_has_the_law_of_the_convolution() -> None:
 OUTSIDE = {
     "uniform": (-0.1, 1.0, 1.5), "exponential": (-1e-9,), "gamma": (-1.0,), "beta": (-0.1, 1.1),
     "integers": (-4.0, 9.0, 0.5), "binomial": (-1.0, 13.0, 0.5), "poisson": (-1.0, 0.5), "geometric": (0.0, 1.5),
-    "negative_binomial": (-1.0, 0.5), "discrete_laplace": (0.5,), "discrete_gaussian": (0.5,),
+    "negative_binomial": (-1.0, 0.5), "sign": (0.0, 2.0), "root_exponential": (-0.5,), "cosine": (1.5,), "discrete_laplace": (0.5,), "discrete_gaussian": (0.5,),
 }  # fmt: skip
 PARAMETERS = {name: parameters for name, parameters, _ in CASES} | {
-    "laplace_sum": (2.0,), "discrete_gaussian": (1.5,),
+    "laplace_sum": (2.0,), "discrete_gaussian": (1.5,), "sign": (), "normal_product": (),
 }  # fmt: skip
 
 
