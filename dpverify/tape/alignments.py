@@ -22,6 +22,7 @@ import scipy
 
 from dpverify.base.sites import site_text
 from dpverify.tape import witness
+from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import Forced, Pairing
 from dpverify.tape.randomness import Alignment, GUMBEL_MAXIMUM
 
@@ -187,7 +188,7 @@ def _learned(pairings: tuple[Pairing, Pairing]) -> tuple[Any, Any] | None:
 def _shifts(pairing: Pairing) -> Any:
     """Shifts of the draws under which the second dataset gives the first one's output, or None."""
     pairing.align = Alignment("learned")
-    base = pairing.transcript(PILOTS, pilot=True)
+    base = pairing.transcript(PILOTS, pilot=True, change=_short)
     draws = base.first.transcript.draws
     count = base.first.size
     if not base.trusted or base.second.bad is not None or base.other_output is None or not 0 < count <= LEARNED:
@@ -214,6 +215,11 @@ def _shifts(pairing: Pairing) -> Any:
     shifts[np.flatnonzero(scales)] = solved * scales[np.flatnonzero(scales)]
     near = np.rint(shifts * DYADIC) / DYADIC
     return np.where(np.abs(near - shifts) <= NEAR, near, shifts)
+
+
+def _short(family: str, z: Any, start: int) -> Any:
+    """Noise of few binary digits, of which single precision keeps all."""
+    return z if family in ("uniform", "beta") or FAMILIES[family].lattice else np.rint(z * 1024 + 0.5) / 1024
 
 
 def _smallest(matrix: Any, wanted: Any, normal: bool) -> Any:

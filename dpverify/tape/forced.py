@@ -147,7 +147,10 @@ class Pairing:
                 return self._failed(first, real.notes[0])
         second = self._opaque(self.second, first.arena.transcript, (*key, 2), None, shifts=self.align.shifts)
         found = self._judged(first, second, key, plain)
-        if found.bad is not None and found.bad.code == "ROUNDING" and self._exactly(key, first.arena):
+        rounded = found.bad is not None and (found.bad.code == "ROUNDING" or (
+            found.bad.code == "OUTPUTS_DIFFER" and found.differ
+            and outputs.rounding(first.parts, second.parts, largest=_largest(first, second), single=True)))  # fmt: skip
+        if rounded and self._exactly(key, first.arena):
             found.bad, found.differ, found.dyadic = None, False, True
         return found
 
@@ -201,7 +204,7 @@ class Pairing:
             if plain.bad is not None or not outputs.close(second.parts, plain.parts, noise=second.arena.smallest_noise):
                 found.bad, found.trusted = plain.bad or Reason("UNFAITHFUL", "", _APART), False
                 return found
-            found.rough = not outputs.rounding(ours.parts, plain.parts)
+            found.rough = not outputs.rounding(ours.parts, plain.parts, largest=_largest(first, second))
         if found.differ:
             found.bad = _difference(first, second)
         elif math.isinf(found.log_ratio):
@@ -256,7 +259,7 @@ _APART = "the program with plain numbers gives something else than with opaque a
 def _difference(first: Run, second: Run) -> Reason:
     bare = _bare(first.arena)
     used = f"; draws used as bare numbers: {', '.join(bare)}" if bare else ""
-    if outputs.rounding(first.parts, second.parts):
+    if outputs.rounding(first.parts, second.parts, largest=_largest(first, second)):
         text = f"outputs agree but for the last digits; a leak in low bits looks the same{used}"
         return Reason("ROUNDING", bare[0].split(" at ")[-1] if bare else "", text)
     kinds = {run.outcome[0] for run in (first, second)}
@@ -269,6 +272,10 @@ def _difference(first: Run, second: Run) -> Reason:
         text = f"{places or 'the output'}: no call protects it; it differs although all {count} values are the same"
         return Reason("UNPROTECTED", site_text(last.site), text)
     return Reason("OUTPUTS_DIFFER", bare[0].split(" at ")[-1] if bare else "", text)
+
+
+def _largest(first: Run, second: Run) -> float:
+    return max(first.arena.largest, second.arena.largest)
 
 
 def _bare(arena: Arena) -> list[str]:

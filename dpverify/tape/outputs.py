@@ -19,7 +19,7 @@ from dpverify.tape.opaque import Opaque
 HEAP, IMMUTABLE = 1 << 9, 1 << 8  # of a class's __flags__: made by Python code; takes no attributes
 Parts = list[tuple[bytes, Any]]
 
-ULPS = 16  # units in the last place of the largest number: how far apart outputs may be and be called rounding
+ULPS = 16  # units in the last place of the largest term: how far apart outputs may be and be called rounding
 CLOSE = 1e-9  # of the smallest noise: how far a plain program's number may be from the opaque one's, and
 DIGITS = 64  # units in its own last place; but
 LOST = 1e-4  # of the noise at most: where fewer digits of the noise are left, nothing shows that it is all there
@@ -159,9 +159,14 @@ def close(ours: Parts, theirs: Parts, *, noise: float) -> bool:
     return _close(ours, theirs, tolerance)
 
 
-def rounding(first: Parts, second: Parts) -> bool:
-    """Whether outputs that differ do so by at most ULPS units in the last place of the largest number."""
-    return _close(first, second, lambda x: ULPS * 2.0**-52 * np.abs(x).max(initial=0.0))
+def rounding(first: Parts, second: Parts, *, largest: float = 0.0, single: bool = False) -> bool:
+    """Whether outputs that differ do so by at most ULPS units in the last place of the largest number.
+
+    `largest` is that of the terms that went into them: where data and noise nearly cancel, it is larger than the
+    outputs. With `single`, units of single precision.
+    """
+    unit = 2.0**-24 if single else 2.0**-52
+    return _close(first, second, lambda x: ULPS * unit * max(largest, np.abs(x).max(initial=0.0)))
 
 
 def _close(ours: Parts, theirs: Parts, tolerance: Callable[[Any], Any]) -> bool:

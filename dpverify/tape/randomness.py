@@ -6,6 +6,7 @@ z' = (o - off')/coef'. Whatever uses the draw later uses z on one dataset and z'
 allowed operations: a second use that would make outputs differ makes them differ.
 """
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -174,6 +175,15 @@ class Arena:
             np.abs(entry.coef).min() for entry in self.transcript.entries if entry.kind == "value" and entry.count
         ]
         return float(min(scales, default=0.0))
+
+    @property
+    def largest(self) -> float:
+        """The largest term of the values of the transcript: noise, what it was added to, and their sum."""
+        found = (each for entry in self.transcript.entries if entry.kind == "value" and entry.count
+                 for each in (entry.forced, entry.off, entry.coef * entry.z))  # fmt: skip
+        with np.errstate(all="ignore"):
+            sizes = [float(np.abs(np.asarray(each, dtype=np.float64)).max()) for each in found]
+        return max((each for each in sizes if math.isfinite(each)), default=0.0)
 
     # materialisation
 

@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import random
 import secrets
 
 import numpy as np
@@ -283,7 +282,6 @@ BESIDE = {
     "beside it the truth": lambda data: (made().randomise(total(data)), total(data)),
     "in the last digits": lambda data: made().randomise(total(data)) * (1 + 1e-13 * (total(data) > 36)),
     "noise of another generator": lambda data: (made().randomise(total(data)), total(data) + STRANGE.random())[1],
-    "narrow noise of random": lambda data: (made().randomise(total(data)), total(data) + random.gauss(0, 1e-3))[1],
     "a seed": lambda data: mechanisms.Laplace(epsilon=1.0, sensitivity=10.0, random_state=7).randomise(total(data)),
     "a subclass that draws itself": lambda data: Own(epsilon=1.0, sensitivity=10.0).randomise(total(data)),
     "only on one dataset": lambda data: made().randomise(total(data)) if data[1] < 5 else total(data),

@@ -84,6 +84,8 @@ LAPLACE: dict[str, One] = {
     "seed of the system": lambda data, rng: data.sum() + np.random.RandomState(seed()).laplace(),
     "seed of secrets": lambda data, rng: data.sum() + np.random.default_rng(secrets.randbits(128)).laplace(),
     "words": lambda data, rng: data.sum() + np.random.default_rng(struct.unpack("<4I", os.urandom(16))).laplace(),
+    "single precision": lambda data, rng: data.sum() + np.float32(rng.laplace()),
+    "numbers": lambda data, rng: round(float(data.sum() * 1e6 + float(rng.laplace(0, 1e6))) / 1e6, 9) * 1.0,
     "no seed": lambda data, rng: data.sum() + np.random.RandomState().laplace(),
     "no seed of a bit generator": lambda data, rng: data.sum() + np.random.Generator(np.random.Philox()).laplace(),
 }
@@ -161,6 +163,8 @@ WRONG: dict[str, One] = {
     "a small mixture": lambda data, rng: data.sum() + rng.standard_normal() * np.sqrt(rng.exponential()),
     "other geometrics": lambda data, rng: int(data.sum()) + rng.geometric(0.5) - rng.geometric(1 - 1 / math.e),
     "large geometrics": lambda data, rng: int(data.sum()) + rng.geometric(0.9) - rng.geometric(0.9),
+    "small noise in single precision": lambda data, rng: data.sum() + np.float32(rng.laplace(0, 0.5)),
+    "a leak below single precision": lambda data, rng: data.sum() + np.float32(rng.laplace()) + 1e-9 * data[3],
     "one seed for two": same_seed,
     "a seed that is released": kept_seed,
     "a seed of eight bits": lambda data, rng: data.sum() + np.random.RandomState(seed() % 256).laplace(),

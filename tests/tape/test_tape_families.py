@@ -70,7 +70,8 @@ def test_a_sum_of_laplace_variables_has_the_law_of_the_convolution() -> None:
 OUTSIDE = {
     "uniform": (-0.1, 1.0, 1.5), "exponential": (-1e-9,), "gamma": (-1.0,), "beta": (-0.1, 1.1),
     "integers": (-4.0, 9.0, 0.5), "binomial": (-1.0, 13.0, 0.5), "poisson": (-1.0, 0.5), "geometric": (0.0, 1.5),
-    "negative_binomial": (-1.0, 0.5), "sign": (0.0, 2.0), "root_exponential": (-0.5,), "cosine": (1.5,), "discrete_laplace": (0.5,), "discrete_gaussian": (0.5,),
+    "negative_binomial": (-1.0, 0.5), "discrete_laplace": (0.5,), "discrete_gaussian": (0.5,),
+    "sign": (0.0, 2.0), "root_exponential": (-0.5,), "cosine": (1.5,), "sine": (-1.5,),
 }  # fmt: skip
 PARAMETERS = {name: parameters for name, parameters, _ in CASES} | {
     "laplace_sum": (2.0,), "discrete_gaussian": (1.5,), "sign": (), "normal_product": (),
