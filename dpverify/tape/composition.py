@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.tape.opaque import Opaque
 from dpverify.tape.randomness import Arena
 
 Array = npt.NDArray[Any]
@@ -64,7 +63,7 @@ class Whole:
 
 def side(arena: Arena, value: Any) -> Side | None:
     """What an opaque array consists of; None where it is no fresh variables of one law."""
-    if not isinstance(value, Opaque) or not value.size:
+    if not value.size:
         return None
     place = value._place.ravel()
     if not arena.fresh(place):
@@ -277,8 +276,6 @@ def function(arena: Arena, name: str, value: Any) -> tuple[Array, Array, Array] 
 
 def _halves(arena: Arena, value: Any) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]] | None:
     """Sign and size of a uniform around 0: a fair sign and a uniform, independent."""
-    if not isinstance(value, Opaque):
-        return None
     place, coef = value._place.ravel(), np.asarray(value._coef.ravel(), dtype=np.float64)
     if not (np.asarray(value._off.ravel(), dtype=np.float64) == -coef / 2).all() or not coef.all():
         return None
@@ -300,7 +297,7 @@ def _halves(arena: Arena, value: Any) -> tuple[tuple[Array, Array, Array], tuple
 
 def _angle(arena: Arena, value: Any) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]] | None:
     """Cosine and sine of a uniform angle."""
-    if not isinstance(value, Opaque) or not (np.abs(value._coef) == 2 * math.pi).all() or value._off.any():
+    if not (np.abs(value._coef) == 2 * math.pi).all() or value._off.any():
         return None
     place = value._place.ravel()
     known = arena.derived("turned", place)
@@ -326,7 +323,7 @@ def _angle(arena: Arena, value: Any) -> tuple[tuple[Array, Array, Array], tuple[
 # Gumbel maxima.
 
 
-def gumbel_maximum(arena: Arena, value: Opaque) -> Array | None:
+def gumbel_maximum(arena: Arena, value: Any) -> Array | None:
     """Index of the largest element of each row of a (rows, k) array of shifted Gumbel variables of one scale."""
     found = side(arena, value)
     if found is None or found.family != "gumbel" or value.ndim != 2:
