@@ -89,7 +89,7 @@ def own_generator(data):
 
 
 @pytest.mark.parametrize(("target", "words"), [
-    (leaks, "not traced"), (unfollowed, "the generator of random"), (normal, "is worth eps inf"),
+    (leaks, "not traced"), (unfollowed, "not traced"), (normal, "is worth eps inf"),
 ])  # fmt: skip
 def test_what_is_not_covered_by_noise_is_never_kept(target, words):
     record = looked(target, relation="replace")
