@@ -1,4 +1,4 @@
-"""Ledgers of groups: what k changes, one after the other, cost together, with an odometer for budgets beside it.
+"""Ledgers of groups: what k changes, one after the other, cost together; an odometer and private selection beside it.
 
 Additive log-concave noise. A coordinate that moves by k s costs at most f_s iterated k times = f_(k s) (Dong, Roth, Su
 2022, Theorem 4, with equality for shifts). k changes of c coordinates by s move coordinates i by m_i s, m_i <= k, sum
@@ -20,7 +20,8 @@ from dpverify.accounting.accountant import eps_upper, pure_eps
 from dpverify.base import require
 from dpverify.base.rounding import as_fraction, float_up, sqrt_up
 from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
-from dpverify.errors import AccountingError
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import AccountingError, ParameterError
 from dpverify.ledger.compound_events import AboveThreshold, Filtered, MatrixGaussian
 from dpverify.ledger.events import (
     BinomialNoise,
@@ -121,6 +122,65 @@ def _budget(event: Filtered, k: int) -> PureDP | ZCDP | GaussianDP:
     assert isinstance(budget, PureDP | ZCDP | GaussianDP)
     factor = k * k if isinstance(budget, ZCDP) else k
     return budget.with_number(float_up(factor * as_fraction(budget.number)))
+
+
+def private_selection(ledger: Ledger, *, shape: float = 1.0, relation: Relation = Relation.REPLACE_ONE) -> Ledger:
+    """The best of a random number of runs on the same data: hyperparameters that are tuned on the data themselves.
+
+    The number of runs is drawn, apart from all data, from a truncated negative binomial law: `shape` 1 is geometric,
+    0 logarithmic; any mean. What is released is the best run's output, by a score that is a part of it. A number
+    of runs that is fixed, or that somebody looked for, is no such law: every run is paid then (`composed`).
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of one run, all that it does with the data, its score included; with a finite pure eps.
+    shape : float
+        eta > -1 of the law of the number of runs.
+    relation : Relation
+        Under which the eps of one run is taken.
+
+    Returns
+    -------
+    Ledger
+        One `PureStep` of (2 + shape) times that eps, rounded up.
+
+    Raises
+    ------
+    AccountingError
+        Where one run has no finite pure eps.
+    ParameterError
+        Unless shape > -1 and finite.
+
+    Notes
+    -----
+    With F the distribution function of a run's score and f the probability generating function of the number of runs,
+    y is released with chance f(F(y)) - f(F(y-)), the integral of f' over [F(y-), F(y)], and f'(u) is proportional to
+    (1 - (1 - gamma) u)^(-1 - shape). That bracket is (1 - u) + gamma u, two chances of one run: it changes by a factor
+    of at most e^eps, and so does the length of the interval: (1 + shape) eps and eps.
+
+    References
+    ----------
+    Papernot, Steinke (2022), Hyperparameter tuning with Renyi differential privacy, Corollary 3; Liu, Talwar (2019).
+
+    Examples
+    --------
+    >>> from dpverify import account
+    >>> from dpverify.ledger import laplace
+    >>> account(private_selection(laplace(scale=2.0, sensitivity=1.0)))
+    1.5
+    """
+    if not -1 < shape < math.inf:
+        raise ParameterError("shape", shape, "above -1 and finite")
+    eps = pure_eps(ledger, relation=relation)
+    if not eps < math.inf:
+        raise AccountingError("private selection: one run has no finite pure eps, and no other account is known here")
+    if eps == 0:
+        return Ledger()
+    once = Shift(1)
+    reached = Sensitivity(replace=once) if relation is Relation.REPLACE_ONE else Sensitivity(add_remove=once)
+    total = float_up((2 + as_fraction(shape)) * as_fraction(eps))
+    return Ledger(PureStep(what="best of a random number of runs", eps=total, uses=reached))
 
 
 def odometer_eps(spent: float, *, base: PureDP | ZCDP | GaussianDP, delta: float) -> float:

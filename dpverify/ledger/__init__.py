@@ -34,7 +34,7 @@ from dpverify.ledger.laws import LaplaceLaw, Law, Mixture, Normal, PiecewiseCons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dpverify.accounting.groups import group_of, odometer_eps
+    from dpverify.accounting.groups import group_of, odometer_eps, private_selection
 
 __all__ = [
     "AboveThreshold",
@@ -74,11 +74,12 @@ __all__ = [
     "group_of",
     "laplace",
     "odometer_eps",
+    "private_selection",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name not in ("group_of", "odometer_eps"):
+    if name not in ("group_of", "odometer_eps", "private_selection"):
         raise AttributeError(f"module 'dpverify.ledger' has no attribute {name!r}")
     from dpverify.accounting import groups  # which imports this package
 

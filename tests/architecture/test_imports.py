@@ -187,7 +187,8 @@ PATHS = (  # what outside code imports: none may move
 NAMES = {
     "dpverify.claims": "PureDP ApproxDP ZCDP GaussianDP RenyiDP TradeOff Pair Records Relation Unit View parse_claim",
     "dpverify.ledger": "LaplaceNoise DominatingPair PoissonSampled FixedSizeSampled BoundedRange AboveThreshold "
-    "Shuffled MatrixGaussian Filtered group_of Disjoint Ledger Sensitivity Shift dp_sgd laplace gaussian composed",
+    "Shuffled MatrixGaussian Filtered group_of private_selection Disjoint Ledger Sensitivity "
+    "Shift dp_sgd laplace gaussian composed",
     "dpverify.evidence.tally": "Tally",
     "dpverify.evidence.bounds": "CurveTest",
     "dpverify.promises": "Promise check_promise",
