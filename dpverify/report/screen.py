@@ -138,7 +138,8 @@ def _code(codes: Sequence[Taped], symbol: str = "eps") -> str:
         return f"{symbol} >= {number(refuting.lower)}   {shown.partition('; claimed')[0]}"
     lost = next((each for each in codes if not each.traced), None)
     if lost is not None:
-        return f"not traced: {lost.reasons[0] if lost.reasons else 'no reason is known'}"
+        why = lost.reasons[0] if lost.reasons else None
+        return f"not traced: {'no reason is known' if why is None else f'{why.code}, {why} (docs/reasons.md)'}"
     largest = [each.number for each in codes if each.number is not None]
     seen = sum(each.pairs for each in codes)
     if len(largest) < len(codes):

@@ -1,0 +1,42 @@
+"""Every reason that the tape can give is explained in docs/reasons.md, and nothing else is."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MAKERS = {"Reason", "TapeReason", "lost", "stop", "_diverge", "note", "_note"}
+CONSTANTS = {"UNSAID", "SEEDED", "MUTATED", "CODES", "HOPELESS"}  # names of codes, or tables of them
+NAME = re.compile(r"[A-Z][A-Z_]{2,}")
+
+
+def codes(text: str) -> set[str]:
+    """Names that are handed to what makes a reason, or bound to a constant of reasons."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        given: list[ast.AST] = []
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = node.args[:1] if name in MAKERS else []
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in CONSTANTS:
+            values = node.value.values if isinstance(node.value, ast.Dict) else [node.value]
+            given = [each for value in values for each in ast.walk(value)]
+        found |= {each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    return {each for each in found if NAME.fullmatch(each)}
+
+
+def test_every_reason_has_its_row_and_a_remedy():
+    folders = ("dpverify/tape", "dpverify/auditing", "dpverify/trials/health")
+    known = set().union(*(codes(file.read_text()) for each in folders for file in (ROOT / each).rglob("*.py")))
+    rows = [
+        line.split("|")[1:-1] for line in (ROOT / "docs/reasons.md").read_text().splitlines() if line.startswith("| `")
+    ]
+    assert all(len(row) == 3 and all(cell.strip() for cell in row) for row in rows)
+    told = {name for row in rows for name in re.findall(r"`([A-Z_]+)`", row[0])}
+    assert len(known) > 30
+    assert told == known
+
+
+def test_a_new_reason_is_seen():
+    assert codes("x.stop('NEVER_HEARD_OF', '')") == {"NEVER_HEARD_OF"}
+    assert codes("Reason('FOREIGN', '', text)\nother('NOTHING')") == {"FOREIGN"}
