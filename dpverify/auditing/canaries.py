@@ -67,8 +67,8 @@ def one_run(
     -------
     AuditRecord
         Its trials are the canaries of the group. INVALID where no bound may be computed: only 0s or only 1s, coins
-        that a binomial test refuses at 1e-6, more than 1 % of the scores missing. INCONCLUSIVE with fewer than 16
-        canaries, or where all scores are equal.
+        that a binomial test refuses at 1e-6 or that repeat themselves (several rows a canary), more than 1 % of the
+        scores missing. INCONCLUSIVE with fewer than 16 canaries, or where all scores are equal.
 
     Raises
     ------
@@ -100,8 +100,9 @@ def one_run(
     if second is not None:
         claim = replace(claim, relation=Relation.REPLACE_ONE)
         pair = Pair(Records(["first"]), Records(["second"]), name="one canary instead of another")
+        others = _same_length("second", _numbers("second", second), coins.size)
         with np.errstate(invalid="ignore"):
-            evidence = evidence - _same_length("second", _numbers("second", second), coins.size)
+            evidence = _same_length("scores", evidence, coins.size) - others
     _same_length("scores", evidence, coins.size)
     label = (
         np.zeros(coins.size, dtype=object) if groups is None else np.array([str(each) for each in groups], dtype=object)
@@ -185,10 +186,27 @@ def _too_little(coins: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]) -
         raise InvalidTrials(f"all {m} canaries are {'in' if ones else 'out'}: no fair coins decided")
     if (p := float(scipy.stats.binomtest(ones, m).pvalue)) < UNFAIR:
         raise InvalidTrials(f"{ones} of {m} canaries are in: fair coins do that with probability {p:.1g}")
+    if period := _period(coins):
+        raise InvalidTrials(f"the coins of {m} canaries repeat {period} of them: a canary is one row of a group")
     if missing > MOST_MISSING * m:
         raise InvalidTrials(f"{missing} of {m} scores are no finite numbers, more than {MOST_MISSING:.0%}")
     found = scores[np.isfinite(scores)]
     return f"all {m} scores are equal" if (found == found[0]).all() else ""
+
+
+def _period(coins: npt.NDArray[np.bool_]) -> int:
+    """How many coins there are, if the others only repeat them, all in turn or each at once; 0: they do not.
+
+    Fair coins do that with probability 2^-(m - period), here at most 2^-20. Rows may be sorted by their coins.
+    """
+    m = coins.size
+    if np.count_nonzero(coins[1:] != coins[:-1]) < 2:
+        return 0
+    for period in (p for p in range(1, m // 2 + 1) if m % p == 0 and m - p >= 20):
+        at_once = coins.reshape(period, -1)
+        if (coins[period:] == coins[:-period]).all() or (at_once == at_once[:, :1]).all():
+            return period
+    return 0
 
 
 def _coins(included: Any) -> npt.NDArray[np.bool_]:
@@ -203,7 +221,9 @@ def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
         found = np.asarray(values)
         if found.dtype.kind in "biuf" or found.dtype == object:
             found = found.astype(np.float64)
-    except (TypeError, ValueError):
+        if isinstance(values, np.ma.MaskedArray):  # what is hidden is missing, whatever lies below
+            found = np.where(np.ma.getmaskarray(values), np.nan, found)
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros((0, 0))
     if found.ndim != 1 or found.dtype != np.float64:
         raise ParameterError(name, values, "numbers, one for each canary")

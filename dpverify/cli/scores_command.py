@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import io
 import json as jsons
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +50,8 @@ def scores(
     """
     from dpverify.claims.curves import parse_claim
 
-    stated, table = parse_claim(claim), _table(file)
+    stated, content = parse_claim(claim), _content(file)
+    table, unread = _table(file, content)
     from dpverify.auditing.canaries import one_run
     from dpverify.base.seeding import derive
     from dpverify.base.text import clean, commands
@@ -70,8 +72,9 @@ def scores(
         **scored,
     )
     seed = derive(DEFAULT_SEED, f"{file.stem}#0")  # no draw depends on it: a suite's records have seeds of its own
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    record = replace(record, seed=seed, file=str(file), source_digest=digest)
+    notes = [f"columns that are not read: {', '.join(unread)}; each row is a canary of its own"] if unread else []
+    digest = hashlib.sha256(content).hexdigest()
+    record = replace(record, seed=seed, file=str(file), source_digest=digest, notes=(*record.notes, *notes))
     result = SuiteResult.of([record], seed=DEFAULT_SEED, family_wise_error=significance)
     files.write_reports(result, outputs)
     console.show_result(result, quiet=quiet)
@@ -93,21 +96,30 @@ def _told(record: "AuditRecord") -> Iterator[str]:
 # Columns of a file, by name: numbers, and texts of `group`. What cannot be read is one line, with the row.
 
 
-def _table(file: Path) -> dict[str, list[Any]]:
-    """The columns that are asked for; UsageError for a file that has not all of them, or a cell that is no number."""
+def _content(file: Path) -> bytes:
+    """Its bytes, read once: of a pipe there is no second time."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror or error})") from None
+
+
+def _table(file: Path, content: bytes) -> tuple[dict[str, list[Any]], list[str]]:
+    """The columns that are asked for, and the names of all others.
+
+    UsageError for contents that have not all of them, or a cell that is no number.
+    """
     kind = file.suffix.lower()
     try:
         if kind in (".parquet", ".pq"):
-            return _columns(file, _parquet(file))
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            return _columns(file, _json_lines(lines) if kind in (".jsonl", ".ndjson") else csv.reader(lines))
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, csv.Error) as error:  # bytes that are no text, lines that are no JSON
+            return _columns(file, _parquet(file, content))
+        lines = io.StringIO(content.decode("utf-8-sig"), newline="")
+        return _columns(file, _json_lines(lines) if kind in (".jsonl", ".ndjson") else csv.reader(lines, strict=True))
+    except (ValueError, RecursionError, csv.Error) as error:  # bytes that are no text, lines that are no JSON
         raise error if isinstance(error, UsageError) else UsageError(f"{file}: cannot be read ({error})") from None
 
 
-def _columns(file: Path, rows: Iterable[list[Any]]) -> dict[str, list[Any]]:
+def _columns(file: Path, rows: Iterable[list[Any]]) -> tuple[dict[str, list[Any]], list[str]]:
     rows = iter(rows)
     names = [str(name).strip() for name in next(rows, [])]
     wanted = ADDED if "score" in names else REPLACED
@@ -127,9 +139,9 @@ def _columns(file: Path, rows: Iterable[list[Any]]) -> dict[str, list[Any]]:
         for column, (place, read) in zip(found, readers, strict=True):
             try:
                 column.append(read(row[place]))
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, OverflowError):
                 raise UsageError(f"{file}, line {number}: {names[place]} is {str(row[place])[:60]!r}") from None
-    return dict(zip(kept, found, strict=True))
+    return dict(zip(kept, found, strict=True)), [name for name in names if name not in kept]
 
 
 def _coin(cell: Any) -> float:
@@ -156,7 +168,7 @@ def _json_lines(lines: Iterable[str]) -> Iterator[list[Any]]:
     names: list[str] = []
     for line in lines:
         if line.strip():
-            row = jsons.loads(line)
+            row = jsons.loads(line, object_pairs_hook=_once)
             if not isinstance(row, dict):
                 raise ValueError("a line that is no JSON object")
             if not names:
@@ -166,13 +178,20 @@ def _json_lines(lines: Iterable[str]) -> Iterator[list[Any]]:
             yield [row[name] for name in names]
 
 
-def _parquet(file: Path) -> Iterator[list[Any]]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name that stands twice in one object")
+    return found
+
+
+def _parquet(file: Path, content: bytes) -> Iterator[list[Any]]:
     try:
         import pandas
     except ImportError:
         raise UsageError(f"{file}: Parquet is read by pandas, which is not installed; CSV needs nothing") from None
     try:
-        frame = pandas.read_parquet(file)
+        frame = pandas.read_parquet(io.BytesIO(content))
     except ImportError as error:
         raise UsageError(f"{file}: pandas cannot read Parquet here ({error})") from None
     yield list(frame.columns)

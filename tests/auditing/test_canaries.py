@@ -76,6 +76,10 @@ def test_a_million_canaries() -> None:
         (coins(), np.where(np.arange(M) < 11, np.nan, np.arange(M)), "INVALID", "11 of 1000 scores are no finite"),
         (coins(), np.where(np.arange(M) < 11, np.inf, np.arange(M)), "INVALID", "11 of 1000 scores are no finite"),
         (coins(), np.full(M, 7.0), "INCONCLUSIVE", "all 1000 scores are equal"),
+        (np.tile(coins()[:200], 5), np.arange(1.0 * M), "INVALID", "the coins of 1000 canaries repeat 200 of them"),
+        (np.repeat(coins()[:200], 5), np.arange(1.0 * M), "INVALID", "the coins of 1000 canaries repeat 200 of them"),
+        (np.arange(M) % 2, np.arange(1.0 * M), "INVALID", "the coins of 1000 canaries repeat 2 of them"),
+        (coins(), np.ma.masked_array(coins(), np.arange(M) < 11), "INVALID", "11 of 1000 scores are no finite"),
     ],
 )
 def test_what_may_not_be_believed_has_no_bound(included: Any, scores: Any, verdict: str, why: str) -> None:
@@ -105,6 +109,10 @@ def test_a_few_missing_scores_abstain_and_say_so() -> None:
         ([], [], {}),
         (coins(), np.zeros((M, 2)), {}),
         (coins(), np.zeros(M), {"second": np.zeros(3)}),
+        (coins(), [0.5], {"second": np.zeros(M)}),
+        (coins(), np.zeros(3), {"second": np.zeros(M)}),
+        (coins(), [10**400] * M, {}),
+        (np.ma.masked_array(coins(), np.arange(M) < 1), np.zeros(M), {}),
         (coins(), np.zeros(M), {"groups": ["a"]}),
         (coins(), np.zeros(M), {"significance": math.nan}),
         (coins(), np.zeros(M), {"claim": "approx:1,1e-5"}),

@@ -1,7 +1,10 @@
 """`dpverify scores`: files of canaries, what cannot be read, exit codes and all faces."""
 
+import hashlib
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +14,7 @@ import pytest
 
 from dpverify import check
 from dpverify.cli import main
-from dpverify.cli.scores_command import _table
+from dpverify.cli.scores_command import _content, _table
 from dpverify.errors import UsageError
 
 M = 2000
@@ -34,6 +37,10 @@ def written(path: Path, columns: dict[str, Any], suffix: str = ".csv") -> Path:
 
 def run(*arguments: object) -> int:
     return main.run(["scores", *map(str, arguments)])
+
+
+def read(file: Path) -> dict[str, list[Any]]:
+    return _table(file, _content(file))[0]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
@@ -70,6 +77,20 @@ def test_pairs_and_groups_are_read(tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads((tmp_path / "r.json").read_text())["records"][0]["relation"] == "replace-one"
 
 
+def test_columns_that_are_not_read_are_named_and_a_pipe_is_read_once(tmp_path: Path) -> None:
+    columns = {"included": INCLUDED.astype(int), "score": KEPT, "checkpoint": ["late"] * M}
+    content = written(tmp_path, columns).read_bytes()
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[content])
+    writer.start()
+    assert run(pipe, "--claim", CLAIM, "--json", tmp_path / "r.json") == 0
+    writer.join()
+    record = json.loads((tmp_path / "r.json").read_text())["records"][0]
+    assert record["source_digest"] == hashlib.sha256(content).hexdigest()
+    assert "columns that are not read: checkpoint" in " ".join(record["notes"])
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -82,12 +103,16 @@ def test_pairs_and_groups_are_read(tmp_path: Path, capsys: pytest.CaptureFixture
         ("included,score\n1,2\n0\n", "line 3: 1 cells, and there are 2 columns"),
         ("included,score\n", "included = []"),
         ("included,score\n1,\xff\n", "line 2: score"),
+        ('included,score,group\n1,2,a\n0,1,"a\n1,2,a\n', "unexpected end of data"),
+        ('{"included": 1, "score": 1' + "0" * 400 + "}", "line 2: score is"),
+        ("[" * 100_000, "recursion"),
+        ('{"included": 1, "included": 0, "score": 1}', "stands twice"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_line(
     tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "canaries.csv"
+    file = tmp_path / ("canaries.jsonl" if text[:1] in ("{", "[") else "canaries.csv")
     file.write_text(text, encoding="utf-8")
     assert run(file, "--claim", CLAIM) == 2
     error = capsys.readouterr().err
@@ -98,15 +123,15 @@ def test_a_file_that_cannot_be_read_is_one_line(
 def test_missing_scores_are_read_and_broken_lines_are_not(tmp_path: Path) -> None:
     file = tmp_path / "canaries.csv"
     file.write_text("\ufeffincluded, score\n1,\nTrue,nan\n\n0,-inf\n")
-    table = _table(file)
+    table = read(file)
     assert table["included"] == [1.0, 1.0, 0.0]
     assert np.isnan(table["score"][:2]).all()
     lines = tmp_path / "canaries.jsonl"
     lines.write_text('{"included": 1, "score": null}\n{"included": 0}\n')
     with pytest.raises(UsageError, match="a line has included, and the first one included, score"):
-        _table(lines)
+        read(lines)
     with pytest.raises(UsageError, match="No such file"):
-        _table(tmp_path / "none.csv")
+        read(tmp_path / "none.csv")
 
 
 def test_parquet_is_read_by_pandas_where_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +140,7 @@ def test_parquet_is_read_by_pandas_where_it_is_there(tmp_path: Path, monkeypatch
     file.write_bytes(b"")
     frame = pandas.DataFrame({"included": [True, False], "score": [0.5, None]})
     monkeypatch.setattr(pandas, "read_parquet", lambda path: frame)
-    assert _table(file)["included"] == [1.0, 0.0]
+    assert read(file)["included"] == [1.0, 0.0]
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UsageError, match="pandas, which is not installed"):
-        _table(file)
+        read(file)
