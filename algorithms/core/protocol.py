@@ -134,7 +134,7 @@ def drive(
     acting = agent.act(Setting(steps, privatizer, lead, rng if agent_rng is None else agent_rng))
     counts, first = None, 0
     for number, step in enumerate(steps):
-        served = _handed(acting.send(counts), number, step, first, lead, coins)
+        served = _handed(acting.send(_own(counts)), number, step, first, lead, coins)
         first += step.users
         if not step.users:  # nobody came: a batch of nobody has told nothing
             counts = None if step.silent else np.zeros((*lead, step.layout.cells))
@@ -146,10 +146,15 @@ def drive(
     if replay is not None:
         return Final()
     try:
-        acting.send(counts)
+        acting.send(_own(counts))
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
     raise RunError(f"{type(agent).__name__}.act has more policies than the {len(steps)} steps")
+
+
+def _own(counts: Any) -> Any:
+    """Counts that an agent may write into: the privatizer goes on from its own."""
+    return None if counts is None else counts.copy()
 
 
 def opening(

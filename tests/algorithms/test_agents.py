@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.core.environments import river_swim
-from algorithms.dp_ucbvi.learner import central
+from algorithms.dp_ucbvi.learner import central, local
 from algorithms.nash_vi.markov_games import random_game
 from algorithms.offline.learners import OfflineStudy
 from algorithms.sdp_pe.batches import ShuffledBatches
@@ -138,3 +138,25 @@ def test_where_coins_have_no_place_they_are_refused():
         OfflineStudy(agent=Greedy(), privatizer=OfflineTabularGaussian(layout=CountLayout(H=2, S=2, A=2), rho=0.5))
     with pytest.raises(ParameterError, match=r"\(policies, state\)"):
         study(Stateless()).regret(river_swim(), runs=2, seed=1)
+
+
+class Clipping:
+    """Writes into the counts that it is handed."""
+
+    def plan(self, counts):
+        np.maximum(counts.visits, 50.0, out=counts.visits)
+        return np.zeros((len(counts.visits), 6, 4), int)
+
+
+class Plain:
+    def plan(self, counts):
+        return np.zeros((len(counts.visits), 6, 4), int)
+
+
+def test_an_agent_that_writes_into_counts_changes_no_release_and_no_log_ratio():
+    found = []
+    for agent in (Clipping(), Plain()):
+        few = Study(agent=agent, privatizer=local(LAYOUT, 4, 1.0), users=4, eps=1.0)
+        outputs = few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=20)
+        found += [(outputs, few.transcript.log_ratio(outputs.copy(), few.pair()))]
+    assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
