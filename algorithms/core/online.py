@@ -22,6 +22,7 @@ from algorithms.core.counting import CountSource
 from algorithms.core.protocol import Acting, drive, Final, Look, Served, Setting, Shown
 from algorithms.core.users import Users
 from algorithms.tabular import backward_induction, expected_return, Model
+from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
@@ -87,7 +88,7 @@ class Planned:
     def act(self, setting: Setting) -> Acting:
         """Plans from all that was released; a continual release adds up by itself."""
         counts: Any = np.zeros((*setting.lead, self.layout.cells))
-        own = {"rng": setting.rng, "state": None}
+        own = {"rng": _own_coins(setting.rng) if "rng" in handed(self.learner) else None, "state": None}
         given = {name: own[name] for name in handed(self.learner)}
 
         def planned() -> IntArray:
@@ -102,6 +103,16 @@ class Planned:
             if not step.silent:
                 counts = counts + released if step.together else released
         return Final((planned() if self.feed_last else policy,))
+
+
+def _own_coins(rng: np.random.Generator) -> np.random.Generator:
+    """A generator from which nobody finds the noise: a copy of `rng` would draw it again, and a spawned one knows it.
+
+    On the tape, which sees whoever copies it, there is one generator for all.
+    """
+    if type(rng) is not np.random.Generator:
+        return rng
+    return stream(int(rng.integers(1 << 62)), Stage.EXPERIMENT)
 
 
 def number_of_users(come: int | None, made_for: int | None) -> int:

@@ -39,6 +39,9 @@ def read_settings(folder: Path) -> tuple[str, dict[str, Any]]:
     return "", {}
 
 
+TYPED = ("only_list", "dry_run", "public")  # what runs nothing, or leaves out a part of the output, is typed each time
+
+
 class Setting(NamedTuple):
     """An option of a command: its parameter, the type of its values, whether it may be repeated."""
 
@@ -96,7 +99,7 @@ def _options(command: Callable[..., Any]) -> dict[str, Setting]:
     for name, hint in get_type_hints(command, include_extras=True).items():
         notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         option = next((each for each in notes if isinstance(each, OptionInfo)), None)
-        if option is None or option.is_eager:
+        if option is None or option.is_eager or name in TYPED:
             continue
         kinds = [each for each in (get_args(get_args(hint)[0]) or (get_args(hint)[0],)) if each is not type(None)]
         repeated = get_origin(kinds[0]) is list

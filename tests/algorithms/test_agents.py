@@ -1,5 +1,7 @@
 """Agents with coins or a memory that they declare: the evidence that functions of the counts have, and planted bugs."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -160,3 +162,33 @@ def test_an_agent_that_writes_into_counts_changes_no_release_and_no_log_ratio():
         outputs = few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=20)
         found += [(outputs, few.transcript.log_ratio(outputs.copy(), few.pair()))]
     assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
+
+
+class Peeks:
+    """Draws the noise of the first release itself, from a copy of its generator or of its parent's."""
+
+    def __init__(self, copies, source):
+        self.copies, self.source, self.found = copies, source, []
+
+    def plan(self, counts, *, rng, state):
+        if state is None:
+            return np.zeros(counts.visits.shape[:-1], dtype=int), self.copies(rng)
+        noise = self.source.stream(1, rng=state).feed(np.zeros((1, LAYOUT.cells)))
+        exact = LAYOUT.pack(counts) - noise
+        self.found.append(float(np.abs(np.rint(exact) - exact).max()))
+        raise ValueError("has seen enough")
+
+
+def parent(rng):
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(rng.bit_generator.seed_seq.entropy)))
+
+
+@pytest.mark.parametrize("copies", [copy.deepcopy, parent])
+def test_no_agent_draws_the_noise_again(copies):
+    """Whoever had the generator of the noise would be left with whole numbers, to 1e-9."""
+    source = central(LAYOUT, 4, 1.0)
+    agent = Peeks(copies, source)
+    few = Study(agent=agent, privatizer=source, users=4, eps=1.0)
+    with pytest.raises(ValueError, match="enough"):
+        few.transcript.release(few.pair().first, rng=np.random.default_rng(5), size=1)
+    assert agent.found[0] > 1e-3

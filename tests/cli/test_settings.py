@@ -38,6 +38,8 @@ def test_a_command_s_table_beats_that_of_all(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("text", "words"), [
     ("[tool.dpverify]\nsede = 7", "'sede': no command has such an option"),
     ("[tool.dpverify.diff]\nseed = 7", "diff has no such option"),
+    ("[tool.dpverify.audit]\nlist = true", "audit has no such option"),
+    ("[tool.dpverify]\ndry-run = true", "no command has such an option"),
     ("[tool.dpverify]\nseed = 7.5", "must be a whole number"),
     ("[tool.dpverify]\nseed = true", "must be a whole number"),
     ("[tool.dpverify]\nsignificance = 'small'", "must be a number"),
