@@ -111,4 +111,4 @@ def test_the_notebook_runs_and_shows_what_a_notebook_shows():
     assert record.startswith("<b>OPEN</b> Histogram: pure:1 (replace-one)")
     assert re.search(r"<code>eps in \[0\.\d+, \?\]</code>, claimed 1; 20,000 trials, confidence 0\.95", record)
     assert right.startswith("<pre>OPEN        Histogram is neither proved nor refuted")
-    assert "eps &gt;= 2   a transcript of the code has log ratio 2" in wrong
+    assert wrong.startswith("<pre>REFUTED     Half is not pure:1")

@@ -85,8 +85,8 @@ def copies(data, rng):
 def test_a_target_that_changes_its_input_has_the_verdict_of_its_copying_twin():
     schema = {**NUMBERS, "data": {"as": "columns", "rows": [3, 4]}}
     one, two = tried(remembers, schema, seed=5), tried(copies, schema, seed=5)
-    assert [(each.name, each.verdict, each.trials, each.eps_lower) for each in one.pairs] == [
-        (each.name, each.verdict, each.trials, each.eps_lower) for each in two.pairs]  # fmt: skip
+    # how many trials are made at a time depends on how long one takes
+    assert [(each.name, each.verdict) for each in one.pairs] == [(each.name, each.verdict) for each in two.pairs]
     assert any("changes its input" in note for note in one.notes)
     assert not any("changes its input" in note for note in two.notes)
 
@@ -308,7 +308,7 @@ def test_a_record_without_noise_is_seen_wherever_it_stands(read, relation):
 
 @pytest.mark.parametrize("release", [lambda data, rng: 0, lambda data, rng: {"n": len(data) > 3, "said": "done"}])
 def test_what_never_changes_is_no_clean_bill(release):
-    record = tried(release, ROWS, minutes=0.05)
+    record = tried(release, ROWS, trials=100)
     assert (record.verdict, record.exit_code) == ("INCONCLUSIVE", 3)
     assert any("nothing that was changed reached an output" in note for note in record.notes)
 
