@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.base.sites import site_text
+from dpverify.errors import TargetError
 from dpverify.tape import instruments, outputs
 from dpverify.tape.arithmetic import OpaqueNumber
 from dpverify.tape.entropy import Entropy, led_names, watched_entropy
@@ -98,10 +99,13 @@ def run_on_tape(
             try:
                 outcome = target.release(data, rng=given, size=size)
                 returned = True
+            except TargetError as error:  # of those who call the program: nothing that it gives
+                bad = Reason("OUTPUT", "", str(error))
             except (Exception, SystemExit) as error:  # an exception of the program is what it gives
                 outcome = (type(error).__qualname__, str(error))
-            outcome = ("returned" if returned else "raised", outputs.settled(outcome))
-            seen = outputs.parts(outcome)
+            if bad is None:
+                outcome = ("returned" if returned else "raised", outputs.settled(outcome))
+                seen = outputs.parts(outcome)
         except Diverged:
             bad = arena.bad
         except Exception as error:  # ours: what is released cannot be looked at
