@@ -1,0 +1,770 @@
+"""Training loops: is what the code samples, clips and adds what the accountant was told?
+
+A run of a few steps is recorded (which rows each step reads, which normal values it draws, what it releases), then run
+again with the same random values and one thing changed in one step: a row left out, a row made huge, a noise value
+moved by one. What the release of that step does then is how far a row moves it and how much noise there is, in one
+unit, so that learning rates, momentum and divisors need no special words.
+
+Findings are facts about these runs. Their absence is no proof: a loop that AGREES was not contradicted in the steps
+that ran, on this data. What could not be measured makes the answer UNDECIDED.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from dpverify.accounting.accountant import account
+from dpverify.base import require
+from dpverify.base.seeding import Stage, stream
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import AccountingError, ParameterError, TargetError
+from dpverify.ledger.compound_events import FixedSizeSampled, PoissonSampled
+from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
+from dpverify.tape.generator import streaming
+
+Array = npt.NDArray[Any]
+Train = Callable[..., Any]
+
+LEVEL = 1e-6  # of each test that a sampler is not the one that was accounted
+SEEDS = 4  # runs whose batches are looked at
+MOST_RUNS = 6000
+SLACK = 1e-3  # relative: what is moved by rounding, in single precision too
+HUGE = (1e2, -1e2, 1e4, -1e4)  # factors of a row whose gradient must be clipped
+FINDINGS = {
+    "SAMPLER": "batches are not drawn as the accountant assumes",
+    "RATE": "a row takes part more often than was accounted",
+    "VIRTUAL_STEPS": "a step is made of several batches, and one was accounted",
+    "STEPS": "there are more steps than were accounted",
+    "LAST_BATCH": "the last incomplete batch is treated as the others",
+    "REPEATED_ROW": "a row is in one batch more than once",
+    "NOT_CLIPPED": "the movement by one row grows with the row",
+    "BATCH_CLIPPED": "what is clipped is a sum over rows, and not each row",
+    "NO_NOISE": "a step, or a part of the model, has no noise",
+    "SHARED_NOISE": "one noise value is added to several coordinates",
+    "WORKER_NOISE": "noise is added in several parts, which are less than was accounted together",
+    "SIGMA": "there is less noise for the movement of one row than was accounted",
+    "DIVISOR": "what the noise is divided by depends on the data",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What contradicts the accountant: a word of `FINDINGS`, and the numbers."""
+
+    word: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.word}: {FINDINGS[self.word]} ({self.text})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCheck:
+    """What `check_training` found.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        Contradictions between the code and the ledger, one for each word.
+    unknown : tuple of str
+        What could not be measured.
+    notes : tuple of str
+        What differs and costs no privacy.
+    steps : int
+        Steps that ran.
+    batches : tuple of tuple of int
+        Rows that took part in each of them.
+    delta : float
+        At which ledgers are accounted.
+    ledger : Ledger
+        What the accountant was told.
+    sampler_ledger : Ledger or None
+        Of the sampler that runs, where it is another one that has an account: for the steps that ran, with the noise
+        and the clip of `ledger`, under replace-one.
+    """
+
+    findings: tuple[Finding, ...]
+    unknown: tuple[str, ...]
+    notes: tuple[str, ...]
+    steps: int
+    batches: tuple[tuple[int, ...], ...]
+    delta: float
+    ledger: Ledger
+    sampler_ledger: Ledger | None = None
+
+    @property
+    def eps(self) -> float | None:
+        """Of `ledger`, under the relation that its events are for; None where it has no account."""
+        return _eps(self.ledger, self.delta, _told(self.ledger).relation)
+
+    @property
+    def sampler_eps(self) -> float | None:
+        """Of `sampler_ledger`, under replace-one."""
+        return None if self.sampler_ledger is None else _eps(self.sampler_ledger, self.delta, Relation.REPLACE_ONE)
+
+    @property
+    def verdict(self) -> str:
+        """DIFFERS where something was found, else UNDECIDED where something is unknown, else AGREES."""
+        return "DIFFERS" if self.findings else "UNDECIDED" if self.unknown else "AGREES"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the findings."""
+        return tuple(each.word for each in self.findings)
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}: {self.steps} steps", *map(str, self.findings)]
+        lines += [f"not judged: {each}" for each in self.unknown] + [f"note: {each}" for each in self.notes]
+        if self.sampler_ledger is not None:
+            lines.append(
+                f"the sampler that runs: {_number(self.sampler_eps)} at delta {self.delta:g}, replace-one, "
+                f"with the noise and clip of the ledger (accounted: {_number(self.eps)}, "
+                f"{_told(self.ledger).relation})"
+            )
+        return "\n".join(lines)
+
+
+def check_training(
+    train: Train, *, data: Any, ledger: Ledger, delta: float = 1e-5, seed: int = 0
+) -> TrainingCheck:  # fmt: skip
+    """Compare a training loop with the ledger of its accountant, by a few steps of it.
+
+    Parameters
+    ----------
+    train : callable
+        `train(data, *, rng, step)`. It reads rows of `data` by index, draws from `rng` alone and calls
+        `step(released)` once at the end of each step with all that the step releases: the model, or the noisy gradient
+        where the update is not linear in it (Adam). A few steps are enough, an epoch is better; it is run often.
+    data : array or tuple of arrays
+        Rows are the records, along the first axis of each array; a tuple (X, y) is handed over as a tuple.
+    ledger : Ledger
+        What the accountant was told of these steps: `dp_sgd(...)`, `FixedSizeSampled` or `GaussianNoise` events.
+    delta : float
+        At which the ledger is accounted.
+    seed : int
+        Of the runs.
+
+    Returns
+    -------
+    TrainingCheck
+        Findings, what is unknown, and the account of the sampler that runs where that is another one.
+
+    Raises
+    ------
+    ParameterError
+        For data without rows, a ledger of other steps, and delta or seed out of range.
+    TargetError
+        Where `train` raises, or calls `step` not at all.
+
+    References
+    ----------
+    Poisson sampling: Zhu, Dong, Wang 2022, Theorem 11. Fixed size: Balle, Barthe, Gaboardi 2018, Theorem 2. Shuffled
+    batches: given the permutations, each row is in one step an epoch, so its loss is that of as many Gaussian steps
+    (joint convexity over the permutations, which do not depend on the data).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.ledger import dp_sgd
+    >>> def train(x, *, rng, step):
+    ...     w = np.zeros(2)
+    ...     for _ in range(6):
+    ...         g = x[rng.random(len(x)) < 1 / 6] - w
+    ...         g /= np.maximum(1, np.linalg.norm(g, axis=1, keepdims=True))
+    ...         w = w + 0.1 * (g.sum(axis=0) + rng.normal(0, 2.0, size=2))
+    ...         step(w)
+    >>> x = np.random.default_rng(1).normal(size=(48, 2))
+    >>> check_training(train, data=x, ledger=dp_sgd(rate=1 / 6, noise_multiplier=2.0, steps=6)).verdict
+    'AGREES'
+    >>> check_training(train, data=x, ledger=dp_sgd(rate=1 / 6, noise_multiplier=3.0, steps=6)).words
+    ('SIGMA',)
+    """
+    require.delta(delta=delta)
+    require.integer(at_least=0, seed=seed)
+    told = _told(ledger)
+    arrays = [np.asarray(each) for each in (data if isinstance(data, tuple) else (data,))]
+    if not arrays or any(each.ndim == 0 for each in arrays) or len({len(each) for each in arrays}) != 1:
+        raise ParameterError("data", type(data).__name__, "an array of rows, or a tuple of arrays with as many rows")
+    if len(arrays[0]) < 2:
+        raise ParameterError("data", f"{len(arrays[0])} rows", "at least two rows")
+    loop = _Loop(train, arrays, isinstance(data, tuple), seed, told)
+    loop.look()
+    findings = tuple(Finding(word, loop.found[word]) for word in FINDINGS if word in loop.found)
+    return TrainingCheck(
+        findings=findings,
+        unknown=tuple(dict.fromkeys(loop.unknown)),
+        notes=tuple(dict.fromkeys(loop.notes)),
+        steps=loop.base.steps,
+        batches=tuple(tuple(int(row) for row in each) for each in loop.batches),
+        delta=delta,
+        ledger=ledger,
+        sampler_ledger=loop.other,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What the accountant was told.
+
+
+@dataclass(frozen=True)
+class _Told:
+    kind: str  # poisson, fixed or every
+    relation: Relation
+    steps: int
+    rate: float
+    size: int | None  # of a batch
+    users: int | None
+    moved: float  # by one row, in standard deviations of the noise
+    noise: GaussianNoise
+
+
+def _told(ledger: Ledger) -> _Told:
+    require.instance(Ledger, ledger=ledger)
+    wanted = "steps of one kind: PoissonSampled or FixedSizeSampled with one GaussianNoise inside, or GaussianNoise"
+    if len(ledger.counted) != 1:
+        raise ParameterError("ledger", f"{len(ledger.counted)} kinds of events", wanted)
+    ((event, steps),) = ledger.counted
+    inside = event.inside if isinstance(event, PoissonSampled | FixedSizeSampled) else Ledger(event)
+    noise = inside.counted[0][0] if len(inside.events) == 1 else None
+    if not isinstance(noise, GaussianNoise):
+        raise ParameterError("ledger", type(event).__name__, wanted)
+    relation = Relation.ADD_OR_REMOVE_ONE
+    if isinstance(event, FixedSizeSampled) or (event is noise and noise.sensitivity.replace is not None):
+        relation = Relation.REPLACE_ONE
+    shifts = noise.sensitivity.under(relation)
+    if len(shifts) != 1 or shifts[0].count != 1:
+        raise ParameterError("ledger", noise.sensitivity, "a movement by one l2 distance")
+    moved = float(shifts[0].size) / float(noise.sigma)
+    if isinstance(event, PoissonSampled):
+        return _Told("poisson", relation, steps, float(event.rate), None, None, moved, noise)
+    if isinstance(event, FixedSizeSampled):
+        size, of = int(event.sampled), int(event.of)
+        return _Told("fixed", relation, steps, size / of, size, of, moved, noise)
+    return _Told("every", relation, steps, 1.0, None, None, moved, noise)
+
+
+def _eps(ledger: Ledger, delta: float, relation: Relation) -> float | None:
+    try:
+        return account(ledger, delta=delta, relation=relation)
+    except AccountingError:
+        return None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One run, recorded and with one thing changed in one step.
+
+
+@dataclass(frozen=True)
+class _Change:
+    """In `step`: rows are multiplied (None: left out), and values of the `draw`-th normal call are moved.
+
+    `by` is a number, or one for each value.
+    """
+
+    step: int = -1
+    rows: Mapping[int, float | None] = field(default_factory=dict)
+    draw: int = -1
+    by: Any = 0.0
+
+
+class _Enough(BaseException):
+    """The step that was changed is over."""
+
+
+@dataclass
+class _Run:
+    """What a run did; one list a step, the last of them for what comes after the last step."""
+
+    change: _Change
+    released: list[Array] = field(default_factory=list)
+    reads: list[list[tuple[int, Array]]] = field(default_factory=lambda: [[]])  # (which array, rows), as they came
+    draws: list[list[tuple[int, bool]]] = field(default_factory=lambda: [[]])  # (how many, after the first read)
+    whole: bool = False  # rows that cannot be left out were read: one by one, or all in one array
+    handed: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def now(self) -> int:
+        return len(self.released)
+
+    @property
+    def steps(self) -> int:
+        return len(self.released)
+
+    def draw(self, family: str, z: Array, start: int) -> Array:
+        self.handed += 1
+        if family != "normal":
+            return z
+        place = len(self.draws[-1])
+        self.draws[-1].append((int(z.size), bool(self.reads[-1])))
+        here = self.change.step == self.now and self.change.draw == place
+        return z + np.reshape(self.change.by, z.shape if np.ndim(self.change.by) else ()) if here else z
+
+    def step(self, released: Any) -> None:
+        self.released.append(_flat(released))
+        self.reads.append([])
+        self.draws.append([])
+        if 0 <= self.change.step < self.now:
+            raise _Enough
+
+
+def _flat(value: Any) -> Array:
+    if isinstance(value, Mapping):
+        value = [value[name] for name in value]
+    parts = [_flat(each) for each in value] if isinstance(value, list | tuple) else [np.asarray(value)]
+    return np.concatenate([np.ravel(each).astype(np.float64) for each in parts]) if parts else np.zeros(0)
+
+
+class _Rows(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array that notes which rows are read, and hands out changed ones while its run says so."""
+
+    def __init__(self, run: _Run, array: Array, number: int) -> None:
+        self._run, self._array, self._number = run, array, number
+        self.shape, self.ndim, self.dtype, self.size = array.shape, array.ndim, array.dtype, array.size
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[place] for place in range(len(self)))  # one by one, and noted so
+
+    def __getitem__(self, index: Any) -> Any:
+        first, rest = (index[0], index[1:]) if isinstance(index, tuple) else (index, ())
+        if first is None:
+            return np.asarray(self)[index]
+        places = np.asarray(np.arange(len(self))[first])
+        if places.ndim == 1:
+            return self._read(places, droppable=True)[(slice(None), *rest)]
+        found = self._read(places.ravel(), droppable=False)
+        found = found.reshape((*places.shape, *found.shape[1:]))
+        return found[(*(slice(None),) * places.ndim, *rest)]
+
+    def _read(self, places: Array, *, droppable: bool) -> Array:
+        run = self._run
+        run.reads[-1].append((self._number, np.ravel(places)))
+        run.whole |= not droppable
+        found = self._array[places]
+        if run.change.step != run.now:
+            return found
+        for row, factor in run.change.rows.items():
+            if factor is not None and found.dtype.kind == "f":
+                found[places == row] *= found.dtype.type(factor)
+        gone = [row for row, factor in run.change.rows.items() if factor is None]
+        return found[~np.isin(places, gone)] if gone and droppable else found
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return self._read(np.arange(len(self)), droppable=False).astype(dtype or self.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
+        plain = (np.asarray(each) if isinstance(each, _Rows) else each for each in inputs)
+        return getattr(ufunc, method)(*plain, **more)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class _Loop:
+    """The runs of one training function, and what they show."""
+
+    def __init__(self, train: Train, arrays: Sequence[Array], together: bool, seed: int, told: _Told) -> None:
+        self.train, self.arrays, self.together, self.seed, self.told = train, arrays, together, seed, told
+        self.users, self.runs = len(arrays[0]), 0
+        self.found: dict[str, str] = {}
+        self.unknown: list[str] = []
+        self.notes: list[str] = []
+        self.batches: list[Array] = []
+        self.known: dict[Any, Array | None] = {}  # releases with changed rows
+        self.linear: set[int] = set()  # steps whose noise is understood
+        self.other: Ledger | None = None
+        self.base = self.run()
+
+    def run(self, change: _Change | None = None, key: int = 0, users: int | None = None) -> _Run:
+        run = _Run(change or _Change())
+        self.runs += 1
+        rng, source = streaming(stream(self.seed, Stage.TAPE, key), run.draw)
+        given = [_Rows(run, each[:users], number) for number, each in enumerate(self.arrays)]
+        try:
+            self.train(tuple(given) if self.together else given[0], rng=rng, step=run.step)
+        except _Enough:
+            pass
+        except Exception as error:
+            raise TargetError(f"the training function raised {type(error).__name__}: {error}") from error
+        if not run.steps:
+            raise TargetError("the training function calls step(released) not at all")
+        run.notes = source.notes
+        return run
+
+    def changed(self, step: int, **what: Any) -> Array | None:
+        """What `step` releases with one thing changed; None where that run failed, or went another way before."""
+        if set(what) != {"rows"}:
+            return self._changed(step, **what)
+        key = step, frozenset(what["rows"].items())
+        if key not in self.known:
+            self.known[key] = self._changed(step, **what)
+        return self.known[key]
+
+    def _changed(self, step: int, **what: Any) -> Array | None:
+        try:
+            with np.errstate(all="ignore"):
+                run = self.run(_Change(step, **what))
+        except TargetError:
+            return None
+        if run.steps <= step or any(
+            not np.array_equal(a, b) for a, b in zip(run.released[:step], self.base.released, strict=False)
+        ):
+            return None
+        released = run.released[step]
+        return released if released.shape == self.base.released[step].shape and np.isfinite(released).all() else None
+
+    def look(self) -> None:
+        again = self.run()
+        if again.steps != self.base.steps or any(
+            not np.array_equal(a, b) for a, b in zip(again.released, self.base.released, strict=True)
+        ):
+            self.unknown.append("NOT TRACED: two runs with the same random values differ; draw from rng alone")
+            return
+        if not all(np.isfinite(each).all() for each in self.base.released):
+            self.unknown.append("NOT TRACED: the release is not finite")
+            return
+        self.unknown += [f"NOT TRACED: {note}" for note in self.base.notes]
+        if not self.take_part():
+            return
+        self.compare_steps()
+        self.compare_sampler()
+        self.compare_noise()
+
+    # who takes part
+
+    def take_part(self) -> bool:
+        read = [np.unique(np.concatenate([rows for _, rows in each] or [np.zeros(0, int)])) for each in self.base.reads]
+        read = read[: self.base.steps]
+        if not any(each.size for each in read):
+            self.unknown.append("NOT TRACED: no row of the data that was handed over is read in a step")
+            return False
+        if 2 * sum(each.size for each in read) > MOST_RUNS:
+            self.unknown.append(f"{sum(map(len, read))} rows are read in {self.base.steps} steps: hand over fewer")
+            return False
+        self.exact = True  # what is read takes part
+        for step, rows in enumerate(read):
+            moving = [row for row in rows if self.moves(step, int(row))]
+            self.exact &= len(moving) == len(rows)
+            self.batches.append(np.array(moving, dtype=int))
+        for each in self.base.reads[: self.base.steps]:
+            for _, rows in each:
+                if len(np.unique(rows)) < len(rows):
+                    self.found["REPEATED_ROW"] = f"{len(rows)} rows of which {len(np.unique(rows))} differ"
+        return True
+
+    def moves(self, step: int, row: int) -> bool:
+        """Whether the release of this step depends on the row; huge ones, since a gradient of 0 may be chance."""
+        tries: list[float | None] = [100.0, -100.0] if self.base.whole else [None, 100.0, -100.0]
+        for factor in tries:
+            released = self.changed(step, rows={row: factor})
+            if released is None or not np.array_equal(released, self.base.released[step]):
+                return True
+        return False
+
+    # steps and sampler
+
+    def compare_steps(self) -> None:
+        steps, told = self.base.steps, self.told
+        if told.kind == "every":
+            most = max(Counter(int(row) for each in self.batches for row in each).values(), default=0)
+            if most > told.steps:
+                self.found["STEPS"] = f"a row takes part in {most} steps, {told.steps} accounted"
+        elif steps > told.steps:
+            self.found["STEPS"] = f"{steps} steps, {told.steps} accounted"
+        elif steps < told.steps:
+            self.notes.append(f"{steps} steps ran, {told.steps} are accounted")
+
+    def compare_sampler(self) -> None:
+        told, users = self.told, self.users
+        if told.kind == "every":
+            return
+        drawn = [self.batches]
+        if self.exact:
+            for key in range(1, SEEDS):
+                run = self.run(key=key)
+                number = next((first for each in run.reads for first, _ in each), 0)
+                drawn.append([
+                    np.unique(np.concatenate([rows for first, rows in each if first == number] or [np.zeros(0, int)]))
+                    for each in run.reads[: run.steps]
+                ])  # fmt: skip
+        sizes = [len(each) for run in drawn for each in run]
+        usual, often = Counter(sizes).most_common(1)[0]
+        same = len(drawn) > 1 and all(
+            len(run) == len(drawn[0]) and all(map(np.array_equal, run, drawn[0])) for run in drawn[1:]
+        )
+        everyone = min(sizes) == users
+        epoch = max(1, min(min(map(len, drawn)), users // max(usual, 1)))
+        apart = epoch > 1 and all(_apart(run[:epoch]) for run in drawn)
+        sampler = ""
+        if same and not everyone:
+            sampler = "in order"
+        elif told.kind == "poisson":
+            sampler = self.against_poisson(drawn, sizes, often, epoch, apart)
+        else:
+            sampler = self.against_fixed(drawn, sizes, often, epoch, apart)
+        if sampler:
+            self.found["SAMPLER"] = {
+                "in order": "the same batches whatever the random values",
+                "shuffled": f"no row comes again within {epoch} batches",
+                "fixed": f"{often} of {len(sizes)} batches have {usual} rows",
+                "sizes": f"batches of {min(sizes)} to {max(sizes)} rows",
+            }[sampler]
+            self.account_of(sampler, drawn, max(sizes))
+        self.compare_rate(drawn, sizes, usual)
+
+    def against_poisson(self, drawn: Any, sizes: list[int], often: int, epoch: int, apart: bool) -> str:
+        rate, users, number = self.told.rate, self.users, len(sizes)
+        if rate == 1:
+            return ""
+        share = min(max(sum(sizes) / len(sizes) / users, 1e-12), 1.0)  # a wrong rate is no wrong sampler
+        if share == 1.0:
+            return ""
+        masses = stats.binom.pmf(np.arange(users + 1), users, share)
+        alike = math.comb(number, often) * float((masses**often).sum())
+        once = ((1 - share) ** epoch + epoch * share * (1 - share) ** (epoch - 1)) ** (users * len(drawn))
+        if apart and once < LEVEL:
+            return "shuffled"
+        if alike < LEVEL:
+            return "fixed"
+        if apart or often == number:
+            self.unknown.append(f"{number} batches are too few to tell the sampler: let it run more steps")
+        return ""
+
+    def against_fixed(self, drawn: Any, sizes: list[int], often: int, epoch: int, apart: bool) -> str:
+        size, users = int(self.told.size or 0), self.users
+        chance = math.prod(
+            math.comb(users - size * k, size) / math.comb(users, size) for k in range(1, epoch) if size * k <= users
+        ) ** len(drawn)  # fmt: skip
+        if apart and chance < LEVEL:
+            return "shuffled"
+        if len(set(sizes)) > 2:
+            return "sizes"
+        if apart and size < users:
+            self.unknown.append(f"{len(sizes)} batches are too few to tell the sampler: let it run more steps")
+        return ""
+
+    def account_of(self, sampler: str, drawn: Any, size: int) -> None:
+        """The ledger of the sampler that runs, with the noise that was accounted."""
+        noise = self.told.noise
+        moves = noise.sensitivity
+        if moves.replace is None:
+            moves = Sensitivity.doubled(add_remove=moves.add_remove or ())
+        event = GaussianNoise(what=noise.what, sigma=noise.sigma, sensitivity=moves)
+        steps = max(map(len, drawn))
+        if sampler == "fixed":
+            step = FixedSizeSampled(what="batch", sampled=size, of=self.users, inside=Ledger(event))
+            self.other = Ledger(step) * steps
+        elif sampler in ("shuffled", "in order"):
+            most = max(max(Counter(int(row) for each in run for row in each).values(), default=0) for run in drawn)
+            self.other = Ledger(event) * max(most, math.ceil(steps * size / self.users))
+
+    def compare_rate(self, drawn: Any, sizes: list[int], usual: int) -> None:
+        told, users = self.told, self.users
+        chunks = Counter(len([1 for n, _ in each if n == 0]) for each in self.base.reads[: self.base.steps])
+        parts = chunks.most_common(1)[0][0]
+        share = sum(sizes) / (users * len(sizes))
+        if told.kind == "poisson":
+            law = stats.binom(users * len(sizes), told.rate)
+            more = "SAMPLER" not in self.found and law.sf(sum(sizes) - 1) < LEVEL / 2
+            more |= "SAMPLER" in self.found and usual > math.ceil(users * told.rate)
+            less = law.cdf(sum(sizes)) < LEVEL / 2
+        else:
+            more, less = usual > (told.size or 0) or users < (told.users or 0), usual < (told.size or 0)
+            odd = Counter(sizes)
+            if len(odd) == 2 and min(odd) != usual and "SAMPLER" not in self.found and min(odd) < (told.size or 0):
+                self.found["LAST_BATCH"] = f"{odd[min(odd)]} of {len(sizes)} batches have {min(odd)} rows, not {usual}"
+        if more:
+            word = "VIRTUAL_STEPS" if parts > 1 and share / told.rate > 1.5 else "RATE"
+            read = f", read in {parts} parts" if parts > 1 else ""
+            self.found[word] = f"{share:.4g} of the rows in a step{read}; accounted {told.rate:.4g}"
+        elif less:
+            self.notes.append(f"{share:.4g} of the rows are in a step, {told.rate:.4g} are accounted")
+
+    # noise and movement
+
+    def compare_noise(self) -> None:
+        moved: list[tuple[float, int, float]] = []  # (over what is allowed, step, number of parts)
+        for step in range(self.base.steps):
+            spread = self.spread(step)
+            if spread is not None:
+                self.linear.add(step)
+                self.compare_movement(step, *spread, moved)
+        if self.base.steps and self.told.kind == "poisson":
+            self.compare_divisor()
+        if not moved and not self.found:
+            self.unknown.append("no step in which the movement by a row could be measured")
+        over = [each for each in moved if each[0] > 1 + SLACK]
+        if over and not {"NOT_CLIPPED", "REPEATED_ROW", "SHARED_NOISE"} & set(self.found):
+            worst, step, parts = max(over)
+            small = max(len(self.batches[each[1]]) for each in over)
+            fine = [len(self.batches[each[1]]) for each in moved if each not in over]
+            word = "WORKER_NOISE" if parts > 1 else "LAST_BATCH" if fine and small < min(fine) else "SIGMA"
+            text = f"step {step + 1}: a row moves {worst:.4g} times as far for its noise"
+            self.found[word] = text + (f", {parts} draws" if parts > 1 else "")
+        if moved and not over and max(each[0] for each in moved) < 0.6:
+            self.notes.append(f"rows moved by {max(each[0] for each in moved):.2g} of what is accounted, at most")
+
+    def spread(self, step: int) -> tuple[Array, int] | None:
+        """Standard deviation of the noise on each coordinate of the release, and of how many draws it is made."""
+        base, draws = self.base.released[step], self.base.draws[step]
+        after = [place for place, (_, read) in enumerate(draws) if read]
+        variance, parts = np.zeros(base.shape), np.zeros(base.shape, dtype=int)
+        for place in after:
+            signs = stream(self.seed, Stage.TAPE, SEEDS).choice([-0.5, 0.5], size=draws[place][0])
+            one, half = (self.changed(step, draw=place, by=by) for by in (1.0, signs))
+            if one is None or half is None:
+                self.unknown.append(f"step {step + 1}: the release with another noise value could not be had")
+                return None
+            by, by_half = one - base, half - base
+            tiny = 64 * np.finfo(np.float32).eps * SLACK * np.abs(base).max(initial=0.0)
+            touched = np.abs(by) > tiny
+            # each number has a noise value of its own, or none: signs do not matter
+            if _differ(np.abs(by), 2 * np.abs(by_half)):
+                self.unknown.append(
+                    f"step {step + 1}: not linear in its noise (hand the noisy gradient to step), or several values of "
+                    "one draw meet in a number"
+                )
+                return None
+            if draws[place][0] < touched.sum():
+                text = f"step {step + 1}: {draws[place][0]} noise values for {touched.sum()} numbers"
+                if draws[place][0] == 1 and self.leaves(step, by):
+                    self.found["SHARED_NOISE"] = text
+                else:
+                    self.unknown.append(f"{text}: shared, or more is released than the model (hand that over alone)")
+                return None
+            variance += by**2
+            parts += touched
+        if not variance.any() and (draws or any(size > base.size for each in self.base.draws for size, _ in each)):
+            if not after:
+                self.unknown.append(f"NOT TRACED: step {step + 1}: noise that is drawn before its rows are read")
+                return None
+        return np.sqrt(variance), int(parts.max(initial=0))
+
+    def leaves(self, step: int, line: Array) -> bool:
+        """Whether a row moves the release to where one noise value cannot, which moves it along a line."""
+        for row in self.batches[step][:2]:
+            released = self.changed(step, rows={int(row): HUGE[0]})
+            if released is not None:
+                by = released - self.base.released[step]
+                rest = by - line * (by @ line) / (line @ line)
+                if np.linalg.norm(rest) > SLACK * max(np.linalg.norm(by), np.linalg.norm(line)):
+                    return True
+        return False
+
+    def compare_movement(self, step: int, spread: Array, parts: int, moved: list[tuple[float, int, float]]) -> None:
+        base, rows = self.base.released[step], [int(row) for row in self.batches[step][:2]]
+        if not rows:
+            return  # an empty batch
+        drop = self.told.relation is Relation.ADD_OR_REMOVE_ONE and not self.base.whole
+        without = {row: self.changed(step, rows={row: None}) if drop else base for row in rows}
+        if any(each is None for each in without.values()):
+            drop, without = False, dict.fromkeys(rows, base)
+        allowed = self.told.moved * (2 if self.told.relation is Relation.ADD_OR_REMOVE_ONE and not drop else 1)
+        by_size: dict[float, float] = {}
+        huge = {(row, factor): self.changed(step, rows={row: factor}) for row in rows for factor in HUGE}
+        for row in rows:
+            ends = [(abs(factor), huge[row, factor], without[row]) for factor in HUGE]
+            if not drop:
+                ends += [(size, huge[row, size], huge[row, -size]) for size in (HUGE[0], HUGE[2])]
+            else:
+                ends.append((1.0, base, without[row]))
+            for size, released, other in ends:
+                if released is None or other is None:
+                    continue
+                distance = self.distance(step, released - other, spread)
+                if distance is None:
+                    return
+                by_size[size] = max(by_size.get(size, 0.0), distance / allowed)
+        if not by_size:
+            self.unknown.append(f"step {step + 1}: no release with another row could be had")
+            return
+        worst = max(by_size.values())
+        moved.append((worst, step, parts))
+        small, large = by_size.get(HUGE[0], math.inf), by_size.get(HUGE[2], 0.0)
+        if worst > 1 + SLACK and large > 5 * small:
+            self.found["NOT_CLIPPED"] = f"step {step + 1}: {large / small:.3g} times as far by a row 100 times as large"
+        self.compare_sum(step, spread, huge)
+
+    def distance(self, step: int, by: Array, spread: Array) -> float | None:
+        quiet = spread <= SLACK * SLACK * spread.max(initial=0.0)
+        if (np.abs(by[quiet]) > SLACK * np.abs(by).max(initial=0.0)).any():
+            coordinates = "" if quiet.all() else f" on {int(quiet.sum())} of {quiet.size} coordinates"
+            self.found["NO_NOISE"] = f"step {step + 1}: no draw of rng reaches the release{coordinates}"
+            return None
+        return float(np.linalg.norm(by[~quiet] / spread[~quiet]))
+
+    def compare_sum(self, step: int, spread: Array, huge: Mapping[tuple[int, float], Array | None]) -> None:
+        """Two huge rows move a sum of clipped rows by the sum of what each does; a clipped sum does not."""
+        base, rows = self.base.released[step], [int(row) for row in self.batches[step][:2]]
+        if len(rows) < 2 or not spread.all() or "NOT_CLIPPED" in self.found:
+            return
+        for sign in (1, -1):
+            a, b = huge[rows[0], HUGE[2]], huge[rows[1], sign * HUGE[2]]
+            both = self.changed(step, rows={rows[0]: HUGE[2], rows[1]: sign * HUGE[2]})
+            if a is None or b is None or both is None:
+                continue
+            rest = float(np.linalg.norm((both - a - b + base) / spread))
+            if rest > 10 * SLACK * self.told.moved:  # smaller ones may be rounding
+                text = f"step {step + 1}: two rows move it otherwise than one and the other"
+                self.found.setdefault("BATCH_CLIPPED", text)
+                return
+
+    def compare_divisor(self) -> None:
+        """Under add/remove the number of rows is private: what noise is divided by may not depend on it."""
+        step = next((step for step in sorted(self.linear) if len(self.batches[step])), None)
+        if step is None:
+            return
+        place = next((place for place, (_, read) in enumerate(self.base.draws[step]) if read), None)
+        if place is None or self.told.rate <= 0:
+            return
+        mine = self.changed(step, draw=place, by=1.0)
+        if mine is None:
+            return
+        mine = mine - self.base.released[step]
+        row = int(self.batches[step][0])
+        if not self.base.whole:
+            left, both = (self.changed(step, rows={row: None}, draw=draw, by=1.0) for draw in (-1, place))
+            if left is not None and both is not None and _differ(both - left, mine):
+                self.found["DIVISOR"] = "noise is scaled otherwise where the batch has one row less"
+                return
+        for fewer in {1, math.ceil(1 / self.told.rate)}:
+            if self.users - fewer < 1 or step != 0:
+                continue
+            try:
+                one = self.run(users=self.users - fewer)
+                two = self.run(_Change(0, draw=place, by=1.0), users=self.users - fewer)
+            except TargetError:
+                continue
+            first = self.changed(0, draw=place, by=1.0)
+            if first is None or one.released[0].shape != first.shape:
+                continue
+            if _differ(two.released[0] - one.released[0], first - self.base.released[0]):
+                self.found["DIVISOR"] = f"noise is scaled otherwise where the data has {fewer} rows less"
+                return
+
+
+def _apart(batches: Sequence[Array]) -> bool:
+    rows = np.concatenate(list(batches))
+    return len(np.unique(rows)) == len(rows)
+
+
+def _differ(one: Array, other: Array) -> bool:
+    return not np.allclose(one, other, rtol=SLACK, atol=SLACK * np.abs(other).max(initial=0.0))
+
+
+def _number(eps: float | None) -> str:
+    return "none" if eps is None else f"eps {eps:.4g}"
