@@ -1,24 +1,35 @@
-"""Users from an environment with Gymnasium's interface: one seed a user.
+"""Users from an environment with Gymnasium's interface: themselves, or drawn from a model estimated from it.
 
-User t is `make().reset(seed=seeds[t])`; her replies are a function of (seed, actions so far), so she is a tree of
-PUCB, section 2.2. They are replayed from the start and kept by prefix. Needs `reset` -> (observation, info) and
-`step` -> (observation, reward, terminated, truncated, info) only; gymnasium itself is not imported.
+    GymUsers                one seed a user: exact, slow, for datasets of an audit
+    estimated_environment   an `Environment` estimated from 1e6 steps of uniform actions: its users are drawn from that
+                            model, many at once, and regret is measured on it; what `Study` and `compare` run on
+
+User t of `GymUsers` is `make().reset(seed=seeds[t])`; her replies are a function of (seed, actions so far), so she is a
+tree of PUCB, section 2.2. They are replayed from the start and kept by prefix. Needs `reset` -> (observation, info) and
+`step` -> (observation, reward, terminated, truncated, info) only; gymnasium itself is imported by `gymnasium_maker`.
 
 An episode that ends early stays in the extra state `states - 1`, unpaid: `states` counts it where episodes may end.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.core.environments import Environment
 from algorithms.core.users import Tree, Which
 from dpverify.base import require
-from dpverify.errors import ParameterError
+from dpverify.base.seeding import derive, Stage, stream
+from dpverify.errors import ParameterError, UsageError
+from dpverify.execution.executors import ordered_map
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+STEPS, BLOCK, SEED = 1_000_000, 50_000, 1  # of an estimate; a block has a seed of its own
 
 _Life = tuple[tuple[int, ...], tuple[float, ...]]  # states after 0..n actions, rewards of n actions
 
@@ -116,3 +127,102 @@ class GymUsers:
 
 def _starts(longer: _Life, shorter: _Life) -> bool:
     return all(one[: len(two)] == two for one, two in zip(longer, shorter, strict=True))
+
+
+def gymnasium_maker(name: str) -> Callable[[], Any]:
+    """Makes the environment that Gymnasium has under this name; UsageError where there is none, or no Gymnasium."""
+    try:
+        gymnasium = import_module("gymnasium")
+    except ImportError as error:
+        raise UsageError(f"gym:{name} needs gymnasium, which is not installed here ({error})") from error
+    try:
+        gymnasium.make(name).close()
+    except gymnasium.error.Error as error:
+        raise UsageError(f"gym:{name}: {' '.join(str(error).split())}") from error
+    return partial(gymnasium.make, name, disable_env_checker=True)
+
+
+def estimated_environment(
+    make: Callable[[], Any], *, name: str, horizon: int, steps: int = STEPS, seed: int = SEED, jobs: int = 1
+) -> Environment:
+    """A stationary model from `steps` steps of uniform actions, in episodes of at most `horizon` steps.
+
+    State `n`, after those of `observation_space`, is where episodes go that have ended, and pairs of state and action
+    that nobody met: unpaid, so that no policy is thought better for them. Rewards are Bernoulli with the mean that was
+    seen at (state, action, next state). Not seen by this model: what depends on the time or on more than the state.
+
+    Parameters
+    ----------
+    make : callable
+        Makes an environment whose `observation_space` and `action_space` are discrete, from 0 (an `n`), and whose
+        rewards are in [0, 1].
+    name : str
+        Of the environment.
+    horizon : int
+        H of the episodes.
+    steps, seed : int
+        The model is a function of these two.
+    jobs : int
+        Processes; the model does not depend on it.
+
+    Raises
+    ------
+    ParameterError
+        For other spaces and rewards, and where episodes are cut off before `horizon` steps.
+    """
+    require.integer(at_least=1, horizon=horizon, steps=steps)
+    world = make()
+    ends, actions = _number(world, "observation_space"), _number(world, "action_space")
+    sizes = [min(BLOCK, steps - first) for first in range(0, steps, BLOCK)]
+    walk = partial(_walk, make, ends, actions, horizon, seed)
+    walked = ordered_map(walk, list(enumerate(sizes)), jobs=jobs)
+    first, moves, paid = (np.sum(each, axis=0) for each in zip(*walked, strict=True))
+    moves[..., ends] += moves.sum(axis=-1) == 0
+    law = moves / moves.sum(axis=-1, keepdims=True)
+    means = np.minimum(np.divide(paid, moves, out=np.zeros_like(law), where=moves > 0), 1.0)
+    shape = (horizon, *law.shape)
+    estimated = f"{steps:g} steps (uniform actions, seed {seed})"
+    return Environment(name, np.broadcast_to(law, shape), np.broadcast_to(means, shape), first / first.sum(),
+                       estimated=estimated)  # fmt: skip
+
+
+def _walk(
+    make: Callable[[], Any], ends: int, actions: int, horizon: int, seed: int, block: tuple[int, int]
+) -> tuple[Array, Array, Array]:
+    """A block's first states (n + 1,), transitions and what was paid in them, (n + 1, A, n + 1)."""
+    number, steps = block
+    world, chosen = make(), stream(derive(seed, "gym"), Stage.EXPERIMENT, number).integers(actions, size=steps)
+    first, moves = np.zeros(ends + 1), np.zeros((ends + 1, actions, ends + 1))
+    paid, state, h = np.zeros_like(moves), ends, 0
+    observation, _ = world.reset(seed=derive(seed, f"gym/{number}") % 2**31)
+    for action in chosen.tolist():
+        if h == 0:
+            state = _numbered(observation, ends)
+            first[state] += 1
+        observation, reward, terminated, truncated, _ = world.step(action)
+        h += 1
+        if not 0 <= float(reward) <= 1:  # NaN fails
+            raise ParameterError("reward", reward, f"in [0, 1] (state {state}, action {action}); wrap the environment")
+        if truncated and not terminated and h < horizon:
+            raise ParameterError("horizon", horizon, f"at most {h}: episodes are cut off there")
+        after = ends if terminated else _numbered(observation, ends)
+        moves[state, action, after] += 1
+        paid[state, action, after] += reward
+        state = after
+        if terminated or truncated or h == horizon:
+            observation, h = world.reset()[0], 0
+    return first, moves, paid
+
+
+def _number(world: Any, space: str) -> int:
+    found = getattr(world, space, None)
+    number, start = getattr(found, "n", None), getattr(found, "start", 0)
+    if not isinstance(number, int | np.integer) or start != 0:
+        raise ParameterError(space, found, "a discrete space from 0 (with an n); wrap the environment")
+    return int(number)
+
+
+def _numbered(observation: Any, states: int) -> int:
+    if not 0 <= observation < states:
+        raise ParameterError("observation", observation, f"a state in 0..{states - 1}")
+    return int(observation)

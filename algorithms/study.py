@@ -217,20 +217,32 @@ class Study:
         given = {"statement": statement, **options}
         return Promise(name=name, draw=draw, bound=bound, failure_probability=beta, **given)
 
-    def regret(self, environment: Environment | MarkovGame, *, runs: int, seed: int, exact: bool = False) -> Array:
+    def regret(
+        self,
+        environment: Environment | MarkovGame,
+        *,
+        runs: int,
+        seed: int,
+        exact: bool = False,
+        per_user: bool = False,
+    ) -> Array:
         """Total expected regret of each run, (runs,): sum over users of V* - V^pi in the model, in games the Nash gap.
 
-        `exact`: without privacy, on the same users.
+        V* is that of `environment.relative_to`: the optimal policy, or where the model is estimated
+        (`gym_users.estimated_environment`) the best policy on it, and V^pi is on that model too.
+        `exact`: without privacy, on the same users. `per_user`: of each user, (users, runs), not their sum.
         """
         require.integer(at_least=1, runs=runs)
         tapes = self._fits(environment).tapes(seed, runs, self.users)
-        return self._regret(environment, tapes, seed, exact)
+        found = self._regret(environment, tapes, seed, exact)
+        return found if per_user else np.asarray(found.sum(axis=0))
 
     def losses(self, environment: Environment | MarkovGame, seeds: Sequence[int]) -> Array:
         """The same, one run a seed, (len(seeds),): what a search compares settings by. Noise depends on all seeds."""
         model = self._fits(environment)
         tapes = np.concatenate([model.tapes(each, 1, self.users) for each in seeds])
-        return self._regret(environment, tapes, derive(seeds[0], f"study/{list(seeds)}"), False)
+        found = self._regret(environment, tapes, derive(seeds[0], f"study/{list(seeds)}"), False)
+        return np.asarray(found.sum(axis=0))
 
     def _regret(self, environment: Environment | MarkovGame, tapes: Array, seed: int, exact: bool) -> Array:
         rng, source = stream(derive(seed, "study/regret"), Stage.EXPERIMENT), self._exact if exact else self._source
@@ -240,7 +252,7 @@ class Study:
             gaps = environment.gap(*marginals(policies.reshape(*policies.shape[:2], *self.layout.visits_shape)))
         else:
             gaps = regret_per_episode(policies, environment.model)
-        return np.asarray(np.repeat(gaps, sizes, axis=0).sum(axis=0))
+        return np.asarray(np.repeat(gaps, sizes, axis=0))
 
     def with_agent(self, agent: Any) -> "Study":
         """The same privatizer, users and claim: a baseline at equal privacy."""

@@ -84,7 +84,9 @@ class Trees:
 
     def _changed(self, tree: Tree, rng: np.random.Generator) -> Tree:
         """A start or next state, or a reward of 0 or 1, for one sequence of actions or for all of them."""
-        states, rewards = [list(level) for level in tree.states], [list(level) for level in tree.rewards]
+        spread = [tree.actions**h for h in range(len(tree.states))]  # entries of a step: a steady tree has one for all
+        states = [list(level) * (size // len(level)) for level, size in zip(tree.states, spread, strict=True)]
+        rewards = [list(level) * (size // len(level)) for level, size in zip(tree.rewards, spread[1:], strict=True)]
         first = 1 if self.fixed_start else 0
         level = int(rng.integers(first, len(states) + len(rewards)))
         row: list[Any] = states[level] if level < len(states) else rewards[level - len(states)]

@@ -33,15 +33,26 @@ class Environment:
 
     `taste` = sigma of the users' own shift of the means, clip(mean + N(0, sigma^2), 0, 1) per (h, s, a);
     0 where users are alike. The model's rewards are the means of an average user, without the clip:
-    that is what the papers measure regret against.
+    that is what the papers measure regret against. `estimated`: from what the model is estimated, empty where it is
+    the environment itself.
     """
 
     name: str
     model: Model
     reward_means: Array
     taste: float
+    estimated: str
 
-    def __init__(self, name: str, transitions: Any, reward_means: Any, initial: Any, *, taste: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        transitions: Any,
+        reward_means: Any,
+        initial: Any,
+        *,
+        taste: float = 0.0,
+        estimated: str = "",
+    ) -> None:
         law = np.asarray(transitions, dtype=np.float64)
         means = np.asarray(reward_means, dtype=np.float64)
         if means.shape == law.shape[:-1]:
@@ -54,10 +65,16 @@ class Environment:
         model = Model(law, (law * means).sum(axis=-1), initial)
         if not model.complete:
             raise ParameterError("transitions", law.sum(axis=-1), "rows summing to 1")
-        for field, value in (("name", name), ("model", model), ("reward_means", means), ("taste", taste)):
+        fields = {"name": name, "model": model, "reward_means": means, "taste": taste, "estimated": estimated}
+        for field, value in fields.items():
             object.__setattr__(self, field, value)
         object.__setattr__(self, "_climb", np.cumsum(law, axis=-1)[..., :-1])
         object.__setattr__(self, "_first", np.cumsum(model.initial)[:-1])
+
+    @property
+    def relative_to(self) -> str:
+        """Whose value regret is measured against."""
+        return f"the best policy on a model estimated from {self.estimated}" if self.estimated else "the optimal policy"
 
     @property
     def tape_width(self) -> int:

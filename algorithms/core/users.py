@@ -8,7 +8,7 @@
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,9 @@ class TapeUsers:
 class Tree:
     """A deterministic user: `states[h][p]` is her state at step h after actions p (p in base A, h digits).
 
-    h = 0..H, the last being the state after the last step; `rewards[h][p]`, p with h+1 digits. Hashable, so
-    that `dpverify.Records` of trees is a dataset whose neighbours are checked.
+    h = 0..H, the last being the state after the last step; `rewards[h][p]`, p with h+1 digits. A step with one entry is
+    the same after all actions: A^H entries are too many for long horizons. Hashable, so that `dpverify.Records` of
+    trees is a dataset whose neighbours are checked.
     """
 
     states: tuple[tuple[int, ...], ...]
@@ -93,17 +94,14 @@ class Tree:
     def __post_init__(self) -> None:
         horizon = len(self.rewards)
         sizes = [self.actions**h for h in range(horizon + 1)]
-        if [len(level) for level in self.states] != sizes or [len(level) for level in self.rewards] != sizes[1:]:
-            raise ParameterError("tree", self, f"A^h states and A^(h+1) rewards at step h, A = {self.actions}")
+        levels = [*zip(self.states, sizes, strict=False), *zip(self.rewards, sizes[1:], strict=False)]
+        if len(self.states) != horizon + 1 or any(len(level) not in (1, size) for level, size in levels):
+            raise ParameterError("tree", self, f"A^h states and A^(h+1) rewards at step h, or one, A = {self.actions}")
 
     @classmethod
     def steady(cls, states: tuple[int, ...], rewards: tuple[float, ...], actions: int) -> "Tree":
         """A user who walks through `states` (H+1) and earns `rewards` (H) whatever the actions are."""
-        return cls(
-            tuple((s,) * actions**h for h, s in enumerate(states)),
-            tuple((float(r),) * actions ** (h + 1) for h, r in enumerate(rewards)),
-            actions,
-        )
+        return cls(tuple((s,) for s in states), tuple((float(r),) for r in rewards), actions)
 
     @classmethod
     def of_tape(cls, environment: Environment, tape: Array) -> "Tree":
@@ -129,8 +127,8 @@ class TreeUsers:
             raise ParameterError("trees", trees, "at least one tree, all of one horizon and number of actions")
         self.trees = trees
         self._horizon = len(trees[0].rewards)
-        self._states = [np.array([tree.states[h] for tree in trees]) for h in range(self._horizon + 1)]
-        self._rewards = [np.array([tree.rewards[h] for tree in trees]) for h in range(self._horizon)]
+        self._states = [_level([tree.states[h] for tree in trees]) for h in range(self._horizon + 1)]
+        self._rewards = [_level([tree.rewards[h] for tree in trees]) for h in range(self._horizon)]
 
     @property
     def horizon(self) -> int:
@@ -146,8 +144,14 @@ class TreeUsers:
     def reply(
         self, which: Which, h: int, prefix: IntArray, states: IntArray, actions: IntArray
     ) -> tuple[Array, IntArray]:
-        users = np.arange(len(self.trees))[which]
-        return self._rewards[h][users, prefix], self._states[h + 1][users, prefix]
+        users, paid, following = np.arange(len(self.trees))[which], self._rewards[h], self._states[h + 1]
+        return paid[users, prefix % paid.shape[1]], following[users, prefix % following.shape[1]]
+
+
+def _level(entries: list[tuple[Any, ...]]) -> npt.NDArray[Any]:
+    """One step of all trees, (users, 1) where none of them depends on the actions, else (users, all prefixes)."""
+    width = max(map(len, entries))
+    return np.array([each if len(each) == width else each * width for each in entries])
 
 
 class Replaced:

@@ -1,10 +1,11 @@
-"""`python -m algorithms.experiments compare --agent soft:Soft --privatizer algorithms.dp_ucbvi.learner:central`.
+"""`python -m algorithms.experiments compare --agent soft:Soft --agent soft:Bold --eps 1 --eps 3 --out DIR`.
 
 Exit code: 0 compared, 1 the code or its ledger contradicts the claim (nothing is drawn), 2 usage, 3 nothing could be
 compared.
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,8 +15,11 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.core.environments import Environment
-from algorithms.experiments.compare import compare, Comparison, table
+from algorithms.experiments.compare import BLIND, compare, Comparison, table
 from algorithms.experiments.constants import SEARCH_SEED
+from algorithms.experiments.figures import write_comparison
+from algorithms.gym_users import estimated_environment, gymnasium_maker
+from dpverify.base import require, search_path
 from dpverify.cli.isolated_command import load_object
 from dpverify.errors import DpverifyError, ParameterError, RunError, UsageError
 from dpverify.report import files
@@ -46,87 +50,147 @@ def _said(error: Any, code: int) -> int:
 
 def _command(
     agent: Annotated[
-        str, typer.Option(metavar="M:O", help="object with plan(counts), or (privatizer, users) -> agent")
+        list[str],
+        typer.Option(metavar="M:O", help="object with plan(counts), or (privatizer, users) -> agent; repeat"),
     ],
     env: Annotated[
-        str, typer.Option(metavar="M:O", help="an Environment, or what makes one without arguments")
+        str, typer.Option(metavar="M:O|gym:NAME", help="an Environment, what makes one, or Gymnasium's interface")
     ] = "algorithms.core.environments:river_swim",
+    horizon: Annotated[int, typer.Option(help="H, where the environment has Gymnasium's interface")] = 10,
     privatizer: Annotated[
         str, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
     ] = "algorithms.dp_ucbvi.learner:central",
-    eps: Annotated[float, typer.Option(help="what everybody spends")] = 1.0,
+    eps: Annotated[list[float] | None, typer.Option(help="what everybody spends; repeat (default 1)")] = None,
     delta: Annotated[float, typer.Option(help="0: pure eps")] = 0.0,
     users: Annotated[int, typer.Option(help="K, one episode each")] = 2_000,
     runs: Annotated[int, typer.Option(help="of every agent at the point that was found")] = 8,
     points: Annotated[int, typer.Option(help="of the search, for every agent with a `space`")] = 4,
     seed: Annotated[int, typer.Option(help="users and noise of the table")] = 1,
     search_seed: Annotated[int, typer.Option(help="of the search: another one")] = SEARCH_SEED,
-    out: Annotated[Path | None, typer.Option("--json", metavar="F", help="all of it, as JSON")] = None,
+    jobs: Annotated[int, typer.Option(help="processes; what is found does not depend on it")] = 1,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="figure (PNG, SVG), JSON, and finished cells")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="take finished cells of the same settings from DIR")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="F", help="all of it, as JSON")] = None,
 ) -> None:
-    """An agent of your own beside DP-UCBVI on the same private counts: checks first, then regret."""
-    if out is not None and not out.resolve().parent.is_dir():
-        raise ParameterError("--json", out, "a file in a folder that exists")
+    """Agents of your own beside DP-UCBVI on the same private counts: checks first, then regret at each eps."""
+    if json_file is not None and not json_file.resolve().parent.is_dir():
+        raise ParameterError("--json", json_file, "a file in a folder that exists")
+    if resume and out is None:
+        raise ParameterError("--resume", resume, "with --out DIR, where finished cells are kept")
+    require.integer(at_least=1, jobs=jobs)
     found = compare(
-        load_object(agent),
-        name=agent.rpartition(":")[2],
-        environment=_environment(env),
-        privatizer=load_object(privatizer),
-        eps=eps,
+        _named(agent),
+        environment=_environment(env, horizon, jobs),
+        privatizer=_loaded(privatizer),
+        eps=tuple(eps or [1.0]),
         delta=delta,
         users=users,
         runs=runs,
         points=points,
         seed=seed,
         search_seed=search_seed,
+        jobs=jobs,
+        folder=out,
+        resume=resume,
     )
+    if json_file is not None:
+        _write(json_file, found)
     if out is not None:
-        _write(out, json.dumps(found.to_dict(), indent=1) + "\n")
+        _write(out / "comparison.json", found)
     _show(found)
+    if out is not None and found.drawn:
+        OUT.print(*(f"wrote {path}" for path in write_comparison(out, found)), sep="\n", soft_wrap=True)
     raise typer.Exit(0 if found.drawn else 1 if found.refuted else 3)
 
 
-def _write(out: Path, text: str) -> None:
+def _write(out: Path, found: Comparison) -> None:
     """The whole file, or what was there before."""
     try:
-        files.replace(out, text)
+        files.replace(out, json.dumps(found.to_dict(), indent=1) + "\n")
     except OSError as error:
         raise RunError(f"{out}: could not be written ({error.strerror})") from error
 
 
-def _environment(spec: str) -> Environment:
-    found = load_object(spec)
+def _named(specs: Sequence[str]) -> dict[str, Any]:
+    """Agents by the name of their object, by all of M:O where two are alike."""
+    short = [each.rpartition(":")[2] for each in specs]
+    names = [spec if short.count(name) > 1 else name for spec, name in zip(specs, short, strict=True)]
+    if len(set(names)) < len(names):
+        raise ParameterError("--agent", list(specs), "each once")
+    return {name: _loaded(spec) for name, spec in zip(names, specs, strict=True)}
+
+
+def _loaded(spec: str) -> Any:
+    """The object, of a file that is loaded once; its folder is searched by the processes of --jobs as well."""
+    place, _, name = spec.rpartition(":")
+    file = Path(place).resolve()
+    if file.suffix == ".py":
+        search_path.add(str(file.parent))
+        known = getattr(sys.modules.get(file.stem), "__file__", None)
+        if known is not None and Path(known).resolve() == file:
+            return load_object(f"{file.stem}:{name}")
+    return load_object(spec)
+
+
+def _environment(spec: str, horizon: int, jobs: int) -> Environment:
+    """As it is, or estimated where all that it has is Gymnasium's interface."""
+    if spec.startswith("gym:"):
+        name = spec.removeprefix("gym:")
+        return estimated_environment(gymnasium_maker(name), name=name, horizon=horizon, jobs=jobs)
+    found = _loaded(spec)
     made = found if isinstance(found, Environment) else found() if callable(found) else found
+    if callable(found) and callable(getattr(made, "reset", None)) and callable(getattr(made, "step", None)):
+        return estimated_environment(found, name=spec.rpartition(":")[2], horizon=horizon, jobs=jobs)
     if not isinstance(made, Environment):
-        raise ParameterError("--env", spec, "an algorithms.core.environments.Environment, or what makes one")
+        wanted = "an algorithms.core.environments.Environment, or what makes one, or what has reset and step"
+        raise ParameterError("--env", spec, wanted)
     return made
 
 
 def _show(found: Comparison) -> None:
-    privacy = found.privacy
-    spent = f"{privacy['notion']} with eps {privacy['eps']:g}" + (
-        f", delta {privacy['delta']:g}" if privacy["delta"] else ""
-    )
-    OUT.print(f"{found.environment}, {found.users} users, {spent}, {privacy['view']} view; ledger {found.upper:.4g}")
-    OUT.print(f"code and ledger at {found.tape['users']} users: {found.tape['word']}", highlight=False)
-    if found.witness is not None:
-        law = "fits" if found.witness["tap"] else "DOES NOT FIT"
-        OUT.print(
-            f"one run of all users: {found.witness['unit']} at least {found.witness['lower']:.4g} by a "
-            f"{found.witness['kind']}, of {found.witness['bounds']}; the law of its noise {law}"
-        )
-    else:
-        OUT.print("one run of all users: no witness (the noise is neither Laplace nor Gaussian)")
-    kept = found.promise
-    OUT.print(f"counts are as near as the agent is told ({kept['users']} users): {kept['verdict']}", highlight=False)
+    for check in found.checks:
+        _show_check(check, found)
     for each in found.objections:
         OUT.print(f"NOT DRAWN  {each}", markup=False, highlight=False, soft_wrap=True)
     if not found.drawn:
         return
-    rows = Table("agent", "privacy", "regret", "search", "")
+    rows = Table("agent", "privacy", *(f"regret at eps {eps:g}" for eps in found.eps))
     for row in table(found):
         rows.add_row(*row)
     OUT.print(rows)
-    blind = next(each.regret for each in found.rows if each.privacy == "none spent")
-    if not any(each.regret < blind for each in found.rows if each.privacy == "equal"):
-        OUT.print("nothing was learnt: no private agent is below the one that never looks; more users, or a larger eps")
-    OUT.print(f"regret: mean of {found.runs} runs and its standard error, seed {found.seed}; searched on other seeds")
+    private = [each for each in found.lines if each.privacy is not None]
+    for eps in found.eps:
+        if not any(found.at(each.agent, eps).regret < found.at(BLIND, eps).regret for each in private):
+            OUT.print(f"eps {eps:g}: nothing was learnt: no private agent is below uniform actions, which look at "
+                      "nothing; more users, or a larger eps", soft_wrap=True)  # fmt: skip
+    searched = max((each.search.get("runs", 0) for each in private), default=0)
+    OUT.print(
+        f"regret relative to {found.relative_to}\n"
+        f"mean of {found.runs} runs and its standard error, seed {private[0].seed}; {searched} runs of search for each "
+        "agent with a space at each eps, on other seeds",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _show_check(check: dict[str, Any], found: Comparison) -> None:
+    """What was checked of the privatizer with one agent at one eps."""
+    privacy, tape, witness, kept = (check[name] for name in ("privacy", "tape", "witness", "promise"))
+    spent = f"{privacy['notion']} with eps {privacy['eps']:g}"
+    spent += f", delta {privacy['delta']:g}" if privacy["delta"] else ""
+    OUT.print(
+        f"{check['agent']}: {found.environment}, {found.users} users, {spent}, {privacy['view']} view; "
+        f"ledger {check['upper']:.4g}",
+        soft_wrap=True,
+    )
+    OUT.print(f"  code and ledger at {tape['users']} users: {tape['word']}", highlight=False)
+    if witness is not None:
+        law = "fits" if witness["tap"] else "DOES NOT FIT"
+        OUT.print(
+            f"  one run of all users: {witness['unit']} at least {witness['lower']:.4g} by a {witness['kind']}, "
+            f"of {witness['bounds']}; the law of its noise {law}",
+            soft_wrap=True,
+        )
+    else:
+        OUT.print("  one run of all users: no witness (the noise is neither Laplace nor Gaussian)")
+    OUT.print(f"  counts are as near as the agent is told ({kept['users']} users): {kept['verdict']}", highlight=False)

@@ -13,51 +13,47 @@ from dpverify.tape.tracer import trace
 
 FEW, TRANSCRIPTS = 4, 8  # users of the runs that the tape looks at, and how many in each order
 MORE, LONGER = 48, 2  # the same, where no witness sees a run of all users
-BETA, PROMISE_TRIALS = 0.05, 400
+BETA, PROMISE_TRIALS, PROMISED_USERS = 0.05, 400, 50
+LARGE = 2_000  # counts of a user from which on the tape sees LONGER transcripts, and a promise fewer users
 FINE = ("CONFORMS", "EXACT")
 
 
-def evidence(
-    mine: Study, smaller: Callable[[int], Study], environment: Environment, seed: int
-) -> tuple[list[str], dict[str, Any]]:
+def evidence(mine: Study, smaller: Callable[[int], Study], environment: Environment, seed: int) -> dict[str, Any]:
     """What speaks against drawing: a ledger above the claim, code that is not as its ledger, a witness above it.
 
     `smaller` makes the same study for fewer users. Where noise is neither Laplace nor Gaussian nothing is said of what
     the code does from the `MORE`th user on.
     """
-    objections = []
+    objections, witness, cells = [], None, mine.layout.cells
     if not mine.upper <= mine.eps * (1 + 1e-9):
         objections.append(f"REFUTED: the privatizer's own ledger has eps {mine.upper:.9g}, claimed {mine.eps:.9g}")
-    said, tape = _on_tape(smaller(FEW), TRANSCRIPTS, seed)
+    said, tape = _on_tape(smaller(FEW), TRANSCRIPTS if cells < LARGE else LONGER, seed)
     objections += said
     noise = getattr(getattr(mine.privatizer, "counter", None), "noise", mine.privatizer)
     if isinstance(noise, WITNESSED):
-        one: RunWitness = mine.witness(environment, seed=seed)
-        if not one.lower <= mine.eps * (1 + 1e-6):
-            objections.append(f"REFUTED: one run has {one.unit} at least {one.lower:.9g}, claimed {mine.eps:.9g}")
-        if one.code != "CONFORMS":
-            objections.append(f"in one run of all users the code does not match its ledger ({one.code})")
-        if not one.tap.ok:
-            least = min(one.tap.p_values, key=lambda name: one.tap.p_values[name])
-            what = "is used twice" if least in FRESH else "is not of the law that the ledger states"
-            objections.append(f"REFUTED: the noise of one run {what} ({least}: p {one.tap.p_values[least]:.1g})")
-        witness = {
-            "lower": one.lower,
-            "unit": one.unit,
-            "kind": one.kind,
-            "bounds": one.bounds,
-            "exact": one.exact,
-            "read": one.read,
-            "moved": one.moved,
-            "nodes": one.nodes,
-            "draws": one.draws,
-            "tap": one.tap.ok,
-            "code": one.code,
-        }
-        return objections, {"tape": tape, "witness": witness}
-    if not objections and mine.users > FEW:
+        said, witness = _in_one_run(mine, environment, seed)
+        objections += said
+    elif not objections and mine.users > FEW:
         objections, tape = _on_tape(smaller(min(mine.users, MORE)), LONGER, seed)
-    return objections, {"tape": tape, "witness": None}
+    promised = smaller(max(FEW, min(mine.users, PROMISED_USERS, PROMISED_USERS * LARGE // cells)))
+    promise = _promise(promised, environment, seed)
+    return {"objections": objections, "tape": tape, "witness": witness, "promise": promise}
+
+
+def _in_one_run(mine: Study, environment: Environment, seed: int) -> tuple[list[str], dict[str, Any]]:
+    """What one run of all users says against the code, and its numbers."""
+    one: RunWitness = mine.witness(environment, seed=seed)
+    objections = []
+    if not one.lower <= mine.eps * (1 + 1e-6):
+        objections.append(f"REFUTED: one run has {one.unit} at least {one.lower:.9g}, claimed {mine.eps:.9g}")
+    if one.code != "CONFORMS":
+        objections.append(f"in one run of all users the code does not match its ledger ({one.code})")
+    if not one.tap.ok:
+        least = min(one.tap.p_values, key=lambda name: one.tap.p_values[name])
+        what = "is used twice" if least in FRESH else "is not of the law that the ledger states"
+        objections.append(f"REFUTED: the noise of one run {what} ({least}: p {one.tap.p_values[least]:.1g})")
+    shown = ("lower", "unit", "kind", "bounds", "exact", "read", "moved", "nodes", "draws", "code")
+    return objections, {**{name: getattr(one, name) for name in shown}, "tap": one.tap.ok}
 
 
 def _on_tape(study: Study, transcripts: int, seed: int) -> tuple[list[str], dict[str, Any]]:
@@ -74,8 +70,8 @@ def _on_tape(study: Study, transcripts: int, seed: int) -> tuple[list[str], dict
     return objections, {"word": found.status, "users": study.users, "said": said}
 
 
-def promise_evidence(study: Study, name: str, environment: Environment, seed: int) -> dict[str, Any]:
+def _promise(study: Study, environment: Environment, seed: int) -> dict[str, Any]:
     """Are released counts as near as the agent is told? By trials of a run of few users."""
-    check = check_promise(study.promise(environment, beta=BETA, name=name), seed=seed, trials=PROMISE_TRIALS)
+    check = check_promise(study.promise(environment, beta=BETA), seed=seed, trials=PROMISE_TRIALS)
     return {"verdict": check.verdict, "users": study.users, "beta": BETA, "rate_upper": check.rate_upper,
             "tightness": check.tightness}  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from algorithms.experiments.compare import Comparison
 from algorithms.experiments.constants import DELTA, TOLERANCE
 from algorithms.experiments.curves import Curve, CurveSettings
 
@@ -101,9 +102,28 @@ def _summary(settings: CurveSettings, curve: Curve) -> dict[str, Any]:
     }
 
 
-def _save(stem: Path, paint: Any) -> list[Path]:
-    figure = Figure(figsize=(5.2, 3.8), layout="constrained")
-    paint(figure.subplots())
+def write_comparison(folder: Path, found: Comparison) -> list[Path]:
+    """Regret over users, a panel an eps, with bands of one standard error; references are dashed."""
+    names = list(dict.fromkeys(each.agent for each in found.lines))
+
+    def paint(panels: Any) -> None:
+        for axes, eps in zip(np.ravel(panels), found.eps, strict=True):
+            for number, name in enumerate(names):
+                line, colour = found.at(name, eps), f"C{number % 10}"
+                mean, spread = np.array(line.mean), np.array(line.spread)
+                axes.plot(line.users, mean, "-" if line.privacy else "--", label=name, color=colour)
+                axes.fill_between(line.users, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
+            axes.set(xlabel="user", title=f"eps = {eps:g}")
+        axes.legend(title=f"mean of {found.runs} runs, one standard error")
+        np.ravel(panels)[0].set_ylabel(f"{found.environment}: cumulative regret")
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return _save(folder / "comparison", paint, len(found.eps))
+
+
+def _save(stem: Path, paint: Any, panels: int = 1) -> list[Path]:
+    figure = Figure(figsize=(5.2 * panels, 3.8), layout="constrained")
+    paint(figure.subplots(1, panels, sharey=True))
     paths = [stem.with_name(stem.name + ending) for ending in (".png", ".svg")]
     figure.savefig(paths[0], dpi=150)
     figure.savefig(paths[1], metadata={"Date": None})

@@ -1,12 +1,16 @@
-"""Finished curves on disk: one .npz each, named by a hash of its settings; written whole or not at all."""
+"""Finished curves and cells on disk: a file each, named by a hash of its settings; written whole or not at all."""
 
+import hashlib
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from algorithms.experiments.curves import Curve, CurveSettings, draw_curve, draw_online
+from dpverify.report import files
 
 
 def path_of(folder: Path, settings: CurveSettings) -> Path:
@@ -45,3 +49,21 @@ def _keep(folder: Path, settings: CurveSettings, curve: Curve) -> Curve:
     np.savez_compressed(part, **curve._asdict())
     os.replace(part, path)
     return curve
+
+
+def finish_cell(
+    folder: Path, work: Callable[[Any], dict[str, Any]], settings: Mapping[str, Any], resume: bool, cell: Any
+) -> dict[str, Any]:
+    """What `work` finds of a cell (agent, eps): kept with `settings`, or with `resume` what was kept under the same."""
+    agent, eps = cell
+    key = {"kind": work.__name__, "agent": agent.name, "eps": eps, **settings}
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+    path = folder / "cells" / f"{digest[:24]}.json"
+    if resume and path.exists():
+        kept = json.loads(path.read_text())
+        if kept["settings"] == key:
+            return kept["found"]  # type: ignore[no-any-return]
+    found = work(cell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.replace(path, json.dumps({"settings": key, "found": found}, indent=1) + "\n")
+    return found

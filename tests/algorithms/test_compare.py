@@ -11,11 +11,22 @@ from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import ExactSource, TreeCounts
 from algorithms.core.environments import river_swim
 from algorithms.dp_ucbvi.learner import central, local
+from algorithms.experiments import compare as comparing
 from algorithms.experiments import compare_command
-from algorithms.experiments.compare import compare
+from algorithms.experiments.compare import BASELINE, BLIND, compare, EXACT, table
+from algorithms.experiments.figures import write_comparison
+from algorithms.study import Study
 from audits.planted.draws import Reused
 
-SIZE = {"environment": river_swim(), "eps": 1.0, "users": 12, "runs": 2, "points": 2, "seed": 1, "search_seed": 9}
+SIZE = {
+    "environment": river_swim(3, 2),
+    "eps": (1.0,),
+    "users": 12,
+    "runs": 2,
+    "points": 2,
+    "seed": 1,
+    "search_seed": 9,
+}
 
 
 class Often:
@@ -30,8 +41,17 @@ class Often:
         return (counts.rewards[..., 1] > counts.rewards[..., 0] - self.least).astype(int)
 
 
+class Counting(Often):
+    """The same without a space, and it has seen enough."""
+
+    space: ClassVar = {}
+
+    def __init__(self, privatizer, users):
+        super().__init__(privatizer, users, 0.0)
+
+
 def against(agent=Often, privatizer=central, **options):
-    return compare(agent, name="mine", privatizer=privatizer, **{**SIZE, **options})
+    return compare({"mine": agent}, privatizer=privatizer, **{**SIZE, **options})
 
 
 @pytest.mark.parametrize(
@@ -42,19 +62,49 @@ def against(agent=Often, privatizer=central, **options):
 def test_all_agents_have_the_same_privacy_and_the_same_search(privatizer, delta, view):
     found = against(privatizer=privatizer, delta=delta)
     assert (found.drawn, found.objections) == (True, ())
-    assert found.privacy["view"] == view
-    assert found.upper <= 1 + 1e-9
-    assert found.tape["word"] == "CONFORMS"
-    assert found.witness["unit"] == ("eps at delta 0.001" if delta else "eps")
-    assert found.witness["read"] == ("code" if delta else "object")
-    assert 0.9999 < found.witness["lower"] <= found.upper
-    mine, theirs, *references = found.rows
-    assert (mine.learner, theirs.learner, mine.privacy, theirs.privacy) == ("mine", "DP-UCBVI", "equal", "equal")
-    assert mine.searched == theirs.searched > 0
-    assert found.search["learners"]["mine"]["seeds"] == found.search["learners"]["DP-UCBVI"]["seeds"]
-    assert {each.privacy for each in references} == {"none spent", "no privacy"}
-    json.dumps(found.to_dict())
-    assert privatizer is not central or against(privatizer=privatizer, delta=delta) == found  # of one, for all
+    (check,) = found.checks
+    assert check["privacy"]["view"] == view
+    assert check["upper"] <= 1 + 1e-9
+    assert check["tape"]["word"] == "CONFORMS"
+    assert check["witness"]["unit"] == ("eps at delta 0.001" if delta else "eps")
+    assert check["witness"]["read"] == ("code" if delta else "object")
+    assert 0.9999 < check["witness"]["lower"] <= check["upper"]
+    mine, theirs, *references = found.lines
+    assert (mine.agent, theirs.agent) == ("mine", BASELINE)
+    assert mine.privacy == theirs.privacy == check["privacy"]
+    assert mine.search["runs"] == theirs.search["runs"] > 0
+    assert mine.search["seeds"] == theirs.search["seeds"]
+    assert [each.privacy for each in references] == [None, None]
+    if privatizer is central:  # what is found does not depend on the number of processes
+        assert against(privatizer=privatizer, delta=delta, jobs=2) == found
+
+
+def test_several_agents_and_eps_are_one_by_one_and_all_together_the_same(tmp_path, monkeypatch):
+    """Which others are compared and what was kept changes no line; the checks are those of the other tests."""
+    monkeypatch.setattr(comparing, "evidence", lambda *given: {"objections": []})
+    several = {"agents": {"mine": Often, "counting": Counting}, "privatizer": central, **SIZE}
+    found = compare(**{**several, "eps": (1.0, 3.0), "folder": tmp_path})
+    assert [(each.agent, each.privacy and each.privacy["eps"]) for each in found.lines] == [
+        *((name, eps) for name in ("mine", "counting", BASELINE) for eps in (1.0, 3.0)),
+        (EXACT, None),
+        (BLIND, None),
+    ]
+    assert found.at("mine", 3.0) == against(eps=(3.0,)).at("mine", 3.0)
+    assert found.at("mine", 1.0).search["seeds"] == found.at(BASELINE, 3.0).search["seeds"]
+    assert found.at("counting", 1.0).search == {}
+    for each in found.lines:
+        assert (each.users[-1], each.mean[-1], each.spread[-1]) == (12, each.regret, each.error)
+    rows = table(found)
+    assert [row[0] for row in rows] == ["mine", "counting", BASELINE, EXACT, BLIND]
+    assert {len(row) for row in rows} == {4}  # agent, privacy, two eps
+    assert {path.suffix for path in write_comparison(tmp_path, found)} == {".png", ".svg"}
+
+    again = {**several, "eps": (1.0, 3.0), "folder": tmp_path, "resume": True}
+    monkeypatch.setattr(Study, "regret", None)  # what is kept is not computed
+    monkeypatch.setattr(comparing, "evidence", None)
+    assert compare(**again) == found
+    with pytest.raises(TypeError):  # of another seed nothing is kept
+        compare(**{**again, "seed": 2})
 
 
 @dataclass(frozen=True)
@@ -82,7 +132,7 @@ def test_what_spends_more_is_not_drawn(privatizer, said):
     found = against(privatizer=privatizer)
     assert not found.drawn
     assert found.refuted
-    assert found.rows == ()
+    assert found.lines == ()
     assert any(said in each for each in found.objections)
 
 
@@ -113,7 +163,7 @@ def test_noise_that_ends_after_a_few_users_is_not_drawn(delta):
     """The run of all users shows it."""
     found = against(privatizer=wearing, delta=delta)
     assert not found.drawn
-    assert found.rows == ()
+    assert found.lines == ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +192,7 @@ def test_a_tree_whose_noise_is_used_again_is_not_drawn(delta):
         return UsedAgain(honest.layout, honest.counter, honest.error)
 
     found = against(privatizer=again, delta=delta, users=150)
-    assert found.tape["word"] == "CONFORMS"  # of few users
+    assert found.checks[0]["tape"]["word"] == "CONFORMS"  # of few users
     assert not found.drawn
     assert found.refuted
     assert any("is used twice" in each for each in found.objections)
@@ -165,7 +215,10 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert "eps-DP with eps 1" in said
     assert "uniform actions" in said
     document = json.loads((tmp_path / "found.json").read_text())
-    assert {"privacy", "upper", "tape", "witness", "promise", "search", "rows"} <= set(document)
+    assert {"relative_to", "checks", "lines", "objections"} <= set(document)
+    assert {"privacy", "search", "seed", "point"} <= set(document["lines"][0])
+    assert {"view", "notion", "eps", "delta", "unit"} == set(document["lines"][0]["privacy"])
+    assert "relative to the optimal policy" in said
     assert compare_command.run_compare(["--agent", "mine_rl.py:left", "--privatizer", "mine_rl.py:twice", *small]) == 1
     assert "NOT DRAWN" in capsys.readouterr().out
     for wrong, code, words in (
@@ -176,6 +229,10 @@ def test_the_command(tmp_path, capsys, monkeypatch):
             "an algorithms.core.environments.Environment",
         ),
         (["--agent", "mine_rl.py:left", "--eps", "nan", *small], 2, "eps"),
+        (["--agent", "mine_rl.py:left", "--eps", "1", "--eps", "1", *small], 2, "each once"),
+        (["--agent", "mine_rl.py:left", "--agent", "mine_rl.py:left", *small], 2, "each once"),
+        (["--agent", "mine_rl.py:left", "--resume", *small], 2, "--out DIR"),
+        (["--agent", "mine_rl.py:left", "--jobs", "0", *small], 2, "jobs"),
         (["--agent", "mine_rl.py:left", "--users", "two"], 2, "--users"),
         (["--agent", "mine_rl.py:twice", *small], 2, "called with (privatizer, users)"),
         (["--agent", "mine_rl.py:unwilling", *small], 3, "ValueError: no such table"),
