@@ -35,7 +35,14 @@ class ViewName(str, Enum):  # noqa: UP042
     shuffle = "shuffle"
 
 
+# parameter -> option, of those that mean nothing beside the other; where settings name them they are not heeded
+DATA_ALONE = {"encode": "--encode", "out": "--out", "public": "--public", "minutes": "--minutes",
+              "out_of_domain": "--out-of-domain", "repro": "--repro", "dry_run": "--dry-run"}  # fmt: skip
+PAIRS_ALONE = {"ladder": "--ladder", "html": "--html", "jobs": "--jobs"}
+
+
 def certify(
+    context: typer.Context,
     subject: Annotated[
         str,
         typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class."),
@@ -120,11 +127,16 @@ def certify(
 
     tape = not tapeless(no_tape, require_tape)
     parse_claim(claim, view=View(view.value))  # refused here, before anything is started
+    other = PAIRS_ALONE if data is not None else DATA_ALONE
+    typed = [name for name in other if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
+    if pairs is not None and data is not None:
+        raise UsageError("--pairs and --data: one of them says which datasets are compared")
+    if typed:
+        said = "only without --data" if data is not None else "only with --data; pairs are looked at as they are"
+        raise UsageError(f"{other[typed[0]]}: {said}")
     if data is not None:
-        if pairs is not None:
-            raise UsageError("--pairs and --data: one of them says which datasets are compared")
-        if view not in (ViewName.central, ViewName.local) or ladder or html is not None or jobs is not None:
-            raise UsageError("--data: takes no --ladder, --html, --jobs and no --view but central and local")
+        if view not in (ViewName.central, ViewName.local):
+            raise UsageError(f"--view {view.value}: not with --data, which knows central and local")
         options: dict[str, Any] = {
             "relation": None if relation is None else relation.value, "seed": seed, "significance": significance,
             "trials": trials, "minutes": minutes, "out": tuple(out or ()), "public": tuple(public or ()),
@@ -132,14 +144,10 @@ def certify(
         }  # fmt: skip
         wanted = certify_data.Wanted(
             target=subject, claim=claim, data=data, view=view.value, call=call.value, arg=tuple(arg or ()),
-            python=python, encode=encode, timeout=timeout, tape=tape, require_tape=require_tape,
+            python=python, encode=encode, timeout=timeout, memory=memory, tape=tape, require_tape=require_tape,
             allow_open=allow_open, options=options,
         )  # fmt: skip
         raise typer.Exit(certify_data.certify_data(wanted, json=json, quiet=quiet, explain=explain, dry_run=dry_run))
-    for name, given in (("--encode", encode), ("--out", out), ("--public", public), ("--minutes", minutes),
-                        ("--out-of-domain", out_of_domain), ("--repro", repro), ("--dry-run", dry_run)):  # fmt: skip
-        if given not in (None, "", False):
-            raise UsageError(f"{name}: only with --data; pairs that are given are looked at as they are")
     if relation is Neighbours.both:
         raise UsageError("--relation both: only with --data; pairs are of one relation")
     relation, trials = relation or Neighbours.replace_one, 100_000 if trials is None else trials
@@ -151,23 +159,21 @@ def certify(
     words += [] if call is CallShape.auto else ["--call", call.value]
     words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
     arguments = {
-        "spec": subject,
-        "claim": claim,
-        "relation": relation.value,
-        "view": view.value,
-        "pairs": pairs,
-        "trials": trials,
-        "significance": significance,
-        "seed": seed,
-        "jobs": usable_processors() if jobs is None else jobs,
-        "ladder": ladder,
-        "command": shlex.join(words),
-        "tape": tape,
-        "require_tape": require_tape,
-        "call": call.value,
-        "arg": list(arg or []),
-        "python": python,
-    }
+        "spec": subject, "claim": claim, "relation": relation.value, "view": view.value, "pairs": pairs,
+        "trials": trials, "significance": significance, "seed": seed,
+        "jobs": usable_processors() if jobs is None else jobs, "ladder": ladder, "command": shlex.join(words),
+        "tape": tape, "require_tape": require_tape, "call": call.value, "arg": list(arg or []), "python": python,
+    }  # fmt: skip
+    code = _certify_pairs(arguments, Limits(timeout, memory), json=json, html=html, quiet=quiet, explain=explain,
+                          allow_open=allow_open)  # fmt: skip
+    raise typer.Exit(code)
+
+
+def _certify_pairs(
+    arguments: dict[str, Any], limits: Any, *, json: str | None, html: str | None, quiet: bool, explain: bool,
+    allow_open: bool,
+) -> int:  # fmt: skip
+    """Makes the certificate in a child, writes and shows it; the exit code."""
     from dpverify.auditing.certificate import Certificate, Word
     from dpverify.base.text import clean
     from dpverify.cli import console, isolated_command
@@ -179,17 +185,17 @@ def certify(
     files.drop(outputs)  # there is no certificate of a run that failed
     try:
         made = isolated_command.answer(
-            "dpverify.cli.certify_command:certified_in_child", arguments, Limits(timeout, memory), missing="certificate"
+            "dpverify.cli.certify_command:certified_in_child", arguments, limits, missing="certificate"
         )
     except RunError:
-        print(clean(f"{Word.FAILED:<11} {subject.rpartition(':')[2]} was not judged: {claim}"))
+        print(clean(f"{Word.FAILED:<11} {arguments['spec'].rpartition(':')[2]} was not judged: {arguments['claim']}"))
         raise
     certificate = Certificate.from_dict(made)
     isolated_command.write_file(outputs.json, html_page.certificate_json(certificate))
     isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))
     if not (quiet and certificate.certified):
         console.show_certificate(certificate, explain=explain)
-    raise typer.Exit(certificate.exit_code_allowing(open_claims=allow_open))
+    return certificate.exit_code_allowing(open_claims=allow_open)
 
 
 def certified_in_child(

@@ -11,7 +11,6 @@ from dpverify.base.text import clean
 from dpverify.errors import EXIT_FAILED, EXIT_OK, TargetError, UsageError
 
 SIGNIFICANCE = 0.01
-SIGNIFICANCE = 0.01
 MOST_EACH = 2_000  # trials of a pair, on average
 TRACED, ONE_RELEASE = 120.0, 10.0  # seconds: for all traces, for a release of the trials
 
@@ -29,6 +28,7 @@ class Wanted:
     python: str
     encode: str
     timeout: float
+    memory: int | None
     tape: bool
     require_tape: bool
     allow_open: bool
@@ -82,7 +82,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     given: dict[str, Any] = {
         "claim": parse_claim(wanted.claim, view=View(wanted.view)), "schema": schema, "call": wanted.call,
         "arguments": arguments(list(wanted.arg)), "python": wanted.python, "encode": wanted.encode,
-        "timeout_s": min(wanted.timeout, ONE_RELEASE),
+        "timeout_s": min(wanted.timeout, ONE_RELEASE), "memory": wanted.memory,
     }  # fmt: skip
     options = {"trials": MOST_EACH, **{name: value for name, value in wanted.options.items() if value is not None}}
     if dry_run:
@@ -97,7 +97,10 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
             asked = {"spec": wanted.target, "claim": wanted.claim, "data": wanted.data, "call": wanted.call,
                      "arg": list(wanted.arg), "relation": options.get("relation"), "seed": options["seed"],
                      "trials": options["trials"]}  # fmt: skip
-            name, limits = "dpverify.cli.certify_data:traced_in_child", Limits(min(wanted.timeout, TRACED))
+            name, limits = (
+                "dpverify.cli.certify_data:traced_in_child",
+                Limits(min(wanted.timeout, TRACED), wanted.memory),
+            )
             found = isolated_command.answer(name, asked, limits, missing="trace")
             code = {relation: decoded(Taped, each) for relation, each in found.items()}
         record = try_out(wanted.target, code=code, say=say if explain else None, **given, **options)

@@ -6,11 +6,13 @@ How an exception becomes a failure: below.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.plain_values import describe_error
 from dpverify.base.text import clean, label
 from dpverify.errors import DpverifyError, InvalidTrials, ParameterError, TargetError
 from dpverify.trials.target import Array, Failed, name_of, Target
@@ -347,11 +349,13 @@ def first_form(target: Target, datasets: tuple[Any, Any], streams: list[Streams]
 
 
 def _told(error: BaseException) -> str:
-    """What an exception says; foreign code may raise here as well."""
+    """What an exception says, and where in foreign code it was raised."""
+    found = describe_error(error)
     try:
-        return clean(error)
-    except Exception:
-        return "(no text)"
+        text = clean(error)
+    except Exception:  # foreign code
+        text = "(no text)"
+    return f"{text} ({Path(found['file']).name}:{found['line']})" if found["file"] else text
 
 
 def blank(form: OutputForm, size: int) -> Outcomes:

@@ -181,6 +181,8 @@ class Elsewhere:
         How it is called, see `worker.calling`: auto, target, rng, seed, fit or data.
     timeout_s : float
         Seconds for one release.
+    memory : int, optional
+        MiB beyond what the interpreter has once the target is loaded.
     """
 
     def __init__(
@@ -194,12 +196,15 @@ class Elsewhere:
         env: dict[str, str] | None = None,
         arguments: dict[str, Any] | None = None,
         encode: str = "",
+        memory: int | None = None,
     ) -> None:
         require.positive(timeout_s=timeout_s)
+        if memory is not None:
+            require.integer(at_least=1, memory=memory)
         if call not in calling.SHAPES:
             raise UsageError(f"call {call!r}: must be one of " + ", ".join(calling.SHAPES))
         self.python, self.spec, self.cwd, self.call = python, spec, cwd, call
-        self.timeout_s, self.env, self.encode = timeout_s, env, encode
+        self.timeout_s, self.env, self.encode, self.memory = timeout_s, env, encode, memory
         self.arguments = {name: codec.plain(value) for name, value in (arguments or {}).items()}
         self.name = spec
         self._worker: Worker | None = None
@@ -282,7 +287,7 @@ class Elsewhere:
         made = Worker(python, cwd=self.cwd, env=self.env, timeout_s=self.timeout_s)
         try:
             made.hello = made.ask(
-                "open", self.spec, self.call, self.arguments, self.encode, [self.cwd or os.getcwd()],
+                "open", self.spec, self.call, self.arguments, self.encode, [self.cwd or os.getcwd()], self.memory,
                 timeout_s=max(START_SECONDS, self.timeout_s),
             )  # fmt: skip
         except BaseException:

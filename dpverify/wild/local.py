@@ -2,7 +2,9 @@
 
 import copy
 import functools
+import hashlib
 import inspect
+import numbers
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -152,17 +154,35 @@ class Once:
 
 
 def _numbers(value: Any, name: str) -> npt.NDArray[Any]:
-    """An output as an array of numbers; TargetError where it holds texts."""
+    """An output as an array of numbers; TargetError where it holds texts.
+
+    What is no array of numbers begins with a number for its structure: keys, columns, index, types and where it is
+    None. A mechanism may leak in each of them, and nothing of an output may be lost.
+    """
     try:
         array = np.asarray(value)
     except ValueError:  # ragged
         array = np.zeros(0, dtype=object)
-    if array.dtype.kind in "biuf":
+    if array.dtype.kind in "biuf" and _plain(value):
         return array
-    fields = encoding.encode(value)
-    texts = [each for each, cell in fields.items() if isinstance(cell, str) and cell != "None" and ":" not in each
-             and not each.endswith(("#", ".keys", ".columns"))]  # fmt: skip
+    fields = sorted(encoding.encode(value).items())
+    structure = [(each, cell) for each, cell in fields if isinstance(cell, str) and _structural(each, cell)]
+    texts = [each for each, cell in fields if isinstance(cell, str) and not _structural(each, cell)]
     if texts:
         raise TargetError(f"{name}: its output holds texts ({', '.join(texts[:3])}); `certify --data` takes any output")
-    held = [cell for each, cell in sorted(fields.items()) if ":" not in each]
-    return np.array([cell if isinstance(cell, float) else np.nan for cell in held], dtype=float)
+    digest = int.from_bytes(hashlib.sha256(repr(structure).encode()).digest()[:6], "big")  # a float holds it exactly
+    held = [np.nan if cell == "None" else cell for _, cell in fields if cell == "None" or isinstance(cell, float)]
+    return np.array([float(digest), *held])
+
+
+def _plain(value: Any) -> bool:
+    """Whether an output is nothing but its numbers: a series has an index beside them, a masked array its mask."""
+    if isinstance(value, list | tuple):
+        return all(map(_plain, value))
+    beside = any(hasattr(value, each) for each in ("iloc", "columns", "filled"))
+    return isinstance(value, numbers.Number) or (hasattr(value, "__array__") and not beside)
+
+
+def _structural(field: str, cell: str) -> bool:
+    """Whether a text of the encoding says how an output is made, and is no text in it."""
+    return cell == "None" or field.endswith(("#", ".keys", ".columns", ".index", ":type"))

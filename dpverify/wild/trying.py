@@ -61,12 +61,12 @@ class Options:
 
 def source_of(
     target: Any, *, call: str, arguments: dict[str, Any] | None, encode: Any, python: str, cwd: str | None,
-    timeout_s: float,
+    timeout_s: float, memory: int | None = None,
 ) -> ReleaseSource:  # fmt: skip
     """Where releases come from: this process for an object, an interpreter of its own for a text."""
     if isinstance(target, str):
         return Elsewhere(python, target, cwd=cwd, call=call, timeout_s=timeout_s, arguments=arguments,
-                         encode=encode or "")  # fmt: skip
+                         encode=encode or "", memory=memory)  # fmt: skip
     if hasattr(target, "fields") and hasattr(target, "hello"):
         return target  # type: ignore[no-any-return]
     if python:
@@ -201,8 +201,9 @@ class Trial:
         if race.failing:
             fields = next(each.samples[0][0] for each in race.contenders)
             said = ", ".join(f"{name[1:]}" for name in fields if name[0] == "!" and name != "!message")
+            place = f" at {self.source.raised}" if self.source.raised else ""
             raise TargetError(f"{self.source.name}: most releases raise {said or 'an exception'} "
-                              f"({fields.get('!message', '')}) on every pair; no verdict")  # fmt: skip
+                              f"({fields.get('!message', '')}){place} on every pair; no verdict")  # fmt: skip
 
     # what is said of it
 
@@ -406,6 +407,7 @@ def try_out(
     python: str = "",
     cwd: str | None = None,
     timeout_s: float = 10.0,
+    memory: int | None = None,
     say: Say | None = None,
     code: Code | None = None,
     **options: Any,
@@ -423,6 +425,8 @@ def try_out(
         What is promised, and what data look like: a TOML file, its content, or a `Schema`.
     call, arguments, encode
         How it is called (see `worker.calling`), with which arguments, and a function output -> fields.
+    timeout_s, memory
+        Of a target in an interpreter of its own: seconds for a release, MiB beyond what it has once it is loaded.
     code
         What the tape says under each relation (`traced_grid`); a claim that it refutes is refuted.
     options
@@ -431,7 +435,7 @@ def try_out(
     asked = Options(**options)
     found = as_schema(schema)
     source = source_of(target, call=call, arguments=arguments, encode=encode, python=python, cwd=cwd,
-                       timeout_s=timeout_s)  # fmt: skip
+                       timeout_s=timeout_s, memory=memory)  # fmt: skip
     try:
         return Trial(source, claim, found, asked, arguments or {}, say or (lambda line: None), cwd, code).run()
     finally:
@@ -468,11 +472,12 @@ def traced_grid(
 def planned(
     target: Any, *, claim: Claim, schema: Any, say: Say, python: str = "", cwd: str | None = None,
     timeout_s: float = 10.0, call: str = "auto", arguments: dict[str, Any] | None = None, encode: Any = None,
+    memory: int | None = None,
     **options: Any,
 ) -> None:  # fmt: skip
     """Says which pairs there would be, and how long they would take."""
     source = source_of(target, call=call, arguments=arguments, encode=encode, python=python, cwd=cwd,
-                       timeout_s=timeout_s)  # fmt: skip
+                       timeout_s=timeout_s, memory=memory)  # fmt: skip
     try:
         trial = Trial(source, claim, as_schema(schema), Options(**options), arguments or {}, say, cwd)
         for group in (*trial.inside.values(), trial.outside):

@@ -50,9 +50,13 @@ def folder(tmp_path_factory):
     return place
 
 
-def certify(folder, name, *more):
-    command = [sys.executable, "-m", "dpverify", "certify", f"own.py:{name}", "--claim", "pure:1", *more]
+def run(folder, *words):
+    command = [sys.executable, "-m", "dpverify", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def certify(folder, name, *more):
+    return run(folder, "certify", f"own.py:{name}", "--claim", "pure:1", *more)
 
 
 @pytest.mark.process
@@ -89,12 +93,47 @@ def test_no_dataset_is_ever_assumed(folder):
 @pytest.mark.parametrize("more", [
     ("--data", "list: real 0..x, rows 5"), ("--data", "list: real 0..1", "--pairs", "own:pairs"),
     ("--data", "nowhere.toml"), ("--relation", "both"), ("--pairs", "own:pairs", "--minutes", "2"),
-    ("--pairs", "own:pairs", "--out-of-domain", "off"), ("--data", "list: real 0..1", "--view", "local"),
+    ("--pairs", "own:pairs", "--out-of-domain", "off"), ("--data", "list: real 0..1", "--jobs", "2"),
+    ("--data", "list: real 0..1", "--view", "local"),
 ])  # fmt: skip
 def test_a_bad_request_is_one_line_and_no_verdict(folder, more):
     made = certify(folder, "mean", *more)
     assert (made.returncode, made.stdout) == (2, "")
     assert made.stderr.count("\n") == 1
+
+
+@pytest.mark.process
+def test_settings_for_the_other_kind_of_request_are_not_heeded_and_memory_is(folder):
+    (folder / "pyproject.toml").write_text("[tool.dpverify]\njobs = 1\nminutes = 2\n", encoding="utf-8")
+    assert certify(folder, "mean", "--data", MEAN[0], "--dry-run").returncode == 0
+    two = "from dpverify import Pair\nPAIRS = [Pair([0, 1, 1], [2, 1, 1])]\n"
+    (folder / "two.py").write_text(two, encoding="utf-8")
+    asked = [
+        "certify",
+        "own.py:histogram",
+        "--claim",
+        "pure:1",
+        "--pairs",
+        "two.py:PAIRS",
+        "--trials",
+        "100",
+        "--no-tape",
+    ]
+    assert run(folder, *asked).returncode == 3
+    hungry = "import numpy as np\ndef ask(data, *, rng):\n    return np.ones(10**9)[:1]\n"
+    (folder / "hungry.py").write_text(hungry, encoding="utf-8")
+    asked = ["certify", "hungry.py:ask", "--claim", "pure:1", "--data", "list: real 0..1, rows 2..3", "--memory", "500",
+             "--no-tape"]  # fmt: skip
+    made = run(folder, *asked)
+    assert (made.returncode, made.stderr.count("\n")) == (3, 1), made.stderr
+    assert "MemoryError" in made.stderr
+
+
+@pytest.mark.process
+def test_an_exception_of_the_target_names_its_line(folder):
+    (folder / "broken.py").write_text("def ask(data):\n    return [][3]\n", encoding="utf-8")
+    made = run(folder, "certify", "broken.py:ask", "--claim", "pure:1", "--data", "list: real 0..1", "--no-tape")
+    assert (made.returncode, "broken.py:2" in made.stderr) == (3, True), made.stderr
 
 
 def test_every_example_is_a_schema_and_every_mistake_a_line():

@@ -16,6 +16,7 @@ import inspect
 import os
 import random
 import sys
+import traceback
 import warnings
 from typing import Any
 
@@ -62,6 +63,14 @@ def _from_file(place: str) -> Any:
     return module
 
 
+def _place(error: BaseException) -> str:
+    """FILE:LINE of the last call that is no library's, or of the last one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    libraries = (os.path.dirname(os.__file__), "<")
+    own = [each for each in frames if "-packages" not in each.filename and not each.filename.startswith(libraries)]
+    return "".join(f"{os.path.basename(each.filename)}:{each.lineno}" for each in (own or frames)[-1:])
+
+
 def shape_of(target: Any) -> str:
     """Which of the shapes a target has."""
     if inspect.isclass(target):
@@ -104,6 +113,7 @@ class Caller:
             raise Refused(f"{self.name}: a {type(target).__name__} cannot be called")
         self.stream = next((each for each in ("rng", "random_state") if each in (_parameters(target) or ())), "")
         self.notes: list[str] = []  # names of types that were encoded by repr
+        self.raised = ""  # where the last exception came from
 
     def check(self, how: str, value: Any) -> None:
         """Refused where a required parameter would be missing, with an example of how to give it."""
@@ -188,7 +198,7 @@ class Caller:
             except RUN_FAILURES as failure:
                 raise RunFailed(f"{type(failure).__name__}: {failure}")  # noqa: B904
             except Exception as failure:  # an answer of the mechanism
-                value, error = None, failure
+                value, error, self.raised = None, failure, _place(failure)
         return value, error, sorted({each.category.__name__ for each in heard})
 
     def outcome(self, data: Any, seed: int) -> dict[str, Any]:

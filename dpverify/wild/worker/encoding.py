@@ -95,6 +95,8 @@ def _walk(value: Any, path: str, found: dict[str, Any], notes: list[str], depth:
         _walk((int if isinstance(value, int) else float if isinstance(value, float) else str)(value), path, found,
               notes, depth - 1)  # fmt: skip
         found[path + ":type"] = kind.__name__
+    elif hasattr(value, "__array__") and getattr(value.__array__(), "shape", None) == ():  # a number of another library
+        _walk(value.__array__().tolist(), path, found, notes, depth - 1)
     elif isinstance(value, (list, tuple)):
         _walk(list(value), path, found, notes, depth - 1)
         found[path + ":type"] = kind.__name__

@@ -17,6 +17,20 @@ from typing import Any
 from . import calling, codec, encoding
 
 
+def limit_memory(megabytes: int) -> None:
+    """From now on this process gets this much more address space than it has, and MemoryError beyond."""
+    import resource
+
+    used = 0
+    try:
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):  # no Linux
+        used = 0
+    limit = used + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
 def read(stream: Any) -> Any:
     """The next frame, or None at the end."""
     head = stream.read(4)
@@ -66,13 +80,15 @@ class Server:
         except codec.Unsendable as error:
             return ("failed", f"the output is {error}, which cannot be sent")
 
-    def do_open(self, spec: str, call: str, arguments: Any, encode: str, path: list[str]) -> Any:
-        """Loads the target; what there is to know of it and of this interpreter."""
+    def do_open(self, spec: str, call: str, arguments: Any, encode: str, path: list[str], memory: Any) -> Any:
+        """Loads the target; what there is to know of it and of this interpreter; `memory`: MiB for releases."""
         sys.path[:0] = path
         found = calling.load(spec)
         given = {name: codec.restored(value) for name, value in arguments.items()}
         own = calling.load(encode) if encode else None
         self.caller = calling.Caller(found, call, given, own, spec)
+        if memory is not None:
+            limit_memory(memory)
         return {"call": self.caller.call, "python": platform.python_version(), "platform": platform.platform(),
                 "executable": sys.executable, "stream": self.caller.stream}  # fmt: skip
 
@@ -108,7 +124,7 @@ def many(caller: Any, data: bytes, seeds: list[int], counter: Any = None) -> Any
         found.append(caller.outcome(mine, seed))
         if at == 0:
             changed = altered(data, mine)
-    return {"fields": found, "changed": changed, "notes": caller.notes}
+    return {"fields": found, "changed": changed, "notes": caller.notes, "raised": caller.raised}
 
 
 def given(wire: Any) -> Any:
