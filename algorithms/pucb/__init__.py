@@ -2,7 +2,8 @@
 
 Boxes: Algorithm 1 (episodes and counters) is `core.online` with `core.counting`; PrivQ (Algorithm 3) is
 `learner.PUCB`; the counters are mechanisms/counters. Error bounds along a run: `promises`; Theorems 3 and
-4: `regret_promises`. Figures: docs/figures.md, `python -m algorithms.experiments riverswim`.
+4: `regret_promises`; Lemma 8, the lower bound under Theorem 5: `lower_bounds`. Figures: docs/figures.md,
+`python -m algorithms.experiments riverswim`.
 
 Statement, code (here, or in mechanisms/), audit (as printed and as corrected); the table of all papers is
 audits/published/papers.toml:
@@ -14,4 +15,5 @@ audits/published/papers.toml:
     Lemma 13     all errors        promises.py:counters_promise                 audit_pucb
     Theorem 3    few bad episodes  regret_promises.py:pac_promise               audit_pucb_guarantees
     Theorem 4    regret            regret_promises.py:regret_promise            audit_pucb_guarantees
+    Lemma 8      at least t pulls  lower_bounds.py:pulls_promise                audit_pucb_guarantees
 """
