@@ -9,7 +9,9 @@ Findings are facts about these runs. Their absence is no proof: a loop that AGRE
 that ran, on this data. What could not be measured makes the answer UNDECIDED.
 """
 
+import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special, stats
 
 from dpverify.accounting.accountant import account
 from dpverify.base import require
+from dpverify.base.rounding import digits_up
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError, ParameterError, TargetError
@@ -43,6 +46,7 @@ FINDINGS = {
     "STEPS": "there are more steps than were accounted",
     "LAST_BATCH": "the last incomplete batch is treated as the others",
     "REPEATED_ROW": "a row is in one batch more than once",
+    "CARRIED": "a later step depends on a row, or on noise, otherwise than by what was released",
     "NOT_CLIPPED": "the movement by one row grows with the row",
     "BATCH_CLIPPED": "what is clipped is a sum over rows, and not each row",
     "NO_NOISE": "a step, or a part of the model, has no noise",
@@ -198,7 +202,7 @@ def check_training(
     findings = tuple(Finding(word, loop.found[word]) for word in FINDINGS if word in loop.found)
     return TrainingCheck(
         findings=findings,
-        unknown=tuple(dict.fromkeys(loop.unknown)),
+        unknown=_together(loop.unknown),
         notes=tuple(dict.fromkeys(loop.notes)),
         steps=loop.base.steps,
         batches=tuple(tuple(int(row) for row in each) for each in loop.batches),
@@ -262,15 +266,19 @@ def _eps(ledger: Ledger, delta: float, relation: Relation) -> float | None:
 
 @dataclass(frozen=True)
 class _Change:
-    """In `step`: rows are multiplied (None: left out), and values of the `draw`-th normal call are moved.
+    """In `step`: rows are multiplied (None: left out), and values of normal calls, by their number, are moved.
 
-    `by` is a number, or one for each value.
+    They are moved by a number, or by one for each value. The run ends with step `until`, `step` where that is None.
+    `out` is a row whose uniform value is moved to `end`; `again` draws what comes after the first read once more.
     """
 
     step: int = -1
     rows: Mapping[int, float | None] = field(default_factory=dict)
-    draw: int = -1
-    by: Any = 0.0
+    draws: Mapping[int, Any] = field(default_factory=dict)
+    until: int | None = None
+    out: int | None = None
+    end: float = 0.0
+    again: bool = False
 
 
 class _Enough(BaseException):
@@ -286,31 +294,37 @@ class _Run:
     reads: list[list[tuple[int, Array]]] = field(default_factory=lambda: [[]])  # (which array, rows), as they came
     draws: list[list[tuple[int, bool]]] = field(default_factory=lambda: [[]])  # (how many, after the first read)
     whole: bool = False  # rows that cannot be left out were read: one by one, or all in one array
-    handed: int = 0
+    seeds: bool = False  # a whole number was drawn that may seed other noise
+    renew: Callable[[], None] | None = None
     notes: tuple[str, ...] = ()
-
-    @property
-    def now(self) -> int:
-        return len(self.released)
 
     @property
     def steps(self) -> int:
         return len(self.released)
 
     def draw(self, family: str, z: Array, start: int) -> Array:
-        self.handed += 1
+        here, change = self.change.step == self.steps, self.change
+        if family == "uniform" and here and change.out is not None and z.shape and z.shape[0] > change.out:
+            z = z.copy()
+            z[change.out] = change.end
         if family != "normal":
             return z
         place = len(self.draws[-1])
         self.draws[-1].append((int(z.size), bool(self.reads[-1])))
-        here = self.change.step == self.now and self.change.draw == place
-        return z + np.reshape(self.change.by, z.shape if np.ndim(self.change.by) else ()) if here else z
+        if not here or place not in change.draws:
+            return z
+        by = change.draws[place]
+        return z + np.reshape(by, z.shape if np.ndim(by) else ())
+
+    def atom(self, value: Any) -> None:
+        self.seeds |= np.asarray(value).dtype.kind not in "fb" and np.size(value) <= 4
 
     def step(self, released: Any) -> None:
         self.released.append(_flat(released))
         self.reads.append([])
         self.draws.append([])
-        if 0 <= self.change.step < self.now:
+        last = self.change.step if self.change.until is None else self.change.until
+        if 0 <= last < self.steps:
             raise _Enough
 
 
@@ -347,10 +361,12 @@ class _Rows(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _read(self, places: Array, *, droppable: bool) -> Array:
         run = self._run
+        if run.change.again and run.change.step == run.steps and not run.reads[-1] and run.renew:
+            run.renew()
         run.reads[-1].append((self._number, np.ravel(places)))
         run.whole |= not droppable
         found = self._array[places]
-        if run.change.step != run.now:
+        if run.change.step != run.steps:
             return found
         for row, factor in run.change.rows.items():
             if factor is not None and found.dtype.kind == "f":
@@ -379,7 +395,7 @@ class _Loop:
 
     def __init__(self, train: Train, arrays: Sequence[Array], together: bool, seed: int, told: _Told) -> None:
         self.train, self.arrays, self.together, self.seed, self.told = train, arrays, together, seed, told
-        self.users, self.runs = len(arrays[0]), 0
+        self.users = len(arrays[0])
         self.found: dict[str, str] = {}
         self.unknown: list[str] = []
         self.notes: list[str] = []
@@ -391,8 +407,8 @@ class _Loop:
 
     def run(self, change: _Change | None = None, key: int = 0, users: int | None = None) -> _Run:
         run = _Run(change or _Change())
-        self.runs += 1
-        rng, source = streaming(stream(self.seed, Stage.TAPE, key), run.draw)
+        real = stream(self.seed, Stage.TAPE, key)
+        rng, source = _noted(real, run)
         given = [_Rows(run, each[:users], number) for number, each in enumerate(self.arrays)]
         try:
             self.train(tuple(given) if self.together else given[0], rng=rng, step=run.step)
@@ -414,30 +430,28 @@ class _Loop:
             self.known[key] = self._changed(step, **what)
         return self.known[key]
 
-    def _changed(self, step: int, **what: Any) -> Array | None:
+    def _changed(self, step: int, *, first: int | None = None, **what: Any) -> Array | None:
         try:
             with np.errstate(all="ignore"):
-                run = self.run(_Change(step, **what))
+                run = self.run(_Change(step if first is None else first, until=step, **what))
         except TargetError:
             return None
-        if run.steps <= step or any(
-            not np.array_equal(a, b) for a, b in zip(run.released[:step], self.base.released, strict=False)
-        ):
+        if run.steps <= step or _parted(run.released[:step], self.base.released[:step]):
             return None
         released = run.released[step]
         return released if released.shape == self.base.released[step].shape and np.isfinite(released).all() else None
 
     def look(self) -> None:
         again = self.run()
-        if again.steps != self.base.steps or any(
-            not np.array_equal(a, b) for a, b in zip(again.released, self.base.released, strict=True)
-        ):
+        if _parted(again.released, self.base.released):
             self.unknown.append("NOT TRACED: two runs with the same random values differ; draw from rng alone")
             return
         if not all(np.isfinite(each).all() for each in self.base.released):
             self.unknown.append("NOT TRACED: the release is not finite")
             return
         self.unknown += [f"NOT TRACED: {note}" for note in self.base.notes]
+        if not any(each.dtype.kind == "f" for each in self.arrays):
+            self.unknown.append("data of whole numbers, of which no row is made larger: hand over floats")
         if not self.take_part():
             return
         self.compare_steps()
@@ -460,10 +474,13 @@ class _Loop:
             moving = [row for row in rows if self.moves(step, int(row))]
             self.exact &= len(moving) == len(rows)
             self.batches.append(np.array(moving, dtype=int))
-        for each in self.base.reads[: self.base.steps]:
-            for _, rows in each:
-                if len(np.unique(rows)) < len(rows):
-                    self.found["REPEATED_ROW"] = f"{len(rows)} rows of which {len(np.unique(rows))} differ"
+        calls = [[rows for _, rows in each] for each in self.base.reads[: self.base.steps]]
+        if not all(calls) and (not self.exact or any(len(rows) == self.users for each in calls for rows in each)):
+            self.unknown.append("NOT TRACED: rows are read ahead of their step; read them in each step, from data")
+            return False
+        twice = [rows for each in calls for rows in each if len(np.unique(rows)) < len(rows)]
+        if self.exact and twice:
+            self.found["REPEATED_ROW"] = f"{len(twice[0])} rows of which {len(np.unique(twice[0]))} differ"
         return True
 
     def moves(self, step: int, row: int) -> bool:
@@ -471,9 +488,9 @@ class _Loop:
         tries: list[float | None] = [100.0, -100.0] if self.base.whole else [None, 100.0, -100.0]
         for factor in tries:
             released = self.changed(step, rows={row: factor})
-            if released is None or not np.array_equal(released, self.base.released[step]):
+            if released is not None and not np.array_equal(released, self.base.released[step]):
                 return True
-        return False
+        return released is None
 
     # steps and sampler
 
@@ -503,59 +520,28 @@ class _Loop:
                 ])  # fmt: skip
         sizes = [len(each) for run in drawn for each in run]
         usual, often = Counter(sizes).most_common(1)[0]
-        same = len(drawn) > 1 and all(
-            len(run) == len(drawn[0]) and all(map(np.array_equal, run, drawn[0])) for run in drawn[1:]
-        )
-        everyone = min(sizes) == users
-        epoch = max(1, min(min(map(len, drawn)), users // max(usual, 1)))
-        apart = epoch > 1 and all(_apart(run[:epoch]) for run in drawn)
-        sampler = ""
-        if same and not everyone:
-            sampler = "in order"
-        elif told.kind == "poisson":
-            sampler = self.against_poisson(drawn, sizes, often, epoch, apart)
-        else:
-            sampler = self.against_fixed(drawn, sizes, often, epoch, apart)
-        if sampler:
-            self.found["SAMPLER"] = {
-                "in order": "the same batches whatever the random values",
-                "shuffled": f"no row comes again within {epoch} batches",
-                "fixed": f"{often} of {len(sizes)} batches have {usual} rows",
-                "sizes": f"batches of {min(sizes)} to {max(sizes)} rows",
-            }[sampler]
+        every, poisson = min(sizes) == users or not sum(sizes), told.kind == "poisson"
+        levels = {} if every else sampler_levels(drawn, users, poisson=poisson)
+        sampler = next((name for name, level in levels.items() if level < LEVEL), "")
+        if not poisson and len(set(sizes)) > 2:
+            sampler = sampler or "sizes"
+        text = {
+            "in order": "the same batches whatever the random values",
+            "shuffled": "no row comes again within an epoch",
+            "again": "batches have too many rows in common with the one before",
+            "fixed": f"{often} of {len(sizes)} batches have {usual} rows",
+            "sizes": f"batches of {min(sizes)} to {max(sizes)} rows",
+        }.get(sampler, "")
+        if text and self.exact:
+            self.found["SAMPLER"] = text
             self.account_of(sampler, drawn, max(sizes))
-        self.compare_rate(drawn, sizes, usual)
-
-    def against_poisson(self, drawn: Any, sizes: list[int], often: int, epoch: int, apart: bool) -> str:
-        rate, users, number = self.told.rate, self.users, len(sizes)
-        if rate == 1:
-            return ""
-        share = min(max(sum(sizes) / len(sizes) / users, 1e-12), 1.0)  # a wrong rate is no wrong sampler
-        if share == 1.0:
-            return ""
-        masses = stats.binom.pmf(np.arange(users + 1), users, share)
-        alike = math.comb(number, often) * float((masses**often).sum())
-        once = ((1 - share) ** epoch + epoch * share * (1 - share) ** (epoch - 1)) ** (users * len(drawn))
-        if apart and once < LEVEL:
-            return "shuffled"
-        if alike < LEVEL:
-            return "fixed"
-        if apart or often == number:
-            self.unknown.append(f"{number} batches are too few to tell the sampler: let it run more steps")
-        return ""
-
-    def against_fixed(self, drawn: Any, sizes: list[int], often: int, epoch: int, apart: bool) -> str:
-        size, users = int(self.told.size or 0), self.users
-        chance = math.prod(
-            math.comb(users - size * k, size) / math.comb(users, size) for k in range(1, epoch) if size * k <= users
-        ) ** len(drawn)  # fmt: skip
-        if apart and chance < LEVEL:
-            return "shuffled"
-        if len(set(sizes)) > 2:
-            return "sizes"
-        if apart and size < users:
+        elif text:
+            self.unknown.append(
+                f"{text}; but rows that move nothing are not seen in batches: read only those of a batch"
+            )
+        elif not every and (min(levels["in order"], levels["shuffled"]) < 1 or (poisson and len(set(sizes)) == 1)):
             self.unknown.append(f"{len(sizes)} batches are too few to tell the sampler: let it run more steps")
-        return ""
+        self.compare_rate(drawn, sizes, usual)
 
     def account_of(self, sampler: str, drawn: Any, size: int) -> None:
         """The ledger of the sampler that runs, with the noise that was accounted."""
@@ -585,7 +571,13 @@ class _Loop:
         else:
             more, less = usual > (told.size or 0) or users < (told.users or 0), usual < (told.size or 0)
             odd = Counter(sizes)
-            if len(odd) == 2 and min(odd) != usual and "SAMPLER" not in self.found and min(odd) < (told.size or 0):
+            if (
+                self.exact
+                and len(odd) == 2
+                and min(odd) != usual
+                and "SAMPLER" not in self.found
+                and min(odd) < (told.size or 0)
+            ):
                 self.found["LAST_BATCH"] = f"{odd[min(odd)]} of {len(sizes)} batches have {min(odd)} rows, not {usual}"
         if more:
             word = "VIRTUAL_STEPS" if parts > 1 and share / told.rate > 1.5 else "RATE"
@@ -612,7 +604,9 @@ class _Loop:
             worst, step, parts = max(over)
             small = max(len(self.batches[each[1]]) for each in over)
             fine = [len(self.batches[each[1]]) for each in moved if each not in over]
-            word = "WORKER_NOISE" if parts > 1 else "LAST_BATCH" if fine and small < min(fine) else "SIGMA"
+            word = "WORKER_NOISE" if parts > 1 else "SIGMA"
+            if parts == 1 and self.told.kind != "poisson" and fine and small < min(fine):
+                word = "LAST_BATCH"
             text = f"step {step + 1}: a row moves {worst:.4g} times as far for its noise"
             self.found[word] = text + (f", {parts} draws" if parts > 1 else "")
         if moved and not over and max(each[0] for each in moved) < 0.6:
@@ -625,7 +619,7 @@ class _Loop:
         variance, parts = np.zeros(base.shape), np.zeros(base.shape, dtype=int)
         for place in after:
             signs = stream(self.seed, Stage.TAPE, SEEDS).choice([-0.5, 0.5], size=draws[place][0])
-            one, half = (self.changed(step, draw=place, by=by) for by in (1.0, signs))
+            one, half = (self.changed(step, draws={place: by}) for by in (1.0, signs))
             if one is None or half is None:
                 self.unknown.append(f"step {step + 1}: the release with another noise value could not be had")
                 return None
@@ -648,11 +642,28 @@ class _Loop:
                 return None
             variance += by**2
             parts += touched
-        if not variance.any() and (draws or any(size > base.size for each in self.base.draws for size, _ in each)):
-            if not after:
-                self.unknown.append(f"NOT TRACED: step {step + 1}: noise that is drawn before its rows are read")
-                return None
+        if not variance.all() and (reason := self.other_noise(step, variance == 0)):
+            self.unknown.append(f"NOT TRACED: step {step + 1}: {reason}")
+            return None
         return np.sqrt(variance), int(parts.max(initial=0))
+
+    def other_noise(self, step: int, quiet: Array) -> str:
+        """Why a number of the release without a normal draw may have noise all the same."""
+        base = self.base
+        if base.seeds:
+            return "a whole number is drawn, which may seed noise: draw the noise from rng itself"
+        again = self.changed(step, again=True)
+        if again is None or not np.array_equal(again[quiet], base.released[step][quiet]):
+            return "noise of another law than rng.normal in double precision"
+        for first in range(step + 1):
+            for place, (size, read) in enumerate(base.draws[first]):
+                if first < step and size > base.released[step].size:
+                    return "noise that is drawn for several steps together"
+                if first < step or not read:
+                    moved = self.changed(step, first=first, draws={place: 1.0})
+                    if moved is not None and not np.array_equal(moved, base.released[step]):
+                        return "noise that is drawn before the rows of its step are read"
+        return ""
 
     def leaves(self, step: int, line: Array) -> bool:
         """Whether a row moves the release to where one noise value cannot, which moves it along a line."""
@@ -666,38 +677,122 @@ class _Loop:
         return False
 
     def compare_movement(self, step: int, spread: Array, parts: int, moved: list[tuple[float, int, float]]) -> None:
-        base, rows = self.base.released[step], [int(row) for row in self.batches[step][:2]]
-        if not rows:
-            return  # an empty batch
-        drop = self.told.relation is Relation.ADD_OR_REMOVE_ONE and not self.base.whole
-        without = {row: self.changed(step, rows={row: None}) if drop else base for row in rows}
-        if any(each is None for each in without.values()):
-            drop, without = False, dict.fromkeys(rows, base)
-        allowed = self.told.moved * (2 if self.told.relation is Relation.ADD_OR_REMOVE_ONE and not drop else 1)
+        """Under add/remove: from where the row is left out. Under replace: between any two sizes of a row.
+
+        A row that cannot be left out is compared with itself, which moves up to twice as far: what lies between is not
+        judged.
+        """
         by_size: dict[float, float] = {}
-        huge = {(row, factor): self.changed(step, rows={row: factor}) for row in rows for factor in HUGE}
-        for row in rows:
-            ends = [(abs(factor), huge[row, factor], without[row]) for factor in HUGE]
-            if not drop:
-                ends += [(size, huge[row, size], huge[row, -size]) for size in (HUGE[0], HUGE[2])]
-            else:
-                ends.append((1.0, base, without[row]))
-            for size, released, other in ends:
-                if released is None or other is None:
+        for row in map(int, self.rows(step)):
+            released = {factor: self.changed(step, rows={row: factor}) for factor in HUGE}
+            without = self.without(step, row) if self.told.relation is Relation.ADD_OR_REMOVE_ONE else None
+            ends = [(1.0, self.base.released[step]), *((abs(factor), each) for factor, each in released.items())]
+            pairs = [(size, each, without) for size, each in ends]
+            if without is None:
+                pairs = [(max(a, b), one, other) for (a, one), (b, other) in itertools.combinations(ends, 2)]
+            worst = 0.0
+            for size, one, other in pairs:
+                if one is None or other is None:
                     continue
-                distance = self.distance(step, released - other, spread)
+                distance = self.distance(step, one - other, spread)
                 if distance is None:
                     return
-                by_size[size] = max(by_size.get(size, 0.0), distance / allowed)
+                worst = max(worst, distance / self.told.moved)
+                by_size[size] = max(by_size.get(size, 0.0), distance / self.told.moved)
+            if worst and without is None and self.told.relation is Relation.ADD_OR_REMOVE_ONE:
+                if 1 + SLACK < worst <= 2 * (1 + SLACK):
+                    self.unknown.append(
+                        f"step {step + 1}: a row that cannot be left out moves {worst:.4g} times as far as accounted, "
+                        "between two values of its own, where 2 is allowed: read rows by an array of indices"
+                    )
+                worst /= 2
+            moved.append((worst, step, parts))
         if not by_size:
-            self.unknown.append(f"step {step + 1}: no release with another row could be had")
+            if len(self.batches[step]):
+                self.unknown.append(f"step {step + 1}: no release with another row could be had")
             return
-        worst = max(by_size.values())
-        moved.append((worst, step, parts))
+        worst = max(each[0] for each in moved if each[1] == step)
         small, large = by_size.get(HUGE[0], math.inf), by_size.get(HUGE[2], 0.0)
         if worst > 1 + SLACK and large > 5 * small:
             self.found["NOT_CLIPPED"] = f"step {step + 1}: {large / small:.3g} times as far by a row 100 times as large"
-        self.compare_sum(step, spread, huge)
+        self.compare_sum(step, spread)
+        self.compare_later(step, spread)
+
+    def rows(self, step: int) -> Array:
+        """Rows whose movement is measured: all of the batch, or as many, evenly spread, as there are runs for."""
+        rows = self.batches[step]
+        most = max(2, MOST_RUNS // (len(HUGE) * self.base.steps))
+        if len(rows) > most:
+            self.notes.append(f"movement is measured for {most} rows of a batch")
+            rows = rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+        return rows
+
+    def without(self, step: int, row: int) -> Array | None:
+        """The release without a row: it is not read, or its uniform value leaves it out of the batch."""
+        left = None if self.base.whole else self.changed(step, rows={row: None})
+        if left is not None:
+            return left
+        base, factors = self.base.released[step], HUGE[:2]
+        usual = [self.changed(step, rows={row: factor}) for factor in factors]
+        if all(each is None or np.array_equal(each, base) for each in usual):
+            return None
+        changes: list[dict[int, float | None]] = [{}]
+        changes += [{row: factor} for factor in factors]
+        for end in (math.nextafter(1.0, 0.0), 0.0):
+            left, *others = (self._changed(step, out=row, end=end, rows=rows) for rows in changes)
+            if left is not None and all(each is not None and np.array_equal(each, left) for each in others):
+                return left
+        return None
+
+    def compare_later(self, step: int, spread: Array) -> None:
+        """A row is changed and the noise with it, so that this step releases the same: so do all later ones.
+
+        What they depend on otherwise is a row that is used in more steps than it is in, or noise that is used again.
+        """
+        base, last = self.base, self.base.steps - 1
+        if (
+            step == last
+            or not len(self.batches[step])
+            or not spread.all()
+            or self.found.keys() & {"CARRIED", "NO_NOISE"}
+        ):
+            return
+        effects = {
+            place: self.changed(step, draws={place: 1.0}) for place, (_, read) in enumerate(base.draws[step]) if read
+        }
+        for row, factor in ((int(row), factor) for row in self.batches[step][:2] for factor in HUGE[2:]):
+            released = self.changed(step, rows={row: factor})
+            if released is None or np.array_equal(released, base.released[step]):
+                continue
+            rest, draws = base.released[step] - released, {}
+            for place, effect in effects.items():
+                by = np.zeros(0) if effect is None else effect - base.released[step]
+                touched = np.flatnonzero(by)
+                if touched.size == base.draws[step][place][0]:
+                    draws[place] = rest[touched] / by[touched]
+                    rest = np.where(by != 0, 0.0, rest) if by.size else rest
+            try:
+                with np.errstate(all="ignore"):
+                    run = self.run(_Change(step, rows={row: factor}, draws=draws, until=last))
+            except TargetError:
+                run = None
+            far = [math.inf] * base.steps
+            if run is not None and run.steps == base.steps:
+                far = [
+                    float(np.linalg.norm((one - other) / spread)) if one.shape == spread.shape else math.inf
+                    for one, other in zip(run.released, base.released, strict=True)
+                ]
+            if not far[step] <= SLACK * self.told.moved:
+                self.unknown.append(f"step {step + 1}: whether later steps depend on its rows could not be measured")
+                return
+            for later in range(step + 1, base.steps):
+                if not far[later] <= 10 * SLACK * self.told.moved:
+                    if self.told.kind == "every":
+                        self.unknown.append("NOT TRACED: noise of several steps belongs together (DP-FTRL), or rows do")
+                        return
+                    text = f"step {later + 1} differs where step {step + 1} releases the same from another row"
+                    self.found["CARRIED"] = text
+                    return
 
     def distance(self, step: int, by: Array, spread: Array) -> float | None:
         quiet = spread <= SLACK * SLACK * spread.max(initial=0.0)
@@ -707,13 +802,13 @@ class _Loop:
             return None
         return float(np.linalg.norm(by[~quiet] / spread[~quiet]))
 
-    def compare_sum(self, step: int, spread: Array, huge: Mapping[tuple[int, float], Array | None]) -> None:
+    def compare_sum(self, step: int, spread: Array) -> None:
         """Two huge rows move a sum of clipped rows by the sum of what each does; a clipped sum does not."""
         base, rows = self.base.released[step], [int(row) for row in self.batches[step][:2]]
         if len(rows) < 2 or not spread.all() or "NOT_CLIPPED" in self.found:
             return
         for sign in (1, -1):
-            a, b = huge[rows[0], HUGE[2]], huge[rows[1], sign * HUGE[2]]
+            a, b = (self.changed(step, rows={row: by * HUGE[2]}) for row, by in zip(rows, (1, sign), strict=True))
             both = self.changed(step, rows={rows[0]: HUGE[2], rows[1]: sign * HUGE[2]})
             if a is None or b is None or both is None:
                 continue
@@ -731,13 +826,13 @@ class _Loop:
         place = next((place for place, (_, read) in enumerate(self.base.draws[step]) if read), None)
         if place is None or self.told.rate <= 0:
             return
-        mine = self.changed(step, draw=place, by=1.0)
+        mine = self.changed(step, draws={place: 1.0})
         if mine is None:
             return
         mine = mine - self.base.released[step]
         row = int(self.batches[step][0])
         if not self.base.whole:
-            left, both = (self.changed(step, rows={row: None}, draw=draw, by=1.0) for draw in (-1, place))
+            left, both = (self.changed(step, rows={row: None}, draws=draws) for draws in ({}, {place: 1.0}))
             if left is not None and both is not None and _differ(both - left, mine):
                 self.found["DIVISOR"] = "noise is scaled otherwise where the batch has one row less"
                 return
@@ -746,10 +841,10 @@ class _Loop:
                 continue
             try:
                 one = self.run(users=self.users - fewer)
-                two = self.run(_Change(0, draw=place, by=1.0), users=self.users - fewer)
+                two = self.run(_Change(0, draws={place: 1.0}), users=self.users - fewer)
             except TargetError:
                 continue
-            first = self.changed(0, draw=place, by=1.0)
+            first = self.changed(0, draws={place: 1.0})
             if first is None or one.released[0].shape != first.shape:
                 continue
             if _differ(two.released[0] - one.released[0], first - self.base.released[0]):
@@ -762,9 +857,83 @@ def _apart(batches: Sequence[Array]) -> bool:
     return len(np.unique(rows)) == len(rows)
 
 
+def sampler_levels(drawn: Sequence[Sequence[Array]], users: int, *, poisson: bool) -> dict[str, float]:
+    """Levels at which the batches of several runs reject independent sampling, one a test; 1 where it does not look.
+
+    Given their sizes, batches of Poisson and of fixed-size sampling are independent and uniform sets of so many rows,
+    whatever the rate: three tests are exact given the sizes. Given their sum, the sizes of Poisson samples are
+    multivariate hypergeometric: "fixed", that the most frequent size is so frequent, is bounded by a union over it.
+    """
+    sizes = [len(each) for run in drawn for each in run]
+    number, total, common = len(sizes), sum(sizes), 0
+    law, apart_log, epoch = np.ones(1), 0.0, max(1, users * number // max(total, 1))
+    for run in drawn:
+        taken = 0
+        for each in run[:epoch]:
+            apart_log += _choose(users - taken, len(each)) - _choose(users, len(each))
+            taken += len(each)
+        for a, b in itertools.pairwise(run):
+            common += len(np.intersect1d(a, b))
+            law = np.convolve(law, stats.hypergeom.pmf(np.arange(min(len(a), len(b)) + 1), users, len(a), len(b)))
+    same = len(drawn) > 1 and not any(_parted(run, drawn[0]) for run in drawn)
+    apart = epoch > 1 and min(map(len, drawn)) > 1 and all(_apart(run[:epoch]) for run in drawn)
+    levels = {
+        "in order": math.exp(-sum(_choose(users, len(each)) for run in drawn[1:] for each in run)) if same else 1.0,
+        "shuffled": math.exp(apart_log) if apart else 1.0,
+        "again": min(1.0, float(law[common:].sum())) if common else 1.0,
+    }
+    if poisson:
+        often = max(Counter(sizes).values())
+        alike = [
+            _choose(number, often) + often * _choose(users, size)
+            + _choose(users * (number - often), total - often * size) - _choose(users * number, total)
+            for size in range(min(users, total // often) + 1) if total - often * size <= users * (number - often)
+        ]  # fmt: skip
+        levels["fixed"] = math.exp(min(0.0, float(special.logsumexp(alike))))
+    return levels
+
+
+def _choose(n: int, m: int) -> float:
+    """log of the binomial coefficient; -inf where there is none."""
+    return float(special.gammaln(n + 1) - special.gammaln(m + 1) - special.gammaln(n - m + 1)) if m <= n else -math.inf
+
+
+def _parted(one: Sequence[Array], other: Sequence[Array]) -> bool:
+    return len(one) != len(other) or not all(map(np.array_equal, one, other))
+
+
+def _noted(real: np.random.Generator, run: "_Run") -> tuple[Any, Any]:
+    """A generator on the tape whose normal and uniform draws `run` may change."""
+    rng, source = streaming(real, run.draw)
+    atom = source.atom
+
+    def noted(family: str, value: Any, *args: Any, **more: Any) -> Any:
+        run.atom(value)
+        return atom(family, value, *args, **more)
+
+    def renew() -> None:
+        real.bit_generator.state = type(real.bit_generator)(int(real.integers(2**62))).state
+
+    source.atom, run.renew = noted, renew  # type: ignore[method-assign]
+    return rng, source
+
+
+def _together(texts: Sequence[str]) -> tuple[str, ...]:
+    """What is said of several steps, once."""
+    steps: dict[str, list[str]] = {}
+    for text in texts:
+        found = re.fullmatch(r"(NOT TRACED: )?step (\d+): (.*)", text)
+        steps.setdefault((found[1] or "") + found[3] if found else text, []).extend([found[2]] if found else [])
+    return tuple(
+        f"step {numbers[0]}{f' and {len(numbers) - 1} more' if len(numbers) > 1 else ''}: {text}" if numbers else text
+        for text, numbers in ((text, list(dict.fromkeys(each))) for text, each in steps.items())
+    )
+
+
 def _differ(one: Array, other: Array) -> bool:
     return not np.allclose(one, other, rtol=SLACK, atol=SLACK * np.abs(other).max(initial=0.0))
 
 
 def _number(eps: float | None) -> str:
-    return "none" if eps is None else f"eps {eps:.4g}"
+    """Rounded up, like the account itself."""
+    return "none" if eps is None or math.isnan(eps) else f"eps {digits_up(eps):.4g}"

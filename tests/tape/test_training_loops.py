@@ -4,10 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpverify.errors import ParameterError, TargetError
 from dpverify.ledger import dp_sgd, FixedSizeSampled, gaussian, GaussianNoise, LaplaceNoise, Ledger, Sensitivity
-from dpverify.tape.training import check_training
+from dpverify.tape.training import _number, check_training, LEVEL, sampler_levels, SEEDS
 
 ROWS, STEPS, SIZE, SIGMA, CLIP = 48, 6, 8, 1.5, 0.5
 RATE = SIZE / ROWS
@@ -197,7 +198,76 @@ def row_by_row(data, *, rng, step):
         step(w)
 
 
+def each_step(total):
+    """A loop whose step gets its number, the model, the batch's generator, and a dict that lasts over the steps."""
+
+    def train(data, *, rng, step):
+        (x, y), w, kept = data, np.zeros(3), {}
+        for t in range(STEPS):
+            w = w - total(t, w, x, y, rng, kept) / SIZE
+            step(w)
+
+    return train
+
+
+def padded(t, w, x, y, rng, kept):
+    """Batches of one length, filled up with row 0, which does not count."""
+    rows = np.flatnonzero(mask(rng, len(x)))
+    counts, rows = np.arange(20) < len(rows), np.append(rows, np.zeros(20 - len(rows), int))
+    return counts @ clipped(gradients(w, x[rows], y[rows])) + noise(rng)
+
+
+def taken(t, w, x, y, rng, kept):
+    rows = np.flatnonzero(mask(rng, len(x)))
+    return clipped(gradients(w, np.take(x, rows, axis=0), np.take(y, rows))).sum(axis=0) + noise(rng)
+
+
+def read_twice(t, w, x, y, rng, kept):
+    rows = mask(rng, len(x))
+    assert np.isfinite(x[rows] @ w).all()
+    return clipped(gradients(w, x[rows], y[rows])).sum(axis=0) + noise(rng)
+
+
+def by_user(data, *, rng, step):
+    (x, y), w = data, np.zeros(3)
+    for _ in range(STEPS):
+        rows = mask(rng, len(x))
+        g = np.stack([gradients(w, scale * x[rows], y[rows]) for scale in (1, 2)]).mean(axis=0)
+        w = w - (clipped(g).sum(axis=0) + noise(rng)) / SIZE
+        step(w)
+
+
+def small_rate(data, *, rng, step):
+    """Most batches are empty."""
+    (x, y), w = data, np.zeros(3)
+    for _ in range(2 * STEPS):
+        rows = rng.random(len(x)) < 1 / ROWS
+        w = w - clipped(gradients(w, x[rows], y[rows])).sum(axis=0) - noise(rng)
+        step(w)
+
+
+def spawned(data, *, rng, step):
+    (own,) = rng.spawn(1)
+    descent(add=lambda _: noise(own))(data, rng=rng, step=step)
+
+
+def noise_by_layer(rng):
+    return 2**0.5 * SIGMA * np.concatenate([rng.normal(0, 0.1, 1), rng.normal(0, 0.4, 2)])
+
+
+def clip_by_layer(g):
+    return np.concatenate([clipped(g[:, :1], 0.1).sum(axis=0), clipped(g[:, 1:], 0.4).sum(axis=0)])
+
+
 CORRECT = {
+    "padded": (each_step(padded), POISSON),
+    "np.take": (each_step(taken), POISSON),
+    "rows read twice": (each_step(read_twice), POISSON),
+    "users": (by_user, POISSON),
+    "empty batches": (small_rate, dp_sgd(rate=1 / ROWS, noise_multiplier=SIGMA, steps=2 * STEPS)),
+    "noise by layer": (descent(total=clip_by_layer, add=noise_by_layer), POISSON),
+    "noise of a spawned generator": (spawned, POISSON),
+    "last batch kept, sum": (epochs(size=9, drop_last=False), STEP),
     "mask": (descent(), POISSON),
     "binomial and choice": (by_binomial, POISSON),
     "fixed size with its ledger": (descent(batch=fixed), FIXED),
@@ -245,7 +315,82 @@ def of_sum(g):
     return s / max(1, np.linalg.norm(s) / CLIP)
 
 
+def same_noise_twice(t, w, x, y, rng, kept):
+    rows = mask(rng, len(x))
+    s = clipped(gradients(w, x[rows], y[rows])).sum(axis=0)
+    kept["noise"] = kept["noise"] if t % 2 else noise(rng)
+    return s + kept["noise"]
+
+
+def noise_taken_back(t, w, x, y, rng, kept):
+    rows = mask(rng, len(x))
+    s, before = clipped(gradients(w, x[rows], y[rows])).sum(axis=0), kept.get("noise", 0)
+    kept["noise"] = noise(rng)
+    return s + kept["noise"] - before
+
+
+def clean_momentum(t, w, x, y, rng, kept):
+    rows = mask(rng, len(x))
+    kept["v"] = 0.5 * kept.get("v", 0) + 0.5 * clipped(gradients(w, x[rows], y[rows])).sum(axis=0)
+    return kept["v"] + 0.5 * noise(rng)
+
+
+def rate_by_last_loss(t, w, x, y, rng, kept):
+    rows, last = mask(rng, len(x)), kept.get("loss", 0.0)
+    kept["loss"] = float(((x[rows] @ w - y[rows]) ** 2).sum())
+    return (clipped(gradients(w, x[rows], y[rows])).sum(axis=0) + noise(rng)) / (1 + last)
+
+
+def overlapping(t, w, x, y, rng, kept):
+    """The middle row is in both microbatches."""
+    rows = np.flatnonzero(mask(rng, len(x)))
+    parts = rows[: len(rows) // 2 + 1], rows[len(rows) // 2 :]
+    return sum(clipped(gradients(w, x[part], y[part])).sum(axis=0) for part in parts) + noise(rng)
+
+
+def first_rows_only(t, w, x, y, rng, kept):
+    rows = np.flatnonzero(mask(rng, len(x)))
+    g = gradients(w, x[rows], y[rows])
+    return clipped(g[:5]).sum(axis=0) + g[5:].sum(axis=0) + noise(rng)
+
+
+def one_batch(data, *, rng, step):
+    rows = mask(rng, ROWS)
+    descent(batch=lambda rng, n: rows)(data, rng=rng, step=step)
+
+
+def balls_and_bins(data, *, rng, step):
+    (x, y), w = data, np.zeros(3)
+    for _ in range(2):
+        bins = rng.integers(0, STEPS, size=len(x))
+        for t in range(STEPS):
+            rows = np.flatnonzero(bins == t)
+            w = w - (clipped(gradients(w, x[rows], y[rows])).sum(axis=0) + noise(rng)) / SIZE
+            step(w)
+
+
+def mean_of_the_batch(t, w, x, y, rng, kept):
+    g = clipped(gradients(w, x[(rows := mask(rng, len(x)))], y[rows]))
+    return SIZE * g.sum(axis=0) / max(len(g), 1) + noise(rng)
+
+
+def of_norms_below(g):
+    return (g / np.minimum(1, np.linalg.norm(g, axis=1, keepdims=True) / CLIP)).sum(axis=0)
+
+
 BUGS = {
+    "noise of two steps": (each_step(same_noise_twice), POISSON, "CARRIED"),
+    "noise taken back": (each_step(noise_taken_back), POISSON, "CARRIED"),
+    "momentum before noise": (each_step(clean_momentum), POISSON, "CARRIED"),
+    "learning rate by the last loss": (each_step(rate_by_last_loss), POISSON, "CARRIED"),
+    "a row in two microbatches": (each_step(overlapping), POISSON, "SIGMA"),
+    "five rows are clipped": (each_step(first_rows_only), POISSON, "NOT_CLIPPED"),
+    "mean of the batch, noise of the expected": (each_step(mean_of_the_batch), POISSON, "SIGMA"),
+    "minimum for maximum": (descent(total=of_norms_below), POISSON, "NOT_CLIPPED"),
+    "noise by a seed": (descent(add=lambda _: noise(np.random.default_rng(7))), POISSON, "NO_NOISE"),
+    "learning rate on the gradient only": (descent(total=lambda g: 4 * clipped(g).sum(axis=0)), POISSON, "SIGMA"),
+    "one batch for all steps": (one_batch, POISSON, "SAMPLER"),
+    "balls and bins": (balls_and_bins, dp_sgd(rate=RATE, noise_multiplier=SIGMA, steps=2 * STEPS), "SAMPLER"),
     "in order": (epochs(shuffle=False, count=2), POISSON, "SAMPLER"),
     "shuffled, told fixed size": (epochs(), FIXED, "SAMPLER"),
     "Poisson, told fixed size": (descent(), FIXED, "SAMPLER"),
@@ -316,9 +461,54 @@ def copied(data, *, rng, step):
     return descent()((X, Y), rng=rng, step=step)
 
 
+def next_noise(data, *, rng, step):
+    (x, y), w, z = data, np.zeros(3), noise(rng)
+    for _ in range(STEPS):
+        rows = mask(rng, len(x))
+        w = w - (clipped(gradients(w, x[rows], y[rows])).sum(axis=0) + z) / SIZE
+        z = noise(rng)
+        step(w)
+
+
+def seeded_by_rng(data, *, rng, step):
+    own = np.random.default_rng(rng.integers(2**62))
+    descent(add=lambda _: noise(own))(data, rng=rng, step=step)
+
+
+def kept_copy(data, *, rng, step):
+    descent()(tuple(map(np.array, data)), rng=rng, step=step)
+
+
+def cut_ahead(data, *, rng, step):
+    batches = [(data[0][rows], data[1][rows]) for rows in (mask(rng, ROWS) for _ in range(STEPS))]
+    w = np.zeros(3)
+    for x, y in batches:
+        w = w - (clipped(gradients(w, x, y)).sum(axis=0) + noise(rng)) / SIZE
+        step(w)
+
+
+def masked_fixed(data, *, rng, step):
+    (x, y), w = data, np.zeros(3)
+    for _ in range(STEPS):
+        g, rows = clipped(gradients(w, np.asarray(x), np.asarray(y))), fixed(rng, len(x))
+        w = w - (g[rows].sum(axis=0) + noise(rng)) / SIZE
+        step(w)
+
+
+def in_single_precision(rng):
+    return np.float32(SIGMA * CLIP) * rng.standard_normal(3, dtype=np.float32)
+
+
 @pytest.mark.parametrize(
     ("train", "reason"),
     [
+        (next_noise, "drawn before"),
+        (seeded_by_rng, "may seed"),
+        (kept_copy, "read ahead"),
+        (cut_ahead, "read ahead"),
+        (masked_fixed, "cannot be left out"),
+        (descent(add=in_single_precision), "another law"),
+        (descent(add=lambda rng: rng.laplace(0, SIGMA, size=3)), "another law"),
         (adam, "not linear"),
         (ahead, "drawn before|no draw|another noise"),
         (foreign, "NOT TRACED"),
@@ -330,6 +520,87 @@ def test_what_cannot_be_judged_is_undecided(train, reason):
     found = check(train)
     assert found.verdict == "UNDECIDED", str(found)
     assert re.search(reason, " ".join(found.unknown)), str(found)
+
+
+def tree(data, *, rng, step):
+    """Noisy sums of a binary tree (DP-FTRL), three of which a row is in."""
+    (x, y), w, nodes, s = data, np.zeros(3), {}, np.zeros(3)
+    order = rng.permutation(len(x))
+    for t in range(1, STEPS + 1):
+        rows, start = order[(t - 1) * SIZE : t * SIZE], 0
+        s = s + clipped(gradients(w, x[rows], y[rows])).sum(axis=0)
+        w = -s / SIZE
+        for length in (4, 2, 1):
+            if t & length:
+                if (start, length) not in nodes:
+                    nodes[start, length] = noise(rng)
+                w = w - nodes[start, length] / SIZE
+                start += length
+        step(w)
+
+
+def test_correlated_noise_is_not_traced():
+    found = check(tree, STEP * 3)
+    assert found.verdict == "UNDECIDED"
+    assert "DP-FTRL" in str(found)
+    assert "CARRIED" in check(tree, POISSON).words
+
+
+def test_whole_numbers_are_not_judged():
+    found = check_training(descent(), data=(np.round(9 * X).astype(int), Y), ledger=POISSON)
+    assert found.verdict == "UNDECIDED"
+    assert "hand over floats" in str(found)
+
+
+def test_eps_is_never_printed_below_the_account():
+    for eps in (1.00004, 2.2750001, 14.3399, 1e-7, 123456.7):
+        assert float(_number(eps).split()[1]) >= eps
+    assert _number(1.00004) == "eps 1.001"
+    assert (_number(None), _number(float("nan")), _number(float("inf"))) == ("none", "none", "eps inf")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The tests of a sampler keep their levels.
+
+
+def poisson_runs(rng, rows, rate, steps):
+    return [[np.flatnonzero(rng.random(rows) < rate) for _ in range(steps)] for _ in range(2)]
+
+
+def fixed_runs(rng, rows, rate, steps):
+    return [[np.sort(rng.choice(rows, round(rows * rate), replace=False)) for _ in range(steps)] for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("draw", "poisson", "rows", "rate", "steps"),
+    [
+        (poisson_runs, True, 8, 0.5, 2),
+        (poisson_runs, True, 12, 0.1, 4),
+        (poisson_runs, True, 3, 0.3, 5),
+        (fixed_runs, False, 6, 0.34, 3),
+    ],
+)
+def test_honest_samplers_are_accused_at_most_at_the_level(draw, poisson, rows, rate, steps):
+    """Small batches, where these tests reject often: a test of level 1.5 a passes with probability under 1e-4."""
+    rng, runs = np.random.default_rng(11), 4000
+    levels = [sampler_levels(draw(rng, rows, rate, steps), rows, poisson=poisson) for _ in range(runs)]
+    for name in levels[0]:
+        found = np.array([each[name] for each in levels])
+        assert np.isfinite(found).all()
+        assert (found <= 1 + 1e-9).all()
+        for a in (0.05, 0.2):
+            assert stats.binom.sf((found <= a).sum() - 1, runs, a) > 1e-6, name
+
+
+def test_other_samplers_are_rejected_at_the_level_of_the_checker():
+    """What is deterministic has power 1; balls and bins are apart in every epoch."""
+    rng, rows, steps = np.random.default_rng(12), 48, 6
+    shuffled = [list(rng.permutation(rows).reshape(steps, -1)) for _ in range(SEEDS)]
+    again = [[np.flatnonzero(rng.random(rows) < RATE)] * steps for _ in range(SEEDS)]
+    assert sampler_levels(shuffled, rows, poisson=False)["shuffled"] < LEVEL
+    assert sampler_levels(shuffled, rows, poisson=True)["fixed"] < LEVEL
+    assert sampler_levels([shuffled[0]] * SEEDS, rows, poisson=False)["in order"] < LEVEL
+    assert sampler_levels(again, rows, poisson=True)["again"] < LEVEL
 
 
 def test_bad_input_gets_one_line():
