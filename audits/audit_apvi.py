@@ -12,6 +12,7 @@ from algorithms.core.environments import random_environment
 from algorithms.offline.apvi import APVI, DPAPVI
 from algorithms.offline.learners import PolicyView
 from algorithms.offline.pessimism_promises import apvi_promise, batch_counts, dense_counts, fan
+from algorithms.offline.suboptimality_promises import apvi_best_promise
 from audits.papers import OFFLINE
 from audits.planted.apvi import OneNoiseForAllSteps
 from dpverify import Pair, planted, Subject
@@ -115,7 +116,19 @@ def fanned(states: int, **options: Any) -> Promise:
     return apvi_promise(model, planner, counts, what="backups", **settings)
 
 
+def best(name: str, *, costs: bool = False, **options: Any) -> Promise:
+    """Theorem 3.4: a million users who act at random, rho = 1; `costs`: rewards are taken for costs."""
+    noise = OfflineTabularGaussian(layout=layout, rho=1.0)
+    goal = 1 - known.rewards if costs else known.rewards
+    planner = DPAPVI(layout=layout, rewards=goal, privatizer=noise, delta=0.02)
+    statement = "Theorem 3.4: v* - v^pi, constants of (31) and (35); 1e6 users, rho = 1"
+    settings: dict[str, Any] = {"statement": statement, "trials": 100, "paper": OFFLINE, **options}
+    return apvi_best_promise(known, planner, np.full((2, 2, 2), 0.5), 10**6, name=name, **settings)
+
+
 promises = [
+    best("suboptimality-apvi"),
+    best("suboptimality-apvi, rewards as costs", costs=True, expected=BROKEN),
     pessimism("pessimism-apvi"),
     pessimism("pessimism-apvi, 14/3 instead of the E term", c2=0.0, c3=14 / 3),
     fanned(10, trials=120),

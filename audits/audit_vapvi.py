@@ -14,6 +14,7 @@ from algorithms.offline.data import appendix_mdp, collect, leaning_policy
 from algorithms.offline.learners import PolicyView
 from algorithms.offline.pessimism_promises import extra_pessimism, vapvi_promise
 from algorithms.offline.promises import feature_coverage_promise, noise_promise
+from algorithms.offline.suboptimality_promises import vapvi_best_promise
 from algorithms.offline.vapvi import VAPVI
 from algorithms.offline.vapvi_transcripts import StatisticsView
 from algorithms.tabular import occupancy
@@ -177,6 +178,7 @@ tabular = random_environment(0, 2, 2, 2).model
 everywhere = np.full((2, 2, 2), 0.5)
 LEMMA = "Lemma D.2: all norms of a step within their bounds"
 PESSIMISM = "Theorem 4.1: V~ <= V^pi, C = 1 and D with 1 for what O~ hides"
+BEST = "Theorem 4.1: v* - v^pi, C = 1 and D with 1 for what O~ hides, 2 each for Lemmas D.3 and D.18; 1e11 users"
 COVERAGE = "Assumption 2.2: kappa > 0 for the behaviour policy of Appendix F"
 
 
@@ -190,22 +192,38 @@ def coverage(name: str, **options: Any) -> Promise:
     return feature_coverage_promise(name=name, horizon=3, trials=300, paper=OFFLINE, statement=COVERAGE, **options)
 
 
-def pessimism(name: str, *, extra: bool = True, **options: Any) -> Promise:
+def planner(of: LinearNoise, *, extra: bool = True) -> VAPVI:
     """Unit features of a table: kappa is the least chance of a cell."""
     kappa = float(occupancy(everywhere, tabular.transitions, tabular.initial).min())
-    learner = VAPVI(
+    return VAPVI(
         features=np.eye(4).reshape(2, 2, 4),
         horizon=2,
-        noise=strong,
+        noise=of,
         penalty=2.0,  # C sqrt d
-        penalty_over_k=extra_pessimism(strong, kappa, DELTA) if extra else 0.0,
+        penalty_over_k=extra_pessimism(of, kappa, DELTA) if extra else 0.0,
         split=True,
         delta=DELTA,
     )
+
+
+def pessimism(name: str, *, extra: bool = True, **options: Any) -> Promise:
+    """With the noise that matters most."""
+    learner = planner(strong, extra=extra)
     return vapvi_promise(tabular, learner, everywhere, USERS, name=name, trials=600, paper=OFFLINE, **options)
 
 
+def best(name: str, *, costs: bool = False, **options: Any) -> Promise:
+    """Theorem 4.1, rho = 1; `costs`: rewards are taken for costs."""
+    told = replace(tabular, rewards=1 - tabular.rewards) if costs else None
+    settings: dict[str, Any] = {"trials": 200, "paper": OFFLINE, "told": told, "statement": BEST, **options}
+    return vapvi_best_promise(
+        tabular, planner(LinearNoise.as_printed(1.0, 2, 4)), everywhere, 10 * USERS, name=name, **settings
+    )
+
+
 promises = [
+    best("suboptimality-vapvi"),
+    best("suboptimality-vapvi, rewards as costs", costs=True, expected=BROKEN),
     pessimism("pessimism-vapvi", statement=PESSIMISM),
     pessimism("pessimism-vapvi, no D", extra=False, expected=BROKEN, statement=PESSIMISM + "; penalty without D/K"),
     noise("lemma-d2", statement=LEMMA),

@@ -55,15 +55,18 @@ def apvi_promise(
 def vapvi_promise(model: Model, learner: VAPVI, policy: Array, users: int, **options: Any) -> Promise:
     """V~ <= V^pi from two fresh batches of `users` users of `policy` (H, S, A); rewards are their means."""
 
-    def batch(rng: np.random.Generator, size: int) -> ExactCounts:
-        return _stacked([sample_counts(model, policy, users, rng=rng) for _ in range(size)])
-
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        plan = learner.learn(Halves(batch(rng, size), batch(rng, size), users), rng=rng, size=size)
+        plan = learner.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size)
         truth = evaluate(plan.policy, model.transitions, model.rewards)
         return _outcomes((plan.values - truth)[:, :-1], plan.values[:, :-1])
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.delta, **options)
+
+
+def halves_of(model: Model, policy: Array, users: int, size: int, *, rng: np.random.Generator) -> Halves:
+    """`size` times two fresh batches of `users` users."""
+    first, second = (_stacked([sample_counts(model, policy, users, rng=rng) for _ in range(size)]) for _ in range(2))
+    return Halves(first, second, users)
 
 
 def extra_pessimism(noise: LinearNoise, kappa: float, delta: float) -> float:

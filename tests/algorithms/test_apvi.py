@@ -13,8 +13,11 @@ from algorithms.offline.data import (
     counts_of_runs,
     sample_counts,
 )
-from algorithms.tabular import evaluate, uniform_policy
+from algorithms.offline.suboptimality_promises import apvi_bound, vapvi_bound
+from algorithms.offline.vapvi import VAPVI
+from algorithms.tabular import evaluate, Model, uniform_policy
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
@@ -109,3 +112,23 @@ def test_collected_data_follow_model_and_policy(sampled):
         assert (np.abs(counts.transitions[h] - users * flow) <= 5 * np.sqrt(users * flow) + 1).all()
         assert np.allclose(counts.rewards[h], counts.visits[h] * MODEL.rewards[h])
         here = flow.sum(axis=(0, 1))
+
+
+def test_suboptimality_bound_by_hand():
+    """One step, two arms, one state: d* is 1 at the best arm, and Var V* is 0."""
+    arms = Model(np.ones((1, 1, 2, 1)), np.array([[[0.1, 0.9]]]), np.ones(1))
+    users, error, iota = 10**4, 20.0, 3.0
+    visits = users / 2
+    spread = 9 * math.sqrt(iota / visits) + 256 / 3 * error * iota / visits + 4 * math.sqrt(error / visits)
+    by_hand = 4 * math.sqrt(2 * iota / visits) * spread + 256 * error * iota / (3 * visits)
+    assert apvi_bound(arms, np.full((1, 1, 2), 0.5), users, error=error, iota=iota) == pytest.approx(by_hand)
+    with pytest.raises(ParameterError):  # 150 visits a cell are fewer than 8 E
+        apvi_bound(arms, np.full((1, 1, 2), 0.5), 300, error=error, iota=iota)
+
+
+def test_suboptimality_of_vapvi_by_hand():
+    """One step: Lambda* is n/2 + 1 in each arm, so 4 C sqrt(1/(n/2 + 1)) + 2 D/n."""
+    arms = Model(np.ones((1, 1, 2, 1)), np.array([[[0.1, 0.9]]]), np.ones(1))
+    learner = VAPVI(features=np.eye(2)[None], horizon=1, penalty=3.0, penalty_over_k=5.0)
+    found = vapvi_bound(arms, learner, np.full((1, 1, 2), 0.5), 100)
+    assert found == pytest.approx(12 / math.sqrt(51) + 0.1)
