@@ -5,8 +5,10 @@
                 what was never seen, and the lemma is false, as it is with W empty
     Lemma 17    a lock of eight steps, where all policies alike go to the end with probability 1/256
     Lemma 8     without noise; false as printed, for its 672 E ... is 0 there: the other case of (19) was dropped
+    Lemma 15    as Lemma 14, from which it follows path by path
+    Lemma 16    as Lemma 8, which it implies
+    Lemma 18    exact counts of the fine mixture alone, which no batch releases; false with 1 for 1/2
 
-Lemmas 15 and 16 follow from 14 and 8 path by path. Lemma 18 is about counts of one mixture, which no batch releases.
 C = 1 stands for the universal constant.
 """
 
@@ -19,7 +21,14 @@ from algorithms.core.environments import Environment, random_environment
 from algorithms.pucb.regret_promises import regret_promise, staged_play
 from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.sdp_pe.elimination import SDPPE
-from algorithms.sdp_pe.promises import bias_promise, coverage_promise, kernel_promise, regret_bound
+from algorithms.sdp_pe.promises import (
+    bias_promise,
+    counts_promise,
+    coverage_promise,
+    kernel_promise,
+    regret_bound,
+    visiting_promise,
+)
 from audits.papers import SDP_PE_JOURNAL
 from audits.planted.elimination import RewardsAsCosts, UniformDesign
 from dpverify import Subject
@@ -85,14 +94,30 @@ def coverage(name: str, kind: type[SDPPE] = SDPPE, *, users: int = 378, **option
     return coverage_promise(locked, playing, ExactBatches(), policies=ways, name=name, **settings)
 
 
+def visiting(name: str, *, users: int = 60_000, scale: float = 6.0, **options: Any) -> Promise:
+    """Lemma 15."""
+    playing = learner(small, users, 0.1, infrequent_scale=scale)
+    settings: dict[str, Any] = {"paper": SDP_PE_JOURNAL, "statement": VISITING, "trials": 24, **options}
+    return visiting_promise(small, playing, ToldOne(), name=name, **settings)
+
+
+def counts(name: str, *, trials: int, **options: Any) -> Promise:
+    """Lemma 18."""
+    settings: dict[str, Any] = {"paper": SDP_PE_JOURNAL, "trials": trials, **options}
+    return counts_promise(small, learner(small, 6_000, 0.05), ExactBatches(), name=name, **settings)
+
+
 def bias(name: str, users: int, *, both: bool, **options: Any) -> Promise:
-    """Lemma 8."""
+    """Lemma 8; `meeting`: Lemma 16."""
     playing = learner(forced, users, 0.07)
     return bias_promise(forced, playing, ExactBatches(), both=both, name=name, paper=SDP_PE_JOURNAL, **options)
 
 
 KERNEL = "Lemma 14: (1 - 1/H) P~ <= P' <= (1 + 1/H) P~ in every stage"
 BIAS = "Lemma 8, E = 0: V^pi(P) - V^pi(P') at most"
+MEETING = "Lemma 16, E = 0: Pr_pi[meets W] at most"
+VISITING = "Lemma 15: V(P~)/4 <= V(P') <= 3 V(P~) in every stage, for every policy and (h, x, a); E = 1"
+COUNTS = "Lemma 18: N >= L V/2 - iota for the fine mixture in every stage"
 subjects: list[Subject] = []  # what is private about SDP-PE stands in audit_sdp_pe
 promises = [
     regret("regret-sdp-pe", trials=50),
@@ -100,8 +125,14 @@ promises = [
     kernel("lemma-14", ToldOne(), trials=24, statement=KERNEL + "; E = 1"),
     kernel("lemma-14, W empty", ToldOne(), users=450, scale=0.0, trials=24, expected=BROKEN, statement=KERNEL),
     kernel("lemma-14, E = 0", ExactBatches(), users=450, trials=24, expected=BROKEN, statement=KERNEL + "; E = 0"),
+    visiting("lemma-15"),
+    visiting("lemma-15, W empty", users=450, scale=0.0, expected=BROKEN),
     coverage("lemma-17", trials=20),
     coverage("lemma-17, uniform design", UniformDesign, users=1_530, trials=12, expected=BROKEN),
     bias("lemma-8, both cases", 98_298, both=True, trials=16, statement=BIAS + " 48 X^2 A H^3 iota/L, (14)"),
     bias("lemma-8, as printed", 450, both=False, trials=16, expected=BROKEN, statement=BIAS + " 672 E ... = 0"),
+    bias("lemma-16", 98_298, both=True, meeting=True, trials=16, statement=MEETING + " 48 X^2 A H^2 iota/L"),
+    bias("lemma-16, as printed", 450, both=False, meeting=True, trials=16, expected=BROKEN, statement=MEETING + " 0"),
+    counts("lemma-18", trials=40, statement=COUNTS),
+    counts("lemma-18, 1 for 1/2", trials=24, share=1.0, expected=BROKEN, statement=COUNTS + ", 1 for 1/2"),
 ]

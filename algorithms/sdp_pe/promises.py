@@ -5,13 +5,18 @@ P is the true law, W the tuples (h, x, a, x') that the crude exploration saw too
 
     kernel_promise    Lemma 14: in every stage (1 - 1/H) P~cru <= P' <= (1 + 1/H) P~cru outside W, with
                       probability 1 - 4 delta. Active: the share of tuples outside W
+    visiting_promise  Lemma 15, of the same stages: V^pi(1_j, P~cru)/4 <= V^pi(1_j, P') <= 3 V^pi(1_j, P~cru) for every
+                      policy and j = (h, x, a). Active: the share of j that some policy reaches after the first step
     coverage_promise  Lemma 17, on which Lemma 9 rests: max over mu in phi_b of sum_j V^mu(1_j, P')/V^ref(1_j, P') is
                       at most 12 X A H, j = (h, x, a), 0/0 = 0, for the mixture that the fine exploration plays.
                       Active: the share of stages with at least two policies left; one covers itself
     bias_promise      Lemma 8, with the constant of its proof: V^pi(P) - V^pi(P') <= 672 E X^3 A H^5 iota/L_b for
                       every pi in phi_b and rewards in [0, 1], which is H times Lemma 16's chance of meeting W at most.
                       (19) is a maximum of that and 48 X^2 A H^3 iota/L_b, which counts where E is small: `both`.
-                      Active: the share of stages whose bound is below H
+                      Active: the share of stages whose bound is below H. `meeting`: Lemma 16 itself, Pr_pi[meets W]
+                      <= 672 E X^3 A H^4 iota/L_b, or 48 X^2 A H^2 iota/L_b. Active: below 1
+    counts_promise    Lemma 18: in every stage and j outside W, N_j >= L_b V^ref(1_j, P')/2 - iota for the L_b users
+                      of the fine mixture alone, before noise. `share` stands for 1/2. Active: right sides above 0
     regret_bound      Theorem 6 with the last sum of its proof:
                       6H + sum_{b>1} 12 C L_b (sqrt(X A H^3 iota/L_{b-1}) + X^3 A H^5 E iota/L_{b-1})
 """
@@ -26,9 +31,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.core.counting import total_counts
 from algorithms.core.environments import Environment
 from algorithms.core.mixtures import PolicyMixture
-from algorithms.core.users import TapeUsers
+from algorithms.core.protocol import Look, Served
+from algorithms.core.users import Episodes, TapeUsers
 from algorithms.sdp_pe.batches import Batches
 from algorithms.sdp_pe.elimination import SDPPE
 from algorithms.sdp_pe.policy_sets import ExplicitSet
@@ -55,6 +62,13 @@ class SeenStage:
         """P', (size, H, X, A, X)."""
         return np.where(self.frequent, model.transitions, 0.0)
 
+    def reach(self, model: Model) -> Array:
+        """V^ref(1_j, P') of the fine mixture, (size, H, X, A)."""
+        mixture = self.mixtures[0]
+        assert mixture.weights is not None
+        visits = occupancy(mixture.policies, self.absorbing(model)[:, None], model.initial)
+        return np.asarray((mixture.weights[..., None, None, None] * visits).sum(axis=1))
+
 
 Judge = Callable[[SeenStage], tuple[Array, Array]]  # -> error over its bound, active share; both (size,)
 
@@ -71,19 +85,29 @@ def kernel_promise(environment: Environment, learner: SDPPE, batches: Batches, *
     return _promise(environment, learner, batches, judge, {"failure_probability": 4 * learner.delta, **options})
 
 
+def visiting_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
+    """Errors are the largest of V'/(3 V~) and V~/(4 V'), 0/0 = 0, over all deterministic policies; needs H >= 2."""
+    model, size = environment.model, learner.layout
+    every = all_policies(size.H, size.S, size.A)
+
+    def judge(stage: SeenStage) -> tuple[Array, Array]:
+        true, found = (occupancy(every, law[:, None], model.initial) for law in (stage.absorbing(model), stage.law))
+        off = np.maximum(_ratios(true, 3 * found), _ratios(found, 4 * true))
+        reached = (np.maximum(true, found)[:, :, 1:] > 0).any(axis=1)
+        return off.reshape(len(off), -1).max(axis=1), reached.reshape(len(off), -1).mean(axis=1)
+
+    return _promise(environment, learner, batches, judge, {"failure_probability": 4 * learner.delta, **options})
+
+
 def coverage_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
     """Errors are the coverage over 12 X A H, infinite where a policy goes where the mixture does not."""
     model, most = environment.model, 12 * learner.layout.tuples
 
     def judge(stage: SeenStage) -> tuple[Array, Array]:
         law = stage.absorbing(model)[:, None]
-        mixture = stage.mixtures[0]
-        assert mixture.weights is not None
-        reach = occupancy(mixture.policies, law, model.initial)
-        reach = (mixture.weights[..., None, None, None] * reach).sum(axis=1)
+        reach = stage.reach(model)
         visits = occupancy(stage.policies.policies, law, model.initial)
-        ratios = np.where(visits > 0, visits / np.where(reach > 0, reach, 1.0)[:, None], 0.0)
-        ratios = np.where((visits > 0) & (reach[:, None] <= 0), np.inf, ratios)
+        ratios = _ratios(visits, reach[:, None])
         coverage = np.where(stage.policies.alive, ratios.sum(axis=(-3, -2, -1)), 0.0).max(axis=1)
         return coverage / most, (stage.policies.size > 1).astype(np.float64)
 
@@ -91,24 +115,63 @@ def coverage_promise(environment: Environment, learner: SDPPE, batches: Batches,
 
 
 def bias_promise(
-    environment: Environment, learner: SDPPE, batches: Batches, *, both: bool = False, **options: Any
+    environment: Environment,
+    learner: SDPPE,
+    batches: Batches,
+    *,
+    both: bool = False,
+    meeting: bool = False,
+    **options: Any,
 ) -> Promise:
-    """Errors are the largest lost value over its bound; rewards of 1 everywhere lose most."""
+    """Errors are the largest lost value over its bound; rewards of 1 everywhere lose most.
+
+    With `meeting` the chance of W over its bound: what is lost of a reward of 1 for a last step that is not in W.
+    """
     model, size = environment.model, learner.layout
-    ones = np.ones(model.rewards.shape)
+    ones, most = np.ones(model.rewards.shape), 1 if meeting else size.H
+    last = ones * (np.arange(size.H) == size.H - 1)[:, None, None]
 
     def judge(stage: SeenStage) -> tuple[Array, Array]:
         every = stage.policies.policies
-        whole = expected_return(every, model.transitions, ones, model.initial)
-        left = expected_return(every, stage.absorbing(model)[:, None], ones, model.initial)
+        law = stage.absorbing(model)[:, None]
+        whole = expected_return(every, model.transitions, last if meeting else ones, model.initial)
+        left = expected_return(every, law, last * law.sum(axis=-1) if meeting else ones, model.initial)
         lost = np.where(stage.policies.alive, whole - left, 0.0).max(axis=1)
         share = size.S**2 * size.A * size.H**3 * learner.log_term / stage.plan.length
         bound = 672 * stage.error * size.S * size.H**2 * share
-        bound = max(bound, 48 * share) if both else bound
+        bound = (max(bound, 48 * share) if both else bound) * most / size.H
         over = lost / bound if bound > 0 else np.where(lost > ROUNDING, np.inf, 0.0)
-        return over, np.full(len(lost), float(bound < size.H))
+        return over, np.full(len(lost), float(bound < most))
 
     return _promise(environment, learner, batches, judge, {"failure_probability": 7 * learner.delta, **options})
+
+
+def counts_promise(
+    environment: Environment, learner: SDPPE, batches: Batches, *, share: float = 0.5, **options: Any
+) -> Promise:
+    """Errors are the largest share L_b V^ref/(N + iota) where W leaves anything, over all stages."""
+    model, iota = environment.model, learner.log_term
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        seen, worst, active = list[SeenStage](), list[Array](), list[Array]()
+
+        def compare(served: Served) -> None:
+            if served.step.silent or served.step.part is not None:
+                return
+            stage, (states, actions, rewards) = seen[-1], served.episodes
+            mine = np.s_[..., : stage.plan.fine[0], :]
+            fine = Episodes(states[mine], actions[mine], rewards[mine])
+            least = share * stage.plan.fine[0] * stage.reach(model) * stage.frequent.any(axis=-1)
+            ratio = least / (learner.layout.unpack(total_counts(fine, learner.layout)).visits + iota)
+            worst.append(ratio.reshape(size, -1).max(axis=1))
+            active.append((least > iota).reshape(size, -1).mean(axis=1))
+
+        watched = _watched(learner, batches, seen.append)
+        _run(environment, watched, batches, size, rng=rng, observe=compare)
+        return Outcomes(errors=np.max(worst, axis=0), active=np.mean(active, axis=0))
+
+    given = {"failure_probability": 4 * learner.delta, "block": 32, **options}
+    return Promise(draw=draw, bound=1.0, **given)
 
 
 def regret_bound(learner: SDPPE, batches: Batches) -> float:
@@ -125,20 +188,39 @@ def regret_bound(learner: SDPPE, batches: Batches) -> float:
 
 def _promise(environment: Environment, learner: SDPPE, batches: Batches, judge: Judge, options: Any) -> Promise:
     """`policies` among the options: what to start from instead of all deterministic policies."""
-    size_, initial = learner.layout, environment.model.initial
-    given = options.pop("policies", None)
-    policies = all_policies(size_.H, size_.S, size_.A) if given is None else given
+    policies = options.pop("policies", None)
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         seen: list[tuple[Array, Array]] = []
         watched = _watched(learner, batches, lambda stage: seen.append(judge(stage)))
-        users = TapeUsers(environment, rng.random((size, learner.episodes, environment.tape_width)))
-        phi = ExplicitSet.full(policies, initial, size_.A, (size,))
-        watched.run(users, batches, phi, initial, rng=rng, lead=(size,))
+        _run(environment, watched, batches, size, rng=rng, policies=policies)
         errors, active = (np.stack(each) for each in zip(*seen, strict=True))
         return Outcomes(errors=errors.max(axis=0), active=active.mean(axis=0))
 
     return Promise(draw=draw, bound=1.0, **{"block": 32, **options})
+
+
+def _run(
+    environment: Environment,
+    learner: SDPPE,
+    batches: Batches,
+    size: int,
+    *,
+    rng: np.random.Generator,
+    policies: Array | None = None,
+    observe: Look | None = None,
+) -> None:
+    layout, initial = learner.layout, environment.model.initial
+    policies = all_policies(layout.H, layout.S, layout.A) if policies is None else policies
+    users = TapeUsers(environment, rng.random((size, learner.episodes, environment.tape_width)))
+    phi = ExplicitSet.full(policies, initial, layout.A, (size,))
+    learner.run(users, batches, phi, initial, rng=rng, lead=(size,), observe=observe)
+
+
+def _ratios(above: Array, below: Array) -> Array:
+    """above/below, 0 where `above` is 0 and infinite where only `below` is."""
+    above, below = np.broadcast_arrays(above, below)
+    return np.where(above > 0, np.where(below > 0, above / np.where(below > 0, below, 1.0), np.inf), 0.0)
 
 
 def _watched(learner: SDPPE, batches: Batches, tell: Callable[[SeenStage], None]) -> SDPPE:
