@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from dpverify.tape.enumeration import exact as exact
     from dpverify.tape.tracer import Trace as Trace
     from dpverify.tape.tracer import trace as trace
+    from dpverify.tape.training import check_training as check_training
+    from dpverify.tape.training import TrainingCheck as TrainingCheck
     from dpverify.trials.outcomes import Outcomes as Outcomes
     from dpverify.trials.target import copied as copied
     from dpverify.trials.target import failure as failure
@@ -55,6 +57,8 @@ _HOMES = {
     "exact": "dpverify.tape.enumeration",
     "Trace": "dpverify.tape.tracer",
     "trace": "dpverify.tape.tracer",
+    "TrainingCheck": "dpverify.tape.training",
+    "check_training": "dpverify.tape.training",
     "AuditRecord": "dpverify.auditing.record",
     "account": "dpverify.accounting.accountant",
     "audit": "dpverify.auditing.pipeline",

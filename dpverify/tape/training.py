@@ -144,7 +144,8 @@ def check_training(
     train : callable
         `train(data, *, rng, step)`. It reads rows of `data` by index, draws from `rng` alone and calls
         `step(released)` once at the end of each step with all that the step releases: the model, or the noisy gradient
-        where the update is not linear in it (Adam). A few steps are enough, an epoch is better; it is run often.
+        where the update is not linear in it (Adam, RMSprop and the like must). A few steps are enough, an epoch is
+        better; it is run often.
     data : array or tuple of arrays
         Rows are the records, along the first axis of each array; a tuple (X, y) is handed over as a tuple.
     ledger : Ledger
@@ -401,6 +402,7 @@ class _Loop:
         self.notes: list[str] = []
         self.batches: list[Array] = []
         self.known: dict[Any, Array | None] = {}  # releases with changed rows
+        self.replaced = 0.0  # how far a row moves that cannot be left out, between two values of its own
         self.linear: set[int] = set()  # steps whose noise is understood
         self.other: Ledger | None = None
         self.base = self.run()
@@ -599,6 +601,11 @@ class _Loop:
             self.compare_divisor()
         if not moved and not self.found:
             self.unknown.append("no step in which the movement by a row could be measured")
+        if 1 + SLACK < self.replaced <= 2 * (1 + SLACK):
+            self.unknown.append(
+                f"a row that cannot be left out moves up to {self.replaced:.4g} times as far as accounted, between two "
+                "values of its own, where 2 is allowed: read rows by an array of indices"
+            )
         over = [each for each in moved if each[0] > 1 + SLACK]
         if over and not {"NOT_CLIPPED", "REPEATED_ROW", "SHARED_NOISE"} & set(self.found):
             worst, step, parts = max(over)
@@ -700,11 +707,7 @@ class _Loop:
                 worst = max(worst, distance / self.told.moved)
                 by_size[size] = max(by_size.get(size, 0.0), distance / self.told.moved)
             if worst and without is None and self.told.relation is Relation.ADD_OR_REMOVE_ONE:
-                if 1 + SLACK < worst <= 2 * (1 + SLACK):
-                    self.unknown.append(
-                        f"step {step + 1}: a row that cannot be left out moves {worst:.4g} times as far as accounted, "
-                        "between two values of its own, where 2 is allowed: read rows by an array of indices"
-                    )
+                self.replaced = max(self.replaced, worst)
                 worst /= 2
             moved.append((worst, step, parts))
         if not by_size:

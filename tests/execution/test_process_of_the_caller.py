@@ -24,7 +24,7 @@ import statsmodels.stats.proportion  # noqa: F401
 
 import dpverify
 from dpverify import Pair, PureDP
-from dpverify.ledger import LaplaceNoise, Ledger, Sensitivity, Shift
+from dpverify.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.wild import replay, try_out
 from mechanisms.releases.laplace import Laplace
 
@@ -59,6 +59,11 @@ CALLS = {
     "trace": lambda folder: dpverify.trace(noisy, pair=PAIR, claim=PureDP(1.0), transcripts=4),
     "exact": lambda folder: dpverify.exact(coin, pair=Pair(0, 1)),
     "one_run": lambda folder: dpverify.one_run(np.arange(64) % 2, np.arange(64.0) % 7, claim=PureDP(1.0)),
+    "check_training": lambda folder: dpverify.check_training(
+        lambda data, *, rng, step: step(np.clip(data[:], -1, 1).sum(axis=0) + rng.normal(0, 1.0, 1)),
+        data=np.arange(8.0)[:, None],
+        ledger=Ledger(GaussianNoise(sigma=1.0, sensitivity=Sensitivity(add_remove=1))),
+    ),
     "try_out": lambda folder: try_out(mean, claim=PureDP(1.0), schema=SCHEMA, minutes=0.02),
     "replay": lambda folder: replay(mean, claim=PureDP(1.0), schema=SCHEMA, count=2),
 }

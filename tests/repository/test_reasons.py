@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from dpverify.tape.training import FINDINGS
+
 ROOT = Path(__file__).parents[2]
 MAKERS = {"Reason", "TapeReason", "lost", "stop", "_diverge", "note", "_note"}
 CONSTANTS = {"UNSAID", "SEEDED", "MUTATED", "CODES", "HOPELESS"}  # names of codes, or tables of them
@@ -35,6 +37,13 @@ def test_every_reason_has_its_row_and_a_remedy():
     told = {name for row in rows for name in re.findall(r"`([A-Z_]+)`", row[0])}
     assert len(known) > 30
     assert told == known
+
+
+def test_every_finding_of_a_training_loop_has_its_row_and_a_remedy():
+    rows = [line.split("|")[1:-1] for line in (ROOT / "docs/training.md").read_text().splitlines() if line[:3] == "| `"]
+    assert all(len(row) == 3 and all(cell.strip() for cell in row) for row in rows)
+    assert {row[0].strip(" `") for row in rows} == set(FINDINGS)
+    assert len(rows) == len(FINDINGS)
 
 
 def test_a_new_reason_is_seen():
