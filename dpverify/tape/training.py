@@ -13,13 +13,13 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import stats
 
 from dpverify.accounting.accountant import account
 from dpverify.base import require
@@ -29,7 +29,8 @@ from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError, ParameterError, TargetError
 from dpverify.ledger.compound_events import FixedSizeSampled, PoissonSampled
 from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
-from dpverify.tape.generator import streaming
+from dpverify.tape.samplers import parted, sampler_levels
+from dpverify.tape.training_runs import Change, Enough, noted_by, Rows, Run
 
 Array = npt.NDArray[Any]
 Train = Callable[..., Any]
@@ -261,136 +262,6 @@ def _eps(ledger: Ledger, delta: float, relation: Relation) -> float | None:
         return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One run, recorded and with one thing changed in one step.
-
-
-@dataclass(frozen=True)
-class _Change:
-    """In `step`: rows are multiplied (None: left out), and values of normal calls, by their number, are moved.
-
-    They are moved by a number, or by one for each value. The run ends with step `until`, `step` where that is None.
-    `out` is a row whose uniform value is moved to `end`; `again` draws what comes after the first read once more.
-    """
-
-    step: int = -1
-    rows: Mapping[int, float | None] = field(default_factory=dict)
-    draws: Mapping[int, Any] = field(default_factory=dict)
-    until: int | None = None
-    out: int | None = None
-    end: float = 0.0
-    again: bool = False
-
-
-class _Enough(BaseException):
-    """The step that was changed is over."""
-
-
-@dataclass
-class _Run:
-    """What a run did; one list a step, the last of them for what comes after the last step."""
-
-    change: _Change
-    released: list[Array] = field(default_factory=list)
-    reads: list[list[tuple[int, Array]]] = field(default_factory=lambda: [[]])  # (which array, rows), as they came
-    draws: list[list[tuple[int, bool]]] = field(default_factory=lambda: [[]])  # (how many, after the first read)
-    whole: bool = False  # rows that cannot be left out were read: one by one, or all in one array
-    seeds: bool = False  # a whole number was drawn that may seed other noise
-    renew: Callable[[], None] | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def steps(self) -> int:
-        return len(self.released)
-
-    def draw(self, family: str, z: Array, start: int) -> Array:
-        here, change = self.change.step == self.steps, self.change
-        if family == "uniform" and here and change.out is not None and z.shape and z.shape[0] > change.out:
-            z = z.copy()
-            z[change.out] = change.end
-        if family != "normal":
-            return z
-        place = len(self.draws[-1])
-        self.draws[-1].append((int(z.size), bool(self.reads[-1])))
-        if not here or place not in change.draws:
-            return z
-        by = change.draws[place]
-        return z + np.reshape(by, z.shape if np.ndim(by) else ())
-
-    def atom(self, value: Any) -> None:
-        self.seeds |= np.asarray(value).dtype.kind not in "fb" and np.size(value) <= 4
-
-    def step(self, released: Any) -> None:
-        self.released.append(_flat(released))
-        self.reads.append([])
-        self.draws.append([])
-        last = self.change.step if self.change.until is None else self.change.until
-        if 0 <= last < self.steps:
-            raise _Enough
-
-
-def _flat(value: Any) -> Array:
-    if isinstance(value, Mapping):
-        value = [value[name] for name in value]
-    parts = [_flat(each) for each in value] if isinstance(value, list | tuple) else [np.asarray(value)]
-    return np.concatenate([np.ravel(each).astype(np.float64) for each in parts]) if parts else np.zeros(0)
-
-
-class _Rows(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array that notes which rows are read, and hands out changed ones while its run says so."""
-
-    def __init__(self, run: _Run, array: Array, number: int) -> None:
-        self._run, self._array, self._number = run, array, number
-        self.shape, self.ndim, self.dtype, self.size = array.shape, array.ndim, array.dtype, array.size
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[place] for place in range(len(self)))  # one by one, and noted so
-
-    def __getitem__(self, index: Any) -> Any:
-        first, rest = (index[0], index[1:]) if isinstance(index, tuple) else (index, ())
-        if first is None:
-            return np.asarray(self)[index]
-        places = np.asarray(np.arange(len(self))[first])
-        if places.ndim == 1:
-            return self._read(places, droppable=True)[(slice(None), *rest)]
-        found = self._read(places.ravel(), droppable=False)
-        found = found.reshape((*places.shape, *found.shape[1:]))
-        return found[(*(slice(None),) * places.ndim, *rest)]
-
-    def _read(self, places: Array, *, droppable: bool) -> Array:
-        run = self._run
-        if run.change.again and run.change.step == run.steps and not run.reads[-1] and run.renew:
-            run.renew()
-        run.reads[-1].append((self._number, np.ravel(places)))
-        run.whole |= not droppable
-        found = self._array[places]
-        if run.change.step != run.steps:
-            return found
-        for row, factor in run.change.rows.items():
-            if factor is not None and found.dtype.kind == "f":
-                found[places == row] *= found.dtype.type(factor)
-        gone = [row for row, factor in run.change.rows.items() if factor is None]
-        return found[~np.isin(places, gone)] if gone and droppable else found
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        return self._read(np.arange(len(self)), droppable=False).astype(dtype or self.dtype)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(np.asarray(self), name)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
-        plain = (np.asarray(each) if isinstance(each, _Rows) else each for each in inputs)
-        return getattr(ufunc, method)(*plain, **more)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-
 class _Loop:
     """The runs of one training function, and what they show."""
 
@@ -407,14 +278,14 @@ class _Loop:
         self.other: Ledger | None = None
         self.base = self.run()
 
-    def run(self, change: _Change | None = None, key: int = 0, users: int | None = None) -> _Run:
-        run = _Run(change or _Change())
+    def run(self, change: Change | None = None, key: int = 0, users: int | None = None) -> Run:
+        run = Run(change or Change())
         real = stream(self.seed, Stage.TAPE, key)
-        rng, source = _noted(real, run)
-        given = [_Rows(run, each[:users], number) for number, each in enumerate(self.arrays)]
+        rng, source = noted_by(real, run)
+        given = [Rows(run, each[:users], number) for number, each in enumerate(self.arrays)]
         try:
             self.train(tuple(given) if self.together else given[0], rng=rng, step=run.step)
-        except _Enough:
+        except Enough:
             pass
         except Exception as error:
             raise TargetError(f"the training function raised {type(error).__name__}: {error}") from error
@@ -435,17 +306,17 @@ class _Loop:
     def _changed(self, step: int, *, first: int | None = None, **what: Any) -> Array | None:
         try:
             with np.errstate(all="ignore"):
-                run = self.run(_Change(step if first is None else first, until=step, **what))
+                run = self.run(Change(step if first is None else first, until=step, **what))
         except TargetError:
             return None
-        if run.steps <= step or _parted(run.released[:step], self.base.released[:step]):
+        if run.steps <= step or parted(run.released[:step], self.base.released[:step]):
             return None
         released = run.released[step]
         return released if released.shape == self.base.released[step].shape and np.isfinite(released).all() else None
 
     def look(self) -> None:
         again = self.run()
-        if _parted(again.released, self.base.released):
+        if parted(again.released, self.base.released):
             self.unknown.append("NOT TRACED: two runs with the same random values differ; draw from rng alone")
             return
         if not all(np.isfinite(each).all() for each in self.base.released):
@@ -776,7 +647,7 @@ class _Loop:
                     rest = np.where(by != 0, 0.0, rest) if by.size else rest
             try:
                 with np.errstate(all="ignore"):
-                    run = self.run(_Change(step, rows={row: factor}, draws=draws, until=last))
+                    run = self.run(Change(step, rows={row: factor}, draws=draws, until=last))
             except TargetError:
                 run = None
             far = [math.inf] * base.steps
@@ -844,7 +715,7 @@ class _Loop:
                 continue
             try:
                 one = self.run(users=self.users - fewer)
-                two = self.run(_Change(0, draws={place: 1.0}), users=self.users - fewer)
+                two = self.run(Change(0, draws={place: 1.0}), users=self.users - fewer)
             except TargetError:
                 continue
             first = self.changed(0, draws={place: 1.0})
@@ -853,72 +724,6 @@ class _Loop:
             if _differ(two.released[0] - one.released[0], first - self.base.released[0]):
                 self.found["DIVISOR"] = f"noise is scaled otherwise where the data has {fewer} rows less"
                 return
-
-
-def _apart(batches: Sequence[Array]) -> bool:
-    rows = np.concatenate(list(batches))
-    return len(np.unique(rows)) == len(rows)
-
-
-def sampler_levels(drawn: Sequence[Sequence[Array]], users: int, *, poisson: bool) -> dict[str, float]:
-    """Levels at which the batches of several runs reject independent sampling, one a test; 1 where it does not look.
-
-    Given their sizes, batches of Poisson and of fixed-size sampling are independent and uniform sets of so many rows,
-    whatever the rate: three tests are exact given the sizes. Given their sum, the sizes of Poisson samples are
-    multivariate hypergeometric: "fixed", that the most frequent size is so frequent, is bounded by a union over it.
-    """
-    sizes = [len(each) for run in drawn for each in run]
-    number, total, common = len(sizes), sum(sizes), 0
-    law, apart_log, epoch = np.ones(1), 0.0, max(1, users * number // max(total, 1))
-    for run in drawn:
-        taken = 0
-        for each in run[:epoch]:
-            apart_log += _choose(users - taken, len(each)) - _choose(users, len(each))
-            taken += len(each)
-        for a, b in itertools.pairwise(run):
-            common += len(np.intersect1d(a, b))
-            law = np.convolve(law, stats.hypergeom.pmf(np.arange(min(len(a), len(b)) + 1), users, len(a), len(b)))
-    same = len(drawn) > 1 and not any(_parted(run, drawn[0]) for run in drawn)
-    apart = epoch > 1 and min(map(len, drawn)) > 1 and all(_apart(run[:epoch]) for run in drawn)
-    levels = {
-        "in order": math.exp(-sum(_choose(users, len(each)) for run in drawn[1:] for each in run)) if same else 1.0,
-        "shuffled": math.exp(apart_log) if apart else 1.0,
-        "again": min(1.0, float(law[common:].sum())) if common else 1.0,
-    }
-    if poisson:
-        often = max(Counter(sizes).values())
-        alike = [
-            _choose(number, often) + often * _choose(users, size)
-            + _choose(users * (number - often), total - often * size) - _choose(users * number, total)
-            for size in range(min(users, total // often) + 1) if total - often * size <= users * (number - often)
-        ]  # fmt: skip
-        levels["fixed"] = math.exp(min(0.0, float(special.logsumexp(alike))))
-    return levels
-
-
-def _choose(n: int, m: int) -> float:
-    """log of the binomial coefficient; -inf where there is none."""
-    return float(special.gammaln(n + 1) - special.gammaln(m + 1) - special.gammaln(n - m + 1)) if m <= n else -math.inf
-
-
-def _parted(one: Sequence[Array], other: Sequence[Array]) -> bool:
-    return len(one) != len(other) or not all(map(np.array_equal, one, other))
-
-
-def _noted(real: np.random.Generator, run: "_Run") -> tuple[Any, Any]:
-    """A generator on the tape whose normal and uniform draws `run` may change."""
-    rng, source = streaming(real, run.draw)
-    atom = source.atom
-
-    def noted(family: str, value: Any, *args: Any, **more: Any) -> Any:
-        run.atom(value)
-        return atom(family, value, *args, **more)
-
-    def renew() -> None:
-        real.bit_generator.state = type(real.bit_generator)(int(real.integers(2**62))).state
-
-    source.atom, run.renew = noted, renew  # type: ignore[method-assign]
-    return rng, source
 
 
 def _together(texts: Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from algorithms.experiments import compare_command
 from dpverify.cli import main
 
 ROOT = Path(__file__).parents[2]
-RUN = ("index.md", "certify.md", "ci.md", "without_a_ledger.md", "instruments.md", "libraries.md")
+RUN = ("index.md", "certify.md", "ci.md", "without_a_ledger.md", "instruments.md", "libraries.md", "training.md")
 PAGES = [ROOT / "docs" / name for name in RUN]
 DOCUMENTS = [ROOT / "README.md", *PAGES, *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,8 @@ from scipy import stats
 
 from dpverify.errors import ParameterError, TargetError
 from dpverify.ledger import dp_sgd, FixedSizeSampled, gaussian, GaussianNoise, LaplaceNoise, Ledger, Sensitivity
-from dpverify.tape.training import _number, check_training, LEVEL, sampler_levels, SEEDS
+from dpverify.tape.samplers import sampler_levels
+from dpverify.tape.training import _number, check_training, LEVEL, SEEDS
 
 ROWS, STEPS, SIZE, SIGMA, CLIP = 48, 6, 8, 1.5, 0.5
 RATE = SIZE / ROWS
