@@ -6,6 +6,7 @@ z' = (o - off')/coef'. Whatever uses the draw later uses z on one dataset and z'
 allowed operations: a second use that would make outputs differ makes them differ.
 """
 
+import bisect
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -143,11 +144,15 @@ class Arena:
 
     def draws_of(self, place: Array) -> Array:
         """Index of the draw of each place."""
+        if len(place) == 1:  # programs that draw number by number have as many draws as values
+            return np.array([bisect.bisect_right(self._starts, place[0]) - 1])
         return np.searchsorted(np.asarray(self._starts), place, side="right") - 1
 
     def families_of(self, place: Array) -> tuple[tuple[str, ...], Array]:
         """Distinct families, in the order of first use, and which of them each place is of."""
         which = self.draws_of(place)
+        if len(which) == 1:
+            return (self.transcript.draws[which[0]].family,), np.zeros(1, dtype=np.int64)
         names: list[str] = []
         codes = np.zeros(len(place), dtype=np.int64)
         distinct, first, inverse = np.unique(which, return_index=True, return_inverse=True)
@@ -190,6 +195,8 @@ class Arena:
     def resolve(self, off: Array, coef: Array, place: Array) -> Array:
         """Numbers of elements (flat arrays of one length; place < 0 is a plain number). They are known from now on."""
         found = off.copy()
+        if len(place) == 1 and place[0] >= 0:
+            return self._one(off, coef, place)
         live = np.flatnonzero(place >= 0)
         if not len(live):
             return found
@@ -212,6 +219,14 @@ class Arena:
         if len(later):
             found[later] = self._again(off[later], coef[later], place[later])
         return found
+
+    def _one(self, off: Array, coef: Array, place: Array) -> Array:
+        at = place[0]
+        if self._known[at]:
+            return self._again(off, coef, place)
+        if self._role[at]:
+            self._diverge("COMPARED", self.site(), "noise that was compared with noise is used for something else")
+        return self._position(off, coef, place) if self._touched[at] else self._value(off, coef, place)
 
     def _again(self, off: Array, coef: Array, place: Array) -> Array:
         """A later use of known variables: from o where the factor is the same, so that sums telescope in bits."""
@@ -270,14 +285,18 @@ class Arena:
 
     def _aligned(self, o: Array, off: Array, coef: Array, candidate: Array, place: Array) -> Array:
         """z' with off' + coef' z' = o: the other run's z where that gives o in bits, else (o - off')/coef'."""
+        same = _bits(_compute(off, coef, candidate)) == _bits(o)
+        if same.all():
+            return candidate
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             z = np.asarray((o - off) / coef, dtype=np.float64)
             names, codes = self.families_of(place)
             lattice = np.array([FAMILIES[name].lattice for name in names])[codes]
-            nearest = np.rint(z)
-            met = _bits(_compute(off, coef, np.where(np.isfinite(nearest), nearest, 0.0))) == _bits(o)
-            z = np.where(lattice, np.where(met & np.isfinite(nearest), nearest, np.nan), z)
-            return np.where(_bits(_compute(off, coef, candidate)) == _bits(o), candidate, z)
+            if lattice.any():
+                nearest = np.rint(z)
+                met = _bits(_compute(off, coef, np.where(np.isfinite(nearest), nearest, 0.0))) == _bits(o)
+                z = np.where(lattice, np.where(met & np.isfinite(nearest), nearest, np.nan), z)
+            return np.where(same, candidate, z)
 
     def _position(self, off: Array, coef: Array, place: Array) -> Array:
         """A compared uniform becomes a number: its relative place in (low, high) is in the transcript."""

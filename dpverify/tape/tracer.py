@@ -34,7 +34,7 @@ from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import AccountingError, ParameterError
 from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
-from dpverify.tape.forced import Forced, Moved, Pairing, transcript_log_ratio
+from dpverify.tape.forced import Forced, Moved, OutOfTime, Pairing, transcript_log_ratio
 from dpverify.tape.ledger_matching import compares, conforms
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.running import keeps_state
@@ -75,8 +75,8 @@ def trace(
     """Runs `target` on both datasets of `pair` with the same random values, `transcripts` times in each order.
 
     The ledger is the target's own unless one is given. With `stress`, transcripts with values from a wider law are made
-    as well; they count for refutations and as bad transcripts, never for an upper bound. `timeout` is looked at between
-    transcripts: a single run is not interrupted. Raises UsageError for what cannot be traced at all: a target without
+    as well; they count for refutations and as bad transcripts, never for an upper bound. `timeout` is looked at before
+    each run: a single one is not interrupted. Raises UsageError for what cannot be traced at all: a target without
     `release`, a pair that is not one under the claim.
 
     >>> import numpy as np
@@ -132,9 +132,10 @@ class _Tracing:
 
     def run(self) -> Trace:
         start = time.monotonic()
+        deadline = start + self.timeout
         pairings = (
-            Pairing(self.target, self.pair.first, self.pair.second, seed=self.seed, order=0),
-            Pairing(self.target, self.pair.second, self.pair.first, seed=self.seed, order=1),
+            Pairing(self.target, self.pair.first, self.pair.second, seed=self.seed, order=0, deadline=deadline),
+            Pairing(self.target, self.pair.second, self.pair.first, seed=self.seed, order=1, deadline=deadline),
         )
         runs: tuple[list[Forced], list[Forced]] = ([], [])
         chosen: list[tuple[str, Forced]] = []
@@ -156,11 +157,13 @@ class _Tracing:
             if agreement(seen) == "reals" and (again := alignments.unscaled(pairings)) is not None:
                 alignment, pilots = "unscaled", again  # the runs so far were pilots; those that count are fresh
                 runs, chosen = self._transcripts(pairings, FRESH, start)
+        except OutOfTime:
+            late = self._timed_out(runs)
         except (Exception, Diverged) as error:  # foreign code, copied and run in ways that it was not made for
             late = Reason("ERROR", "", f"{type(error).__name__}: {error}")
         enough = hopeless(runs) or bool(contradictions(runs))
         if late is None and len(runs[0]) < self.transcripts and not enough:
-            late = Reason("TIMEOUT", "", f"{len(runs[0])} of {self.transcripts} transcripts in {self.timeout:g} s")
+            late = self._timed_out(runs)
         if late is None and all(run.raised for each in runs for run in each):
             late = Reason("RAISES", "", f"every run raises {runs[0][0].output}")
         return self._concluded(runs, pilots, chosen, alignment, late, start)
@@ -187,6 +190,9 @@ class _Tracing:
             return runs, []
         chosen = self._chosen(pairings, base, runs)
         return runs, [*chosen, *self._confirming(pairings, base, runs, chosen)]
+
+    def _timed_out(self, runs: tuple[list[Forced], list[Forced]]) -> Reason:
+        return Reason("TIMEOUT", "", f"{len(runs[1])} of {self.transcripts} transcripts in {self.timeout:g} s")
 
     def _keeps_state(self) -> bool:
         return keeps_state(self.target, self.pair.first, stream(self.seed, Stage.TAPE, CONFIRM, 0))
