@@ -134,6 +134,12 @@ class Pairing:
         self, index: int, *, change: Change | None = None, pilot: bool = False, above: bool = False
     ) -> Forced:
         """Transcript number `index`; `change` chooses values of the draws instead of the law's, `above` outcomes."""
+        found = self._transcript(index, change, pilot=pilot, above=above)
+        if self.size == 1:  # rows of many releases are read from the arenas
+            found.first, found.second = found.first.finished(), found.second.finished()
+        return found
+
+    def _transcript(self, index: int, change: Change | None, *, pilot: bool, above: bool) -> Forced:
         key = (index, self.order, int(pilot))
         change = (lambda family, z, at: z) if above else change
         first = self._opaque(self.first, None, (*key, 0), change, above=above)
@@ -439,9 +445,9 @@ def _unsaid(first: Arena, second: Arena) -> Reason | None:
 def _groups(entry: TranscriptEntry, arena: Arena) -> list[tuple[str, str, Array]]:
     """(family, line of the draw, elements), for each draw call's line."""
     which = arena.draws_of(entry.place)
-    if len(which) == 1:
+    if len(which) and (which == which[0]).all():
         draw = arena.transcript.draws[which[0]]
-        return [(draw.family, site_text(draw.site), np.zeros(1, dtype=np.int64))]
+        return [(draw.family, site_text(draw.site), np.arange(len(which)))]
     groups: dict[tuple[str, str], list[int]] = {}
     for each in np.unique(which):
         draw = arena.transcript.draws[each]

@@ -7,6 +7,7 @@ allowed operations: a second use that would make outputs differ makes them diffe
 """
 
 import bisect
+import copy
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -117,8 +118,8 @@ class Arena:
         """Places of new variables with the values z (of this run's own generator), shape of z."""
         flat = np.asarray(z, dtype=np.float64).ravel()
         start, self.size = self.size, self.size + len(flat)
-        while self.size > len(self._known):
-            self._grow()
+        if self.size > len(self._known):
+            self._grow(max(self.size, 2 * len(self._known)) - len(self._known))
         rows = slice(start, self.size)
         self._columns["z"][rows] = flat
         self._columns["low"][rows], self._columns["high"][rows] = 0.0, 1.0
@@ -133,14 +134,12 @@ class Arena:
         given = np.asarray(parameter, dtype=np.float64)
         return given if given.ndim == 0 else np.broadcast_to(given, shape).ravel()
 
-    def _grow(self) -> None:
+    def _grow(self, more: int) -> None:
         for name in _COLUMNS:
-            self._columns[name] = np.concatenate([self._columns[name], np.zeros(len(self._known))])
-        self._used = np.concatenate([self._used, np.zeros(len(self._known), dtype=bool)])
-        self._touched = np.concatenate([self._touched, np.zeros(len(self._known), dtype=bool)])
-        self._role = np.concatenate([self._role, np.zeros(len(self._known), dtype=np.int64)])
-        self._partner = np.concatenate([self._partner, np.zeros(len(self._known), dtype=np.int64)])
-        self._known = np.concatenate([self._known, np.zeros(len(self._known), dtype=bool)])
+            self._columns[name] = np.concatenate([self._columns[name], np.zeros(more)])
+        for name in ("_used", "_touched", "_role", "_partner", "_known"):
+            held = getattr(self, name)
+            setattr(self, name, np.concatenate([held, np.zeros(more, dtype=held.dtype)]))
 
     def draws_of(self, place: Array) -> Array:
         """Index of the draw of each place."""
@@ -151,8 +150,8 @@ class Arena:
     def families_of(self, place: Array) -> tuple[tuple[str, ...], Array]:
         """Distinct families, in the order of first use, and which of them each place is of."""
         which = self.draws_of(place)
-        if len(which) == 1:
-            return (self.transcript.draws[which[0]].family,), np.zeros(1, dtype=np.int64)
+        if len(which) and (which == which[0]).all():
+            return (self.transcript.draws[which[0]].family,), np.zeros(len(which), dtype=np.int64)
         names: list[str] = []
         codes = np.zeros(len(place), dtype=np.int64)
         distinct, first, inverse = np.unique(which, return_index=True, return_inverse=True)
@@ -202,8 +201,9 @@ class Arena:
             return found
         fresh = live[~self._known[place[live]]]
         if len(fresh):
-            _, first = np.unique(place[fresh], return_index=True)
-            fresh = fresh[np.sort(first)]
+            if not (np.diff(place[fresh]) > 0).all():  # each of them once
+                _, first = np.unique(place[fresh], return_index=True)
+                fresh = fresh[np.sort(first)]
             if self._role[place[fresh]].any():
                 self._diverge("COMPARED", self.site(), "noise that was compared with noise is used for something else")
             touched = self._touched[place[fresh]]
@@ -521,6 +521,17 @@ class Arena:
             assert self.forced is not None
             missing = self.forced.entries[len(self.transcript.entries)]
             self.bad = Reason("FEWER_DRAWS", site_text(missing.site), "one dataset needs more random numbers")
+
+    def finished(self) -> "Arena":
+        """What there is to say of a run, without the numbers that it needed.
+
+        Those stay where they are for arrays that a program has kept beyond its run.
+        """
+        found = copy.copy(self)
+        found._columns, found._known = {}, self._known[:0].copy()
+        found._touched = found._used = found._role = found._partner = found._known
+        found._undoing, found._derived = [], {}
+        return found
 
     def settle_as(self, place: Array, z: Array) -> None:
         """Values for a plain replay of noise that has no number here."""
