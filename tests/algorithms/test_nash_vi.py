@@ -1,15 +1,19 @@
 """DP-Nash-VI: against a slow reference, at its start, with one player, and in what it promises along a run."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 from algorithms.core.users import TapeUsers
 from algorithms.nash_vi.equilibria import cce
+from algorithms.nash_vi.kernel_promises import fork
 from algorithms.nash_vi.learner import error_of, NashVI, self_play
-from algorithms.nash_vi.markov_games import random_game
+from algorithms.nash_vi.markov_games import matrix_game, random_game
 from algorithms.nash_vi.promises import WatchedNashVI
+from algorithms.nash_vi.regret_promises import largest_gap, rate_promise, regret_bound
+from algorithms.tabular import all_policies
 from dpverify.base.seeding import Stage, stream
 from mechanisms.datasets.visit_counts import PrivateCounts
 from mechanisms.privatizers.central import Central
@@ -136,3 +140,36 @@ def test_infinite_eps_is_the_non_private_learner():
         nearly = run(privatizer=private, error=error_of(private, 0.05))
         assert np.allclose(nearly.first, exact.first, rtol=0, atol=1e-5)
         assert np.allclose(nearly.out_width, exact.out_width, rtol=0, atol=1e-5)
+
+
+def test_the_bound_of_theorem_4_1_by_hand():
+    """H = S = 1, A = B = 2, E = 3: sqrt(4 K) iota + (4 + 12) iota^2."""
+    game = matrix_game([[0.0, 0.5], [0.5, 1.0]])
+    learner = NashVI(layout=game.layout, rewards=game.rewards, episodes=100, error=3.0)
+    iota = math.log(30 * 4 * 100 / 0.05)
+    assert regret_bound(learner) == pytest.approx(20 * iota + 16 * iota**2)
+    assert largest_gap(game) == 1.0
+
+
+def test_the_worst_pair_of_policies_is_found():
+    """Against all deterministic pairs, whose marginals are themselves."""
+    game = random_game(3, 2, 2, 2, 2)
+    each = np.eye(2)[all_policies(2, 2, 2)]
+    first, second = np.repeat(each, len(each), axis=0), np.tile(each, (len(each), 1, 1, 1))
+    assert largest_gap(game) == pytest.approx(game.gap(first, second).max())
+
+
+def test_a_rate_of_minus_one_half_is_allowed_and_nothing_slower():
+    """E = K^p: the width falls as 1/sqrt K, or as K^(p - 1) where that is slower, up to iota^2."""
+    game = fork(0.5)
+    errors = []
+    for power in (0.4, 0.6):
+        planner = partial(_planner, game, power)
+        promise = rate_promise(game, planner, (10**8, 10**10, 10**12), name="r")
+        errors.append(promise.draw(rng=stream(5, Stage.EXPERIMENT), size=3).errors)
+    assert (errors[0] == 0).all()
+    assert (errors[1] > 0.02).all()
+
+
+def _planner(game, power, users):
+    return NashVI(layout=game.layout, rewards=game.rewards, episodes=users, error=users**power)
