@@ -19,7 +19,7 @@ Claim       rho-zCDP, replacing one trajectory, for features of length at most 1
             2016, Lemma 2.3).
 Shift       the bound on |Z_h| that all steps keep with probability 1 - beta (`LinearNoise.gram_operator_bound`'s law).
             Off that event eigenvalues are raised to lambda, which is post-processing.
-Constants   C is tuned; no theorem covers the regret of this learner.
+Constants   C is tuned in the figures, which no theorem covers; `lean_promises.proved_penalty` is a C with a proof.
 """
 
 import math

@@ -84,7 +84,7 @@ def vapvi_bound(model: Model, learner: VAPVI, policy: Array, users: int) -> floa
     features = learner.features
     lost = 2 * model.horizon * learner.penalty_over_k / users
     for h in range(model.horizon):
-        weights = users * seen[h] / np.maximum(spread[h], 1.0)
+        weights = users * seen[h] / (np.maximum(spread[h], 1.0) if learner.weighted else 1.0)
         gram = np.einsum("sa,sai,saj->ij", weights, features, features) + learner.ridge * np.eye(features.shape[2])
         lengths = np.sqrt(np.einsum("sai,ij,saj->sa", features, np.linalg.inv(gram), features))
         lost += 4 * learner.penalty * float((best[h] * lengths).sum())

@@ -1,5 +1,6 @@
 """`lean`: budget, sums and estimates against slow references, the exact cost of a step, planted mistakes."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import optimize
 
 from algorithms.beyond.lean import Lean
+from algorithms.beyond.lean_promises import proved_penalty
 from algorithms.beyond.lean_transcripts import LeanView
 from algorithms.offline.data import appendix_mdp, collect, counts_of_runs, leaning_policy
 from algorithms.offline.vapvi import Halves
@@ -92,3 +94,12 @@ def test_noise_keeps_its_shift(linear):
         entries = gram[:, 0, 0], gram[:, 0, 1] * np.sqrt(2)
         assert [each.std() for each in entries] == pytest.approx([learner.sigmas[h, 1]] * 2, rel=0.08)
     assert beyond.mean() <= 0.2  # a bound: far below
+
+
+def test_the_penalty_that_is_proved_by_hand():
+    """H = 1, d = 2, S = 1: one step, so t = 1."""
+    learner = Lean(features=np.eye(2)[None], horizon=1, rho=1.0, ridge=4.0, beta=0.2)
+    s, shift, tail = learner.sigmas[0, 0], learner.shift(0), math.log(10)
+    sampling = 0.5 * math.sqrt(2 * math.log(1 + 100 / 8) + 2 * (math.log(101) + tail)) + 1
+    by_hand = sampling + s * (math.sqrt(2) + math.sqrt(2 * tail)) / 2 + math.sqrt(2 * (4 + 2 * shift))
+    assert proved_penalty(learner, 100) == pytest.approx(by_hand)
