@@ -113,6 +113,9 @@ class Forced:
         return self.moved if self.order == 0 else tuple(each.mirrored for each in self.moved)
 
 
+LONG = 10_000  # elements
+
+
 class OutOfTime(Exception):
     """The deadline of a pairing is over: no further run is begun."""
 
@@ -129,6 +132,7 @@ class Pairing:
         self.align = Alignment()
         self.size = 1  # releases of a call; `rows` makes many
         self._before: dict[bool, dict[Place, Any]] = {}
+        self._long: dict[tuple[int, str], list[Array]] = {}
 
     def transcript(
         self, index: int, *, change: Change | None = None, pilot: bool = False, above: bool = False
@@ -137,7 +141,22 @@ class Pairing:
         found = self._transcript(index, change, pilot=pilot, above=above)
         if self.size == 1:  # rows of many releases are read from the arenas
             found.first, found.second = found.first.finished(), found.second.finished()
+            self._share(found)
         return found
+
+    def _share(self, found: Forced) -> None:
+        """Long arrays that are those of the transcript before, or of the other dataset, are kept once."""
+        entries = zip(found.first.transcript.entries, found.second.transcript.entries, strict=False)
+        for at, pair in enumerate(entries):
+            for name in ("place", "codes", "off", "coef") if len(pair[0].place) >= LONG else ():
+                for entry in pair:
+                    known = self._long.setdefault((at, name), [])
+                    array = getattr(entry, name)
+                    same = next((each for each in known if _equal(each, array)), None)
+                    if same is None:
+                        self._long[at, name] = [*known, array][-2:]
+                    else:
+                        setattr(entry, name, same)
 
     def _transcript(self, index: int, change: Change | None, *, pilot: bool, above: bool) -> Forced:
         key = (index, self.order, int(pilot))
@@ -267,6 +286,11 @@ class Pairing:
             self.target, data, arena, source, rng, spare,
             size=self.size, before=self._before[which], played=played, instrumented=True,
         )  # fmt: skip
+
+
+def _equal(one: Array, other: Array) -> bool:
+    """Whether two arrays are the same, in bits."""
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
 _APART = "the program with plain numbers gives something else than with opaque arrays"
