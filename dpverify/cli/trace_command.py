@@ -155,9 +155,15 @@ def enumerated_in_child(
 
 def _exact_lines(found: Any) -> list[str]:
     """What was found, and the event that shows it."""
+    from dpverify.base.rounding import digits_up
+    from dpverify.tape.enumeration import TAIL
+
     if found.status != "EXACT":
         return [f"{found.status.replace('_', ' ')}: {found.reason}"]
     lines = [f"EXACT: eps in [{found.eps_lower:.12g}, {found.eps_upper:.12g}] at delta {found.delta:g}, on this pair"]
+    if found.tail_eps is not None:
+        upper = f"<= {found.tail_eps:.12g} at delta {digits_up(TAIL * found.lost_mass, 3):g}"
+        lines = [f"EXACT: eps >= {found.eps_lower:.12g} at delta 0, {upper}, on this pair"]
     lines.append(f"  {found.paths} paths, {found.outcomes} outcomes, mass left out {found.lost_mass:.3g}")
     if (event := found.event) is not None:
         lines.append(f"  largest ratio: {event.outcome} has probability {event.first:.6g} against {event.second:.6g}")

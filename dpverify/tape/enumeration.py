@@ -13,7 +13,8 @@ paths below 1e-18). For every eps and either order
 
 The first holds since the set S of its summands has P(S) >= sum p_low and Q(S) <= sum q_high + l'; the second since all
 that is not enumerated has P-mass at most l. eps_lower is an eps at which the first exceeds delta, eps_upper one at
-which the second does not. For delta = 0 these are ratios of single masses, and eps_upper is inf where mass was cut.
+which the second does not. For delta = 0 these are ratios of single masses, and eps_upper is inf where mass was cut:
+what was not looked at may tell the datasets apart. `tail_eps` is then eps_upper at a delta of TAIL times that mass.
 
 An exact law is about its pair. Laws of NumPy's samplers are assumed; `random()` is j/2^53 (law="implemented").
 """
@@ -42,6 +43,7 @@ from dpverify.trials.target import as_target, LoopedTarget, name_of
 STATUSES = ("EXACT", "NOT_FINITE", "TOO_MANY", "NOT_EXACT")
 RELEASES = 20_000  # of the test of fit, on each dataset
 LEVEL = 1e-6  # of the test of fit: a right law fails it with at most this probability, on both datasets together
+TAIL = 10  # times the mass that was cut: the delta of `tail_eps`
 CELLS = 256  # outcomes that it looks at singly; the others fall into as many bins
 SHARE = 0.5  # of the time that the enumeration took, at most, if releases are slow
 
@@ -81,6 +83,7 @@ class Exact:
     paths: int
     outcomes: int
     lost_mass: float
+    tail_eps: float | None  # eps_upper at delta = TAIL * lost_mass, where eps_upper at delta 0 is inf for that mass
     event: TellingEvent | None
     fit: Fit | None
     law: Law
@@ -91,7 +94,7 @@ class Exact:
         return {
             "name": self.name, "status": self.status, "reason": None if self.reason is None else vars(self.reason),
             "eps_lower": _plain(self.eps_lower), "eps_upper": _plain(self.eps_upper), "delta": self.delta,
-            "paths": self.paths, "outcomes": self.outcomes, "lost_mass": self.lost_mass,
+            "paths": self.paths, "outcomes": self.outcomes, "lost_mass": self.lost_mass, "tail_eps": _plain(self.tail_eps),
             "event": None if self.event is None else vars(self.event),
             "fit": None if self.fit is None else vars(self.fit), "law": self.law, "seconds": self.seconds,
         }  # fmt: skip
@@ -148,14 +151,16 @@ def exact(
         if not fit.fits:
             bad = Reason("FIT", "", f"{fit.releases} ordinary releases do not fit the law (p = {fit.p_value:.2g})")
     status = "EXACT" if bad is None else bad.code if bad.code in STATUSES else "NOT_EXACT"
-    lower = upper = event = None
+    lower = upper = event = tail = None
+    lost = max(each.lost for each in found)
     if bad is None:
         lower, upper = _interval(found[0], found[1], delta)
+        tail = _interval(found[0], found[1], TAIL * lost)[1] if lost and not delta else None
         event = _largest(found[0], found[1])
     return Exact(
         name=name_of(target), status=status, reason=bad, eps_lower=lower, eps_upper=upper, delta=delta,
         paths=sum(each.paths for each in found), outcomes=len(set().union(*(each.law for each in found))),
-        lost_mass=max(each.lost for each in found), event=event, fit=fit, law=law, seconds=time.monotonic() - start,
+        lost_mass=lost, tail_eps=tail, event=event, fit=fit, law=law, seconds=time.monotonic() - start,
     )  # fmt: skip
 
 

@@ -119,6 +119,19 @@ def test_a_loop_that_ends_with_probability_one_is_bounded() -> None:
     assert exact(loop_trials(geometric_by_hand), pair=Pair([1], [0]), delta=0.5 + 1e-9).eps_upper < 1e-8
 
 
+def test_a_tail_that_is_cut_has_a_bound_beside_it() -> None:
+    """Discrete Laplace noise of ratio 2 has eps log 2; a leak in its tail would be delta, and one elsewhere is inf."""
+
+    def noisy(data, *, rng, size):
+        return data[0] + rng.geometric(0.5, size) - rng.geometric(0.5, size)
+
+    found = exact(noisy, pair=Pair([1], [0]))
+    assert found.eps_upper == math.inf
+    assert math.log(2) <= found.tail_eps <= math.log(2) * (1 + 1e-9)
+    assert exact(loop_trials(geometric_by_hand), pair=Pair([1], [0])).tail_eps == math.inf
+    assert exact(lambda data, *, rng, size: rng.integers(0, 2, size), pair=Pair([1], [0])).tail_eps is None
+
+
 K = np.arange(-60, 160)
 WIDE_LAWS = {
     "difference of geometrics": (lambda rng, size: rng.geometric(0.5, size) - rng.geometric(0.5, size),
