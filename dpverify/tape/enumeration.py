@@ -94,8 +94,8 @@ class Exact:
         return {
             "name": self.name, "status": self.status, "reason": None if self.reason is None else vars(self.reason),
             "eps_lower": _plain(self.eps_lower), "eps_upper": _plain(self.eps_upper), "delta": self.delta,
-            "paths": self.paths, "outcomes": self.outcomes, "lost_mass": self.lost_mass, "tail_eps": _plain(self.tail_eps),
-            "event": None if self.event is None else vars(self.event),
+            "paths": self.paths, "outcomes": self.outcomes, "lost_mass": self.lost_mass,
+            "tail_eps": _plain(self.tail_eps), "event": None if self.event is None else vars(self.event),
             "fit": None if self.fit is None else vars(self.fit), "law": self.law, "seconds": self.seconds,
         }  # fmt: skip
 
