@@ -122,7 +122,7 @@ def best(name: str, *, costs: bool = False, **options: Any) -> Promise:
     goal = 1 - known.rewards if costs else known.rewards
     planner = DPAPVI(layout=layout, rewards=goal, privatizer=noise, delta=0.02)
     statement = "Theorem 3.4: v* - v^pi, constants of (31) and (35); 1e6 users, rho = 1"
-    settings: dict[str, Any] = {"statement": statement, "trials": 100, "paper": OFFLINE, **options}
+    settings: dict[str, Any] = {"statement": statement, "trials": 130, "paper": OFFLINE, **options}
     return apvi_best_promise(known, planner, np.full((2, 2, 2), 0.5), 10**6, name=name, **settings)
 
 

@@ -30,7 +30,7 @@ def runs(name: str, privatizer: OnlinePrivatizer, *, costs: bool = False, **opti
     rewards = 1 - game.rewards if costs else game.rewards
     error = error_of(privatizer, BETA)
     learner = NashVI(layout=game.layout, rewards=rewards, episodes=USERS, error=error, beta=BETA)
-    trials = 10 if costs else 60
+    trials = 10 if costs else 96
     settings: dict[str, Any] = {"trials": trials, "paper": NASH_VI, "expected": BROKEN if costs else "KEPT", **options}
     return selfplay_promise(game, learner, privatizer, name=name, **settings)
 
@@ -41,7 +41,7 @@ def rate(name: str, visits: tuple[int, int, int], error: Callable[[int], float],
     def planner(users: int) -> NashVI:
         return NashVI(layout=steps.layout, rewards=steps.rewards, episodes=users, error=error(users), beta=BETA)
 
-    settings: dict[str, Any] = {"trials": 60, "paper": NASH_VI, **options}
+    settings: dict[str, Any] = {"trials": 96, "paper": NASH_VI, **options}
     return rate_promise(steps, planner, visits, name=name, **settings)
 
 

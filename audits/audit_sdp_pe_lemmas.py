@@ -133,6 +133,6 @@ promises = [
     bias("lemma-8, as printed", 450, both=False, trials=16, expected=BROKEN, statement=BIAS + " 672 E ... = 0"),
     bias("lemma-16", 98_298, both=True, meeting=True, trials=16, statement=MEETING + " 48 X^2 A H^2 iota/L"),
     bias("lemma-16, as printed", 450, both=False, meeting=True, trials=16, expected=BROKEN, statement=MEETING + " 0"),
-    counts("lemma-18", trials=40, statement=COUNTS),
+    counts("lemma-18", trials=56, statement=COUNTS),
     counts("lemma-18, 1 for 1/2", trials=24, share=1.0, expected=BROKEN, statement=COUNTS + ", 1 for 1/2"),
 ]
