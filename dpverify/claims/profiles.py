@@ -172,7 +172,7 @@ def renyi_accuracy_limit(orders: Array, allowed: Array, wrong: float) -> float:
         return low
     from scipy import optimize
 
-    c, step = float(optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-12)), 1e-12
+    c, step = float(optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-12, maxiter=2000)), 1e-12
     while excess(c) <= 0:  # to the side that is not allowed any more
         c, step = min(high, c * (1 + step)), 2 * step
     return c

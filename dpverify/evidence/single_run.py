@@ -219,7 +219,7 @@ class OneRunCurveTest:
         return [(k, s) for k, s in events if impossible(*pooled(tally, k), tally.trials, s * level, least)]
 
 
-_LARGEST, _SMALLEST = 2.0**20, 2.0**-30  # times the claimed number: where bounds are searched
+_LARGEST, _SMALLEST = 2.0**80, 2.0**-30  # times the claimed number: where bounds are searched
 _TOLERANCE = 1e-6  # relative
 _LEAST_P = math.log(1e-12)
 

@@ -69,6 +69,14 @@ def test_every_face_is_written_and_the_checker_accepts_it(tmp_path: Path) -> Non
     assert (record["score"], record["trials"], record["relation"]) == ("one run", M, "add-or-remove-one")
 
 
+@pytest.mark.parametrize("claim", ["zcdp:1e-9", "rdp:2,1e-9", "gdp:1e-6"])
+def test_a_tiny_claim_is_judged_and_its_record_is_accepted(tmp_path: Path, claim: str) -> None:
+    for scores, code in ((RNG.normal(size=200), 0), (INCLUDED[:200] + RNG.normal(scale=0.1, size=200), 1)):
+        file = written(tmp_path, {"included": INCLUDED[:200].astype(int), "score": scores})
+        assert run(file, "--claim", claim, "--json", tmp_path / "r.json") == code
+        assert check.main([str(tmp_path / "r.json")]) == 0
+
+
 def test_pairs_and_groups_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     columns = {"included": INCLUDED, "first": KEPT, "second": -BROKEN, "group": ["a", "b"] * (M // 2)}
     file = written(tmp_path, columns)
