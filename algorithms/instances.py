@@ -32,7 +32,7 @@ from algorithms.beyond.gaussian_counts import GaussianMessages
 from algorithms.core.canaries import Canaries, canaries, CoinUsers
 from algorithms.core.counting import LocalCounts, Plugged, TreeCounts
 from algorithms.core.environments import Environment, river_swim
-from algorithms.core.node_evidence import FarSide, NodeEvidence
+from algorithms.core.node_evidence import after, FarSide, NodeEvidence
 from algorithms.core.noise_tap import LAPLACE, NoiseTap, NORMAL
 from algorithms.core.one_run import FullSize, RunWitness
 from algorithms.core.online import Learner, Planned
@@ -147,20 +147,20 @@ class FullSizeOnline:
             raise RunError(f"{type(self.source).__name__}: its noise is not drawn from the generator that it is handed")
         thrown = self.users * layout.H if game else 0
         report = tap.report(drawn=tape.drawn - thrown, stated=layout.cells * (self.users - 1))
-        nodes, unit, kind, read = len(evidence.item_nodes), "eps", "witness", "object"
+        nodes, unit, method, read = len(evidence.item_nodes), "eps", "witness", "object"
         if isinstance(self.claim, ApproxDP):
             unit = f"eps at delta {self.claim.delta:g}"
         if normal:
             assert isinstance(self.claim, ApproxDP)
-            lower, kind, read = gaussian_eps(evidence.mu(far), self.claim.delta), "shift certificate", "code"
+            lower, method, read = gaussian_eps(evidence.mu(far), self.claim.delta), "shift certificate", "code"
         else:
             lower = towards_zero(evidence.loss)
         used = time.process_time() - begin
-        bounds = "one message" if self.local else "released counts"
+        view = "one message" if self.local else "released counts"
         code = evidence.code(far, self.ledger)
         told = digest.hexdigest()
         return RunWitness(
-            lower, unit, kind, evidence.moved, nodes, tape.drawn, used, told, report, code, bounds, True, read
+            lower, unit, method, evidence.moved, nodes, tape.drawn, used, told, report, code, view, read=read
         )
 
     def canaries(self, seed: int) -> Canaries:
@@ -245,11 +245,6 @@ def full_size(
         source=source,
         change=change,
     )
-
-
-def after(first: Change | None, then: Change) -> Change:
-    """Both changes of what is drawn, one after the other."""
-    return then if first is None else lambda family, z, start: then(family, first(family, z, start), start)
 
 
 def _single(name: str, users: int) -> tuple[Learner, Any]:

@@ -29,6 +29,7 @@ from dpverify.claims import Relation
 from dpverify.ledger import Ledger
 from dpverify.tape.forced import Moved
 from dpverify.tape.ledger_matching import conforms
+from dpverify.tape.sources import Change
 from dpverify.tape.witness import towards_zero
 from mechanisms.counters import dyadic
 from mechanisms.toolbox.noise_laws import Noise
@@ -143,3 +144,8 @@ class FarSide:
         found = np.where(self._signs != 0, np.abs(z) * self._signs, z) if family == "laplace" else z
         self.chosen.append(found.reshape(-1, len(self._signs))[-1][self._signs != 0])
         return found
+
+
+def after(first: Change | None, then: Change) -> Change:
+    """Both changes of what is drawn, one after the other."""
+    return then if first is None else lambda family, z, start: then(family, first(family, z, start), start)

@@ -9,20 +9,21 @@ from dpverify.claims import Claim
 class RunWitness(NamedTuple):
     """`lower` bounds the true parameter from below, in `unit`; `tap` tests the laws that this takes for granted.
 
-    `kind`      witness: exact, one transcript (see `node_evidence`); shift certificate: the exact loss law of known
-                shifts; mean of transcripts: at confidence 1 - `noise_tap.SIGNIFICANCE`
-    `bounds`    what an adversary sees who loses so much: the released counts (the proof's view), or one user's message;
+    `method`    witness: one transcript (see `node_evidence`); shift certificate: the loss law of known shifts; mean of
+                transcripts
+    `view`      what an adversary sees who loses so much: the released counts (the proof's view), or one user's message;
                 never actions or the output policy, which are functions of these and may tell less
-    `exact`     given the laws; False: statistical, at the confidence that `kind` has
+    `kind`      exact given the laws, or statistical with its level
     `read`      where the noise's parameter comes from: "code", from what was drawn and released, or "object", as stated
                 by the privatizer, which `tap` and `code` compare with what was drawn
-    `code`      online rows: CONFORMS where the scales that the code used, at what moved, are those of the ledger
+    `code`      CONFORMS where the parameters that the code used, at what moved, are those of the ledger; empty where
+                that was not looked at
     `moved`     cells in `nodes` nodes; `draws` noise variables of the run; `transcript` = digest of what was released
     """
 
     lower: float
     unit: str
-    kind: str
+    method: str
     moved: int
     nodes: int
     draws: int
@@ -30,8 +31,8 @@ class RunWitness(NamedTuple):
     transcript: str
     tap: TapReport
     code: str = ""
-    bounds: str = "released counts"
-    exact: bool = True
+    view: str = "released counts"
+    kind: str = "exact given laws"
     read: str = "object"
 
 

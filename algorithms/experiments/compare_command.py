@@ -187,8 +187,8 @@ def _show_check(check: dict[str, Any], found: Comparison) -> None:
     if witness is not None:
         law = "fits" if witness["tap"] else "DOES NOT FIT"
         OUT.print(
-            f"  one run of all users: {witness['unit']} at least {witness['lower']:.4g} by a {witness['kind']}, "
-            f"of {witness['bounds']}; the law of its noise {law}",
+            f"  one run of all users: {witness['unit']} at least {witness['lower']:.4g} by a {witness['method']}, "
+            f"of {witness['view']}; the law of its noise {law}",
             soft_wrap=True,
         )
     else:

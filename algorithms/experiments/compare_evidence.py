@@ -52,7 +52,7 @@ def _in_one_run(mine: Study, environment: Environment, seed: int) -> tuple[list[
         least = min(one.tap.p_values, key=lambda name: one.tap.p_values[name])
         what = "is used twice" if least in FRESH else "is not of the law that the ledger states"
         objections.append(f"REFUTED: the noise of one run {what} ({least}: p {one.tap.p_values[least]:.1g})")
-    shown = ("lower", "unit", "kind", "bounds", "exact", "read", "moved", "nodes", "draws", "code")
+    shown = ("lower", "unit", "method", "view", "kind", "read", "moved", "nodes", "draws", "code")
     return objections, {**{name: getattr(one, name) for name in shown}, "tap": one.tap.ok}
 
 

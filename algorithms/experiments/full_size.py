@@ -1,9 +1,10 @@
 """Lower bound and ledger side by side at the size of the experiments, each row in a process of its own.
 
-The ledger; the witness (in the ledger's unit: of what, whether exact given the laws or statistical, and whether the
-noise's parameter was read from the code or from the object: `RunWitness`); the tap (those laws,
-tested on all other noise at significance 1e-6); the code's own scales against the ledger's (online rows: CONFORMS or
-UNMATCHED); CPU seconds and peak memory; local rows with the eps of one-run canaries. An honest row is as expected
+The ledger; the witness, in the ledger's unit: in whose `view`, of which `kind` (exact given the laws, or statistical
+with its level), and whether the noise's parameter is `from` the code's draws or read from the object, then with the
+tap's verdict on the law (`RunWitness`); the tap (those laws, tested on all other noise at significance 1e-6); the
+code's own parameters against the ledger's (CONFORMS or UNMATCHED; of DP-VAPVI they are not looked at); CPU seconds and
+peak memory; local rows with the eps of one-run canaries. An honest row is as expected
 where it is not above its ledger, not below the share of it that is asked (.98; DP-VAPVI .3), passes its tap and needs
 at most 120 s and 2 GB.
 """
@@ -28,7 +29,7 @@ class FullSizeRow(NamedTuple):
     users: int
     claimed: float
     unit: str
-    kind: str
+    method: str
     least: float
     canaries: float | None
     lower: float
@@ -43,8 +44,8 @@ class FullSizeRow(NamedTuple):
     peak_mb: float
     transcript: str
     code: str = ""
-    bounds: str = "released counts"
-    exact: bool = True
+    view: str = "released counts"
+    kind: str = "exact given laws"
     read: str = "object"
 
     @property
@@ -53,6 +54,11 @@ class FullSizeRow(NamedTuple):
         found = [*(["witness"] * (self.lower > self.upper)), *(["code"] * (self.code not in ("", "CONFORMS")))]
         found += [] if self.tap else ["tap"]
         return ", ".join(found) or "-"
+
+    @property
+    def come_from(self) -> str:
+        """Where the noise's parameter is from; what the object says, only with the tap's verdict on the law."""
+        return "code's draws" if self.read == "code" else f"object; law {'fits' if self.tap else 'DOES NOT FIT'}"
 
     @property
     def as_expected(self) -> bool:
@@ -85,7 +91,7 @@ def row(
         users=instance.users,
         claimed=instance.claim.number,
         unit=found.unit,
-        kind=found.kind,
+        method=found.method,
         least=instance.least,
         canaries=guessed.eps_lower if guessed else None,
         lower=found.lower,
@@ -100,8 +106,8 @@ def row(
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         transcript=found.transcript,
         code=found.code,
-        bounds=found.bounds,
-        exact=found.exact,
+        view=found.view,
+        kind=found.kind,
         read=found.read,
     )
 
@@ -116,25 +122,27 @@ def heading() -> str:
     """The table's first line."""
     return (
         f"{'learner':16}{'bug':20}{'users':>7} {'unit':17}{'lower':>8}{'ledger':>8}{'canaries':>9}"
-        f"{'tap: draws':>12}{'scale':>8}{'least p':>9}  {'code':13}{'lower bounds':54}"
+        f"{'tap: draws':>12}{'scale':>8}{'least p':>9}  {'code':13}{'view':17}{'kind':20}"
+        f"{'from':26}"
         f"{'caught by':20}{'CPU s':>6}{'MB':>6}"
     )
 
 
 def line(each: FullSizeRow) -> str:
     """One line of it."""
-    sure = "exact" if each.exact else "statistical"
-    what = f"{each.bounds}, {sure}, parameter from the {each.read}"
     guessed = "" if each.canaries is None else f"{each.canaries:.2f}"
     return (
         f"{each.name:16}{each.bug or '':20}{each.users:7} {each.unit:17}{each.lower:8.4f}{each.upper:8.4f}{guessed:>9}"
         f"{each.draws:12}{each.tap_ratio:8.4f}{min(each.tap_p_values.values()):9.1e}  {each.code:13}"
-        f"{what:54}{each.caught_by:20}"
+        f"{each.view:17}{each.kind:20}{each.come_from:26}{each.caught_by:20}"
         f"{each.seconds:6.1f}{each.peak_mb:6.0f}{'' if each.as_expected else '  NOT AS EXPECTED'}"
     )
 
 
 def as_json(done: Sequence[FullSizeRow], seed: int) -> dict[str, Any]:
     """What numbers.json holds."""
-    rows = [{**each._asdict(), "caught_by": each.caught_by, "as_expected": each.as_expected} for each in done]
+    rows = [
+        {**each._asdict(), "from": each.come_from, "caught_by": each.caught_by, "as_expected": each.as_expected}
+        for each in done
+    ]
     return {"seed": seed, "rows": rows}

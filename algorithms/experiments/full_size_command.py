@@ -60,8 +60,8 @@ def _command(
         done.append(each)
         typer.echo(line(each))
     typer.echo(
-        f"lower: of released counts or of a message, never of actions or the policy; exact: given the laws, which are "
-        f"tested on the draws shown, at significance {SIGNIFICANCE:g} a row, freshness at {LEVEL:g}"
+        f"view: never actions or the output policy, which may tell less; exact given laws, which are tested on the "
+        f"draws shown, at significance {SIGNIFICANCE:g} a row, freshness at {LEVEL:g}"
     )
     file = out / "full-size" / "numbers.json"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """DP-APVI and DP-VAPVI at full size, Appendix F of the offline paper: H = 20, S = 2, A = 100, 1,000 users, 1-zCDP.
 
 DP-APVI     one Gaussian release of all counts. A user who stays in state 0 with action 0 instead of state 1 with
-            action 1 moves 2H cells of each family by 1: rho = |shift|^2/(2 sigma^2), exactly, and equal to the ledger.
+            action 1 moves 2H cells of each family by 1: rho = |shift/sigma|^2/2, exactly, and equal to the ledger.
+            sigma is the code's: what it released less the exact counts, over the normal z that passed the tape.
 DP-VAPVI    5H adaptive Gaussian statistics, d = 10, un-split, noise as printed. The replaced user plays, in all steps,
             the two rows of the feature table whose Gram matrices are farthest apart. The shifts of the vectors depend
             on V, so on what was released: rho >= KL = their mean cost, from `TRANSCRIPTS` transcripts, each in
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.core.node_evidence import after, FarSide, NodeEvidence
 from algorithms.core.noise_tap import NoiseTap, NORMAL, SIGNIFICANCE, TapReport
 from algorithms.core.one_run import RunWitness
 from algorithms.core.shift_certificates import mean_lower
@@ -39,6 +41,7 @@ from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.linear_noise import LinearNoise
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian
+from mechanisms.toolbox.noise_laws import GaussianNoiseLaw
 
 Array = npt.NDArray[np.float64]
 
@@ -55,30 +58,32 @@ class FullSizeTabular:
     claim: ZCDP
     upper: float
     learner: DPAPVI
-    scale: float  # of the noise, as the ledger states it
+    honest: OfflineTabularGaussian  # that of the ledger
     change: Change | None = None
     least: float = 0.98
 
     def witness(self, seed: int) -> RunWitness:
         """The shifts of one pair, and the noise of `RELEASES` releases of it."""
         begin, layout = time.process_time(), self.learner.layout
-        privatizer: Any = self.learner.privatizer
         pair = _steady(_data(seed, self.users), (0, 0), (1, 1))
         first, second = (layout.pack(each.counts()) for each in pair)
-        shift = first - second
-        rng, tape = _streaming(self.name, seed, self.change)
+        honest, far = self.honest, FarSide(first - second, (1,), "normal")
+        rng, tape = _streaming(self.name, seed, after(self.change, far))
         released = np.concatenate([self.learner.release(pair.first, rng=rng, size=1) for _ in range(RELEASES)])
         self.learner.planner.plan(layout.unpack(np.maximum(released[:1], 0)))
-        tap = NoiseTap(layout.cells // layout.H, self.scale, NORMAL)
+        tap = NoiseTap(layout.cells // layout.H, honest.sigma, NORMAL)
         for row in released:
             noise = layout.unpack(row - first)
             for h in range(layout.H):
                 tap.add(np.concatenate([noise.visits[h].ravel(), noise.transitions[h].ravel()]))
         report = _report(tap, tape, RELEASES * layout.cells)
-        lower = towards_zero(float((shift**2).sum()) / (2 * privatizer.sigma**2))
-        digest, moved = hashlib.sha256(released[0].tobytes()).hexdigest(), int(np.count_nonzero(shift))
-        used = time.process_time() - begin
-        return RunWitness(lower, "rho", "shift certificate", moved, 1, layout.cells, used, digest, report)
+        evidence = NodeEvidence(1, tree=False, noise=GaussianNoiseLaw(honest.sigma))
+        evidence.step(first, second, released[0])
+        lower, code = towards_zero(evidence.mu(far) ** 2 / 2), evidence.code(far, honest.ledger)
+        digest, used = hashlib.sha256(released[0].tobytes()).hexdigest(), time.process_time() - begin
+        return RunWitness(
+            lower, "rho", "shift certificate", evidence.moved, 1, layout.cells, used, digest, report, code, read="code"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +117,9 @@ class FullSizeLinear:
                 tap.add(step)
         report = _report(tap, tape, self.transcripts * HORIZON * len(self.scales))
         lower = towards_zero(mean_lower(np.concatenate(costs), self._most(), SIGNIFICANCE))
-        used, kind = time.process_time() - begin, f"mean of {self.transcripts} transcripts"
-        return RunWitness(lower, "rho", kind, moved, HORIZON, tape.drawn, used, digest.hexdigest(), report, exact=False)
+        used, method = time.process_time() - begin, f"mean of {self.transcripts} transcripts"
+        kind, told = f"statistical, {SIGNIFICANCE:g}", digest.hexdigest()
+        return RunWitness(lower, "rho", method, moved, HORIZON, tape.drawn, used, told, report, kind=kind)
 
     def _most(self) -> float:
         """The ledger of what runs: no transcript costs more."""
@@ -131,7 +137,7 @@ def dp_apvi(users: int, noise: float, change: Change | None) -> FullSizeTabular:
     learner = DPAPVI(layout=layout, rewards=rewards, privatizer=drawn)
     upper = _rho(honest.ledger)
     return FullSizeTabular(
-        name="dp-apvi", users=users, claim=_claim(), upper=upper, learner=learner, scale=honest.sigma, change=change
+        name="dp-apvi", users=users, claim=_claim(), upper=upper, learner=learner, honest=honest, change=change
     )
 
 

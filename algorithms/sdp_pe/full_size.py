@@ -4,7 +4,9 @@ A replaced user is in one batch, by the time of her arrival. She stays in state 
 other and is paid 1, so whatever the policy she is given, 3H counters of that batch have one more and 3H one less.
 Given the released counts of the other batches and the deployed policies the shifts are known, so the privacy loss is
 that of independent binomials (`shift_certificates`): a lower bound on eps at delta, rounded down, given their law.
-The batch is the fine one in which most is lost.
+The batch is the fine one in which most is lost. Trials and chance are those that the code draws with, as they pass the
+tape, once it is seen that what it releases is exact counts + what it drew - trials * chance; they are matched with the
+ledger's as well (`code`).
 
 Tap: the noise of all batches as normal scores, and whole vectors of it, of which no two are alike. A run has too few
 draws to see 1 % of the scale, so every batch is released `AGAIN` times more, by the same code from the same episodes,
@@ -34,9 +36,11 @@ from algorithms.sdp_pe.elimination import SDPPE, Staged
 from algorithms.sdp_pe.policy_sets import FactoredSet
 from dpverify.accounting.accountant import account
 from dpverify.base.seeding import derive, Stage, stream
-from dpverify.claims import ApproxDP, Unit, View
+from dpverify.claims import ApproxDP, Relation, Unit, View
 from dpverify.errors import RunError
+from dpverify.tape.forced import Moved
 from dpverify.tape.generator import streaming
+from dpverify.tape.ledger_matching import conforms
 from dpverify.tape.sources import Change
 from mechanisms.datasets.visit_counts import CountLayout
 
@@ -73,28 +77,33 @@ class FullSizeBatches:
         whole = [
             (self._lower(step), int(first)) for step, first in zip(steps, firsts, strict=False) if step.part is None
         ]
-        lower, worst = max(whole, key=lambda each: each[0])
+        _, worst = max(whole, key=lambda each: each[0])
         trees = [Tree.steady((state,) * (size.H + 1), (1.0,) * size.H, size.A) for state in (0, 1)]
         users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, self.users)).run(0), worst, trees[0])
         digest, taps = hashlib.sha256(), dict[int, NoiseTap]()
         drawn_twice = dict[int, list[tuple[Array, float]]]()  # whole vectors by length, and how likely one is
         drawn = [0]
+        latest = np.zeros(0)  # of the run's own binomial draws
         again = streaming(self._noise(seed, 1), self.change)[0]
-        moved = 0
+        lower, code, moved = 0.0, "", 0
 
         def count(family: str, z: Array, start: int) -> Array:
+            nonlocal latest
             drawn[0] += z.size if family == "binomial" else 0
-            return z if self.change is None else self.change(family, z, start)
+            latest = z if self.change is None else self.change(family, z, start)
+            return latest
 
         def look(served: Served) -> None:
-            nonlocal moved
+            nonlocal lower, code, moved
             if served.counts is None:
                 return
             step, layout = served.step, served.step.layout
             digest.update(np.ascontiguousarray(served.counts).data)
-            if served.first == worst:
-                moved = self._check_shift(served, trees)
             part, exact = step.seen(served.episodes), step.exact(served.episodes)
+            if served.first == worst:
+                shift = self._shift(served, trees)
+                moved = int(np.count_nonzero(shift))
+                lower, code = self._of_code(served.counts - exact, latest, tape.parameters, shift, step)
             tap = taps.setdefault(layout.cells, NoiseTap(layout.cells, law=NORMAL))
             arrays: list[Any] = [np.broadcast_to(each, (AGAIN, *each.shape)) for each in part]
             wide = Episodes(*arrays)
@@ -115,7 +124,8 @@ class FullSizeBatches:
         report = self._report(taps, twice, drawn[0], sum(step.layout.cells for step in steps))
         used = time.process_time() - begin
         unit = f"eps at delta {self.claim.delta:g}"
-        return RunWitness(lower, unit, "shift certificate", moved, 1, drawn[0], used, digest.hexdigest(), report)
+        told = digest.hexdigest()
+        return RunWitness(lower, unit, "shift certificate", moved, 1, drawn[0], used, told, report, code, read="code")
 
     def _report(self, taps: dict[int, NoiseTap], twice: list[float], drawn: int, stated: int) -> TapReport:
         report = combined([each.report(drawn=drawn, stated=stated) for each in taps.values()])
@@ -128,7 +138,24 @@ class FullSizeBatches:
         each_way = layout.H * (3 if layout.rewards else 2)
         return binomial_eps(noise.total(step.users), noise.probability, (each_way, each_way), self.claim.delta)
 
-    def _check_shift(self, served: Served, trees: list[Tree]) -> int:
+    def _of_code(
+        self, noise: Array, drawn: Array, parameters: tuple[Any, ...], shift: Array, step: ChannelStep
+    ) -> tuple[float, str]:
+        """The loss of a batch with the trials and the chance that its code drew with, and whether the ledger has them.
+
+        RunError where its noise is not what was drawn, centred.
+        """
+        trials, chance = parameters
+        if drawn.size != noise.size or np.abs(noise.ravel() - (drawn.ravel() - trials * chance)).max() > 1e-6:
+            raise RunError("the noise of the replaced user's batch is not the binomial that was drawn for it, centred")
+        up, down = int((shift > 0).sum()), int((shift < 0).sum())
+        cells = shift[shift != 0]
+        one, law = np.ones(len(cells)), tuple(np.full(len(cells), each) for each in (trials, chance))
+        row = Moved(0, "a batch", "binomial", "value", cells, one, one, law, law, np.zeros(len(cells)), np.sign(cells))
+        found = conforms([(row,)], self.stated.ledger([(step.layout, step.users)]), Relation.REPLACE_ONE)
+        return binomial_eps(int(trials), float(chance), (up, down), self.claim.delta), found.status
+
+    def _shift(self, served: Served, trees: list[Tree]) -> Array:
         layout, hers, own = served.step.layout, served.policies[0], []
         for tree in trees:
             seen = play(TreeUsers((tree,)), np.arange(1), hers[None], actions=layout.A)
@@ -137,7 +164,7 @@ class FullSizeBatches:
         each_way = layout.H * (3 if layout.rewards else 2)
         if (shift == 1).sum() != each_way or (shift == -1).sum() != each_way or (np.abs(shift) > 1).any():
             raise RunError("the replaced user's moves are not those that the certificate is about")
-        return 2 * each_way
+        return np.asarray(shift).ravel()
 
     def _scores(self, noise: Array, layout: CountLayout, users: int, rng: np.random.Generator) -> Array:
         """Normal scores of centred binomial noise; exact under the stated law."""

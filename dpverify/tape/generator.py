@@ -482,16 +482,17 @@ _fail_closed(TapeRandomState, np.random.RandomState)
 
 
 class Streamed:
-    """A source of numbers; `drawn` variables so far. `randomness` takes the notes of what the tape cannot follow."""
+    """A source of numbers; `drawn` variables so far, the latest with `parameters`. `notes`: what left the tape."""
 
     def __init__(self, change: Change | None = None) -> None:
         self.arena = Arena()
         self.drawn = 0
+        self.parameters: tuple[Any, ...] = ()
         self._change = change
 
     def variables(self, family: str, z: Any, parameters: tuple[Any, ...], dtype: Any) -> Any:
         """The values z, or those that `change` puts in their place."""
-        start, self.drawn = self.drawn, self.drawn + int(np.size(z))
+        start, self.drawn, self.parameters = self.drawn, self.drawn + int(np.size(z)), parameters
         if self._change is None:
             return z
         chosen = np.asarray(self._change(family, np.asarray(z, dtype=np.float64), start)).astype(dtype, copy=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.core.counting import own_counts
+from algorithms.core.counting import own_counts, total_counts
 from algorithms.core.environments import river_swim
 from algorithms.core.node_evidence import NodeEvidence
 from algorithms.core.noise_tap import NoiseTap, SIGNIFICANCE
@@ -14,10 +14,15 @@ from algorithms.core.online import run_online
 from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.experiments import full_size_command
+from algorithms.experiments.full_size import line
+from algorithms.experiments.full_size import row as full_size_row
 from algorithms.instances import full_size
+from algorithms.sdp_pe.batches import ShuffledBatches
 from audits.planted.draws import OneDrawForAll, shared_by_cells, SlightlyLess
 from dpverify.base.seeding import Stage, stream
+from dpverify.errors import RunError
 from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian
 from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
@@ -85,11 +90,52 @@ def test_batch_and_offline_rows_meet_their_ledgers(name, least, most, users):
     assert least * honest.upper < found.lower <= honest.upper <= most
     assert found.tap.ok, found.tap
     assert found.moved >= 36
+    linear = name == "dp-vapvi"
+    assert (found.read, found.kind.split()[0], found.code) == (
+        ("object", "statistical,", "") if linear else ("code", "exact", "CONFORMS")
+    )
     halved = replace(full_size(name, noise=0.5, users=users), **fewer)
     assert halved.upper == honest.upper
     again = halved.witness(3)
     assert again.lower > 2 * found.lower  # rho by four, eps at delta by more than two
+    assert again.code == ("" if linear else "UNMATCHED")
     assert not again.tap.ok
+
+
+class _HalfOfIt(OfflineTabularGaussian):
+    """States its noise, and adds half of what it drew."""
+
+    def _noise(self, shape, rng):
+        return super()._noise(shape, rng) / 2
+
+
+class _HalfOfTheBits(ShuffledBatches):
+    """The same for bits."""
+
+    def release(self, episodes, layout, *, rng):
+        exact = total_counts(episodes, layout)
+        return exact + np.rint((super().release(episodes, layout, rng=rng) - exact) / 2)
+
+
+def test_batch_and_offline_rows_read_the_code_and_not_what_the_object_says():
+    row = full_size("dp-apvi", users=40)
+    less = replace(row, learner=replace(row.learner, privatizer=_HalfOfIt(layout=row.learner.layout, rho=1.0)))
+    found = less.witness(3)
+    assert less.learner.privatizer.sigma == row.learner.privatizer.sigma
+    assert found.lower == pytest.approx(4 * row.upper, rel=1e-6)
+    assert (found.read, found.code, row.witness(3).code) == ("code", "UNMATCHED", "CONFORMS")
+    row = full_size("sdp-pe", users=600)
+    fields = {each: getattr(row.batches, each) for each in ("layout", "eps", "beta", "budget")}
+    with pytest.raises(RunError, match="not the binomial that was drawn"):
+        replace(row, batches=_HalfOfTheBits(**fields)).witness(3)
+
+
+def test_a_row_that_reads_the_object_carries_the_verdict_on_the_law():
+    fits = full_size_row("dp-apvi", 1, users=40)._replace(read="object")
+    assert fits.come_from == "object; law fits"
+    assert "object; law fits" in line(fits)
+    assert fits._replace(tap=False).come_from == "object; law DOES NOT FIT"
+    assert fits._replace(tap=False, read="code").come_from == "code's draws"
 
 
 @pytest.mark.parametrize(
@@ -129,6 +175,7 @@ def test_the_command_writes_the_rows_and_says_what_is_not_as_expected(tmp_path, 
     assert row["name"] == "dp-apvi"
     assert row["lower"] == pytest.approx(row["upper"], rel=0.02)
     assert row["claimed"] == 1.0
+    assert (row["view"], row["kind"], row["from"]) == ("released counts", "exact given laws", "code's draws")
     assert (row["tap"], row["as_expected"]) == (True, True)
     assert min(row["seconds"], row["peak_mb"]) > 0
     assert "rho" in capsys.readouterr().out
