@@ -1,9 +1,34 @@
 """SDP-PE, conference version: No-regret Exploration in Shuffle Private Reinforcement Learning.
 
-Boxes: the stages with crude and fine exploration and the step that eliminates are `elimination.SDPPE`; what is left,
-`policy_sets`; the optimal design of eq. (4), `design`; who takes part when, `schedule`; how a batch is released,
-`batches`; the shuffle privatizer is mechanisms/privatizers/shuffle.py. What the analysis rests on: `promises`. At the
-size of the experiments: `full_size`. Figures: docs/figures.md, `python -m algorithms.experiments bandit`.
+Algorithm       elimination.py:SDPPE; as an agent that any privatizer of batches serves, elimination.py:Staged
+Privatizer      batches.py:ShuffledBatches, of privatizers/shuffle.py:Shuffle; PE is batches.py:ExactBatches with E = 0
+Promises        promises.py, audited in audit_sdp_pe_lemmas; privacy in audit_shuffle and audit_sdp_pe
+At full size    full_size.py:FullSizeBatches, docs/benchmarks.md; `python -m algorithms.experiments full-size`
+Figures         `python -m algorithms.experiments riverswim` (6, 6a, 8) and `bandit` (7), docs/figures.md
+
+Boxes of the journal version, line by line; the conference version's fine exploration and threshold differ (`SDPPE`):
+
+    Algorithm 1                          Shuffle DP Policy Elimination
+      initialization: phi_1, iota        policy_sets.py:FactoredSet or ExplicitSet.full; elimination.py:SDPPE.log_term
+      1-4    stages, L_b                 schedule.py:stages, which says what the printed rule must mean
+      5, 6   crude, fine                 elimination.py:SDPPE.stage
+      7-12   psi_b: what lags behind     elimination.py:SDPPE.gap is the right side
+      13     phi_{b+1} = phi_b - psi_b   policy_sets.py:FactoredSet.keep
+    Algorithm 2                          Crude Exploration: elimination.py:SDPPE._crude
+      1-5    pi_{h,x,a}                  policy_sets.py:FactoredSet.visitors
+      6      uniform mixture, L/H users  mixtures.py:PolicyMixture.assign
+      7, 8   counts of layer h           batches.py:ShuffledBatches.release
+      9, 10  W and P~cru                 elimination.py:SDPPE._crude, with elimination.py:SDPPE._estimate (eq. (3))
+      12     pi_0                        elimination.py:SDPPE._explore
+    Algorithm 3                          Fine Exploration: elimination.py:SDPPE._fine
+      1      pi^ref, eq. (4)             design.py:coverage_design, within `tolerance` of the best coverage
+      2-4    L users each, counts        elimination.py:SDPPE._fine
+      5-9    P~ref and r~                elimination.py:SDPPE._fine, with elimination.py:SDPPE._estimate
+    Section V                            Shuffle privatizer
+      eps' = eps/(3H), beta', m, tau     shuffling/bits.py:noise_for; privatizers/shuffle.py:Shuffle.journal
+      z_i, shuffler, analyzer            shuffling/bits.py:noisy_sums; printed z_i: shuffling/integers.py:histograms
+      eq. (7), N~ >= N                   privatizers/consistency.py:never_underestimating
+      Assumption 4's E                   batches.py:ShuffledBatches.error
 
 Statement, code (here, or in mechanisms/), audit (as printed and as corrected); the table of all papers is
 audits/published/papers.toml:

@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import operator
 import re
 import sys
 from pathlib import Path
@@ -63,3 +64,16 @@ def test_every_planted_twin_says_what_is_wrong() -> None:
         for node in tree.body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 assert (ast.get_docstring(node) or "").startswith("INCORRECT"), f"{file}: {node.name}"
+
+
+def test_every_place_that_a_paper_s_page_names_is_there() -> None:
+    """`file.py:Name.member` in the docstring of a folder of algorithms, its own file or one of the other packages."""
+    named = 0
+    for page in (ROOT / "algorithms").glob("*/__init__.py"):
+        for place, name in re.findall(r"([\w/]+\.py):([A-Za-z_][\w.]*\w)", page.read_text()):
+            own = page.parent / place
+            (file,) = [own] if own.exists() else [each for each in MODULES if each.as_posix().endswith(f"/{place}")]
+            found = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+            assert operator.attrgetter(name)(found) is not None, (page, place, name)
+            named += 1
+    assert named > 40
