@@ -20,7 +20,8 @@ class CheckedAgent:
     A plan must be a function of the released counts and of the `rng` and the `state` that it is handed, where it takes
     them (`online.Learner`). The first eight plans, and then each whose number is a power of two, are made twice, from
     equal generators and states: an agent with coins or a memory of its own is refused where the two differ. State that
-    changes more slowly is not seen.
+    changes more slowly is not seen. A plan of counts alone is then asked as well with all runs like the last one:
+    runs are independent trials, and none may depend on another one's counts.
     """
 
     def __init__(self, agent: Any, layout: CountLayout) -> None:
@@ -41,6 +42,11 @@ class CheckedAgent:
         table, state = self._made(counts, given)
         if twice and not np.array_equal(table, self._made(counts, again)[0]):
             raise ParameterError(self._what, "two tables", "the same policies for the same counts, rng and state")
+        if twice and not self.handed and len(table) > 1:
+            alike = counts[np.full(len(table), -1)]  # of the same shape: sums are rounded alike
+            if not np.array_equal(table[-1], self._made(alike, {})[0][-1]):
+                wanted = "the same policies for the same counts, whatever counts the other runs have"
+                raise ParameterError(self._what, "two tables", wanted)
         return (table, state) if "state" in self.handed else table
 
     @property

@@ -55,6 +55,20 @@ def test_the_code_conforms_and_half_the_noise_does_not(agent):
     assert trace(few.with_noise(0.5).transcript, **options).status != "CONFORMS"
 
 
+def test_a_plan_that_mixes_runs_is_refused():
+    class Mean:
+        def plan(self, counts):
+            return np.broadcast_to(np.argmax(counts.visits.mean(axis=0), axis=-1), counts.visits.shape[:-1])
+
+    class Own:
+        def plan(self, counts):
+            return np.argmax(counts.visits, axis=-1)
+
+    with pytest.raises(ParameterError, match="whatever counts the other runs have"):
+        study(Mean()).regret(river_swim(), runs=3, seed=2)
+    study(Own()).regret(river_swim(), runs=3, seed=2)
+
+
 @pytest.mark.parametrize("agent", [Greedy(), Lazy()])
 def test_one_run_of_all_users_shows_all_that_is_spent(agent):
     whole = study(agent, users=60)
