@@ -7,6 +7,7 @@ compared.
 import json
 import sys
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,16 +16,31 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.core.environments import Environment
-from algorithms.experiments.compare import BLIND, compare, Comparison, table
+from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.constants import SEARCH_SEED
 from algorithms.experiments.figures import write_comparison
 from algorithms.gym_users import estimated_environment, gymnasium_maker
+from algorithms.nash_vi.markov_games import MarkovGame
 from dpverify.base import require, search_path
 from dpverify.cli.isolated_command import load_object
 from dpverify.errors import DpverifyError, ParameterError, RunError, UsageError
 from dpverify.report import files
 
 OUT, ERR = Console(), Console(stderr=True)
+RIVER_SWIM, GAME = "algorithms.core.environments:river_swim", "algorithms.experiments.compare_families:game"
+PRIVATIZERS = {
+    "online": "algorithms.dp_ucbvi.learner:central",
+    **{each: f"algorithms.experiments.compare_families:{each}" for each in ("batches", "games", "offline")},
+}
+
+
+class FamilyName(Enum):
+    """What is compared, one of them in a call."""
+
+    ONLINE = "online"
+    BATCHES = "batches"
+    GAMES = "games"
+    OFFLINE = "offline"
 
 
 def run_compare(arguments: Sequence[str]) -> int:
@@ -53,13 +69,18 @@ def _command(
         list[str],
         typer.Option(metavar="M:O", help="object with plan(counts), or (privatizer, users) -> agent; repeat"),
     ],
+    family: Annotated[
+        FamilyName, typer.Option(help="one user a plan; batches; two-player games; one release of a dataset")
+    ] = FamilyName.ONLINE,
+    deployments: Annotated[int, typer.Option(help="batches: how often an agent of yours is asked")] = 20,
     env: Annotated[
-        str, typer.Option(metavar="M:O|gym:NAME", help="an Environment, what makes one, or Gymnasium's interface")
-    ] = "algorithms.core.environments:river_swim",
+        str | None,
+        typer.Option(metavar="M:O|gym:NAME", help="an Environment, what makes one, or Gymnasium's interface; a game"),
+    ] = None,
     horizon: Annotated[int, typer.Option(help="H, where the environment has Gymnasium's interface")] = 10,
     privatizer: Annotated[
-        str, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
-    ] = "algorithms.dp_ucbvi.learner:central",
+        str | None, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
+    ] = None,
     eps: Annotated[list[float] | None, typer.Option(help="what everybody spends; repeat (default 1)")] = None,
     delta: Annotated[float, typer.Option(help="0: pure eps")] = 0.0,
     users: Annotated[int, typer.Option(help="K, one episode each")] = 2_000,
@@ -78,10 +99,13 @@ def _command(
     if resume and out is None:
         raise ParameterError("--resume", resume, "with --out DIR, where finished cells are kept")
     require.integer(at_least=1, jobs=jobs)
+    playing, terms = family is FamilyName.GAMES, {"deployments": deployments} if family is FamilyName.BATCHES else {}
     found = compare(
         _named(agent),
-        environment=_environment(env, horizon, jobs),
-        privatizer=_loaded(privatizer),
+        family=family.value,
+        environment=_environment(env or (GAME if playing else RIVER_SWIM), horizon, jobs),
+        privatizer=_loaded(privatizer or PRIVATIZERS[family.value]),
+        **terms,
         eps=tuple(eps or [1.0]),
         delta=delta,
         users=users,
@@ -132,17 +156,17 @@ def _loaded(spec: str) -> Any:
     return load_object(spec)
 
 
-def _environment(spec: str, horizon: int, jobs: int) -> Environment:
+def _environment(spec: str, horizon: int, jobs: int) -> Environment | MarkovGame:
     """As it is, or estimated where all that it has is Gymnasium's interface."""
     if spec.startswith("gym:"):
         name = spec.removeprefix("gym:")
         return estimated_environment(gymnasium_maker(name), name=name, horizon=horizon, jobs=jobs)
     found = _loaded(spec)
-    made = found if isinstance(found, Environment) else found() if callable(found) else found
+    made = found if isinstance(found, Environment | MarkovGame) else found() if callable(found) else found
     if callable(found) and callable(getattr(made, "reset", None)) and callable(getattr(made, "step", None)):
         return estimated_environment(found, name=spec.rpartition(":")[2], horizon=horizon, jobs=jobs)
-    if not isinstance(made, Environment):
-        wanted = "an algorithms.core.environments.Environment, or what makes one, or what has reset and step"
+    if not isinstance(made, Environment | MarkovGame):
+        wanted = "an algorithms.core.environments.Environment, or a MarkovGame, what makes one, or has reset and step"
         raise ParameterError("--env", spec, wanted)
     return made
 
@@ -154,18 +178,21 @@ def _show(found: Comparison) -> None:
         OUT.print(f"NOT DRAWN  {each}", markup=False, highlight=False, soft_wrap=True)
     if not found.drawn:
         return
-    rows = Table("agent", "privacy", *(f"regret at eps {eps:g}" for eps in found.eps))
+    rows = Table("agent", "privacy", *(f"{found.measure} at eps {eps:g}" for eps in found.eps))
     for row in table(found):
         rows.add_row(*row)
     OUT.print(rows)
+    for each in found.refused:
+        OUT.print(each, markup=False, highlight=False, soft_wrap=True)
     private = [each for each in found.lines if each.privacy is not None]
     for eps in found.eps:
-        if not any(found.at(each.agent, eps).regret < found.at(BLIND, eps).regret for each in private):
-            OUT.print(f"eps {eps:g}: nothing was learnt: no private agent is below uniform actions, which look at "
+        free = min(found.data_free, key=lambda name: found.at(name, eps).regret)
+        if not any(found.at(each.agent, eps).regret < found.at(free, eps).regret for each in private):
+            OUT.print(f"eps {eps:g}: nothing was learnt: no private agent is below {free}, which look at "
                       "nothing; more users, or a larger eps", soft_wrap=True)  # fmt: skip
     searched = max((each.search.get("runs", 0) for each in private), default=0)
     OUT.print(
-        f"regret relative to {found.relative_to}\n"
+        f"{found.measure} relative to {found.relative_to}: {found.unit}\n"
         f"mean of {found.runs} runs and its standard error, seed {private[0].seed}; {searched} runs of search for each "
         "agent with a space at each eps, on other seeds",
         highlight=False,
@@ -192,5 +219,6 @@ def _show_check(check: dict[str, Any], found: Comparison) -> None:
             soft_wrap=True,
         )
     else:
-        OUT.print("  one run of all users: no witness (the noise is neither Laplace nor Gaussian)")
+        why = "one release" if found.family == "offline" else "the noise is neither Laplace nor Gaussian"
+        OUT.print(f"  one run of all users: no witness ({why})")
     OUT.print(f"  counts are as near as the agent is told ({kept['users']} users): {kept['verdict']}", highlight=False)

@@ -6,9 +6,12 @@ from typing import Any
 from algorithms.core.environments import Environment
 from algorithms.core.noise_tap import FRESH
 from algorithms.core.one_run import RunWitness
+from algorithms.offline.data import collect
 from algorithms.study import Study, WITNESSED
-from dpverify.base.seeding import derive
-from dpverify.promises import check_promise
+from algorithms.tabular import Model, uniform_policy
+from dpverify.base.seeding import derive, Stage, stream
+from dpverify.claims import Pair
+from dpverify.promises import check_promise, Promise
 from dpverify.tape.tracer import trace
 
 FEW, TRANSCRIPTS = 4, 8  # users of the runs that the tape looks at, and how many in each order
@@ -27,16 +30,19 @@ def evidence(mine: Study, smaller: Callable[[int], Study], environment: Environm
     objections, witness, cells = [], None, mine.layout.cells
     if not mine.upper <= mine.eps * (1 + 1e-9):
         objections.append(f"REFUTED: the privatizer's own ledger has eps {mine.upper:.9g}, claimed {mine.eps:.9g}")
-    said, tape = _on_tape(smaller(FEW), TRANSCRIPTS if cells < LARGE else LONGER, seed)
+    said, tape = _on_tape(smaller(FEW), smaller(FEW).pair(), FEW, TRANSCRIPTS if cells < LARGE else LONGER, seed)
     objections += said
     noise = getattr(getattr(mine.privatizer, "counter", None), "noise", mine.privatizer)
     if isinstance(noise, WITNESSED):
         said, witness = _in_one_run(mine, environment, seed)
         objections += said
     elif not objections and mine.users > FEW:
-        objections, tape = _on_tape(smaller(min(mine.users, MORE)), LONGER, seed)
+        users = min(mine.users, MORE)
+        objections, tape = _on_tape(smaller(users), smaller(users).pair(), users, LONGER, seed)
     promised = smaller(max(FEW, min(mine.users, PROMISED_USERS, PROMISED_USERS * LARGE // cells)))
-    promise = _promise(promised, environment, seed)
+    promise = {"verdict": "not checked, a batch has a bound of its own", "users": 0}
+    if mine.deployments is None:
+        promise = _promise(promised.promise(environment, beta=BETA), promised.users, seed)
     return {"objections": objections, "tape": tape, "witness": witness, "promise": promise}
 
 
@@ -56,9 +62,9 @@ def _in_one_run(mine: Study, environment: Environment, seed: int) -> tuple[list[
     return objections, {**{name: getattr(one, name) for name in shown}, "tap": one.tap.ok}
 
 
-def _on_tape(study: Study, transcripts: int, seed: int) -> tuple[list[str], dict[str, Any]]:
+def _on_tape(study: Any, pair: Pair, users: int, transcripts: int, seed: int) -> tuple[list[str], dict[str, Any]]:
     """What the tape says against the code, and its word."""
-    found = trace(study.transcript, pair=study.pair(), ledger=study.ledger, claim=study.claim, transcripts=transcripts,
+    found = trace(study.transcript, pair=pair, ledger=study.ledger, claim=study.claim, transcripts=transcripts,
                   seed=derive(seed, "compare/tape") % 2**32)  # fmt: skip
     said = "; ".join(dict.fromkeys(f"{each.site}: {each.text}".removeprefix(": ") for each in found.reasons))
     objections = []
@@ -67,11 +73,24 @@ def _on_tape(study: Study, transcripts: int, seed: int) -> tuple[list[str], dict
         objections.append(f"REFUTED: on the tape the code is not as its ledger says ({why})")
     elif found.status not in FINE:
         objections.append(f"not checked: on the tape, {found.status} ({said})")
-    return objections, {"word": found.status, "users": study.users, "said": said}
+    return objections, {"word": found.status, "users": users, "said": said}
 
 
-def _promise(study: Study, environment: Environment, seed: int) -> dict[str, Any]:
+def offline_evidence(mine: Any, model: Model, seed: int) -> dict[str, Any]:
+    """The same of one release of a finished dataset, whose counts are all that the tape needs."""
+    objections = []
+    if not mine.upper <= mine.eps * (1 + 1e-9):
+        objections.append(f"REFUTED: the privatizer's own ledger has eps {mine.upper:.9g}, claimed {mine.eps:.9g}")
+    few = min(mine.users, MORE)
+    said, tape = _on_tape(mine.study, mine.study.pair(few), few, TRANSCRIPTS, seed)
+    layout, rng = mine.study.layout, stream(derive(seed, "compare/promise"), Stage.EXPERIMENT)
+    data = collect(model, uniform_policy(layout.H, layout.S, layout.A), min(mine.users, PROMISED_USERS), rng=rng)
+    promise = _promise(mine.study.promise(data, beta=BETA)[0], len(data), seed)
+    return {"objections": objections + said, "tape": tape, "witness": None, "promise": promise}
+
+
+def _promise(promise: Promise, users: int, seed: int) -> dict[str, Any]:
     """Are released counts as near as the agent is told? By trials of a run of few users."""
-    check = check_promise(study.promise(environment, beta=BETA), seed=seed, trials=PROMISE_TRIALS)
-    return {"verdict": check.verdict, "users": study.users, "beta": BETA, "rate_upper": check.rate_upper,
+    check = check_promise(promise, seed=seed, trials=PROMISE_TRIALS)
+    return {"verdict": check.verdict, "users": users, "beta": BETA, "rate_upper": check.rate_upper,
             "tightness": check.tightness}  # fmt: skip

@@ -113,9 +113,9 @@ def write_comparison(folder: Path, found: Comparison) -> list[Path]:
                 mean, spread = np.array(line.mean), np.array(line.spread)
                 axes.plot(line.users, mean, "-" if line.privacy else "--", label=name, color=colour)
                 axes.fill_between(line.users, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
-            axes.set(xlabel="user", title=f"eps = {eps:g}")
+            axes.set(xlabel=found.axis, title=f"eps = {eps:g}")
         axes.legend(title=f"mean of {found.runs} runs, one standard error")
-        np.ravel(panels)[0].set_ylabel(f"{found.environment}: cumulative regret")
+        np.ravel(panels)[0].set_ylabel(f"{found.environment}: {found.measure}")
 
     folder.mkdir(parents=True, exist_ok=True)
     return _save(folder / "comparison", paint, len(found.eps))

@@ -11,8 +11,8 @@ from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import ExactSource, TreeCounts
 from algorithms.core.environments import river_swim
 from algorithms.dp_ucbvi.learner import central, local
-from algorithms.experiments import compare as comparing
 from algorithms.experiments import compare_command
+from algorithms.experiments import compare_terms as comparing
 from algorithms.experiments.compare import BASELINE, BLIND, compare, EXACT, table
 from algorithms.experiments.figures import write_comparison
 from algorithms.study import Study
