@@ -544,6 +544,7 @@ def counted(record, alone, left):
         nothing = (eps_lower, number_lower, record["trials"], record["right"], record["wrong"], record["log10_p_value"])
         return need(nothing == (0, 0, 0, 0, 0, 0) and record["p_value"] == 1, "a bound without counts")
     n, levels, test, d = working["trials"], working["levels"], record["test"], delta / (1 + record["one_sided"])
+    need(n <= 10**12, "more trials than anybody has made")
     need(n in (record["trials"], record["trials"] - record["selection_trials"]), "the trials are not those counted")
     sides = list(zip(*levels, strict=True))
     need(min(map(min, sides)) >= 0 and sum(map(sum, sides)) <= n, "counts cannot be")
