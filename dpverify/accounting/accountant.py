@@ -10,6 +10,7 @@ delta(eps) is taken:
     the same, steps with several pairs of laws   as one loss each, of the worst sequence of pairs: `adaptive`
     what none of these says anything about, and
     where floating point costs 1e-3 of delta     zCDP parameters, `profiles.zcdp_delta`
+    where a loss has no law (`selection`)        Renyi divergences at some orders, `profiles.renyi_delta`
 
 Each closed form states what its arithmetic may err by and is rounded up by that. Accounts of compositions are within
 some 1e-4 of the truth down to delta = 1e-20 and for up to 1e9 coordinates. More is charged for what `adaptive` names.
@@ -21,17 +22,20 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from dpverify.accounting.adaptive import chosen_as_runs
 from dpverify.accounting.composition import composed
-from dpverify.accounting.loss_laws import Exact
-from dpverify.accounting.losses_of_ledger import alternatives, Losses
+from dpverify.accounting.loss_laws import Exact, Losses
+from dpverify.accounting.losses_of_ledger import alternatives
 from dpverify.accounting.noise_losses import ConcentratedLoss, GaussianLoss
 from dpverify.accounting.parameters import mu_square_of, renyi_of_loss, rho_of
+from dpverify.accounting.selection import ORDERS
 from dpverify.base import require
 from dpverify.base.rounding import as_fraction, float_down, float_up, UNIT
 from dpverify.claims import profiles
@@ -283,6 +287,8 @@ def _delta_of(losses: Losses, eps: float) -> float:
         found = [_by_composition(each, eps) for each in dict.fromkeys((losses, chosen_as_runs(losses)))]
         rounding = min(each for _, each in found)
         bounds += [delta for delta, _ in found]
+    if not _composable(losses):
+        bounds.append(profiles.renyi_delta(ORDERS, _divergences(losses), eps))
     if rounding > MOST_ROUNDING or min(bounds) == 1:
         rho = rho_of(losses)
         if isinstance(rho, Fraction) and rho < MOST_RHO:
@@ -290,6 +296,11 @@ def _delta_of(losses: Losses, eps: float) -> float:
     if MOST_ROUNDING < rounding < math.inf:
         warnings.warn(ROUNDED, LooseAccountWarning, stacklevel=2)
     return max(min(bounds), profiles.LEAST_DELTA)  # a sum may be rounded to 0: nothing but `pure` says that it is
+
+
+@lru_cache(maxsize=256)
+def _divergences(losses: Losses) -> npt.NDArray[np.float64]:
+    return np.array([_renyi(losses, float(alpha)) for alpha in ORDERS])
 
 
 def _by_composition(losses: Losses, eps: float) -> tuple[float, float]:

@@ -31,8 +31,7 @@ import numpy.typing as npt
 from dpverify.accounting import bounded_range, loss_laws
 from dpverify.accounting.composition import composed
 from dpverify.accounting.discrete_losses import AtomicLoss
-from dpverify.accounting.loss_laws import Cells, Exact, GridLaw, GridProfile, Loss
-from dpverify.accounting.losses_of_ledger import Losses
+from dpverify.accounting.loss_laws import Cells, Exact, GridLaw, GridProfile, Loss, Losses
 from dpverify.base.rounding import UNIT
 
 Array = npt.NDArray[np.float64]

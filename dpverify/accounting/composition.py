@@ -21,8 +21,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.accounting.loss_laws import GridLaw, Loss
-from dpverify.accounting.losses_of_ledger import Losses
+from dpverify.accounting.loss_laws import GridLaw, Loss, Losses
 from dpverify.accounting.trapezoid import LatticeLosses, MOST_FFT, TrapezoidSum
 from dpverify.base.rounding import UNIT
 

@@ -22,7 +22,7 @@ from dpverify.base.rounding import as_fraction, float_up, sqrt_up
 from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError, ParameterError
-from dpverify.ledger.compound_events import AboveThreshold, Filtered, MatrixGaussian
+from dpverify.ledger.compound_events import AboveThreshold, Filtered, MatrixGaussian, Selected
 from dpverify.ledger.events import (
     BinomialNoise,
     DiscreteGaussianNoise,
@@ -124,31 +124,40 @@ def _budget(event: Filtered, k: int) -> PureDP | ZCDP | GaussianDP:
     return budget.with_number(float_up(factor * as_fraction(budget.number)))
 
 
-def private_selection(ledger: Ledger, *, shape: float = 1.0, relation: Relation = Relation.REPLACE_ONE) -> Ledger:
+def private_selection(
+    ledger: Ledger, *, shape: float = 1.0, gamma: float | None = None, poisson: float | None = None,
+    relation: Relation = Relation.REPLACE_ONE,
+) -> Ledger:  # fmt: skip
     """The best of a random number of runs on the same data: hyperparameters that are tuned on the data themselves.
 
     The number of runs is drawn, apart from all data, from a truncated negative binomial law: `shape` 1 is geometric,
-    0 logarithmic; any mean. What is released is the best run's output, by a score that is a part of it. A number
-    of runs that is fixed, or that somebody looked for, is no such law: every run is paid then (`composed`).
+    0 logarithmic; or from a Poisson law. What is released is the best run's output, by a score that is a part of it.
+    A number of runs that is fixed, or that somebody looked for, is no such law: every run is paid then (`composed`).
 
     Parameters
     ----------
     ledger : Ledger
-        Of one run, all that it does with the data, its score included; with a finite pure eps.
+        Of one run, all that it does with the data, its score included.
     shape : float
-        eta > -1 of the law of the number of runs.
+        eta > -1 of the negative binomial law of the number of runs.
+    gamma : float, optional
+        Its parameter in (0, 1); geometric of mean 1/gamma for shape 1. Needed unless a run has a finite pure eps, which
+        is accounted for any gamma.
+    poisson : float, optional
+        Mean of a Poisson number of runs; where it is 0, nothing is released.
     relation : Relation
-        Under which the eps of one run is taken.
+        Under which a pure eps of one run is taken.
 
     Returns
     -------
     Ledger
-        One `PureStep` of (2 + shape) times that eps, rounded up.
+        One `Selected` where `gamma` or `poisson` is given, which is accounted by its Renyi divergences; else one
+        `PureStep` of (2 + shape) times the pure eps, rounded up.
 
     Raises
     ------
     AccountingError
-        Where one run has no finite pure eps.
+        Where one run has no finite pure eps, and neither `gamma` nor `poisson` is given.
     ParameterError
         Unless shape > -1 and finite.
 
@@ -161,20 +170,29 @@ def private_selection(ledger: Ledger, *, shape: float = 1.0, relation: Relation 
 
     References
     ----------
-    Papernot, Steinke (2022), Hyperparameter tuning with Renyi differential privacy, Corollary 3; Liu, Talwar (2019).
+    Papernot, Steinke (2022), Hyperparameter tuning with Renyi differential privacy, Corollary 3 and Theorems 2 and 6
+    (proofs in `accounting.selection`); Liu, Talwar (2019).
 
     Examples
     --------
     >>> from dpverify import account
-    >>> from dpverify.ledger import laplace
+    >>> from dpverify.ledger import gaussian, laplace
     >>> account(private_selection(laplace(scale=2.0, sensitivity=1.0)))
     1.5
+    >>> training = gaussian(sigma=4.0, sensitivity=1.0)
+    >>> account(training, delta=1e-6) < account(private_selection(training, gamma=0.1), delta=1e-6) < 3
+    True
     """
+    if gamma is not None or poisson is not None:
+        return Ledger(
+            Selected(what="best of a random number of runs", run=ledger, gamma=gamma, shape=shape, poisson=poisson)
+        )
     if not -1 < shape < math.inf:
         raise ParameterError("shape", shape, "above -1 and finite")
     eps = pure_eps(ledger, relation=relation)
     if not eps < math.inf:
-        raise AccountingError("private selection: one run has no finite pure eps, and no other account is known here")
+        raise AccountingError("private selection: one run has no finite pure eps; its Renyi divergences are accounted "
+                              "where gamma (or poisson) says of which law the number of runs is")  # fmt: skip
     if eps == 0:
         return Ledger()
     once = Shift(1)

@@ -301,6 +301,9 @@ class Loss(ABC):
         return of_cells(points, self.cells(points), self.eta)
 
 
+Losses = tuple[tuple[Loss, int], ...]  # (loss, how many coordinates have it), in an order of their own
+
+
 def renyi_of(masses: Array, losses: Array, alpha: float, slack: float) -> float:
     """log(E[e^((alpha - 1) L)])/(alpha - 1), rounded up, of upper bounds of losses and of masses that sum to 1.
 

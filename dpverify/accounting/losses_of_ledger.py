@@ -22,7 +22,7 @@ from typing import TypeGuard
 from dpverify.accounting.bounded_range import BoundedRangeLoss
 from dpverify.accounting.discrete_losses import DirectedLoss, KaryLoss, LawsLoss, ResponseLoss
 from dpverify.accounting.dominating_pairs import PairLoss, ShuffledLoss
-from dpverify.accounting.loss_laws import Loss
+from dpverify.accounting.loss_laws import Loss, Losses
 from dpverify.accounting.noise_losses import (
     BinomialLoss,
     ConcentratedLoss,
@@ -33,6 +33,7 @@ from dpverify.accounting.noise_losses import (
     RevealedLoss,
 )
 from dpverify.accounting.sampled_losses import SampledLoss, Sampling
+from dpverify.accounting.selection import SelectedLoss
 from dpverify.base.rounding import as_fraction
 from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
@@ -45,6 +46,7 @@ from dpverify.ledger.compound_events import (
     FixedSizeSampled,
     MatrixGaussian,
     PoissonSampled,
+    Selected,
     Shuffled,
 )
 from dpverify.ledger.events import (
@@ -70,7 +72,6 @@ from dpverify.ledger.laws import Normal
 
 MOST_ALTERNATIVES = 256
 LEAST_RATE = Fraction(1, 2**50)  # of a sample
-Losses = tuple[tuple[Loss, int], ...]  # (loss, how many coordinates have it), in an order of their own
 
 
 @lru_cache(maxsize=1024)
@@ -266,6 +267,12 @@ def _losses(event: Event, relation: Relation) -> Iterator[tuple[Loss, int]]:
             yield GaussianLoss((event.sensitivity(relation) / as_fraction(event.sigma)) ** 2), 1
         case Filtered():
             yield _budget(event, relation), 1
+        case Selected():
+            if any(runs := alternatives(event.run, relation)):
+                gamma, mean = (
+                    None if each is None else float(as_fraction(each)) for each in (event.gamma, event.poisson)
+                )
+                yield SelectedLoss(runs, gamma, as_fraction(event.shape), mean), 1
         case Exposed():
             yield RevealedLoss(), 1
         case _:

@@ -18,8 +18,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpverify.accounting.discrete_losses import ResponseLoss
-from dpverify.accounting.loss_laws import Exact, Loss
-from dpverify.accounting.losses_of_ledger import Losses
+from dpverify.accounting.loss_laws import Exact, Loss, Losses
 from dpverify.accounting.noise_losses import GaussianLoss
 from dpverify.accounting.sampled_losses import SampledLoss
 from dpverify.base.rounding import float_up, UNIT

@@ -8,6 +8,7 @@ from dpverify.ledger.compound_events import (
     FixedSizeSampled,
     MatrixGaussian,
     PoissonSampled,
+    Selected,
     Shuffled,
 )
 from dpverify.ledger.events import (
@@ -64,6 +65,7 @@ __all__ = [
     "PiecewiseConstant",
     "PoissonSampled",
     "PureStep",
+    "Selected",
     "Sensitivity",
     "Shift",
     "Shuffled",

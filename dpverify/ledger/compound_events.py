@@ -318,6 +318,34 @@ class MatrixGaussian(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Selected(Event):
+    """The best of a random number of runs, by a score that is a part of what a run releases.
+
+    Must hold: the number of runs is drawn apart from all data, from a truncated negative binomial law (`gamma` in
+    (0, 1), `shape` > -1; 1 is geometric of mean 1/gamma, 0 logarithmic) or from a Poisson law (`poisson`, its mean;
+    where there is no run, nothing is released), and `run` lists all that one run does with the data, its score
+    included.
+    Papernot, Steinke 2022, Theorems 2 and 6; see `private_selection`.
+    """
+
+    run: Ledger
+    gamma: float | None = None
+    shape: float = 1.0
+    poisson: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.gamma is None) == (self.poisson is None):
+            raise ParameterError("gamma, poisson", (self.gamma, self.poisson), "one of them, not both")
+        if self.gamma is not None:
+            require.open_unit(gamma=self.gamma)
+        if self.poisson is not None:
+            require.positive(poisson=self.poisson)
+        if not -1 < self.shape < math.inf:
+            raise ParameterError("shape", self.shape, "above -1 and finite")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Filtered(Event):
     """A run whose noise may depend on what it released, and that stops before its sum of losses exceeds the budget.
 

@@ -1,0 +1,128 @@
+"""The best of a random number of runs: its Renyi divergences, from those of one run.
+
+Let a run have law Q on outputs that are ordered by their score (ties by fresh coins), F its distribution function, f
+the generating function of the number of runs K, drawn apart from all data. The best run's output is y with chance
+f(F(y)) - f(F(y-)) = Q(y) E f'(X), X uniform on [F(y-), F(y)]. With Q', X' on the neighbour and X, X' made of one
+uniform, u^a v^(1-a) is jointly convex, so by Jensen's inequality
+
+    e^((a-1) D_a(A || A')) <= sum_y Q(y)^a Q'(y)^(1-a) E[f'(X)^a f'(X')^(1-a)]  (+ Pr[K = 0]),
+
+and the bracket has a bound that does not depend on y, in terms of 1 - X: the chance of an event of one run.
+
+Truncated negative binomial of shape s > -1 and parameter g: f'(x) = E[K] g^(s+1) (1 - (1-g) x)^(-s-1). p = 1 - (1-g) X
+lies in [g, 1] and is the chance of an event of a run with a coin, so p'^b p^(1-b) <= e^((b-1) R(b)) for every order
+b > 1. Hence p'^((s+1)(a-1)) p^(-(s+1)a) <= e^((s+1)(a-1)(1-1/b) R(b)) p^(-(s+1)(1 + (a-1)/b)), which is largest at
+p = g:
+
+    D_a <= R(a) + (s+1) ((1 - 1/b) R(b) + log(1/g)/b) + log E[K]/(a - 1).     (Theorem 2; b = 1 is its limit)
+
+Poisson with mean m: f'(x) = m e^(m (x - 1)), and (a-1)(1-X') - a (1-X) <= (a-1) d where a run is (e, d)-DP with
+e^e = a/(a-1):
+
+    e^((a-1) D_a) <= e^-m + m e^((a-1) (R(a) + m d)).     (Theorem 6, with the chance e^-m of no run at all)
+
+References: Papernot, Steinke (2022), Hyperparameter tuning with Renyi differential privacy, ICLR.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from dpverify.accounting.loss_laws import Array, Cells, Exact, Loss, Losses
+from dpverify.accounting.parameters import renyi_of_loss
+from dpverify.base.rounding import UNIT
+from dpverify.claims import profiles
+
+ORDERS = 1 + np.exp(np.arange(-4.0, 7.0, 1 / 4))  # at which divergences are known; others may have smaller ones
+UP = 1 + 64 * UNIT  # for a few operations on positive terms
+Runs = tuple[Losses, ...]  # what one run may cost: in both orders of the datasets
+
+
+@dataclass(frozen=True)
+class SelectedLoss(Loss):
+    """`gamma` and `shape` of a truncated negative binomial number of runs, or the `mean` of a Poisson one."""
+
+    runs: Runs
+    gamma: float | None
+    shape: Fraction
+    mean: float | None
+
+    @property
+    def pure(self) -> Exact:
+        """(2 + shape) times that of a run: f' and the length of its interval change by no more."""
+        totals = [[count * loss.pure for loss, count in losses] for losses in self.runs]
+        if self.mean is not None or any(each == math.inf for total in totals for each in total):
+            return math.inf
+        return (2 + self.shape) * max((Fraction(sum(total)) for total in totals), default=Fraction(0))
+
+    @property
+    def listable(self) -> bool:
+        return False
+
+    def renyi(self, alpha: float) -> float:
+        """See the module."""
+        once = divergence(self.runs, alpha)
+        if self.mean is not None:
+            return self._poisson(once, alpha)
+        assert self.gamma is not None
+        return (once + self._of_events() + _log_up(self.runs_on_average) / (alpha - 1)) * UP
+
+    @property
+    def runs_on_average(self) -> float:
+        """E[K], rounded up."""
+        if self.mean is not None:
+            return self.mean
+        assert self.gamma is not None
+        shape, log = float(self.shape), math.log(self.gamma)
+        if not shape:
+            return (1 / self.gamma - 1) / -log * UP
+        return shape * (1 - self.gamma) / (self.gamma * -math.expm1(shape * log)) * UP
+
+    def _of_events(self) -> float:
+        """(s+1) min over b of (1 - 1/b) R(b) + log(1/g)/b."""
+        assert self.gamma is not None
+        curve, log = divergences(self.runs), -math.log(self.gamma)
+        least = min(log, float(np.min((1 - 1 / ORDERS) * curve + log / ORDERS)))
+        return float(self.shape + 1) * least * UP
+
+    def _poisson(self, once: float, alpha: float) -> float:
+        assert self.mean is not None
+        eps = math.log1p(1 / (alpha - 1)) * (1 - 4 * UNIT)  # e^eps <= alpha/(alpha - 1)
+        missed = float(profiles.renyi_delta(ORDERS, divergences(self.runs), eps))
+        if all(len(losses) == 1 and losses[0][1] == 1 for losses in self.runs):
+            missed = min(missed, max(float(losses[0][0].profile(np.array([eps]))[0]) for losses in self.runs))
+        inside = _log_up(self.mean) + (alpha - 1) * (once + self.mean * missed) * UP
+        return float(np.logaddexp(-self.mean, inside)) / (alpha - 1) * UP + 64 * UNIT / (alpha - 1)
+
+    def profile(self, eps: Array) -> Array:
+        """By the Renyi divergences; below 0 by delta(x) = 1 - e^x + e^x delta(-x)."""
+        allowed = np.array([self.renyi(float(alpha)) for alpha in ORDERS])
+        above = np.array([profiles.renyi_delta(ORDERS, allowed, abs(float(each))) for each in eps])
+        below = -np.expm1(np.minimum(eps, 0)) + np.exp(np.minimum(eps, 0)) * above
+        return np.minimum(np.where(eps >= 0, above, below) * (1 + 2**20 * UNIT), 1.0)
+
+    def cells(self, edges: Array) -> Cells:
+        """All mass is infinite loss: the most cautious law there is."""
+        nothing = np.zeros(len(edges) - 1)
+        return Cells(nothing, nothing, (0.0, 1.0), (1.0, 0.0))
+
+
+def divergence(runs: Runs, alpha: float) -> float:
+    """The largest over the alternatives of the sums of Renyi divergences, rounded up."""
+    return max((math.fsum(count * renyi_of_loss(loss, alpha) for loss, count in losses) for losses in runs),
+               default=0.0) * UP  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def divergences(runs: Runs) -> Array:
+    """The same at all of ORDERS."""
+    return np.array([divergence(runs, float(alpha)) for alpha in ORDERS])
+
+
+def _log_up(number: float) -> float:
+    """Its logarithm, rounded up, of either sign."""
+    found = math.log(number)
+    return found + 4 * UNIT * (abs(found) + 1)
