@@ -1,6 +1,7 @@
 """Command line: `python -m algorithms.experiments riverswim --runs 20 --out figures`, `compare`, `full-size`."""
 
 import sys
+from dataclasses import asdict
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -58,13 +59,18 @@ def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int,
     return sorted(private + plain, key=lambda each: not staged(each.learner))
 
 
-def offline_figures(folder: Path, runs: int, episodes: int, rhos: tuple[float, ...], seed: int) -> list[Path]:
+def offline_figures(
+    folder: Path, runs: int, episodes: int, rhos: tuple[float, ...], seed: int, points: int, search_seed: int
+) -> list[Path]:
     """Figure 1 of the offline paper at K = 5..episodes, and at K up to 10^6."""
+    c, told = offline.CONSTANTS, dict[str, Any](points=0, constants="set by hand on seed 99")
+    if points:
+        c, told = offline.tuned(episodes, points, search_seed)
     near, far = (
-        [curve for variant in offline.VARIANTS for curve in offline.draw_offline(variant, users, rhos, runs, seed)]
+        [curve for variant in offline.VARIANTS for curve in offline.draw_offline(variant, users, rhos, runs, seed, c)]
         for users in (offline.settings_grid(episodes), offline.long_grid())
     )
-    return write_offline(folder, near, far, {"runs": runs, "seed": seed})
+    return write_offline(folder, near, far, {"runs": runs, "seed": seed, "search": told, "constants": asdict(c)})
 
 
 def selfplay_figures(folder: Path, runs: int, episodes: int, eps: tuple[float, ...], seed: int) -> list[Path]:
@@ -83,7 +89,7 @@ def main(
     jobs: Annotated[int, typer.Option(help="worker processes; results do not depend on it")] = 1,
     budget: Annotated[SearchBudget, typer.Option(help="SDP-PE's noise")] = SearchBudget.CALIBRATED,
     learner: Annotated[list[str] | None, typer.Option(help="bandit, riverswim: only these; repeat for several")] = None,
-    search: Annotated[int, typer.Option(help="riverswim: points for every learner; 0: those chosen before")] = 0,
+    search: Annotated[int, typer.Option(help="riverswim, offline: points for each learner; 0: as chosen")] = 0,
     search_seed: Annotated[int, typer.Option(help="of the search: never the figure's users")] = SEARCH_SEED,
 ) -> None:
     """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
@@ -96,14 +102,22 @@ def main(
     episodes = DEFAULT_EPISODES[experiment.value] if episodes is None else episodes
     require.integer(at_least=1, runs=runs, episodes=episodes, jobs=jobs)
     require.integer(at_least=0, search=search, search_seed=search_seed)
-    if search and experiment is not ExperimentName.RIVERSWIM:
-        raise ParameterError("search", search, "0: only riverswim has a search, the others' constants are set by hand")
+    if search and experiment not in (ExperimentName.RIVERSWIM, ExperimentName.OFFLINE):
+        raise ParameterError(
+            "search", search, "0: only riverswim and offline have a search, other constants are by hand"
+        )
+    if search and seed == search_seed:
+        raise ParameterError(
+            "search_seed", search_seed, "another seed than the figure's: nothing is tuned on its users"
+        )
     budgets = tuple(eps) if eps else DEFAULT_EPS[experiment.value]
     for budget_eps in budgets:
         require.positive(eps=budget_eps)
     folder = out / experiment.value
     if experiment in (ExperimentName.OFFLINE, ExperimentName.SELFPLAY):
-        write = offline_figures if experiment is ExperimentName.OFFLINE else selfplay_figures
+        write: Any = selfplay_figures
+        if experiment is ExperimentName.OFFLINE:
+            write = partial(offline_figures, points=search, search_seed=search_seed)
         for path in write(folder, runs, episodes, budgets, seed):
             console.print(f"wrote {path}")
         return

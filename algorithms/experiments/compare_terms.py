@@ -191,8 +191,8 @@ class Terms:
             raise ParameterError("agents", list(agents), f"objects that pickle takes, to be kept ({error})") from error
         files = [inspect.getfile(type(self)), *map(sources.file_of, (*agents.values(), self.privatizer))]
         numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.type in (int, float)}
-        return {**numbers, "objects": objects, "sources": sources.digest(files), "own": sources.own_digest(),
-                **sources.environment()}  # fmt: skip
+        return {"family": type(self).__name__, **numbers, "objects": objects,
+                "sources": sources.digest(files), "own": sources.own_digest(), **sources.environment()}  # fmt: skip
 
     def curve(self, measured: Array) -> tuple[npt.NDArray[np.int64], Array]:
         """Where it is kept, and its values there, (points, runs): of every user's (users, runs)."""

@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.beyond.lean import Lean
-from algorithms.experiments.offline import datasets, DIMENSION, HORIZON
+from algorithms.experiments.offline import datasets, DIMENSION, HORIZON, references
 from algorithms.experiments.search import Point, search
 from algorithms.offline.data import appendix_mdp, LinearMDP, suboptimality
 from algorithms.offline.vapvi import Halves, VAPVI
-from algorithms.tabular import uniform_policy
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.errors import ParameterError
@@ -32,7 +31,6 @@ from mechanisms.privatizers.linear_noise import LinearNoise
 Array = npt.NDArray[np.float64]
 RIDGE, SPACE = 1.0, {"penalty": (0.05, 20.0)}
 NAMES = ("lean", "DP-VAPVI")
-POLICIES = 200  # random deterministic ones
 
 
 def learner(name: str, linear: LinearMDP, rho: float, point: Point) -> Lean | VAPVI:
@@ -53,19 +51,6 @@ def gaps(name: str, point: Point, *, rho: float, users: int, runs: int, seed: in
     return np.asarray(suboptimality(plan.policy, linear.model))
 
 
-def references(seed: int) -> dict[str, float]:
-    """What needs no data, on the MDP of the seed."""
-    model = appendix_mdp(seed, HORIZON).scaled().model
-    shape = (model.horizon, model.states)
-    drawn = stream(seed, Stage.EXPERIMENT, 1 << 22).integers(model.actions, size=(POLICIES, *shape))
-    constant = [np.full(shape, action) for action in range(model.actions)]
-    return {
-        "uniform actions": float(suboptimality(uniform_policy(*shape, model.actions), model)),
-        "random deterministic policies": float(suboptimality(drawn, model).mean()),
-        "best constant action": float(suboptimality(np.stack(constant), model).min()),
-    }
-
-
 def lean_table(
     *, rho: float, users: int, runs: int, seeds: Sequence[int], points: int, search_seed: int
 ) -> dict[str, Any]:
@@ -81,13 +66,12 @@ def lean_table(
     found = search(dict.fromkeys(NAMES, SPACE), loss, points=points, seed=search_seed)
     rows = []
     for seed in seeds:
+        free = references(appendix_mdp(seed, HORIZON).scaled().model, seed)
         for name in NAMES:
             each = gaps(name, found[name].point, rho=rho, users=users, runs=runs, seed=seed)
             error = float(each.std(ddof=1) / math.sqrt(runs))
             rows.append({"seed": seed, "learner": name, "gap": float(each.mean()), "error": error})
-        rows += [
-            {"seed": seed, "learner": name, "gap": value, "error": 0.0} for name, value in references(seed).items()
-        ]
+        rows += [{"seed": seed, "learner": name, "gap": value, "error": 0.0} for name, value in free.items()]
     told = {name: {"point": each.point, "runs": each.runs} for name, each in found.items()}
     return {"rho": rho, "users": users, "runs": runs, "search": {"seed": search_seed, "points": points, **told},
             "rows": rows}  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from algorithms.experiments import offline, selfplay
+from algorithms.experiments import selfplay
 from algorithms.experiments.figures import _save as save
 from algorithms.experiments.offline import GapCurve
 from algorithms.experiments.selfplay import RegretCurve
@@ -18,10 +18,13 @@ OFFLINE_NOTES = """\
 Figure 1 of "Offline RL with differential privacy" (Qiao, Wang), redrawn.
 
 y axis: v* - v^pi, exact. Data are not split. Noise as printed (c = 1/sqrt 2), fresh in every step. Lines are
-means over runs, bands one standard deviation. Penalty constants are tuned, see numbers.json; D = 0.
+means over runs, bands one standard deviation. Penalty constants are tuned, by hand unless numbers.json has a
+"search" with points; D = 0. Dashed: what needs no data; a learner above uniform actions has learnt nothing.
 
 variant "printed"   features as printed. Their squared length is up to 7, so these runs spend up to 23 rho.
 variant "scaled"    features divided by sqrt 7. These runs spend at most 0.91 rho (un-split, c = 1/sqrt 2).
+
+lean                of no paper, at the same rho; on scaled features, which its claim needs.
 
 What to see: DP-VAPVI falls towards VAPVI as K and as rho grow (figure-1-long-*: K up to 10^6).
 What is not seen: in the paper's own range, K <= 1000, DP-VAPVI is far from VAPVI here. The paper's figure shows it
@@ -46,15 +49,19 @@ def write_offline(folder: Path, near: Sequence[GapCurve], far: Sequence[GapCurve
     """figure-1a, figure-1b and figure-1-long of each variant, and the numbers behind them."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
+    points, own = about["search"]["points"], about["search"].get("seed")
+    title = f"penalties: {points} points for each, seed {own}" if points else "constants by hand"
     for variant in dict.fromkeys(curve.variant for curve in near):
         mine = [curve for curve in near if curve.variant == variant]
         middle = {None, 1.0, 25.0}
         some = [curve for curve in mine if curve.rho in middle]
         private = [curve for curve in mine if not curve.learner.startswith("PEVI")]
         long = [curve for curve in far if curve.variant == variant]
-        written += save(folder / f"figure-1a-{variant}", lambda axes, c=some: _gaps(axes, c))
-        written += save(folder / f"figure-1b-{variant}", lambda axes, c=private: _gaps(axes, c))
-        written += save(folder / f"figure-1-long-{variant}", lambda axes, c=long: _gaps(axes, c, long=True))
+        for name, chosen in (("1a", some), ("1b", private), ("1-long", long)):
+            written += save(
+                folder / f"figure-{name}-{variant}",
+                lambda axes, c=chosen, n=name: _gaps(axes, c, title, long=n == "1-long"),
+            )
     rows = [
         (name, curve.variant, curve.learner, curve.rho, users, float(values.mean()), _spread(values))
         for name, curves in (("paper", near), ("long", far))
@@ -64,13 +71,13 @@ def write_offline(folder: Path, near: Sequence[GapCurve], far: Sequence[GapCurve
     head = ("grid", "variant", "learner", "rho", "users", "gap_mean", "gap_std")
     content = {
         **about,
-        "constants": {"tuned": True, **offline.constants()},
+        "constants": {"tuned": True, **about["constants"]},
         "curves": [
             {"variant": c.variant, "learner": c.learner, "rho": c.rho, "users": c.users, "gaps": c.gaps.tolist()}
             for c in (*near, *far)
         ],
     }
-    return written + _numbers(folder, head, rows, content, OFFLINE_NOTES)
+    return written + _numbers(folder, head, rows, content, f"{title}\n\n{OFFLINE_NOTES}")
 
 
 def write_selfplay(folder: Path, curves: Sequence[RegretCurve], about: dict[str, Any]) -> list[Path]:
@@ -122,10 +129,13 @@ def _spread(values: Any) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def _gaps(axes: Axes, curves: Sequence[GapCurve], *, long: bool = False) -> None:
+def _gaps(axes: Axes, curves: Sequence[GapCurve], title: str, *, long: bool = False) -> None:
     for number, curve in enumerate(curves):
-        _band(axes, curve.users, curve.gaps, curve.label, f"C{number}")
-    axes.set(xlabel="number of episodes K", ylabel="v* - v^pi", xscale="log" if long else "linear")
+        if curve.label.startswith("no data"):
+            axes.plot(curve.users, curve.gaps[0], "--", color=f"C{number % 10}", label=curve.label)
+        else:
+            _band(axes, curve.users, curve.gaps, curve.label, f"C{number % 10}")
+    axes.set(xlabel="number of episodes K", ylabel="v* - v^pi", xscale="log" if long else "linear", title=title)
     axes.legend(fontsize="small")
 
 
