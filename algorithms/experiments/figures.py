@@ -121,8 +121,8 @@ def write_comparison(folder: Path, found: Comparison) -> list[Path]:
     return _save(folder / "comparison", paint, len(found.eps))
 
 
-def _save(stem: Path, paint: Any, panels: int = 1) -> list[Path]:
-    figure = Figure(figsize=(5.2 * panels, 3.8), layout="constrained")
+def _save(stem: Path, paint: Any, panels: int = 1, *, width: float = 5.2) -> list[Path]:
+    figure = Figure(figsize=(width * panels, 3.8), layout="constrained")
     paint(figure.subplots(1, panels, sharey=True))
     paths = [stem.with_name(stem.name + ending) for ending in (".png", ".svg")]
     figure.savefig(paths[0], dpi=150)

@@ -19,7 +19,7 @@ Figure 1 of "Offline RL with differential privacy" (Qiao, Wang), redrawn.
 
 y axis: v* - v^pi, exact. Data are not split. Noise as printed (c = 1/sqrt 2), fresh in every step. Lines are
 means over runs, bands one standard deviation. Penalty constants are tuned, by hand unless numbers.json has a
-"search" with points; D = 0. Dashed: what needs no data; a learner above uniform actions has learnt nothing.
+"search" with points; D = 0. Dotted: what needs no data; a learner above uniform actions has learnt nothing.
 
 variant "printed"   features as printed. Their squared length is up to 7, so these runs spend up to 23 rho.
 variant "scaled"    features divided by sqrt 7. These runs spend at most 0.91 rho (un-split, c = 1/sqrt 2).
@@ -61,6 +61,7 @@ def write_offline(folder: Path, near: Sequence[GapCurve], far: Sequence[GapCurve
             written += save(
                 folder / f"figure-{name}-{variant}",
                 lambda axes, c=chosen, n=name: _gaps(axes, c, title, long=n == "1-long"),
+                width=8.6,  # the legend is beside the curves
             )
     rows = [
         (name, curve.variant, curve.learner, curve.rho, users, float(values.mean()), _spread(values))
@@ -132,11 +133,11 @@ def _spread(values: Any) -> float:
 def _gaps(axes: Axes, curves: Sequence[GapCurve], title: str, *, long: bool = False) -> None:
     for number, curve in enumerate(curves):
         if curve.label.startswith("no data"):
-            axes.plot(curve.users, curve.gaps[0], "--", color=f"C{number % 10}", label=curve.label)
+            axes.plot(curve.users, curve.gaps[0], ":", color=f"{0.2 * (len(curves) - number)}", label=curve.label)
         else:
             _band(axes, curve.users, curve.gaps, curve.label, f"C{number % 10}")
     axes.set(xlabel="number of episodes K", ylabel="v* - v^pi", xscale="log" if long else "linear", title=title)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def _regret(axes: Axes, curves: Sequence[RegretCurve], game: Any, factor: float) -> None:
