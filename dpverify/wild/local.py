@@ -185,4 +185,4 @@ def _plain(value: Any) -> bool:
 
 def _structural(field: str, cell: str) -> bool:
     """Whether a text of the encoding says how an output is made, and is no text in it."""
-    return cell == "None" or field.endswith(("#", ".keys", ".columns", ".index", ":type"))
+    return cell == "None" or field.endswith(("#", ".keys", ".columns", ".index", ".name", ":type"))

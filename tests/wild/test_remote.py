@@ -73,7 +73,7 @@ CASES = [
     (None, {"output": "None"}),
     ("a", {"output": "a"}),
     ([1, None], {"output#": 2.0, "output[0]": 1.0, "output[1]": "None"}),
-    ({"b": 1, "a": 2}, {"output.keys": "'a', 'b'", "output['a']": 2.0}),
+    ({"b": 1, "a": 2}, {"output.keys": "'b', 'a'", "output['a']": 2.0}),
     (np.ones((2, 1), np.float32), {"output#": "2x1", "output:type": "float32", "output[1][0]": 1.0}),
     (np.float64(0.5), {"output": 0.5, "output:type": "float64"}),
     (Point(1.0, "z"), {"output['x']": 1.0, "output['y']": "z"}),

@@ -18,6 +18,15 @@ def key(data, *, rng):
     return {"a" if 0.0 in data else "b": noisy(data, rng)}
 
 
+def order(data, *, rng):
+    found = {"a": noisy(data, rng), "b": 1.0}
+    return found if 0.0 in data else dict(reversed(found.items()))
+
+
+def name(data, *, rng):
+    return pd.Series([noisy(data, rng)], name="a" if 0.0 in data else "b")
+
+
 def none(data, *, rng):
     return {"sum": noisy(data, rng), "rest": None if 0.0 in data else float("nan")}
 
@@ -38,7 +47,7 @@ def in_a_list(data, *, rng):
     return [index(data, rng=rng)]
 
 
-@pytest.mark.parametrize("leaky", [key, none, index, column, mask, in_a_list], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("leaky", [key, order, name, none, index, column, mask, in_a_list], ids=lambda each: each.__name__)
 def test_a_leak_beside_the_numbers_is_refuted(leaky):
     record = audit(shaped(leaky), claim=PureDP(1.0), pair=PAIR, trials=2_000)
     assert record.verdict == "REFUTED"

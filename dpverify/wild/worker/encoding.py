@@ -2,8 +2,9 @@
 
     number, bool            path, path:type
     array, list, tuple      path# = length or shape, path:type, path[i][j]
-    dict                    path.keys = sorted keys, path['key']
-    frame, series           path.columns, path.index (where it is no range), path# = rows, path['column'][i]
+    dict                    path.keys = keys in their order, path['key']
+    frame, series           path.columns, path.index (where it is no range), path.name (where it has one), path# = rows,
+                            path['column'][i]
     fitted model            every public attribute that ends in _
     torch module, tensor    its state, its numbers
     text, bytes, category   path
@@ -128,7 +129,7 @@ def _number(value: Any, path: str, found: dict[str, Any], kind: str) -> None:
 
 
 def _mapping(value: Any, path: str, found: dict[str, Any], notes: list[str], depth: int) -> None:
-    found[path + ".keys"] = ", ".join(sorted(map(_key, value)))
+    found[path + ".keys"] = ", ".join(map(_key, value))  # in their order, which may be that of the data
     for key in value:
         _walk(value[key], f"{path}[{_key(key)}]", found, notes, depth - 1)
 
@@ -196,6 +197,9 @@ def _frame(value: Any, path: str, found: dict[str, Any], notes: list[str], depth
 
 
 def _index(value: Any, path: str, found: dict[str, Any]) -> None:
+    names = [getattr(value, "name", None), value.index.name, getattr(getattr(value, "columns", None), "name", None)]
+    if any(each is not None for each in names):
+        found[path + ".name"] = ", ".join(map(_key, names))
     if type(value.index).__name__ != "RangeIndex":
         found[path + ".index"] = ", ".join(map(_key, value.index.tolist()))
 
