@@ -47,7 +47,9 @@ def in_a_list(data, *, rng):
     return [index(data, rng=rng)]
 
 
-@pytest.mark.parametrize("leaky", [key, order, name, none, index, column, mask, in_a_list], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "leaky", [key, order, name, none, index, column, mask, in_a_list], ids=lambda each: each.__name__
+)
 def test_a_leak_beside_the_numbers_is_refuted(leaky):
     record = audit(shaped(leaky), claim=PureDP(1.0), pair=PAIR, trials=2_000)
     assert record.verdict == "REFUTED"
