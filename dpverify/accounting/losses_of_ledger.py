@@ -34,7 +34,7 @@ from dpverify.accounting.noise_losses import (
 )
 from dpverify.accounting.sampled_losses import SampledLoss, Sampling
 from dpverify.accounting.selection import SelectedLoss
-from dpverify.base.rounding import as_fraction
+from dpverify.base.rounding import as_fraction, float_down, float_up
 from dpverify.claims.claim import GaussianDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError
@@ -269,9 +269,8 @@ def _losses(event: Event, relation: Relation) -> Iterator[tuple[Loss, int]]:
             yield _budget(event, relation), 1
         case Selected():
             if any(runs := alternatives(event.run, relation)):
-                gamma, mean = (
-                    None if each is None else float(as_fraction(each)) for each in (event.gamma, event.poisson)
-                )
+                gamma = None if event.gamma is None else float_down(as_fraction(event.gamma))
+                mean = None if event.poisson is None else float_up(as_fraction(event.poisson))
                 yield SelectedLoss(runs, gamma, as_fraction(event.shape), mean), 1
         case Exposed():
             yield RevealedLoss(), 1

@@ -38,6 +38,8 @@ from dpverify.claims import profiles
 
 ORDERS = 1 + np.exp(np.arange(-4.0, 7.0, 1 / 4))  # at which divergences are known; others may have smaller ones
 UP = 1 + 64 * UNIT  # for a few operations on positive terms
+LEAST_GAMMA = 1e-300  # smaller ones have no finite divergence here: their powers overflow
+LEAST_SHAPE = 1e-30  # E[K] of a smaller one is that of 0 times 1 + |s| log(1/g) at most, which rounding covers
 Runs = tuple[Losses, ...]  # what one run may cost: in both orders of the datasets
 
 
@@ -68,6 +70,8 @@ class SelectedLoss(Loss):
         if self.mean is not None:
             return self._poisson(once, alpha)
         assert self.gamma is not None
+        if self.gamma < LEAST_GAMMA:
+            return math.inf
         return (once + self._of_events() + _log_up(self.runs_on_average) / (alpha - 1)) * UP
 
     @property
@@ -77,9 +81,8 @@ class SelectedLoss(Loss):
             return self.mean
         assert self.gamma is not None
         shape, log = float(self.shape), math.log(self.gamma)
-        if not shape:
-            return (1 / self.gamma - 1) / -log * UP
-        return shape * (1 - self.gamma) / (self.gamma * -math.expm1(shape * log)) * UP
+        ratio = 1 / -log if abs(shape) < LEAST_SHAPE else shape / -math.expm1(shape * log)
+        return (1 - self.gamma) / self.gamma * ratio * (1 + 2**12 * UNIT)  # 1 - g has no error where it is small
 
     def _of_events(self) -> float:
         """(s+1) min over b of (1 - 1/b) R(b) + log(1/g)/b."""

@@ -187,7 +187,7 @@ PATHS = (  # what outside code imports: none may move
 NAMES = {
     "dpverify.claims": "PureDP ApproxDP ZCDP GaussianDP RenyiDP TradeOff Pair Records Relation Unit View parse_claim",
     "dpverify.ledger": "LaplaceNoise DominatingPair PoissonSampled FixedSizeSampled BoundedRange AboveThreshold "
-    "Shuffled MatrixGaussian Filtered group_of private_selection Disjoint Ledger Sensitivity "
+    "Shuffled MatrixGaussian Filtered Selected group_of private_selection Disjoint Ledger Sensitivity "
     "Shift dp_sgd laplace gaussian composed",
     "dpverify.evidence.tally": "Tally",
     "dpverify.evidence.bounds": "CurveTest",
