@@ -30,7 +30,7 @@ from dpverify.errors import AccountingError, ParameterError, TargetError
 from dpverify.ledger.compound_events import FixedSizeSampled, PoissonSampled
 from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
 from dpverify.tape.samplers import parted, sampler_levels
-from dpverify.tape.training_runs import Change, Enough, noted_by, Rows, Run
+from dpverify.tape.training_runs import Change, Enough, Factor, noted_by, Rows, Run
 
 Array = npt.NDArray[Any]
 Train = Callable[..., Any]
@@ -164,7 +164,8 @@ def check_training(
     Raises
     ------
     ParameterError
-        For data without rows, a ledger of other steps, and delta or seed out of range.
+        For data without rows or of other than finite real numbers, a ledger of other steps or of a row that moves
+        nothing, and delta or seed out of range.
     TargetError
         Where `train` raises, or calls `step` not at all.
 
@@ -194,7 +195,7 @@ def check_training(
     require.delta(delta=delta)
     require.integer(at_least=0, seed=seed)
     told = _told(ledger)
-    arrays = [np.asarray(each) for each in (data if isinstance(data, tuple) else (data,))]
+    arrays = [_numbers(each) for each in (data if isinstance(data, tuple) else (data,))]
     if not arrays or any(each.ndim == 0 for each in arrays) or len({len(each) for each in arrays}) != 1:
         raise ParameterError("data", type(data).__name__, "an array of rows, or a tuple of arrays with as many rows")
     if len(arrays[0]) < 2:
@@ -212,6 +213,16 @@ def check_training(
         ledger=ledger,
         sampler_ledger=loop.other,
     )
+
+
+def _numbers(data: Any) -> Array:
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        array = np.zeros(0, object)
+    if array.dtype.kind not in "biuf" or isinstance(data, np.ma.MaskedArray) or not np.isfinite(array).all():
+        raise ParameterError("data", type(data).__name__, "finite real numbers, none masked; several arrays in a tuple")
+    return array
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -244,8 +255,8 @@ def _told(ledger: Ledger) -> _Told:
     if isinstance(event, FixedSizeSampled) or (event is noise and noise.sensitivity.replace is not None):
         relation = Relation.REPLACE_ONE
     shifts = noise.sensitivity.under(relation)
-    if len(shifts) != 1 or shifts[0].count != 1:
-        raise ParameterError("ledger", noise.sensitivity, "a movement by one l2 distance")
+    if len(shifts) != 1 or shifts[0].count != 1 or not shifts[0].size:
+        raise ParameterError("ledger", noise.sensitivity, "a movement by one l2 distance above 0")
     moved = float(shifts[0].size) / float(noise.sigma)
     if isinstance(event, PoissonSampled):
         return _Told("poisson", relation, steps, float(event.rate), None, None, moved, noise)
@@ -310,6 +321,12 @@ class _Loop:
         except TargetError:
             return None
         if run.steps <= step or parted(run.released[:step], self.base.released[:step]):
+            return None
+        sizes, usual = run.sizes[step], self.base.sizes[step]
+        unread, undrawn = None in what.get("rows", {}).values(), what.get("out") is not None
+        if (unread or undrawn) and sizes != usual:
+            if unread or len(sizes) != len(usual):
+                self.unknown.append(f"step {step + 1}: what is drawn depends on how many rows are in the batch")
             return None
         released = run.released[step]
         return released if released.shape == self.base.released[step].shape and np.isfinite(released).all() else None
@@ -504,8 +521,11 @@ class _Loop:
             by, by_half = one - base, half - base
             tiny = 64 * np.finfo(np.float32).eps * SLACK * np.abs(base).max(initial=0.0)
             touched = np.abs(by) > tiny
+            far = [(end, self.changed(step, draws={place: end})) for end in HUGE[2:]]  # to where a model may be bounded
             # each number has a noise value of its own, or none: signs do not matter
-            if _differ(np.abs(by), 2 * np.abs(by_half)):
+            if _differ(np.abs(by), 2 * np.abs(by_half)) or any(
+                each is None or _differ((each - base) / end, by) for end, each in far
+            ):
                 self.unknown.append(
                     f"step {step + 1}: not linear in its noise (hand the noisy gradient to step), or several values of "
                     "one draw meet in a number"
@@ -565,6 +585,10 @@ class _Loop:
             released = {factor: self.changed(step, rows={row: factor}) for factor in HUGE}
             without = self.without(step, row) if self.told.relation is Relation.ADD_OR_REMOVE_ONE else None
             ends = [(1.0, self.base.released[step]), *((abs(factor), each) for factor, each in released.items())]
+            floats = [number for number, each in enumerate(self.arrays) if each.dtype.kind == "f"]
+            for number, factor in itertools.product(floats if len(floats) > 1 else (), HUGE[2:]):  # one array alone
+                alone = tuple(factor if each == number else 1.0 for each in range(len(self.arrays)))
+                ends.append((1.0, self.changed(step, rows={row: alone})))
             pairs = [(size, each, without) for size, each in ends]
             if without is None:
                 pairs = [(max(a, b), one, other) for (a, one), (b, other) in itertools.combinations(ends, 2)]
@@ -589,6 +613,8 @@ class _Loop:
         small, large = by_size.get(HUGE[0], math.inf), by_size.get(HUGE[2], 0.0)
         if worst > 1 + SLACK and large > 5 * small:
             self.found["NOT_CLIPPED"] = f"step {step + 1}: {large / small:.3g} times as far by a row 100 times as large"
+        for row, end in itertools.product(map(int, self.batches[step][:2]), (math.nextafter(1.0, 0.0), 0.0)):
+            self._changed(step, out=row, end=end)  # notes where a step without it is another one
         self.compare_sum(step, spread)
         self.compare_later(step, spread)
 
@@ -610,7 +636,7 @@ class _Loop:
         usual = [self.changed(step, rows={row: factor}) for factor in factors]
         if all(each is None or np.array_equal(each, base) for each in usual):
             return None
-        changes: list[dict[int, float | None]] = [{}]
+        changes: list[dict[int, Factor]] = [{}]
         changes += [{row: factor} for factor in factors]
         for end in (math.nextafter(1.0, 0.0), 0.0):
             left, *others = (self._changed(step, out=row, end=end, rows=rows) for rows in changes)
@@ -623,14 +649,10 @@ class _Loop:
 
         What they depend on otherwise is a row that is used in more steps than it is in, or noise that is used again.
         """
-        base, last = self.base, self.base.steps - 1
-        if (
-            step == last
-            or not len(self.batches[step])
-            or not spread.all()
-            or self.found.keys() & {"CARRIED", "NO_NOISE"}
-        ):
+        base = self.base
+        if not len(self.batches[step]) or not spread.any() or self.found.keys() & {"CARRIED", "NO_NOISE"}:
             return
+        unit = np.where(spread > 0, spread, spread.max())
         effects = {
             place: self.changed(step, draws={place: 1.0}) for place, (_, read) in enumerate(base.draws[step]) if read
         }
@@ -647,19 +669,21 @@ class _Loop:
                     rest = np.where(by != 0, 0.0, rest) if by.size else rest
             try:
                 with np.errstate(all="ignore"):
-                    run = self.run(Change(step, rows={row: factor}, draws=draws, until=last))
+                    run = self.run(Change(step, rows={row: factor}, draws=draws, until=base.steps))
             except TargetError:
                 run = None
             far = [math.inf] * base.steps
-            if run is not None and run.steps == base.steps:
-                far = [
-                    float(np.linalg.norm((one - other) / spread)) if one.shape == spread.shape else math.inf
-                    for one, other in zip(run.released, base.released, strict=True)
+            if run is not None:
+                far[: run.steps] = [
+                    float(np.linalg.norm((one - other) / unit)) if one.shape == spread.shape else math.inf
+                    for one, other in zip(run.released, base.released, strict=False)
                 ]
+                if run.steps > base.steps:
+                    far.append(math.inf)
             if not far[step] <= SLACK * self.told.moved:
                 self.unknown.append(f"step {step + 1}: whether later steps depend on its rows could not be measured")
                 return
-            for later in range(step + 1, base.steps):
+            for later in range(step + 1, len(far)):
                 if not far[later] <= 10 * SLACK * self.told.moved:
                     if self.told.kind == "every":
                         self.unknown.append("NOT TRACED: noise of several steps belongs together (DP-FTRL), or rows do")
@@ -679,14 +703,15 @@ class _Loop:
     def compare_sum(self, step: int, spread: Array) -> None:
         """Two huge rows move a sum of clipped rows by the sum of what each does; a clipped sum does not."""
         base, rows = self.base.released[step], [int(row) for row in self.batches[step][:2]]
-        if len(rows) < 2 or not spread.all() or "NOT_CLIPPED" in self.found:
+        noisy = spread > 0
+        if len(rows) < 2 or not noisy.any() or "NOT_CLIPPED" in self.found:
             return
         for sign in (1, -1):
             a, b = (self.changed(step, rows={row: by * HUGE[2]}) for row, by in zip(rows, (1, sign), strict=True))
             both = self.changed(step, rows={rows[0]: HUGE[2], rows[1]: sign * HUGE[2]})
             if a is None or b is None or both is None:
                 continue
-            rest = float(np.linalg.norm((both - a - b + base) / spread))
+            rest = float(np.linalg.norm((both - a - b + base)[noisy] / spread[noisy]))
             if rest > 10 * SLACK * self.told.moved:  # smaller ones may be rounding
                 text = f"step {step + 1}: two rows move it otherwise than one and the other"
                 self.found.setdefault("BATCH_CLIPPED", text)
@@ -710,7 +735,7 @@ class _Loop:
             if left is not None and both is not None and _differ(both - left, mine):
                 self.found["DIVISOR"] = "noise is scaled otherwise where the batch has one row less"
                 return
-        for fewer in {1, math.ceil(1 / self.told.rate)}:
+        for fewer in {1, math.ceil(1 / self.told.rate), self.users - int(self.batches[step].max())}:
             if self.users - fewer < 1 or step != 0:
                 continue
             try:

@@ -10,18 +10,20 @@ import numpy.typing as npt
 from dpverify.tape.generator import streaming
 
 Array = npt.NDArray[Any]
+Factor = float | tuple[float, ...] | None
 
 
 @dataclass(frozen=True)
 class Change:
-    """In `step`: rows are multiplied (None: left out), and values of normal calls, by their number, are moved.
+    """In `step`: rows are multiplied (by a number for each array, or one for all; None: left out), and values of normal
+    calls, by their number, are moved.
 
     They are moved by a number, or by one for each value. The run ends with step `until`, `step` where that is None.
     `out` is a row whose uniform value is moved to `end`; `again` draws what comes after the first read once more.
     """
 
     step: int = -1
-    rows: Mapping[int, float | None] = field(default_factory=dict)
+    rows: Mapping[int, Factor] = field(default_factory=dict)
     draws: Mapping[int, Any] = field(default_factory=dict)
     until: int | None = None
     out: int | None = None
@@ -41,6 +43,7 @@ class Run:
     released: list[Array] = field(default_factory=list)
     reads: list[list[tuple[int, Array]]] = field(default_factory=lambda: [[]])  # (which array, rows), as they came
     draws: list[list[tuple[int, bool]]] = field(default_factory=lambda: [[]])  # (how many, after the first read)
+    sizes: list[list[int]] = field(default_factory=lambda: [[]])  # of draws of any law
     whole: bool = False  # rows that cannot be left out were read: one by one, or all in one array
     seeds: bool = False  # a whole number was drawn that may seed other noise
     renew: Callable[[], None] | None = None
@@ -52,6 +55,7 @@ class Run:
 
     def draw(self, family: str, z: Array, start: int) -> Array:
         here, change = self.change.step == self.steps, self.change
+        self.sizes[-1].append(int(z.size))
         if family == "uniform" and here and change.out is not None and z.shape and z.shape[0] > change.out:
             z = z.copy()
             z[change.out] = change.end
@@ -65,12 +69,14 @@ class Run:
         return z + np.reshape(by, z.shape if np.ndim(by) else ())
 
     def atom(self, value: Any) -> None:
+        self.sizes[-1].append(int(np.size(value)))
         self.seeds |= np.asarray(value).dtype.kind not in "fb" and np.size(value) <= 4
 
     def step(self, released: Any) -> None:
         self.released.append(_flat(released))
         self.reads.append([])
         self.draws.append([])
+        self.sizes.append([])
         last = self.change.step if self.change.until is None else self.change.until
         if 0 <= last < self.steps:
             raise Enough
@@ -118,7 +124,8 @@ class Rows(np.lib.mixins.NDArrayOperatorsMixin):
             return found
         for row, factor in run.change.rows.items():
             if factor is not None and found.dtype.kind == "f":
-                found[places == row] *= found.dtype.type(factor)
+                by = factor[self._number] if isinstance(factor, tuple) else factor
+                found[places == row] *= found.dtype.type(by)
         gone = [row for row, factor in run.change.rows.items() if factor is None]
         return found[~np.isin(places, gone)] if gone and droppable else found
 

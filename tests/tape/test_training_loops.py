@@ -7,7 +7,16 @@ import pytest
 from scipy import stats
 
 from dpverify.errors import ParameterError, TargetError
-from dpverify.ledger import dp_sgd, FixedSizeSampled, gaussian, GaussianNoise, LaplaceNoise, Ledger, Sensitivity
+from dpverify.ledger import (
+    dp_sgd,
+    FixedSizeSampled,
+    gaussian,
+    GaussianNoise,
+    LaplaceNoise,
+    Ledger,
+    PoissonSampled,
+    Sensitivity,
+)
 from dpverify.tape.samplers import sampler_levels
 from dpverify.tape.training import _number, check_training, LEVEL, SEEDS
 
@@ -375,6 +384,50 @@ def mean_of_the_batch(t, w, x, y, rng, kept):
     return SIZE * g.sum(axis=0) / max(len(g), 1) + noise(rng)
 
 
+def of_the_first_layer(total):
+    """A model of a layer that is trained, and one that is not."""
+
+    def train(data, *, rng, step):
+        (x, y), w, kept = data, np.zeros(3), {}
+        for t in range(STEPS):
+            w = w - total(t, w, x, y, rng, kept) / SIZE
+            step({"trained": w, "not": np.ones(2), "t": t})
+
+    return train
+
+
+def sum_clipped(t, w, x, y, rng, kept):
+    g = gradients(w, x[(rows := mask(rng, len(x)))], y[rows]).sum(axis=0)
+    return clipped(g[None], 0.8 * CLIP)[0] + noise(rng)
+
+
+def until_the_batch_fits(data, *, rng, step):
+    (x, y), w = data, np.zeros(3)
+    for t in range(STEPS):
+        rows = mask(rng, len(x))
+        g = gradients(w, x[rows], y[rows])
+        w = w - (clipped(g).sum(axis=0) + noise(rng)) / SIZE
+        step(w)
+        if t == 3 and np.abs(g).mean() < 5:
+            break
+
+
+def mean_by_indices(t, w, x, y, rng, kept):
+    rows = [row for row in range(len(x)) if rng.random() < RATE]
+    return SIZE * (clipped(gradients(w, x[rows], y[rows])).sum(axis=0) + noise(rng)) / max(len(rows), 1)
+
+
+def least_squares(g):
+    def train(data, *, rng, step):
+        (x, y), w = data, np.zeros(3)
+        for _ in range(STEPS):
+            rows = fixed(rng, len(x))
+            w = w - (clipped((x[rows] @ w - y[rows])[:, None] * x[rows]).sum(axis=0) + noise(rng, g)) / SIZE
+            step(w)
+
+    return train
+
+
 def of_norms_below(g):
     return (g / np.minimum(1, np.linalg.norm(g, axis=1, keepdims=True) / CLIP)).sum(axis=0)
 
@@ -410,6 +463,9 @@ BUGS = {
     "last batch, told one size": (smaller_at_the_end, FIXED, "LAST_BATCH"),
     "with replacement": (descent(batch=lambda rng, n: np.append(rng.choice(n, SIZE - 1, replace=False), [7, 7])), FIXED,
         "REPEATED_ROW"),
+    "momentum before noise, a layer kept": (of_the_first_layer(clean_momentum), POISSON, "CARRIED"),
+    "sum clipped, a layer kept": (of_the_first_layer(sum_clipped), POISSON, "BATCH_CLIPPED"),
+    "stopped by the batch": (until_the_batch_fits, POISSON, "CARRIED"),
     "mean of the batch": (descent(divisor=lambda x, g: len(g)), POISSON, "DIVISOR"),
 }  # fmt: skip
 
@@ -420,6 +476,19 @@ def test_planted_bugs_are_found(name):
     found = check(train, told)
     assert word in found.words, str(found)
     assert found.verdict == "DIFFERS"
+
+
+def test_a_mean_by_the_number_of_indices_is_found_whatever_the_batch():
+    train = each_step(mean_by_indices)
+    for seed in range(6):
+        assert "DIVISOR" in check_training(train, data=(X, Y), ledger=POISSON, seed=seed).words
+
+
+def test_a_gradient_that_does_not_turn_round_with_all_of_its_row():
+    """Of least squares: features and target together are a row whose gradient is a positive multiple."""
+    data = X, X @ [1.0, -1.0, 0.5] + 0.2
+    assert check_training(least_squares(SIGMA), data=data, ledger=FIXED).verdict == "AGREES"
+    assert check_training(least_squares(SIGMA / 2), data=data, ledger=FIXED).words == ("SIGMA",)
 
 
 def test_the_sampler_that_runs_is_accounted():
@@ -496,6 +565,36 @@ def masked_fixed(data, *, rng, step):
         step(w)
 
 
+def bounded(bound):
+    """The model is kept in a ball or a box: as far as it is reached, it is not linear in its noise."""
+
+    def train(data, *, rng, step):
+        (x, y), w = data, np.zeros(3)
+        for _ in range(STEPS):
+            rows = mask(rng, len(x))
+            w = bound(w - (clipped(gradients(w, x[rows], y[rows])).sum(axis=0) + noise(rng)) / 2)
+            step(w)
+
+    return train
+
+
+def augmented(kept):
+    """Noise on the features, drawn for the rows of the batch."""
+
+    def total(t, w, x, y, rng, _):
+        rows = mask(rng, len(x))
+        own = x[rows]
+        return clipped(gradients(w, own * kept(rng, own.shape), y[rows])).sum(axis=0) + noise(rng)
+
+    return each_step(total)
+
+
+def full_batches_only(t, w, x, y, rng, kept):
+    while len(rows := np.flatnonzero(mask(rng, len(x)))) < SIZE:
+        pass
+    return clipped(gradients(w, x[rows], y[rows])).sum(axis=0) + noise(rng)
+
+
 def in_single_precision(rng):
     return np.float32(SIGMA * CLIP) * rng.standard_normal(3, dtype=np.float32)
 
@@ -515,6 +614,12 @@ def in_single_precision(rng):
         (foreign, "NOT TRACED"),
         (copied, "no row of the data"),
         (descent(batch=fixed, steps=1), "too few"),
+        *[(bounded(lambda w, r=r: w / max(1, np.linalg.norm(w) / r)), "not linear") for r in (0.1, 0.3, 1, 3)],
+        *[(bounded(lambda w, r=r: np.clip(w, -r, r)), "not linear") for r in (0.1, 0.3, 1, 3)],
+        (augmented(lambda rng, shape: rng.random(shape) < 0.8), "how many rows"),
+        (augmented(lambda rng, shape: rng.choice([-1, 1], size=shape)), "how many rows"),
+        (augmented(lambda rng, shape: rng.normal(1, 0.1, size=shape)), "how many rows"),
+        (each_step(full_batches_only), "how many rows"),
     ],
 )
 def test_what_cannot_be_judged_is_undecided(train, reason):
@@ -605,7 +710,19 @@ def test_other_samplers_are_rejected_at_the_level_of_the_checker():
 
 
 def test_bad_input_gets_one_line():
-    for data, ledger in ((X[0, 0], POISSON), ((X, Y[1:]), POISSON), (X, STEP + POISSON), (X, "poisson"),
+    nothing = Ledger(PoissonSampled(rate=RATE, inside=gaussian(sigma=1.0, sensitivity=Sensitivity(add_remove=0))))
+    for data in (
+        np.where(X > 2, np.nan, X),
+        np.where(X > 2, np.inf, X),
+        [X, Y],
+        np.ma.array(X),
+        X + 0j,
+        np.array("ab"),
+        X[:1],
+    ):
+        with pytest.raises(ParameterError, match=r"^data ="):
+            check_training(descent(), data=data, ledger=POISSON)
+    for data, ledger in ((X, nothing), (X[0, 0], POISSON), ((X, Y[1:]), POISSON), (X, STEP + POISSON), (X, "poisson"),
                          (X, Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=1.0))))):  # fmt: skip
         with pytest.raises(ParameterError):
             check_training(descent(), data=data, ledger=ledger)
