@@ -119,6 +119,8 @@ class Terms:
         """ParameterError for an eps that is none, and a privatizer that is not called so."""
         require.positive(eps=eps)
         if not callable(self.privatizer) or not takes(self.privatizer, self.layout, self.users, *self._spent(eps)):
+            if not self.delta and takes(self.privatizer, self.layout, self.users, eps, 0.5):
+                raise ParameterError("delta", self.delta, "above 0: the privatizer is (layout, users, eps, delta)")
             wanted = "(layout, users, eps, delta): delta is not 0" if self.delta else "(layout, users, eps)"
             raise ParameterError("privatizer", self.privatizer, f"called with {wanted}")
 

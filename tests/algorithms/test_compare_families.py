@@ -136,6 +136,8 @@ def test_a_family_that_is_none_and_a_privatizer_of_another_one_are_refused():
         against("self-play", families.games)
     with pytest.raises(ParameterError, match="deployments"):
         against("online", families.batches, delta=1e-2)
+    with pytest.raises(ParameterError, match=r"delta = 0\.0: must be above 0"):
+        against("batches", families.batches, delta=0.0)
 
 
 def test_the_command_says_what_is_not_compared(tmp_path, capsys, monkeypatch):
