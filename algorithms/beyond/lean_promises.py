@@ -27,9 +27,8 @@ import numpy.typing as npt
 
 from algorithms.beyond.lean import Lean
 from algorithms.offline.pessimism_promises import halves_of
-from algorithms.offline.suboptimality_promises import vapvi_bound
+from algorithms.offline.suboptimality_promises import halves_promise, vapvi_bound
 from algorithms.offline.vapvi import VAPVI
-from algorithms.pucb.regret_promises import regret_promise
 from algorithms.tabular import evaluate, Model
 from dpverify.promises import Outcomes, Promise
 
@@ -80,13 +79,9 @@ def best_promise(
     model: Model, learner: Lean, policy: Array, users: int, *, told: Model | None = None, **options: Any
 ) -> Promise:
     """v* - v^pi from `users` fresh users of `policy`, in `told` instead of `model`."""
-    source = model if told is None else told
-
-    def play(rng: np.random.Generator, size: int) -> Array:
-        return learner.learn(halves_of(source, policy, users, size, rng=rng), rng=rng, size=size).policy[None]
-
     like = VAPVI(
         features=learner.features, horizon=learner.horizon, penalty=learner.penalty, ridge=learner.ridge, weighted=False
     )
     bound = vapvi_bound(model, like, policy, users)
-    return regret_promise(model, 1, play, bound, failure_probability=2 * learner.beta, **options)
+    chance = 2 * learner.beta
+    return halves_promise(model, learner, policy, users, bound, told=told, failure_probability=chance, **options)

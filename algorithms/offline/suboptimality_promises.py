@@ -53,13 +53,21 @@ def vapvi_best_promise(
     model: Model, learner: VAPVI, policy: Array, users: int, *, told: Model | None = None, **options: Any
 ) -> Promise:
     """v* - v^pi of the policy from two batches of `users` users, of `told` instead of `model`, is at most the bound."""
+    bound = vapvi_bound(model, learner, policy, users)
+    return halves_promise(model, learner, policy, users, bound, told=told, failure_probability=learner.delta, **options)
+
+
+def halves_promise(
+    model: Model, learner: Any, policy: Array, users: int, bound: float, *, told: Model | None = None, **options: Any
+) -> Promise:
+    """v* - v^pi of what `learner` learns from two batches, of `told` instead of `model`, is at most `bound`."""
     source = model if told is None else told
 
     def play(rng: np.random.Generator, size: int) -> Array:
-        return learner.learn(halves_of(source, policy, users, size, rng=rng), rng=rng, size=size).policy[None]
+        found: Array = learner.learn(halves_of(source, policy, users, size, rng=rng), rng=rng, size=size).policy
+        return found[None]
 
-    bound = vapvi_bound(model, learner, policy, users)
-    return regret_promise(model, 1, play, bound, failure_probability=learner.delta, **options)
+    return regret_promise(model, 1, play, bound, **options)
 
 
 def apvi_bound(model: Model, policy: Array, users: int, *, error: float, iota: float) -> float:
