@@ -83,7 +83,20 @@ class InvalidTrials(RunError):
     """There are trials, but a bound may not be computed from them: dependent, mutated data, unfaithful target.
 
     `audit` and `certify` turn it into the verdict INVALID.
+
+    Parameters
+    ----------
+    code : str
+        Name of the reason in docs/reasons.md.
+    text : str
+        What was found, and of which target.
     """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(code, text)
+
+    def __str__(self) -> str:
+        return ", ".join(self.args)
 
 
 class AccountingError(RunError):

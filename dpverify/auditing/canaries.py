@@ -183,13 +183,15 @@ def _too_little(coins: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]) -
     if m < FEWEST:
         return f"{m} canaries, and fewer than {FEWEST} show nothing"
     if ones in (0, m):
-        raise InvalidTrials(f"all {m} canaries are {'in' if ones else 'out'}: no fair coins decided")
+        raise InvalidTrials("COINS", f"all {m} canaries are {'in' if ones else 'out'}: no fair coins decided")
     if (p := float(scipy.stats.binomtest(ones, m).pvalue)) < UNFAIR:
-        raise InvalidTrials(f"{ones} of {m} canaries are in: fair coins do that with probability {p:.1g}")
+        raise InvalidTrials("COINS", f"{ones} of {m} canaries are in: fair coins do that with probability {p:.1g}")
     if period := _period(coins):
-        raise InvalidTrials(f"the coins of {m} canaries repeat {period} of them: a canary is one row of a group")
+        raise InvalidTrials(
+            "COINS", f"the coins of {m} canaries repeat {period} of them: a canary is one row of a group"
+        )
     if missing > MOST_MISSING * m:
-        raise InvalidTrials(f"{missing} of {m} scores are no finite numbers, more than {MOST_MISSING:.0%}")
+        raise InvalidTrials("SCORES", f"{missing} of {m} scores are no finite numbers, more than {MOST_MISSING:.0%}")
     found = scores[np.isfinite(scores)]
     return f"all {m} scores are equal" if (found == found[0]).all() else ""
 

@@ -290,7 +290,7 @@ class Certificate:
         found += [f"the code does not match the ledger draw by draw: {reason}" for reason in apart]
         found += [f"promise broken: {check.name}" for check in self.promises if check.verdict == BROKEN]
         if self.verdict is Verdict.INCONCLUSIVE:
-            found.append("some audit could not have refuted any violation, or most of its trials failed")
+            found += [f"{name}, {said}" for name, said in UNDECIDED.items() if name in map(_undecided, self.records)]
         if self.accounted is None and not unlike and not apart:
             found.append("no account: nothing proves the claim from above")
         elif self.accounted is False:
@@ -395,6 +395,21 @@ def digest_of(plain: dict[str, Any]) -> str:
     body = {**{name: value for name, value in plain.items() if name != "digest"}, "records": records}
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+NO_POWER = "NO_POWER"
+MOST_FAILED = "MOST_FAILED"
+UNDECIDED = {
+    NO_POWER: "some audit could not have refuted any violation",
+    MOST_FAILED: "at least half of the trials on a dataset failed",
+}
+
+
+def _undecided(record: AuditRecord) -> str:
+    """Why an audit is INCONCLUSIVE, by name; empty where it is not."""
+    if record.verdict is not Verdict.INCONCLUSIVE:
+        return ""
+    return MOST_FAILED if record.detectable < math.inf and any(record.failed_trials.values()) else NO_POWER
 
 
 def _mute(check: PromiseCheck) -> bool:

@@ -108,7 +108,7 @@ def audit(
             finding = _spend(experiment, asked, checkpoint)
         if finding.bound.number_lower > claim.number and (kept := drawn_before(target)):
             raise InvalidTrials(
-                f"{name_of(target)}: its releases differ by more than is claimed, and {kept_words(kept)}"
+                "KEPT_NOISE", f"{name_of(target)}: its releases differ by more than is claimed, and {kept_words(kept)}"
             )
     except InvalidTrials as error:
         finding, remarks = invalid(str(error), sequential=sequential), ()

@@ -139,3 +139,8 @@ def arguments(texts: list[str]) -> dict[str, Any]:
             raise UsageError(f"--arg {each!r}: the value must be a number, tuple, ... as Python writes it; a text "
                              f"in quotes: --arg \"{name}='{value}'\"") from None  # fmt: skip
     return found
+
+
+def many(count: int, noun: str) -> str:
+    """`1 pair`, `2 pairs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

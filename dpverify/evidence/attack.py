@@ -247,8 +247,9 @@ def check_scores(attack: Attack, grain: Grain, signed: FloatArray) -> None:
     if not alike.all():
         place = int(np.argmin(alike))
         raise InvalidTrials(
+            "ROW_SCORES",
             f"the {attack.score.name} score of an output depends on the outputs scored with it: {before[place]:.6g} "
-            f"among {len(signed)} trials, {again[place]:.6g} among {len(rows)}. log_ratio must work row by row"
+            f"among {len(signed)} trials, {again[place]:.6g} among {len(rows)}. log_ratio must work row by row",
         )
 
 
@@ -341,8 +342,9 @@ class Evidence:
         """InvalidTrials where the trials were not independent."""
         if found := self.independence.objections:
             raise InvalidTrials(
+                "DEPENDENT",
                 "trials are not independent: " + "; ".join(found) + ". Each must be a draw of its own, see "
-                "dpverify.trials.target"
+                "dpverify.trials.target",
             )
 
 

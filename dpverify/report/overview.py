@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpverify.auditing.record import AuditRecord, Grade, Status, Verdict
+from dpverify.base.text import many
 from dpverify.errors import EXIT_OK, EXIT_UNEXPECTED
 from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, OPEN, PromiseCheck
 from dpverify.suite.plan import group
@@ -233,7 +234,7 @@ def _false(overview: Overview) -> ReportAnswer:
     broken = overview.promised(BROKEN)
     if broken:
         wrong = tuple(check.name for check in broken if not check.as_expected)
-        told = f"{_many(len(broken), 'promise')} {BROKEN}"
+        told = f"{many(len(broken), 'promise')} {BROKEN}"
         lines.append(Line(f"{told}, not expected", BAD, wrong) if wrong else Line(f"{told}, as expected"))
     return ReportAnswer("What is false?", str(len(refuted)), _of(overview), BAD, tuple(lines), Status.REFUTED)
 
@@ -245,7 +246,7 @@ def _proved(overview: Overview) -> ReportAnswer:
     told = [f"{grades[grade]} {grade}" for grade in Grade if grades[grade]]
     lines += [Line(", ".join(told))] if told else []
     kept = overview.promised(KEPT)
-    lines += [Line(f"{_many(len(kept), 'promise')} {KEPT}, by trials")] if kept else []
+    lines += [Line(f"{many(len(kept), 'promise')} {KEPT}, by trials")] if kept else []
     return ReportAnswer("What is proved?", str(count), _of(overview), GOOD, tuple(lines), Status.PROVED)
 
 
@@ -253,9 +254,9 @@ def _open(overview: Overview) -> ReportAnswer:
     count = overview.counts[Status.OPEN]
     lines = [Line("judged, neither refuted nor proved")] if count else []
     undecided = overview.promised(OPEN)
-    lines += [Line(f"{_many(len(undecided), 'promise')} {OPEN}")] if undecided else []
+    lines += [Line(f"{many(len(undecided), 'promise')} {OPEN}")] if undecided else []
     idle = overview.promised(INCONCLUSIVE)
-    lines += [Line(f"{_many(len(idle), 'promise')} {INCONCLUSIVE}: all bounds at their caps")] if idle else []
+    lines += [Line(f"{many(len(idle), 'promise')} {INCONCLUSIVE}: all bounds at their caps")] if idle else []
     return ReportAnswer("What is open?", str(count), _of(overview), PLAIN, tuple(lines), Status.OPEN)
 
 
@@ -265,7 +266,7 @@ def _run(overview: Overview) -> ReportAnswer:
     kind = BAD if code == EXIT_UNEXPECTED else WARN if code != EXIT_OK or any(line.kind for line in lines) else GOOD
     bugs = overview.bugs
     if bugs and all(bug.caught for bug in bugs):
-        bare = f", {_many(len(overview.bare), 'claim')} without one" if overview.bare else ""
+        bare = f", {many(len(overview.bare), 'claim')} without one" if overview.bare else ""
         lines.append(Line(caught(overview) + bare))
     lines += [Line(said) for said in (traced(overview.result),) if said]
     word = "Nothing" if code == EXIT_OK else "Incomplete" if code != EXIT_UNEXPECTED else "Not as expected"
@@ -278,12 +279,12 @@ def troubles(overview: Overview) -> list[Line]:
     wrong = [one for one in unexpected if one.record is not None and not one.planted and one.status not in UNJUDGED]
     missed = [one for one in unexpected if one.planted]
     lines = [] if result.complete else [Line(incomplete(result).rstrip("."), WARN)]
-    lines += [_names(f"{_many(len(wrong), 'claim')} not as expected", wrong, BAD)] if wrong else []
+    lines += [_names(f"{many(len(wrong), 'claim')} not as expected", wrong, BAD)] if wrong else []
     lines += [_names(f"{caught(overview)}, not", missed, BAD)] if missed else []
     promises = [check for check in result.promises if not check.as_expected]
     if promises:
         names = tuple(check.name for check in promises)
-        lines.append(Line(f"{_many(len(promises), 'promise')} not as expected", BAD, names))
+        lines.append(Line(f"{many(len(promises), 'promise')} not as expected", BAD, names))
     for status in UNJUDGED:
         found = [one for one in unexpected if one.status is status and not one.planted]
         lines += [_names(f"{len(found)} {status}", found, WARN)] if found else []
@@ -319,7 +320,7 @@ def headline(result: SuiteResult) -> str:
     overview = Overview.of(result)
     order = (Status.REFUTED, Status.PROVED, Status.OPEN, *UNJUDGED, Status.FAILED)
     rest = [f"{overview.counts[status]} {status}" for status in order if overview.counts[status]]
-    parts = [f"{_many(len(overview.claims), 'claim')}{': ' if rest else ''}{', '.join(rest)}"]
+    parts = [f"{many(len(overview.claims), 'claim')}{': ' if rest else ''}{', '.join(rest)}"]
     unexpected = sum(one.record is not None for one in overview.unexpected)
     if result.records:
         parts.append(f"{unexpected} not as expected" if unexpected else "all as expected")
@@ -330,7 +331,7 @@ def headline(result: SuiteResult) -> str:
         ]
         wrong = sum(not check.as_expected for check in result.promises)
         expected = f"{wrong} not as expected" if wrong else "as expected"
-        parts.append(f"{_many(len(result.promises), 'promise')}: {', '.join(words)}, {expected}")
+        parts.append(f"{many(len(result.promises), 'promise')}: {', '.join(words)}, {expected}")
     parts += [said for said in (traced(result),) if said]
     missing = incomplete(result)
     return f"{missing} {'; '.join(parts)}." if missing else f"{'; '.join(parts)}."
@@ -358,8 +359,4 @@ def _names(text: str, entries: Sequence[ClaimEntry], kind: str) -> Line:
 
 
 def _of(overview: Overview) -> str:
-    return f"of {_many(len(overview.claims), 'claim')}"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"of {many(len(overview.claims), 'claim')}"

@@ -12,6 +12,7 @@ from dpverify.suite.plan import group
 from dpverify.suite.result import Failure, SuiteResult
 
 HELP = "https://github.com/dpverify/dpverify#how-to-read-a-verdict"
+REASONS = "https://github.com/dpverify/dpverify/blob/main/docs/reasons.md"
 RULES = {  # what it means, and how severe code scanning shall take it, of 10
     "claim-refuted": ("A privacy claim is false: the certified lower bound exceeds it.", "9.0"),
     "not-accounted": ("The ledger does not say what is expected of it.", "7.0"),
@@ -58,7 +59,7 @@ def _rule(name: str, text: str, severity: str) -> dict[str, Any]:
         "id": name,
         "name": "".join(part.capitalize() for part in name.split("-")),
         "shortDescription": {"text": text},
-        "helpUri": HELP,
+        "helpUri": REASONS if name in ("invalid", "inconclusive") else HELP,
         "help": {"text": text},
         "defaultConfiguration": {"level": "error"},
         "properties": {"security-severity": severity, "problem.severity": "error", "tags": ["security", "privacy"]},

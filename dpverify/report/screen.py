@@ -9,6 +9,7 @@ from dpverify.auditing.certificate import Certificate
 from dpverify.auditing.record import AuditRecord
 from dpverify.auditing.tape_record import Taped, TapeDraw
 from dpverify.base.rounding import text_above
+from dpverify.base.text import many
 from dpverify.report import words
 from dpverify.report.words import number
 from dpverify.wild.record import FieldWitness, PairResult, TryRecord
@@ -43,7 +44,7 @@ def tried(record: TryRecord, again: str) -> list[str]:
     caught = min((row.detectable for row in matrix), default=math.inf)
     shown = next((each for each in record.pairs if each.witness is not None and each.domain == "in"), None)
     by_trials = [each for each in record.pairs if each.verdict == "REFUTED" and each.domain == "in"]
-    made = f"{trials:,} trials on {pairs} pairs"
+    made = f"{trials:,} trials on {many(pairs, 'pair')}"
     audit = f"no violation in {made}; nothing could have been caught"
     if by_trials:
         certain = max(each.eps_lower for each in by_trials)
@@ -60,7 +61,7 @@ def tried(record: TryRecord, again: str) -> list[str]:
             *(("", _noise(row)) for each in codes[:1] for row in each.draws[:DRAWS] if row.moved and each.traced),
             ("ledger", "none declared" + ("" if lower else ": nothing proves the claim for all neighbours")),
             ("witness", "" if shown is None else _witness(shown)),
-            ("outside", f"{len(apart)} pairs with data outside of --data can be told apart, which does not count"
+            ("outside", f"{many(len(apart), 'pair')} with data outside of --data can be told apart: not counted"
              if apart else ""),
             ("next", _next(record, codes)),
             ("again", again),
@@ -77,7 +78,7 @@ def certified(certificate: Certificate) -> list[str]:
     symbol, pairs = words.unit(strongest), len(certificate.records)
     seconds = sum(record.seconds for record in certificate.records)
     by_trials = strongest.trials_lower is not None and strongest.trials_lower > strongest.claimed
-    made = f"{strongest.trials:,} trials a pair, {pairs} pair{'s' if pairs > 1 else ''}"
+    made = f"{strongest.trials:,} trials a pair, {many(pairs, 'pair')}"
     audit = "no trials were needed" if certificate.verdict == "REFUTED" else "no trials"
     if strongest.trials and strongest.trials_lower is not None:
         least = words.at_least_words(strongest.trials_lower, strongest.claimed)
@@ -143,7 +144,7 @@ def _code(codes: Sequence[Taped], symbol: str = "eps") -> str:
     largest = [each.number for each in codes if each.number is not None]
     seen = sum(each.pairs for each in codes)
     if len(largest) < len(codes):
-        return f"traced on {seen} pairs, its noise is not one that is accounted"
+        return f"traced on {many(seen, 'pair')}, its noise is not one that is accounted"
     on = f"{seen} pairs" if seen > 1 else "this pair"
     if all(each.paths is not None for each in codes):
         return f"{symbol} = {number(max(largest))}   exactly, by all values of its draws, on {on}"

@@ -34,12 +34,14 @@ def as_array(target: Any, released: Any) -> Array:
     values = np.asarray(released)
     if values.dtype.kind == "f" and values.dtype.itemsize > WIDEST:
         raise InvalidTrials(
-            f"{name_of(target)}: release returned {values.dtype}, whose low bits are not read: return 64-bit numbers"
+            "KIND",
+            f"{name_of(target)}: release returned {values.dtype}, whose low bits are not read: return 64-bit numbers",
         )
     if values.dtype.kind in "biufU" and not _keeps(values, released):
         raise InvalidTrials(
+            "KIND",
             f"{name_of(target)}: release returned a list that no array keeps as it is (text beside numbers or bytes, "
-            "whole numbers beyond 2^53 beside others, text that ends in NUL): return numbers of one kind, or text"
+            "whole numbers beyond 2^53 beside others, text that ends in NUL): return numbers of one kind, or text",
         )
     return values
 
@@ -47,7 +49,9 @@ def as_array(target: Any, released: Any) -> Array:
 def as_floats(target: Any, values: Array) -> Array:
     """Whole numbers among floating-point ones; InvalidTrials where they are too large to be the same numbers."""
     if values.dtype.kind in "iu" and values.size and (values.max() > WHOLE or values.min() < -WHOLE):
-        raise InvalidTrials(f"{name_of(target)}: whole numbers beyond 2^53 beside floating-point ones: return one kind")
+        raise InvalidTrials(
+            "KIND", f"{name_of(target)}: whole numbers beyond 2^53 beside floating-point ones: return one kind"
+        )
     return values.astype(float)
 
 
@@ -160,8 +164,9 @@ def read_outcomes(target: Any, released: Any, size: int) -> Outcomes:
             raise TargetError(f"{name_of(target)}: failures must be {size} names, one a trial")
     if isinstance(released, np.ma.MaskedArray):
         raise InvalidTrials(
+            "KIND",
             f"{name_of(target)}: release returned a masked array, whose mask is not read: return plain numbers, "
-            "and NaN or failures where there is no value"
+            "and NaN or failures where there is no value",
         )
     values = as_array(target, released)
     if values.shape[:1] != (size,):
@@ -208,8 +213,9 @@ def checked(target: Any, released: Any, form: OutputForm, size: int) -> Outcomes
         )
     if outcomes.values.dtype.kind != form.kind:
         raise InvalidTrials(
+            "KIND",
             f"{name_of(target)}: release returned {_KINDS[outcomes.values.dtype.kind]}, before it returned "
-            f"{_KINDS[form.kind]}: every release must be of one kind"
+            f"{_KINDS[form.kind]}: every release must be of one kind",
         )
     same_dtype(target, dtype_of(released), form)
     return outcomes
@@ -219,8 +225,9 @@ def same_dtype(target: Any, dtype: str, form: OutputForm) -> None:
     """InvalidTrials where numbers are wider or narrower than those of the first release."""
     if dtype and form.dtype and dtype != form.dtype:
         raise InvalidTrials(
+            "KIND",
             f"{name_of(target)}: release returned {np.dtype(dtype)}, before it returned {np.dtype(form.dtype)}: every "
-            "release must be of one dtype, which may tell the datasets apart and which no score reads"
+            "release must be of one dtype, which may tell the datasets apart and which no score reads",
         )
 
 
@@ -380,13 +387,15 @@ def _redrawn(
             probed = vain
             if raised >= _needed(vain, index):
                 raise InvalidTrials(
+                    "CALL_SIZE",
                     f"{name_of(target)}: release(..., size={size}) raises where single releases do not ({raised} of "
-                    f"{probed} calls against 0 of {vain}): what a call does must not depend on its size"
+                    f"{probed} calls against 0 of {vain}): what a call does must not depend on its size",
                 )
     raise InvalidTrials(
+        "CALL_SIZE",
         f"{name_of(target)}: release(..., size={size}) raised, and none of {vain * size} single releases did: either "
         "the call fails where its trials do not, or failures are too rare to be redrawn; return them as values "
-        "(dpverify.trials.outcomes.Outcomes)"
+        "(dpverify.trials.outcomes.Outcomes)",
     )
 
 
@@ -421,7 +430,9 @@ def _looped(target: Target, released: list[Any], form: OutputForm, size: int) ->
     if form.kind == "f":  # `return 0` beside floats: one number to Python, and to us
         good = [as_floats(target, each) if each.dtype.kind in "biu" else each for each in good]
     if form.kind == "U" and any(each.dtype.kind != "U" for each in good):
-        raise InvalidTrials(f"{name_of(target)}: release returned numbers, before it returned text: return one kind")
+        raise InvalidTrials(
+            "KIND", f"{name_of(target)}: release returned numbers, before it returned text: return one kind"
+        )
     if len(good) == size:
         return checked(target, np.stack(good), form, size)
     names = np.array([label(each.name) if isinstance(each, Failed) else "" for each in released])

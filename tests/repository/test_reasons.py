@@ -7,8 +7,16 @@ from pathlib import Path
 from dpverify.tape.training import FINDINGS
 
 ROOT = Path(__file__).parents[2]
-MAKERS = {"Reason", "TapeReason", "lost", "stop", "_diverge", "note", "_note"}
-CONSTANTS = {"UNSAID", "SEEDED", "MUTATED", "CODES", "HOPELESS"}  # names of codes, or tables of them
+MAKERS = {"InvalidTrials", "Reason", "TapeReason", "lost", "stop", "_diverge", "note", "_note"}
+CONSTANTS = {
+    "NO_POWER",
+    "MOST_FAILED",
+    "UNSAID",
+    "SEEDED",
+    "MUTATED",
+    "CODES",
+    "HOPELESS",
+}  # names of codes, or tables of them
 NAME = re.compile(r"[A-Z][A-Z_]{2,}")
 
 
@@ -28,14 +36,14 @@ def codes(text: str) -> set[str]:
 
 
 def test_every_reason_has_its_row_and_a_remedy():
-    folders = ("dpverify/tape", "dpverify/auditing", "dpverify/trials/health")
+    folders = ("dpverify/tape", "dpverify/auditing", "dpverify/trials", "dpverify/evidence")
     known = set().union(*(codes(file.read_text()) for each in folders for file in (ROOT / each).rglob("*.py")))
     rows = [
         line.split("|")[1:-1] for line in (ROOT / "docs/reasons.md").read_text().splitlines() if line.startswith("| `")
     ]
     assert all(len(row) == 3 and all(cell.strip() for cell in row) for row in rows)
     told = {name for row in rows for name in re.findall(r"`([A-Z_]+)`", row[0])}
-    assert len(known) > 30
+    assert len(known) > 40
     assert told == known
 
 
@@ -44,6 +52,21 @@ def test_every_finding_of_a_training_loop_has_its_row_and_a_remedy():
     assert all(len(row) == 3 and all(cell.strip() for cell in row) for row in rows)
     assert {row[0].strip(" `") for row in rows} == set(FINDINGS)
     assert len(rows) == len(FINDINGS)
+
+
+def test_every_finding_of_a_replay_has_its_row():
+    """Names are the first argument of `Found`, or bound to `rule` before it."""
+    text = "".join(file.read_text() for file in (ROOT / "dpverify/wild/replay_calls").glob("*.py"))
+    known = set(re.findall(r'Found\(\s*"([a-z ]+)"', text))
+    known |= {
+        name
+        for line in text.splitlines()
+        if line.strip().startswith("rule = ")
+        for name in re.findall(r'"([a-z ]+)"', line)
+    }
+    assert len(re.findall(r"Found\(\s*[^\s\"]", text)) == 1  # the one whose name is in `rule`
+    assert known == set(re.findall(r"^\| `([a-z ]+)` \|", (ROOT / "docs/reasons.md").read_text(), re.M))
+    assert len(known) == 9
 
 
 def test_a_new_reason_is_seen():

@@ -62,9 +62,10 @@ class Guard:
         for before, data, which in zip(self._before or (), pair, ("first", "second"), strict=False):
             if changed(before, data):
                 raise InvalidTrials(
+                    "MUTATED",
                     f"{self._name}: the {which} dataset was changed by a release, so that later trials were made on "
                     "other data. Where the code must change its data, audit dpverify.copied(target): every call gets "
-                    "a copy"
+                    "a copy",
                 )
 
 

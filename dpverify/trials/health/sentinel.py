@@ -112,11 +112,12 @@ def copied_before(experiment: Experiment, used: Seen, scored: Sequence[Scored], 
         now = release(unpickled(pickled(experiment.target)))
         if now is not None and alike(used, now):
             raise InvalidTrials(
+                "REMEMBERS",
                 f"{name_of(experiment.target)}: it remembers data that it has seen, or releases that it made: a copy "
                 "from before its first call gives others of the second dataset. What is fitted or drawn must be so in "
                 "every call; to "
                 "have each call made by a target that has seen nothing, wrap it: dpverify.loop_trials(lambda data, "
-                "*, rng: ...) with a target that is made in there"
+                "*, rng: ...) with a target that is made in there",
             )
         found = None
     known = found is not None and (not scored or _scores_alike(experiment, fresh, scored))
@@ -131,9 +132,10 @@ def copied_elsewhere(experiment: Experiment, here: Sequence[Seen], size: int, jo
     there = ordered_map(partial(_in_worker, experiment, size), (0, 1), jobs=jobs, backend=backend)
     if not all(alike(one, other) for one, other in zip(here, there, strict=True)):
         raise InvalidTrials(
+            "OTHER_PROCESS",
             f"{name_of(experiment.target)}: equal streams gave other releases in another process: it depends on more "
             "than data and stream, such as process numbers, identities of objects (`is`, `id`), the order of a set, "
-            "or what the main program has set"
+            "or what the main program has set",
         )
 
 
@@ -161,8 +163,9 @@ def _scores_alike(experiment: Experiment, fresh: Any, scored: Sequence[Scored]) 
         if not (again and copy and now and _equal(copy[0][1], now[0][1])):  # it may be the copying
             return False
         raise InvalidTrials(
+            "REMEMBERS",
             f"{name_of(experiment.target)}: log_ratio remembers what was released, or on which dataset: a copy that "
-            "did not make these releases scores them otherwise. It must be a function of the output and the pair"
+            "did not make these releases scores them otherwise. It must be a function of the output and the pair",
         )
     return True
 
@@ -221,11 +224,12 @@ def watched(
             ratios += _scores(target, experiment.pair, once)
         experiment.guard.check(experiment.pair)
     if unused > THRESHOLD:
-        raise InvalidTrials(f"{name_of(target)}: another stream gives the same releases: `rng` is not used")
+        raise InvalidTrials("NO_RNG", f"{name_of(target)}: another stream gives the same releases: `rng` is not used")
     if shared > THRESHOLD:
         raise InvalidTrials(
+            "ONE_DRAW",
             f"{name_of(target)}: all releases of a call are equal, and differ from those of the next call: one draw is "
-            "made for the whole call (was `size=` forgotten?)"
+            "made for the whole call (was `size=` forgotten?)",
         )
     if not is_reproducible(target):
         notes: tuple[str, ...] = (
@@ -233,25 +237,30 @@ def watched(
         )
     elif not same_stream:
         raise InvalidTrials(
+            "OTHER_RANDOMNESS",
             f"{name_of(target)}: equal streams gave different releases: it keeps a state, or draws from elsewhere than "
             "`rng` (np.random, random). A target that is meant to draw from the operating system says "
-            "`reproducible = False`"
+            "`reproducible = False`",
         )
     else:
         if not alike(*others) and not _draws(experiment):
             if experiment.drew:
                 raise InvalidTrials(
+                    "KEPT_NOISE",
                     f"{name_of(target)}: its first release draws and later ones draw nothing: noise that is kept is "
-                    "one draw for all releases together, which trials of one process cannot judge"
+                    "one draw for all releases together, which trials of one process cannot judge",
                 )
             if kept := drawn_before(target) or stored_draws(target):
-                raise InvalidTrials(f"{name_of(target)}: its releases draw nothing, and {kept_words(kept)}")
+                raise InvalidTrials(
+                    "KEPT_NOISE", f"{name_of(target)}: its releases draw nothing, and {kept_words(kept)}"
+                )
         notes = copied_before(experiment, other, ratios, size)
         copied_elsewhere(experiment, others, size, collect.workers(trials, seconds, jobs, backend), backend)
     if by_size.max() > THRESHOLD:
         raise InvalidTrials(
+            "CALL_SIZE",
             f"{name_of(target)}: {size} releases of one call have another law than single releases: what is drawn "
-            "must not depend on `size`, which says how many rows to return and nothing else"
+            "must not depend on `size`, which says how many rows to return and nothing else",
         )
     return replace(experiment, seconds=seconds), notes
 
