@@ -38,12 +38,12 @@ class CheckedAgent:
         self._plans += 1
         copied = type(given.get("rng")) in (type(None), np.random.Generator)  # the tape's has no copy
         twice = copied and (self._plans <= 8 or self._plans & (self._plans - 1) == 0)
-        again = copy.deepcopy(given) if twice else {}
-        table, state = self._made(counts, given)
-        if twice and not np.array_equal(table, self._made(counts, again)[0]):
+        again, alike = (copy.deepcopy((counts, given)), copy.deepcopy(counts)) if twice else ((counts, given), counts)
+        table, state = self._made(counts, given)  # which may write into its counts
+        if twice and not np.array_equal(table, self._made(*again)[0]):
             raise ParameterError(self._what, "two tables", "the same policies for the same counts, rng and state")
         if twice and not self.handed and len(table) > 1:
-            alike = counts[np.full(len(table), -1)]  # of the same shape: sums are rounded alike
+            alike = alike[np.full(len(table), -1)]  # of the same shape: sums are rounded alike
             if not np.array_equal(table[-1], self._made(alike, {})[0][-1]):
                 wanted = "the same policies for the same counts, whatever counts the other runs have"
                 raise ParameterError(self._what, "two tables", wanted)

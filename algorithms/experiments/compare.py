@@ -25,6 +25,7 @@ from algorithms.experiments.compare_terms import BASELINE as BASELINE
 from algorithms.experiments.compare_terms import BLIND as BLIND
 from algorithms.experiments.compare_terms import Contender, Line, MakeAgent, takes
 from algorithms.experiments.compare_terms import EXACT as EXACT
+from algorithms.experiments.search import check_space
 from algorithms.experiments.store import finish_cell
 from dpverify.errors import ParameterError
 from dpverify.execution.executors import ordered_map
@@ -116,10 +117,12 @@ def compare(
     ours = [*fair.data_free, *(each.name for each in (*fair.baselines, *fair.references))]
     if not authors or set(ours) & set(agents):
         raise ParameterError("agents", list(agents), f"one at least, none called {', '.join(ours)}")
+    for each in authors:
+        check_space(each.name, each.space)
     if not eps or len(set(eps)) < len(eps):
         raise ParameterError("eps", list(eps), "one at least, each once")
-    for each in eps:
-        fair.check_privatizer(each)
+    for spent in eps:
+        fair.check_privatizer(spent)
 
     def found(work: Callable[[tuple[Contender, float]], dict[str, Any]], cells: Any) -> list[dict[str, Any]]:
         """The cells' findings in order, computed where they are not kept."""

@@ -6,6 +6,7 @@ compared.
 
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -95,7 +96,9 @@ def _command(
 ) -> None:
     """Agents of your own beside DP-UCBVI on the same private counts: checks first, then regret at each eps."""
     if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise ParameterError("--json", json_file, "a file in a folder that exists")
+        raise ParameterError("--json", str(json_file), "a file in a folder that exists")
+    files.check_writable(files.Outputs(json=None if json_file is None else str(json_file)))
+    _check_folder(out)
     if resume and out is None:
         raise ParameterError("--resume", resume, "with --out DIR, where finished cells are kept")
     require.integer(at_least=1, jobs=jobs)
@@ -125,6 +128,18 @@ def _command(
     if out is not None and found.drawn:
         OUT.print(*(f"wrote {path}" for path in write_comparison(out, found)), sep="\n", soft_wrap=True)
     raise typer.Exit(0 if found.drawn else 1 if found.refuted else 3)
+
+
+def _check_folder(out: Path | None) -> None:
+    """Made, where it is not there: hours of runs are not for a place that cannot be written."""
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise ParameterError("--out", str(out), f"a folder to write to ({error.strerror})") from error
 
 
 def _write(out: Path, found: Comparison) -> None:

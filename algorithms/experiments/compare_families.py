@@ -43,6 +43,7 @@ from dpverify.accounting.accountant import account
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims import ApproxDP, PureDP, Unit
+from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
@@ -101,12 +102,18 @@ class BatchTerms(Terms):
 
     deployments: int = 20
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require.integer(at_least=2, deployments=self.deployments)
+        if 2 * self.deployments > self.users:
+            raise ParameterError("deployments", self.deployments, f"at most half of the {self.users} users")
+
     def study(self, one: Contender, point: Point, eps: float, users: int | None = None) -> Study:
         users = users or self.users
         source = self.privatizer(self.layout, users, *self._spent(eps))
         given = {"agent": one.make(source, users, **point), "privatizer": source, "users": users, "eps": eps}
         kind = DividesUsers if hasattr(given["agent"], "act") else Study
-        return kind(**given, delta=self.delta, deployments=max(2, min(self.deployments, users // 2)))
+        return kind(**given, delta=self.delta, deployments=min(self.deployments, users // 2))
 
     @property
     def baselines(self) -> tuple[Contender, ...]:

@@ -81,7 +81,7 @@ def search(
     require.integer(at_least=1, points=points)
     require.integer(at_least=0, seed=seed)
     for name, space in learners.items():
-        _check(name, space)
+        check_space(name, space)
 
     def one_by_one(asked: Mapping[str, Sequence[Point]], seeds: Sequence[int]) -> dict[str, Array]:
         return {
@@ -148,7 +148,8 @@ class _Race:
         return SearchResult(best.point, best.mean, sum(len(each.losses) for each in tried), seeds, tried)
 
 
-def _check(name: str, space: Space) -> None:
+def check_space(name: str, space: Space) -> None:
+    """ParameterError for bounds that are not 0 < low <= high."""
     for parameter, (low, high) in space.items():
         require.positive(**{f"{name}.{parameter} low": low, f"{name}.{parameter} high": high})
         if low > high:

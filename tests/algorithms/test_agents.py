@@ -178,6 +178,15 @@ def test_an_agent_that_writes_into_counts_changes_no_release_and_no_log_ratio():
     assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
 
 
+def test_what_an_agent_writes_into_its_counts_does_not_look_like_a_memory():
+    class Halves:
+        def plan(self, counts):
+            counts.visits[...] /= 2
+            return np.argmax(counts.visits > 10.0, axis=-1)
+
+    study(Halves()).regret(river_swim(), runs=3, seed=2)
+
+
 class Peeks:
     """Draws the noise of the first release itself, from a copy of its generator or of its parent's."""
 

@@ -140,6 +140,12 @@ def test_a_family_that_is_none_and_a_privatizer_of_another_one_are_refused():
         against("batches", families.batches, delta=0.0)
 
 
+@pytest.mark.parametrize("deployments", [0, 1, 13, 2.0])
+def test_deployments_that_the_users_do_not_fill_are_refused(deployments):
+    with pytest.raises(ParameterError, match="deployments"):
+        against("batches", deployments=deployments)
+
+
 def test_the_command_says_what_is_not_compared(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine_logged.py").write_text(
