@@ -21,7 +21,7 @@ from algorithms.instances import black_box
 from algorithms.pucb.learner import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
 from algorithms.pucb.promises import counters_promise
 from audits import papers
-from audits.planted.online import OneNoise, SharedNoise, UnfedRewards
+from audits.planted.online import Mirrored, Myopic, NoPrivateBonus, OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
 from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, Promise
 from mechanisms.counters.logbase import LogBase
@@ -235,13 +235,16 @@ def along(
     return what(small, learner, TreeCounts(seen, counter, error), **{"trials": 1000, "paper": papers.PUCB, **more})
 
 
-def one_plan(name: str, bonus: float, **more: Any) -> Promise:
-    """No episodes: 10^5 visits of every cell, where no bound is at its cap."""
-    learner = PUCB(layout=seen, episodes=10**5, error=20.0, beta=BETA, bonus_scale=bonus)
+def one_plan(
+    name: str, kind: type[PUCB] = PUCB, *, visits: int = 10**5, error: float = 20.0, bonus: float = 1.0, **more: Any
+) -> Promise:
+    """No episodes: so many visits of every cell that no bound is at its cap."""
+    learner = kind(layout=seen, episodes=visits, error=error, beta=BETA, bonus_scale=bonus)
     given: dict[str, Any] = {"failure_probability": BETA, "paper": papers.PUCB, **more}
-    return optimism_of_plan(small, learner, 10**5, noise=learner.error, name=name, **given)
+    return optimism_of_plan(small, learner, visits, noise=learner.error, name=name, **given)
 
 
+NOISY = {"visits": 10**8, "error": 2e5}  # the part of the bonus that is for the noise is the larger one
 optimism = partial(optimism_of_run, failure_probability=BETA)
 LEMMA = "Lemma 13: all counters within E_eps along an adaptive run"
 OPTIMISM = "Q~+ >= Q* in every cell and episode of a run"
@@ -270,8 +273,12 @@ promises += [
         expected=INCONCLUSIVE,
         statement=OPTIMISM + "; some below H",
     ),
-    one_plan("optimism-of-one-plan", 1.0),
-    one_plan("optimism-of-one-plan-bonus-scaled", 0.01, expected=BROKEN),
+    one_plan("optimism-of-one-plan"),
+    one_plan("optimism-of-one-plan-bonus-scaled", bonus=0.01, expected=BROKEN),
+    one_plan("optimism-of-one-plan-myopic", Myopic, expected=BROKEN),
+    one_plan("optimism-of-one-plan-mirrored", Mirrored, visits=10**8, expected=BROKEN),
+    one_plan("optimism-of-one-plan, noise", **NOISY),
+    one_plan("optimism-of-one-plan-no-psi, noise", NoPrivateBonus, **NOISY, expected=BROKEN),
     along(
         optimism,
         2000.0,

@@ -150,7 +150,10 @@ class _Race:
 
 def check_space(name: str, space: Space) -> None:
     """ParameterError for bounds that are not 0 < low <= high."""
-    for parameter, (low, high) in space.items():
+    for parameter, between in space.items():
+        if not (isinstance(between, tuple | list) and len(between) == 2):
+            raise ParameterError(f"{name}.{parameter}", between, "(low, high)")
+        low, high = between
         require.positive(**{f"{name}.{parameter} low": low, f"{name}.{parameter} high": high})
         if low > high:
             raise ParameterError(f"{name}.{parameter}", (low, high), "low <= high")

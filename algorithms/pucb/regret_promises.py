@@ -2,13 +2,16 @@
 
 PUCB (Vietri et al. 2020), with the constants of its proofs, M = SAH, beta' = beta/4, Lambda = ln T + 1:
     Theorem 4  regret up to T is at most                                    (15) + (17) + (22) + (25)
-                   H^2 sqrt(T ln(T/beta)/2) + 3 E M H + (H+1) sqrt(2 ln(T/beta') T H M Lambda) + 5 (1+SH) E M Lambda
+                   H^2 sqrt(T ln(T/beta)/2) + 3 E M H^2 + (H+1) sqrt(2 ln(T/beta') T H M Lambda) + 5 (1+SH) E M Lambda
+               (17) as printed has a factor H less: tuples that are short of 3 E visits are SAH, not SA
     Theorem 3  episodes that are worse than alpha are at most                                    (7) + (9) + (10)
-                   (240 E M/alpha + 18 M H^3/alpha^2 + 120 S M H^3/(alpha eps)) polylog
-               with ln(T/beta') for the polylog, which the paper does not write out. Lemma 21 would give two logarithms
-               and a constant of 8 (H+1)^2 2 9 instead of 18: above every T that can be simulated
+                   (240 (1+SH) E M/alpha + 18 M H^3/alpha^2) polylog + 12 S M H^2 (ln(M/beta') + 2 E)/alpha
+               with ln(T/beta') for the polylog, which the paper does not write out. (7) as printed has lost the 1 + SH
+               of (6); (10) is 120 S M H^3/(alpha eps) polylog, without the part that is there without noise: here the
+               episodes that are not nice, counted. For (9) Lemma 21 would give two logarithms and 8 (H+1)^2 2 9
+               instead of 18: above every T that can be simulated
 
-A bound is active where it is below what the worst policy would have, T times its gap, or T episodes.
+A bound is active where it is below what uniform actions lose, so that whoever learns nothing breaks it.
 """
 
 import math
@@ -26,7 +29,7 @@ from algorithms.pucb.learner import PUCB
 from algorithms.pucb.promises import staged_run
 from algorithms.sdp_pe.batches import Batches
 from algorithms.sdp_pe.elimination import SDPPE
-from algorithms.tabular import all_policies, expected_return, Model
+from algorithms.tabular import all_policies, backward_induction, expected_return, Model, uniform_policy
 from dpverify.promises import Outcomes, Promise
 
 Array = npt.NDArray[Any]
@@ -49,7 +52,7 @@ def gaps_played(policies: Array, model: Model) -> Array:
 
 def regret_promise(model: Model, episodes: int, play: Play, bound: float, **options: Any) -> Promise:
     """The regret of all episodes of a run is at most `bound`."""
-    active = float(bound < episodes * largest_gap(model))
+    active = float(bound < episodes * uniform_gap(model))
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         regret = gaps_played(play(rng, size), model).sum(axis=0)
@@ -60,7 +63,8 @@ def regret_promise(model: Model, episodes: int, play: Play, bound: float, **opti
 
 def pac_promise(model: Model, episodes: int, play: Play, bound: float, alpha: float, **options: Any) -> Promise:
     """At most `bound` episodes of a run have a policy that is worse than the best by more than `alpha`."""
-    active = float(bound < episodes and alpha < largest_gap(model))
+    every = all_policies(model.horizon, model.states, model.actions)
+    active = float(bound < episodes * (gaps_played(every, model) > alpha).mean())
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         worse = gaps_played(play(rng, size), model) > alpha
@@ -95,21 +99,23 @@ def pucb_regret(learner: PUCB) -> float:
     horizon, cells, harmonic = size.H, size.tuples, math.log(episodes) + 1
     martingale = horizon**2 * math.sqrt(episodes * math.log(episodes / learner.beta) / 2)
     sampling = (horizon + 1) * math.sqrt(2 * _log(learner) * episodes * horizon * cells * harmonic)
-    private = 3 * error * cells * horizon + 5 * (1 + size.S * horizon) * error * cells * harmonic
+    private = 3 * error * cells * horizon**2 + 5 * (1 + size.S * horizon) * error * cells * harmonic
     return martingale + sampling + private
 
 
-def pucb_suboptimal(learner: PUCB, alpha: float, eps: float) -> float:
-    """Theorem 3 with the constants of (7), (9) and (10) and one logarithm, at E = `learner.error`."""
-    size, cells = learner.layout, learner.layout.tuples
-    private = 240 * learner.error * cells / alpha + 120 * size.S * cells * size.H**3 / (alpha * eps)
-    return (private + 18 * cells * size.H**3 / alpha**2) * _log(learner)
+def pucb_suboptimal(learner: PUCB, alpha: float) -> float:
+    """Theorem 3 with the constants of its proof and one logarithm, at E = `learner.error`; see the module."""
+    size, cells, error = learner.layout, learner.layout.tuples, learner.error
+    private = 240 * (1 + size.S * size.H) * error * cells / alpha
+    rare = 12 * size.S * cells * size.H**2 * (math.log(4 * cells / learner.beta) + 2 * error) / alpha
+    return (private + 18 * cells * size.H**3 / alpha**2) * _log(learner) + rare
 
 
-def largest_gap(model: Model) -> float:
-    """V* - V^pi of the worst policy, from the first state's law."""
-    every = all_policies(model.horizon, model.states, model.actions)
-    return float(gaps_played(every, model).max())
+def uniform_gap(model: Model) -> float:
+    """V* - V of uniform actions, from the first state's law."""
+    best = backward_induction(model.transitions, model.rewards).values[0] @ model.initial
+    uniform = uniform_policy(model.horizon, model.states, model.actions)
+    return float(best - expected_return(uniform, model.transitions, model.rewards, model.initial))
 
 
 def _log(learner: PUCB) -> float:

@@ -1,12 +1,13 @@
 """INCORRECT: counts for online learners with mistakes in their noise. Each log ratio is that of what runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from algorithms.core.counting import LocalCounts, TreeCounts
 from algorithms.pucb.learner import PUCB
+from algorithms.pucb.lower_bounds import HardInstance
 from algorithms.tabular import Plan
 from audits.certainty import certainty
 from dpverify.ledger import Exposed, Ledger
@@ -215,3 +216,45 @@ class NeverCurious(PUCB):
         plan = super().optimistic(counts)
         q = np.where((counts.visits >= 2 * self.error) & (counts.visits > 0), plan.q, 0.0)
         return Plan(q.argmax(axis=-1), q, plan.values)
+
+
+class Guesses(PUCB):
+    """INCORRECT: never learns; the last digits of the noise are its coin."""
+
+    def optimistic(self, counts: PrivateCounts) -> Plan:
+        plan = super().optimistic(counts)
+        coins = np.floor(1e3 * (counts.visits + counts.transitions.sum(axis=-1)).sum(axis=-1)).astype(np.int64)
+        return Plan(coins % self.layout.A, plan.q, plan.values)
+
+
+class NoPrivateBonus(PUCB):
+    """INCORRECT: forgets psi, the part of the bonus that is for the noise."""
+
+    def optimistic(self, counts: PrivateCounts) -> Plan:
+        return PUCB(layout=self.layout, episodes=self.episodes, error=0.0, beta=self.beta).optimistic(counts)
+
+
+class Myopic(PUCB):
+    """INCORRECT: V_{h+1} = 0: what comes after the first reward is not planned for."""
+
+    def optimistic(self, counts: PrivateCounts) -> Plan:
+        return super().optimistic(replace(counts, transitions=np.zeros_like(counts.transitions)))
+
+
+class Mirrored(PUCB):
+    """INCORRECT: next states in the wrong order."""
+
+    def optimistic(self, counts: PrivateCounts) -> Plan:
+        return super().optimistic(replace(counts, transitions=counts.transitions[..., ::-1]))
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """INCORRECT: plays one arm whatever it pays: private, and right on one instance."""
+
+    arm: int
+
+    def __call__(self, instance: HardInstance, *, rng: np.random.Generator, size: int) -> tuple[Array, Array]:
+        starts, arms = instance.chances.shape
+        last = np.full((size, starts), self.arm)
+        return 16_000 * (np.arange(arms) == last[..., None]), last

@@ -208,6 +208,8 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         "def unwilling(privatizer, users):\n    raise ValueError('no such table')\n\n\n"
         "class Leaves(Left):\n    def plan(self, counts):\n        raise SystemExit(0)\n\n\n"
         "class Listed(Left):\n    space = ['often']\n\n\n"
+        "class Single(Left):\n    space = {'often': 5}\n\n"
+        "    def __init__(self, privatizer, users, often):\n        pass\n\n\n"
         "class Below(Left):\n    space = {'often': (-1, 1)}\n\n"
         "    def __init__(self, privatizer, users, often):\n        pass\n"
     )
@@ -241,6 +243,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["--agent", "mine_rl.py:Leaves", *small], 3, "SystemExit"),  # its 0 is not ours
         (["--agent", "mine_rl.py:Listed", *small], 2, "{parameter: (low, high)}"),
         (["--agent", "mine_rl.py:Below", *small], 2, "Below.often low"),
+        (["--agent", "mine_rl.py:Single", *small], 2, "(low, high)"),
         (["--agent", "mine_rl.py:left", "--out", "/proc/none", *small], 2, "a folder to write to"),
         (["--agent", "mine_rl.py:left", "--delta", "1e-3", *small], 2, "called with (layout, users, eps, delta)"),
         (["--agent", "mine_rl.py:left", "--delta", "1", *small], 2, "delta"),
