@@ -244,7 +244,7 @@ def one_plan(
     return optimism_of_plan(small, learner, visits, noise=learner.error, name=name, **given)
 
 
-NOISY = {"visits": 10**8, "error": 2e5}  # the part of the bonus that is for the noise is the larger one
+noisy_plan = partial(one_plan, visits=10**8, error=2e5)  # the part of the bonus that is for the noise is the larger one
 optimism = partial(optimism_of_run, failure_probability=BETA)
 LEMMA = "Lemma 13: all counters within E_eps along an adaptive run"
 OPTIMISM = "Q~+ >= Q* in every cell and episode of a run"
@@ -277,8 +277,8 @@ promises += [
     one_plan("optimism-of-one-plan-bonus-scaled", bonus=0.01, expected=BROKEN),
     one_plan("optimism-of-one-plan-myopic", Myopic, expected=BROKEN),
     one_plan("optimism-of-one-plan-mirrored", Mirrored, visits=10**8, expected=BROKEN),
-    one_plan("optimism-of-one-plan, noise", **NOISY),
-    one_plan("optimism-of-one-plan-no-psi, noise", NoPrivateBonus, **NOISY, expected=BROKEN),
+    noisy_plan("optimism-of-one-plan, noise"),
+    noisy_plan("optimism-of-one-plan-no-psi, noise", NoPrivateBonus, expected=BROKEN),
     along(
         optimism,
         2000.0,
