@@ -20,14 +20,14 @@ class CheckedAgent:
     A plan must be a function of the released counts and of the `rng` and the `state` that it is handed, where it takes
     them (`online.Learner`). The first eight plans, and then each whose number is a power of two, are made twice, from
     equal generators and states: an agent with coins or a memory of its own is refused where the two differ. State that
-    changes more slowly is not seen. A plan of counts alone is then asked as well with all runs like the last one:
-    runs are independent trials, and none may depend on another one's counts.
+    changes more slowly is not seen. A plan of counts alone (no state, no coin drawn) is then asked as well with all
+    runs like the last one: runs are independent trials, and none may depend on another one's counts.
     """
 
     def __init__(self, agent: Any, layout: CountLayout) -> None:
         self.agent, self.layout, self._plans = agent, layout, 0
-        self.handed = handed(agent)
-        if "rng" in self.handed and layout.B is not None:
+        self.plan_keywords = handed(agent)
+        if "rng" in self.plan_keywords and layout.B is not None:
             raise ParameterError("agent", agent, "plan without rng: in games the players draw from its laws themselves")
 
     def plan(self, counts: PrivateCounts, **given: Any) -> Any:
@@ -39,15 +39,17 @@ class CheckedAgent:
         copied = type(given.get("rng")) in (type(None), np.random.Generator)  # the tape's has no copy
         twice = copied and (self._plans <= 8 or self._plans & (self._plans - 1) == 0)
         again, alike = (copy.deepcopy((counts, given)), copy.deepcopy(counts)) if twice else ((counts, given), counts)
+        coins = repr(given["rng"].bit_generator.state) if "rng" in given and twice else ""
         table, state = self._made(counts, given)  # which may write into its counts
         if twice and not np.array_equal(table, self._made(*again)[0]):
             raise ParameterError(self._what, "two tables", "the same policies for the same counts, rng and state")
-        if twice and not self.handed and len(table) > 1:
+        drew = coins and repr(given["rng"].bit_generator.state) != coins  # one run's coins may move another's
+        if twice and len(table) > 1 and "state" not in self.plan_keywords and not drew:
             alike = alike[np.full(len(table), -1)]  # of the same shape: sums are rounded alike
-            if not np.array_equal(table[-1], self._made(alike, {})[0][-1]):
+            if not np.array_equal(table[-1], self._made(alike, again[1])[0][-1]):
                 wanted = "the same policies for the same counts, whatever counts the other runs have"
                 raise ParameterError(self._what, "two tables", wanted)
-        return (table, state) if "state" in self.handed else table
+        return (table, state) if "state" in self.plan_keywords else table
 
     @property
     def _what(self) -> str:
@@ -55,7 +57,7 @@ class CheckedAgent:
 
     def _made(self, counts: PrivateCounts, given: dict[str, Any]) -> tuple[Array, Any]:
         found = self.agent.plan(counts, **given)
-        if "state" not in self.handed:
+        if "state" not in self.plan_keywords:
             return self._table(found, len(counts.visits)), None
         if not (isinstance(found, tuple) and len(found) == 2):
             raise ParameterError(self._what, type(found).__name__, "(policies, state): it takes a state")

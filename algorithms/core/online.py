@@ -45,9 +45,9 @@ class Learner(Protocol):
 
 def handed(learner: Any) -> frozenset[str]:
     """Which of "rng" and "state" a learner's `plan` takes as keywords."""
-    own = getattr(learner, "handed", None)
-    if own is not None:
-        return frozenset(own)
+    own = getattr(learner, "plan_keywords", None)  # of one that hands on what it gets
+    if isinstance(own, frozenset):
+        return own
     try:
         taken = inspect.signature(learner.plan).parameters.values()
     except (TypeError, ValueError):  # it does not say

@@ -61,7 +61,7 @@ def run_compare(arguments: Sequence[str]) -> int:
 
 
 def _said(error: Any, code: int) -> int:
-    ERR.print(f"compare: {error}", highlight=False, markup=False, soft_wrap=True)
+    ERR.print(f"compare: {' '.join(str(error).split())}", highlight=False, markup=False, soft_wrap=True)
     return code
 
 

@@ -111,8 +111,8 @@ class BatchTerms(Terms):
     def study(self, one: Contender, point: Point, eps: float, users: int | None = None) -> Study:
         users = users or self.users
         source = self.privatizer(self.layout, users, *self._spent(eps))
-        given = {"agent": one.make(source, users, **point), "privatizer": source, "users": users, "eps": eps}
-        kind = DividesUsers if hasattr(given["agent"], "act") else Study
+        given = {"agent": one.made(source, users, point), "privatizer": source, "users": users, "eps": eps}
+        kind = DividesUsers if one.divides else Study
         return kind(**given, delta=self.delta, deployments=min(self.deployments, users // 2))
 
     @property
@@ -129,8 +129,10 @@ class BatchTerms(Terms):
             return ShuffledOptimism(layout=self.layout, episodes=users, error_scale=error, bonus_scale=bonus)
 
         return (
-            Contender("SDP-PE", staged, SPACES["SDP-PE"], KNOWN["SDP-PE"]),
-            Contender("shuffled optimism", pooled, SPACES["shuffled-optimism"], KNOWN["shuffled-optimism"]),
+            Contender("SDP-PE", staged, SPACES["SDP-PE"], KNOWN["SDP-PE"], divides=True),
+            Contender(
+                "shuffled optimism", pooled, SPACES["shuffled-optimism"], KNOWN["shuffled-optimism"], divides=True
+            ),
         )
 
     @property
@@ -227,7 +229,7 @@ class OfflineTerms(Terms):
     def study(self, one: Contender, point: Point, eps: float, users: int | None = None) -> "Logged":
         users = users or self.users
         source = self.privatizer(self.layout, users, *self._spent(eps))
-        return Logged(OfflineStudy(agent=one.make(source, users, **point), privatizer=source), users, eps, self.delta)
+        return Logged(OfflineStudy(agent=one.made(source, users, point), privatizer=source), users, eps, self.delta)
 
     def check(self, cell: tuple[Contender, float]) -> dict[str, Any]:
         one, eps = cell

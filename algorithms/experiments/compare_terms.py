@@ -6,6 +6,7 @@ measured    `Terms.measure` in `Terms.unit`, at `Terms.axis` of the curve, relat
 beside      `Terms.baselines` at equal privacy and search, `Terms.references` without, `Terms.blind` without data
 """
 
+import copy
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -59,13 +60,21 @@ class Line:
 
 
 class Contender(NamedTuple):
-    """An agent that is searched and drawn; `exact`: without privacy, a reference."""
+    """An agent that is searched and drawn.
+
+    `exact`: without privacy, a reference. `divides`: the repository's own, which divides the users itself.
+    """
 
     name: str
     make: MakeAgent
     space: Space
     known: Sequence[Point] = ()
     exact: bool = False
+    divides: bool = False
+
+    def made(self, privatizer: Any, users: int, point: Point) -> Any:
+        """The agent, from a privatizer of its own: what it does to that one is not what its counts come from."""
+        return self.make(copy.deepcopy(privatizer), users, **point)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +137,7 @@ class Terms:
         """What is run: an agent on the counts that everybody is handed at this eps; for `users`, where that says so."""
         users = users or self.users
         source = self.privatizer(self.layout, users, *self._spent(eps))
-        agent = one.make(source, users, **point)
+        agent = one.made(source, users, point)
         return Study(agent=agent, privatizer=source, users=users, eps=eps, delta=self.delta)
 
     def check(self, cell: tuple[Contender, float]) -> dict[str, Any]:
@@ -191,7 +200,7 @@ class Terms:
                 **agents, "privatizer": self.privatizer, "environment": self.environment}.items()}  # fmt: skip
         except Exception as error:  # whatever a foreign object raises when it is pickled
             raise ParameterError("agents", list(agents), f"objects that pickle takes, to be kept ({error})") from error
-        files = [inspect.getfile(type(self)), *map(sources.file_of, (*agents.values(), self.privatizer))]
+        files = [inspect.getfile(type(self)), *sources.files_of(*agents.values(), self.privatizer)]
         numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.type in (int, float)}
         return {"family": type(self).__name__, **numbers, "objects": objects,
                 "sources": sources.digest(files), "own": sources.own_digest(), **sources.environment()}  # fmt: skip

@@ -1,5 +1,6 @@
 """Finished curves and cells on disk: a file each, named by a hash of its settings; written whole or not at all."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -57,13 +58,17 @@ def finish_cell(
     """What `work` finds of a cell (agent, eps): kept with `settings`, or with `resume` what was kept under the same."""
     agent, eps = cell
     key = {"kind": work.__name__, "agent": agent.name, "eps": eps, **settings}
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
-    path = folder / "cells" / f"{digest[:24]}.json"
-    if resume and path.exists():
-        kept = json.loads(path.read_text())
-        if kept["settings"] == key:
-            return kept["found"]  # type: ignore[no-any-return]
+    path = folder / "cells" / f"{_digest(key)[:24]}.json"
+    if resume:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not there, or not as it was written
+            kept = json.loads(path.read_text())
+            if kept["settings"] == key and kept["digest"] == _digest(kept["found"]):
+                return kept["found"]  # type: ignore[no-any-return]
     found = work(cell)
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.replace(path, json.dumps({"settings": key, "found": found}, indent=1) + "\n")
+    files.replace(path, json.dumps({"settings": key, "digest": _digest(found), "found": found}, indent=1) + "\n")
     return found
+
+
+def _digest(plain: Any) -> str:
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

@@ -206,7 +206,7 @@ def without_trials(
     target: Any, *, claim: Claim, pair: Pair, ledger: Ledger | None, significance: float, seed: int
 ) -> AuditRecord:
     """What is known of a claim before any trial: its account. INCONCLUSIVE unless something else judges it."""
-    digest = sources.digest([sources.file_of(target)])
+    digest = sources.digest(sources.files_of(target))
     return recorded(
         as_target(target), claim, pair, nothing(), ledger,
         significance=significance, seed=seed, budget=0, source_digest=digest,

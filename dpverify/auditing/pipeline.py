@@ -89,7 +89,7 @@ def audit(
     if sequential and checkpoint is not None:
         raise ParameterError("checkpoint", checkpoint, "None for a sequential audit: its rules grow with its trials")
     if source_digest is None:
-        source_digest = sources.digest([sources.file_of(target)])
+        source_digest = sources.digest(sources.files_of(target))
     target = as_target(target)
     answers = check_answers(outcomes)
     pair = claim.check(pair)

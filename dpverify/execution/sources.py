@@ -6,7 +6,9 @@ business, as with joblib.Memory.
 """
 
 import ast
+import contextlib
 import hashlib
+import io
 import os
 import platform
 import subprocess
@@ -17,6 +19,8 @@ from functools import lru_cache
 from importlib.metadata import distributions, PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import cloudpickle
 
 HERE = str(Path(__file__).parents[1])  # dpverify itself
 
@@ -55,6 +59,34 @@ def file_of(thing: Any) -> str:
     """The file of the module that defines an object or its class; empty where there is none."""
     name = getattr(thing, "__module__", None) or type(thing).__module__
     return str(getattr(sys.modules.get(name), "__file__", None) or "")
+
+
+def files_of(*things: Any) -> list[str]:
+    """The files of all modules whose classes and functions the objects are made of, as far as pickle finds them.
+
+    An instance, a partial or a closure is made of what it holds: code of another file that it was handed.
+    """
+    names: set[Any] = set()
+
+    class Named(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, thing: Any) -> Any:
+            names.update((getattr(thing, "__module__", None), type(thing).__module__))
+            return super().reducer_override(thing)
+
+    for thing in things:
+        names.update((getattr(thing, "__module__", None), type(thing).__module__))
+        with contextlib.suppress(Exception):  # what foreign objects raise: the others are known
+            Named(_Discarded(), protocol=5, buffer_callback=lambda buffer: None).dump(thing)
+    modules = (sys.modules.get(name) for name in names if isinstance(name, str))
+    return sorted({str(file) for each in modules if (file := getattr(each, "__file__", None))})
+
+
+class _Discarded(io.RawIOBase):
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return memoryview(data).nbytes
 
 
 @lru_cache(maxsize=1)

@@ -64,6 +64,12 @@ def test_a_plan_that_mixes_runs_is_refused():
         def plan(self, counts):
             return np.argmax(counts.visits, axis=-1)
 
+    class CoinsUnused(Mean):
+        def plan(self, counts, *, rng):
+            return super().plan(counts)
+
+    with pytest.raises(ParameterError, match="whatever counts the other runs have"):
+        study(CoinsUnused()).regret(river_swim(), runs=3, seed=2)
     with pytest.raises(ParameterError, match="whatever counts the other runs have"):
         study(Mean()).regret(river_swim(), runs=3, seed=2)
     study(Own()).regret(river_swim(), runs=3, seed=2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.core.environments import river_swim
+from algorithms.dp_ucbvi.learner import central
 from algorithms.experiments import compare_command
 from algorithms.experiments import compare_families as families
 from algorithms.experiments.compare import BLIND, compare
@@ -158,3 +159,46 @@ def test_the_command_says_what_is_not_compared(tmp_path, capsys, monkeypatch):
     assert "NOT COMPARED  DP-VAPVI and lean" in said
     assert "v* - v relative to the optimal policy" in said
     assert "nothing was learnt" in said
+
+
+class Trusted(Stays):
+    """Has what the repository's own learners have: it is run as an agent of counts all the same."""
+
+    steps = act = shown = None
+
+    @property
+    def learner(self):
+        raise AssertionError("it was asked for the truth")
+
+
+def test_an_agent_is_an_agent_whatever_it_looks_like():
+    assert against("batches", agents={"mine": Trusted()}).drawn
+
+
+class Meddles(Moves):
+    """INCORRECT: takes the noise out of the privatizer that it is handed, but where the checks look."""
+
+    def __init__(self, privatizer, users, nothing):
+        if abs(nothing / 0.1**0.5 - 1) > 1e-9:
+            object.__setattr__(privatizer.counter.noise, "scale", 1e-9 * privatizer.counter.noise.scale)
+
+    def plan(self, counts):
+        return counts.visits.argmax(axis=-1)
+
+
+def test_what_an_agent_does_to_its_privatizer_is_not_what_its_counts_come_from():
+    class Leaves(Meddles):
+        def __init__(self, privatizer, users, nothing):
+            pass
+
+    mine, same = (against("online", central, {"mine": each}).at("mine", 1.0) for each in (Meddles, Leaves))
+    assert mine == same
+
+
+def test_finished_cells_that_cannot_be_read_or_were_changed_are_computed_again(tmp_path):
+    first = against("offline", folder=tmp_path)
+    cells = sorted((tmp_path / "cells").iterdir())
+    spoilt = ("{", "[]", "{}", cells[3].read_text().replace('"agent"', '"agents"'))
+    for cell, text in zip(cells, spoilt, strict=False):
+        cell.write_text(text)
+    assert against("offline", folder=tmp_path, resume=True) == first

@@ -1,5 +1,9 @@
 """The digest of sources follows every import that is written: what it does not follow, --resume would not see."""
 
+import functools
+import importlib
+import threading
+
 import pytest
 
 from dpverify.execution import sources
@@ -26,6 +30,33 @@ IMPORTS = {  # text of project/pack/main.py -> the file behind it
     "from importlib import import_module\nimport_module('other')": "other.py",
     "x = 1": "pack/__init__.py",
 }
+
+
+class Holder:
+    def __init__(self, held):
+        self.held = held
+
+
+WRAPPED = {
+    "partial": lambda thing: functools.partial(thing, 1),
+    "attribute": Holder,
+    "closure": lambda thing: lambda *given: thing(*given),
+    "list": lambda thing: [thing],
+}
+
+
+@pytest.mark.parametrize("how", WRAPPED)
+def test_code_that_a_target_was_handed_is_among_its_sources(tmp_path, monkeypatch, how):
+    (tmp_path / f"handed_{how}.py").write_text("def release(*given):\n    return 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    wrapped = WRAPPED[how](importlib.import_module(f"handed_{how}").release)
+    before = sources.digest(sources.files_of(wrapped))
+    (tmp_path / f"handed_{how}.py").write_text("def release(*given):\n    return 22\n")
+    assert sources.digest(sources.files_of(wrapped)) != before
+
+
+def test_what_pickle_does_not_take_has_the_sources_that_are_known():
+    assert __file__ in sources.files_of(Holder(threading.Lock()))
 
 
 @pytest.mark.parametrize("text", IMPORTS)
