@@ -1,45 +1,74 @@
 """Optimism, Q >= Q*: DP-UCBVI's bonus as printed breaks it, as corrected keeps it, and so do UCBVI's.
 
 A plan from dense counts, whose errors are as large as the theory allows: in runs that can be simulated the bonus of the
-theory keeps every bound at its cap. Others' optimism and pessimism stand beside their privacy: PUCB in audit_pucb, both
-values of DP-Nash-VI in audit_nash_vi, DP-APVI, DP-VAPVI and lean in audit_apvi, audit_vapvi and audit_lean.
+theory keeps every bound at its cap. Each term of a bonus has an instance where nothing else pays for what it pays for,
+and a learner without it that is BROKEN there. Others' optimism and pessimism stand beside their privacy: PUCB in
+audit_pucb, both values of DP-Nash-VI in audit_nash_vi, DP-APVI, DP-VAPVI and lean in audit_apvi, audit_vapvi and
+audit_lean.
 `python -m algorithms.experiments optimism` prints the table over visits and errors.
 """
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from algorithms.baselines.ucbvi import UCBVI
 from algorithms.beyond.shuffled_optimism import ShuffledOptimism
 from algorithms.core.counting import layout_of
-from algorithms.core.environments import random_environment
+from algorithms.core.environments import Environment, random_environment
 from algorithms.core.optimism import optimism_of_plan, Optimistic
 from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.sdp_pe.batches import ShuffledBatches
 from audits.papers import DP_UCBVI
+from audits.planted.optimism import NoErrorTerms, NoLowerOrder, NoRewardError, NoThird, NoVariance
 from dpverify import Subject
 from dpverify.promises import BROKEN, Promise
 
 BETA, MANY = 0.05, 10**6
+BIG = 1e6  # an E that exceeds the sampling error of 10^8 visits
 
 small = random_environment(0, 2, 2, 2)
 layout = layout_of(small.model)
 
 
-def of_plan(name: str, learner: Optimistic, *, visits: int = MANY, error: float = 0.0, **options: Any) -> Promise:
+def fair(name: str, rewards: npt.ArrayLike) -> Environment:
+    """Two steps, states and actions, next states by a fair coin; mean rewards (H, S, A), or what broadcasts to it."""
+    means = np.broadcast_to(np.asarray(rewards, dtype=np.float64), (2, 2, 2))
+    return Environment(name, np.full((2, 2, 2, 2), 0.5), means, np.array([0.5, 0.5]))
+
+
+coins = fair("coins", 0.5)
+uneven = fair("uneven", [[0.02], [0.9]])
+sure = fair("sure", [[[0.0], [0.0]], [[0.0], [1.0]]])  # the first step learns next states alone
+rare = fair("rare", 1e-4)
+
+
+def of_plan(
+    name: str,
+    learner: Optimistic,
+    *,
+    visits: int = MANY,
+    error: float = 0.0,
+    environment: Environment = small,
+    **options: Any,
+) -> Promise:
     """`error` = E of the post-processed counts: a quarter of it on every raw count."""
     settings: dict[str, Any] = {"failure_probability": BETA, **options}
-    return optimism_of_plan(small, learner, visits, noise=error / 4, name=name, **settings)
+    return optimism_of_plan(environment, learner, visits, noise=error / 4, name=name, **settings)
 
 
-def dp_ucbvi(name: str, *, error: float, visits: int = MANY, **options: Any) -> Promise:
+def dp_ucbvi(name: str, *, error: float, visits: int = MANY, kind: type[DPUCBVI] = DPUCBVI, **options: Any) -> Promise:
     of_learner = {key: options.pop(key) for key in ("bonus", "bonus_scale") if key in options}
-    learner = DPUCBVI(layout=layout, episodes=visits, error=error, beta=BETA, **of_learner)
+    learner = kind(layout=layout, episodes=visits, error=error, beta=BETA, **of_learner)
     return of_plan(f"dp-ucbvi, {name}", learner, visits=visits, error=error, paper=DP_UCBVI, **options)
 
 
-def ucbvi(name: str, **options: Any) -> Promise:
-    return of_plan(f"ucbvi, {name}", UCBVI(layout=layout, episodes=MANY, delta=BETA, **options))
+def ucbvi(name: str, *, visits: int = MANY, kind: type[UCBVI] = UCBVI, **options: Any) -> Promise:
+    of_plan_options = {key: options.pop(key) for key in ("environment", "expected") if key in options}
+    learner = kind(layout=layout, episodes=visits, delta=BETA, **options)
+    return of_plan(f"ucbvi, {name}", learner, visits=visits, **of_plan_options)
 
 
 USERS, DEPLOYMENTS = 40 * 10**5, 40
@@ -61,9 +90,24 @@ promises = [
     dp_ucbvi(
         "as printed, no noise, C2 = 5", error=0.0, bonus="printed", bonus_scale=5.0, visits=10**8, expected=BROKEN
     ),
+    dp_ucbvi("corrected, coins", error=BIG, visits=10**8, environment=coins),
+    dp_ucbvi("no E, coins", error=BIG, visits=10**8, environment=coins, kind=NoErrorTerms, expected=BROKEN),
+    dp_ucbvi(
+        "no E for rewards, coins", error=BIG, visits=10**8, environment=coins, kind=NoRewardError, expected=BROKEN
+    ),
+    dp_ucbvi("corrected, uneven", error=BIG, visits=10**8, environment=uneven),
+    dp_ucbvi(
+        "corrected, C2 = .5, uneven", error=BIG, visits=10**8, environment=uneven, bonus_scale=0.5, expected=BROKEN
+    ),
+    dp_ucbvi("corrected, sure", error=0.0, environment=sure),
+    dp_ucbvi("no variance, sure", error=0.0, environment=sure, kind=NoVariance, expected=BROKEN),
+    dp_ucbvi("corrected, rare", error=0.0, visits=3_000, environment=rare),
+    dp_ucbvi("no lower order, rare", error=0.0, visits=3_000, environment=rare, kind=NoLowerOrder, expected=BROKEN),
     ucbvi("bernstein"),
     ucbvi("hoeffding", bonus="hoeffding"),
-    replace(ucbvi("bernstein, bonus scaled by .001", bonus_scale=1e-3), expected=BROKEN),
+    ucbvi("bernstein, bonus scaled by .001", bonus_scale=1e-3, expected=BROKEN),
+    ucbvi("bernstein, rare", visits=3_000, environment=rare),
+    ucbvi("no 14/3, rare", visits=3_000, environment=rare, kind=NoThird, expected=BROKEN),
     of_plan("shuffled optimism, its last plan", last, error=last.error),
     of_plan("shuffled optimism, printed bonus, no noise", replace(last, bonus="printed", error=0.0), expected=BROKEN),
 ]

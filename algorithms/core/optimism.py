@@ -4,8 +4,8 @@
     optimism_of_plan   of one plan from dense counts, without episodes: runs of a size that can be simulated keep the
                        bounds of the theory at their caps, where nothing can fail
 
-The error of a trial is the largest Q* - Q, 0 where there is none. A bound is active where it could fail: below the
-H - h that no Q* exceeds.
+The error of a trial is the largest Q* - Q, 0 where there is none. A bound is active where it could fail: Q* is above
+0, and Q below the H - h that no Q* exceeds.
 """
 
 from typing import Any, Protocol
@@ -18,6 +18,8 @@ from algorithms.core.environments import Environment
 from algorithms.core.online import Learner, run_online
 from algorithms.core.users import TapeUsers
 from algorithms.tabular import backward_induction, Model, Plan
+from dpverify.base import require
+from dpverify.errors import ParameterError
 from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
@@ -74,12 +76,15 @@ def optimism_of_plan(
     learner
         Plans once.
     visits
-        Of every (h, s, a).
+        Of every (h, s, a); at most the learner's episodes, for which its logarithm is.
     noise
         Every count is moved by +-`noise`, a fair coin each: the largest error that the learner's theory allows.
     options
         Of `Promise`; at least `name` and `failure_probability`.
     """
+    require.integer(at_least=1, visits=visits)
+    if visits > learner.episodes:
+        raise ParameterError("visits", visits, f"at most the learner's {learner.episodes} episodes")
     model = environment.model
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
@@ -115,7 +120,8 @@ class WatchedPlans(Learner):
         axes = (-3, -2, -1)
         self.missed = np.maximum(self.missed, (self.best - plan.q).max(axis=axes))
         most = np.arange(self.learner.layout.H, 0, -1.0)[:, None, None]  # no Q* is above it: there optimism cannot fail
-        self.plans, self.below = self.plans + 1, self.below + (plan.q < most - ROUNDING).mean(axis=axes)
+        falls = (plan.q < most - ROUNDING) & (self.best > ROUNDING)
+        self.plans, self.below = self.plans + 1, self.below + falls.mean(axis=axes)
         return plan.policy
 
     @property
