@@ -120,3 +120,23 @@ def elimination_threshold(eps: float = 0.1, delta: float = 0.1) -> float:
     """Difference of the two sums beyond which the worse arm goes, without any noise: 2 x size x width (C6)."""
     size = 1 + int(max(32 * math.log(16 / delta) / 0.25, 8 * math.log(8 / delta) / (0.5 * eps)))
     return 2 * (math.sqrt(size * math.log(16 / delta) / 2) + math.log(8 / delta) / eps)
+
+
+def kept_in_order(chance: float, users: int = 20_000, eps: float = 0.005, least: float = 0.8) -> float:
+    """Pr[Binomial(users, chance) + Lap(1/eps) > least users]: a test of PUCB's Lemma 8 by `InOrder` (N7)."""
+    won = np.arange(users + 1)
+    short = eps * (least * users - won)
+    above = np.where(short > 0, 0.5 * np.exp(-np.abs(short)), 1 - 0.5 * np.exp(-np.abs(short)))
+    return float(stats.binom.pmf(won, users, chance) @ above)
+
+
+def hardly_played() -> float:
+    """Arm 1 (.9) is tested first: arm 2 is played only where that test fails (N7)."""
+    return kept_in_order(0.9)
+
+
+def wrong_in_order() -> float:
+    """The largest chance that `InOrder` ends with a wrong arm on I = 0, 1, 2, by the chances of its two tests (N7)."""
+    fair, best = kept_in_order(0.5), kept_in_order(0.9)
+    return max(1 - (1 - fair) ** 2, 1 - best, 1 - (1 - fair) * best)
+
