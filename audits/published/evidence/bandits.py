@@ -139,4 +139,3 @@ def wrong_in_order() -> float:
     """The largest chance that `InOrder` ends with a wrong arm on I = 0, 1, 2, by the chances of its two tests (N7)."""
     fair, best = kept_in_order(0.5), kept_in_order(0.9)
     return max(1 - (1 - fair) ** 2, 1 - best, 1 - (1 - fair) * best)
-
