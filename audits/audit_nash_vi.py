@@ -18,7 +18,15 @@ from algorithms.nash_vi.learner import error_of, NashVI, SelfPlay
 from algorithms.nash_vi.markov_games import random_game
 from algorithms.nash_vi.promises import plan_promise, value_promise
 from audits.papers import NASH_VI
-from audits.planted.nash_vi import OneNoiseForAllSteps
+from audits.planted.nash_vi import (
+    NoPrivateBonus,
+    NoSamplingBonus,
+    OneForIota,
+    OneNoiseForAllSteps,
+    PlayersExchanged,
+    PureMaximin,
+    UniformPlay,
+)
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
 from dpverify.promises import BROKEN, INCONCLUSIVE, Promise
 from mechanisms.counters.logbase import LogBase
@@ -165,6 +173,15 @@ def plan(name: str, visits: int, *, error: float = 40.0, bonus: float = 1.0, **o
     return plan_promise(two_steps, planner, visits, trials=400, name=name, **options)
 
 
+mixed = random_game(1, 2, 2, 2, 2)  # its equilibrium is mixed
+
+
+def dense(name: str, kind: type[NashVI] = NashVI, *, error: float = 0.0, **options: Any) -> Promise:
+    """One plan from 1e8 visits of every cell; at E = 2e5 the part of the bonus that is for the noise is the largest."""
+    planner = kind(layout=mixed.layout, rewards=mixed.rewards, episodes=10**8, error=error)
+    return plan_promise(mixed, planner, 10**8, trials=400, name=name, **options)
+
+
 KERNEL = "Lemma B.3, inequality (16), without noise"
 MANY, RARE = 200, math.log(16) / 200  # one outcome only with probability 1/16, as in 5 fair throws
 
@@ -183,8 +200,14 @@ promises = [
     plan("value-nash, no noise", 10**6, error=0.0),
     plan("value-nash, bonus scaled by 1e-3", 10**6, bonus=1e-3, expected=BROKEN),
     plan("value-nash, bonus scaled by 1e-3, no noise", 10**6, error=0.0, bonus=1e-3, expected=BROKEN),
+    dense("value-nash, mixed", error=0.0),
+    dense("value-nash, mixed, noise", error=2e5),
+    dense("value-nash, mixed, noise, no private bonus", NoPrivateBonus, error=2e5, expected=BROKEN),
+    *(dense(f"value-nash, mixed, {what}", kind, expected=BROKEN) for what, kind in {
+        "1 for iota": OneForIota, "no sampling bonus": NoSamplingBonus, "players exchanged": PlayersExchanged,
+        "pure maximin": PureMaximin, "uniform play": UniformPlay}.items()),
     # as printed: 1/16 of the trials fail, .0067 is allowed
     lemma_b3("lemma-b3, 5 visits", visits=5, chance=0.5, expected=BROKEN, statement=KERNEL + ", E = 0"),
     lemma_b3("lemma-b3, 200 visits", expected=BROKEN, statement=KERNEL + ", E = 0"),
     lemma_b3("lemma-b3, max(E, 1)", least_error=1.0, statement=KERNEL + ", max(E, 1) for E"),
-]
+]  # fmt: skip

@@ -1,17 +1,25 @@
-"""DP-Nash-VI, Theorems 4.1, 4.2, 5.2 and 5.5, where they say something: kept; broken where rewards are costs.
+"""DP-Nash-VI, Theorems 4.1, 4.2, 5.2 and 5.5, where they say something: kept; broken by who learns nothing or wrongly.
 
-Runs are of a matrix game, 6,000 users and hardly any noise: the smallest at which the bounds with constants of 1 are
-below what the worst pair of policies would have. The rate of the output is asked of plans from up to 1e14 visits of
-every cell, where the noise of `Local` at eps = 1 begins to leave room; broken by an E that grows as K does.
+Runs are of matrix games and hardly any noise: 12,000 users, so that the bounds with constants of 1 are below what
+uniform play loses, and three times as many of a game whose equilibrium is mixed. The rate of the output is asked of
+plans from up to 1e14 visits of every cell, with noise of +-E/4 on every count; broken by an E that grows as K does.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from algorithms.nash_vi.learner import error_of, NashVI
-from algorithms.nash_vi.markov_games import matrix_game, random_game
+from algorithms.nash_vi.markov_games import MarkovGame, matrix_game, random_game
 from algorithms.nash_vi.regret_promises import rate_promise, selfplay_promise
 from audits.papers import NASH_VI
+from audits.planted.nash_vi import (
+    MirroredStates,
+    PlayersExchanged,
+    PureMaximin,
+    ReversedSteps,
+    UniformPlay,
+    Widened,
+)
 from dpverify import Subject
 from dpverify.promises import BROKEN, Promise
 from mechanisms.privatizers.central import Central
@@ -19,30 +27,49 @@ from mechanisms.privatizers.local import Local
 from mechanisms.privatizers.no_privacy import NoPrivacy
 from mechanisms.privatizers.protocol import OnlinePrivatizer
 
-USERS, BETA = 6_000, 0.1
-DENSE = (10**8, 10**10, 10**12)
+USERS, BETA = 12_000, 0.1
+LARGE = (10**10, 10**12, 10**14)
 game = matrix_game([[0.0, 0.5], [0.5, 1.0]])  # the second row and the first column, and ties go to the first row
-steps = random_game(0, 2, 2, 2, 2)
+mixed = matrix_game([[1.0, 0.0], [0.0, 0.5]])  # both play the first with probability 1/3
+steps = random_game(1, 2, 2, 2, 2)  # its equilibrium is mixed
 
 
-def runs(name: str, privatizer: OnlinePrivatizer, *, costs: bool = False, **options: Any) -> Promise:
+def runs(
+    name: str,
+    kind: type[NashVI] = NashVI,
+    *,
+    of: MarkovGame = game,
+    privatizer: OnlinePrivatizer | None = None,
+    costs: bool = False,
+    **options: Any,
+) -> Promise:
     """`costs`: rewards are taken for costs."""
-    rewards = 1 - game.rewards if costs else game.rewards
-    error = error_of(privatizer, BETA)
-    learner = NashVI(layout=game.layout, rewards=rewards, episodes=USERS, error=error, beta=BETA)
-    trials = 10 if costs else 96
-    settings: dict[str, Any] = {"trials": trials, "paper": NASH_VI, "expected": BROKEN if costs else "KEPT", **options}
-    return selfplay_promise(game, learner, privatizer, name=name, **settings)
+    source = NoPrivacy(layout=of.layout) if privatizer is None else privatizer
+    learner = kind(
+        layout=of.layout, rewards=1 - of.rewards if costs else of.rewards, episodes=USERS if of is game else 3 * USERS,
+        error=error_of(source, BETA), beta=BETA,
+    )  # fmt: skip
+    trials = 10 if options.get("expected") == BROKEN else 96
+    return selfplay_promise(of, learner, source, name=name, **{"trials": trials, "paper": NASH_VI, **options})
 
 
-def rate(name: str, visits: tuple[int, int, int], error: Callable[[int], float], **options: Any) -> Promise:
+def rate(
+    name: str,
+    kind: type[NashVI] = NashVI,
+    *,
+    visits: tuple[int, int, int] = LARGE,
+    error: Callable[[int], float] = lambda users: 0.0,
+    costs: bool = False,
+    **options: Any,
+) -> Promise:
     """`error(K)` is E."""
+    rewards = 1 - steps.rewards if costs else steps.rewards
 
     def planner(users: int) -> NashVI:
-        return NashVI(layout=steps.layout, rewards=steps.rewards, episodes=users, error=error(users), beta=BETA)
+        return kind(layout=steps.layout, rewards=rewards, episodes=users, error=error(users), beta=BETA)
 
-    settings: dict[str, Any] = {"trials": 96, "paper": NASH_VI, **options}
-    return rate_promise(steps, planner, visits, name=name, **settings)
+    trials = 10 if options.get("expected") == BROKEN else 96
+    return rate_promise(steps, planner, visits, name=name, **{"trials": trials, "paper": NASH_VI, **options})
 
 
 def central_error(users: int) -> float:
@@ -53,23 +80,33 @@ def local_error(users: int) -> float:
     return error_of(Local.corrected(1.0, steps.layout, users=users), BETA)
 
 
-plain = NoPrivacy(layout=game.layout)
 central = Central.corrected(2e4, game.layout, USERS, releases=USERS - 1)
 local = Local.corrected(2e5, game.layout, users=USERS)
 REGRET = "Theorem 4.1 as (49), powers of iota of (46) and (48), constants of 1"
 OUTPUT = "Theorem 4.2 as (50), with the bound of (49)"
-RATE = "the gap of the output falls as 1/sqrt K up to iota^2, at three K, of plans from dense counts"
+RATE = "the gap of the output is at most its width, which falls as 1/sqrt K up to iota, at three K, of plans"
+NOISY = RATE + ", counts moved by +-E/4"
 
 subjects: list[Subject] = []  # what is private about DP-Nash-VI stands in audit_nash_vi
 promises = [
-    runs("regret-nash", plain, statement=REGRET),
-    runs("regret-nash, rewards as costs", plain, costs=True, statement=REGRET),
-    runs("output-nash", plain, output=True, statement=OUTPUT),
-    runs("output-nash, rewards as costs", plain, costs=True, output=True, statement=OUTPUT),
-    runs("regret-nash, central", central, statement="Theorem 5.2, eps = 2e4; " + REGRET),
-    runs("regret-nash, local", local, statement="Theorem 5.5, eps = 2e5; " + REGRET),
-    rate("rate-nash, no noise", (10**6, 10**8, 10**10), lambda _: 0.0, statement="Theorem 4.2: " + RATE),
-    rate("rate-nash, central", DENSE, central_error, statement="Theorem 5.2, eps = 1: " + RATE),
-    rate("rate-nash, local", (10**12, 10**13, 10**14), local_error, statement="Theorem 5.5, eps = 1: " + RATE),
-    rate("rate-nash, E = K/1e5", DENSE, lambda users: users / 1e5, expected=BROKEN, statement=RATE),
-]
+    runs("regret-nash", statement=REGRET),
+    runs("regret-nash, uniform play", UniformPlay, expected=BROKEN, statement=REGRET),
+    runs("regret-nash, rewards as costs", costs=True, expected=BROKEN, statement=REGRET),
+    runs("regret-nash, mixed", of=mixed, statement=REGRET),
+    runs("regret-nash, mixed, pure maximin", PureMaximin, of=mixed, expected=BROKEN, trials=5, statement=REGRET),
+    runs("output-nash", output=True, statement=OUTPUT),
+    runs("output-nash, uniform play", UniformPlay, output=True, expected=BROKEN, statement=OUTPUT),
+    runs("output-nash, rewards as costs", costs=True, output=True, expected=BROKEN, statement=OUTPUT),
+    runs("regret-nash, central", privatizer=central, statement="Theorem 5.2, eps = 2e4; " + REGRET),
+    runs("regret-nash, local", privatizer=local, statement="Theorem 5.5, eps = 2e5; " + REGRET),
+    rate("rate-nash, no noise", statement="Theorem 4.2: " + RATE),
+    rate("rate-nash, central", error=central_error, statement="Theorem 5.2, eps = 1: " + NOISY),
+    rate("rate-nash, local", error=local_error, visits=(10**12, 10**13, 10**14), power=2.0,
+         statement="Theorem 5.5, eps = 1: " + NOISY.replace("iota", "iota^2")),
+    rate("rate-nash, E = K/1e5", error=lambda users: users / 1e5, expected=BROKEN, statement=RATE),
+    rate("rate-nash, K^-.4", Widened, expected=BROKEN, statement=RATE),
+    *(rate(f"rate-nash, {what}", kind, expected=BROKEN, statement=RATE) for what, kind in {
+        "uniform play": UniformPlay, "pure maximin": PureMaximin, "reversed steps": ReversedSteps,
+        "players exchanged": PlayersExchanged, "mirrored states": MirroredStates}.items()),
+    rate("rate-nash, rewards as costs", costs=True, expected=BROKEN, statement=RATE),
+]  # fmt: skip

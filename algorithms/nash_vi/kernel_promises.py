@@ -39,7 +39,7 @@ def lemma_b3_promise(
     lower_order = 2 * size.H * size.S * least_error * iota / visits
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        empirical = dense_game_counts(game, visits, size, rng=rng)[1] / visits
+        empirical = dense_game_counts(game, visits, size, noise=0.0, rng=rng)[1] / visits
         missed = np.abs((empirical * following).sum(axis=-1) - mean)
         least = np.minimum(spread, _variances(empirical, values))
         right = np.sqrt(2 * least * iota / visits) + lower_order

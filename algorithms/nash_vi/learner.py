@@ -38,7 +38,7 @@ from algorithms.core.users import Users
 from algorithms.nash_vi.equilibria import cce
 from algorithms.nash_vi.markov_games import marginals, MarkovGame
 from dpverify.base import require
-from dpverify.errors import ParameterError
+from dpverify.errors import ParameterError, RunError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 from mechanisms.privatizers.protocol import OnlinePrivatizer
@@ -196,6 +196,8 @@ class SelfPlay:
             best = np.where(better, plan.width(self.start), best)
             out[better] = plan.joint[better]
             counts = yield plan.joint.reshape(*lead, size.H, size.S, size.choices)
+        if not np.isfinite(best).all():
+            raise RunError("self-play: no plan had a finite width, so there is no output")
         return Final(marginals(out), best)
 
 

@@ -6,8 +6,8 @@
         Q^up >= Q^low;  P~ is a distribution;  both (CCE) inequalities to 1e-9;  V^{+,nu}_1 >= V^{mu,+}_1
 
 `error` of a trial is the largest amount by which a bound was missed in its run, 0 or less where none was;
-`bound` is 0 up to rounding. A bound is active where it could fail: V^up_h below the H - h that no value exceeds,
-V^low_h above 0.
+`bound` is 0 up to rounding. A bound is active where it could fail: V^up_h below the H - h that no value exceeds, and
+the response above 0; V^low_h above 0, and the response below H - h.
 
 `plan_promise` needs no episodes: it asks the same of one plan, from counts of N visits in every cell. In runs of a size
 that can be simulated the bonus of the theory keeps all bounds at their caps.
@@ -50,7 +50,7 @@ def value_promise(
             best, worst = game.max_response(second), game.min_response(first)
             gaps = np.maximum(best - plan.upper_values, plan.lower_values - worst)
             np.maximum(missed, gaps[:, :-1].max(axis=(1, 2)), out=missed)
-            active[...] += _active(plan) / episodes
+            active[...] += _active(plan, best, worst) / episodes
             kernel = learner.kernel(counts)
             axes = tuple(range(1, kernel.ndim))
             held["Q^up >= Q^low"] &= (plan.upper >= plan.lower).all(axis=axes[:-1])
@@ -108,13 +108,11 @@ def plan_promise(
     size_of_noise = (learner.error if error is None else error) / 4
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        counts = dense_game_counts(game, visits, size, rng=rng)
-        noisy = [each + size_of_noise * (2 * rng.integers(2, size=each.shape) - 1) for each in counts]
-        plan = learner.plan(PrivateCounts(*noisy))
+        plan = learner.plan(PrivateCounts(*dense_game_counts(game, visits, size, noise=size_of_noise, rng=rng)))
         first, second = marginals(plan.joint)
         best, worst = game.max_response(second), game.min_response(first)
         gaps = np.maximum(best - plan.upper_values, plan.lower_values - worst)[:, :-1]
-        return Outcomes(errors=np.maximum(gaps.max(axis=(1, 2)), 0.0), active=_active(plan))
+        return Outcomes(errors=np.maximum(gaps.max(axis=(1, 2)), 0.0), active=_active(plan, best, worst))
 
     return Promise(
         name=name,
@@ -129,15 +127,21 @@ def plan_promise(
     )
 
 
-def dense_game_counts(game: MarkovGame, visits: int, size: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
-    """(visits, transitions): `visits` of every cell, next states drawn from the game's law; leading axis `size`."""
+def dense_game_counts(
+    game: MarkovGame, visits: int, size: int, *, noise: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """(visits, transitions): `visits` of every cell, next states from the game's law, +-`noise`; (size, ...)."""
     law = np.maximum(game.transitions, 0.0)
     onward = rng.multinomial(visits, law / law.sum(axis=-1, keepdims=True), size=(size, *law.shape[:-1]))
-    return np.full((size, *law.shape[:-1]), float(visits)), onward.astype(np.float64)
+    exact = (np.full((size, *law.shape[:-1]), float(visits)), onward.astype(np.float64))
+    first, second = (each + noise * (2 * rng.integers(2, size=each.shape) - 1) for each in exact)
+    return first, second
 
 
-def _active(plan: GamePlan) -> Array:
-    """Share of the bounds of a plan that could fail."""
+def _active(plan: GamePlan, best: Array, worst: Array) -> Array:
+    """Share of the bounds of a plan that could fail; `best` and `worst` are the responses that they are compared to."""
     upper, lower = plan.upper_values[:, :-1], plan.lower_values[:, :-1]
     caps = np.arange(upper.shape[1], 0, -1.0)[:, None]
-    return np.asarray(((upper < caps - ROUNDING).mean(axis=(1, 2)) + (lower > ROUNDING).mean(axis=(1, 2))) / 2)
+    above = (upper < caps - ROUNDING) & (best[:, :-1] > ROUNDING)
+    below = (lower > ROUNDING) & (worst[:, :-1] < caps - ROUNDING)
+    return np.asarray((above.mean(axis=(1, 2)) + below.mean(axis=(1, 2))) / 2)

@@ -4,14 +4,18 @@
                        constants: regret of K episodes at most
                            sqrt(H^3 S A B K) iota + (H^3 S^2 A B + H^2 S^2 A B E) iota^2
                        and Theorem 4.2 as (50): K times the gap of the output is at most that. Theorems 5.2 and 5.5 are
-                       these at the E of `Central` and `Local`. Active: below K times the gap of the worst pair
-    rate_promise       a trial is plans from N visits of every cell, K = N A B S, at three sizes: the slope of
-                       ln(width/iota^2) over ln K is at most -1/2, the rate of Theorem 4.2, whatever its constants.
-                       Active: the share of the sizes at which the width is below H
+                       these at the E of `Central` and `Local`. Active: below K times the gap of uniform play, so that
+                       whoever learns nothing breaks it
+    rate_promise       a trial is plans from N visits of every cell, K = N A B S, at three sizes, with noise of +-E/4 on
+                       every count: the slope of ln(width/iota^p) over ln K is at most -1/2, over all sizes and over the
+                       last two, and the exact gap of the plan is at most its width. That is the rate of Theorem 4.2,
+                       whatever its constants; p is the power of iota in the term that is the largest there, 1 for the
+                       sampling term of (46). Active: the share of the sizes at which the width is below H
 
-With H = S = A = B = 2 and E = 0 the first says nothing below K of about 42,000: at K = 2,000 it is 42,000 where H K is
-4,000, and the regret of 8 runs grows as K^.83 from 500 to 2,000. So runs are those of a matrix game, and the rate is
-asked of plans, which says nothing about how users come to every cell.
+With H = S = A = B = 2 and E = 0 the first says nothing below K of about 41,000 (H K), and of random games against
+uniform play below 470,000 and more. So runs are those
+of matrix games; what a plan of several steps may get wrong is found by the rate and by `plan_promise`, which say
+nothing about how users come to every cell.
 """
 
 import math
@@ -23,9 +27,8 @@ import numpy.typing as npt
 
 from algorithms.core.users import TapeUsers
 from algorithms.nash_vi.learner import NashVI, self_play
-from algorithms.nash_vi.markov_games import MarkovGame
+from algorithms.nash_vi.markov_games import marginals, MarkovGame
 from algorithms.nash_vi.promises import dense_game_counts
-from algorithms.tabular import backward_induction
 from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import PrivateCounts
 from mechanisms.privatizers.protocol import OnlinePrivatizer
@@ -41,13 +44,10 @@ def regret_bound(learner: NashVI) -> float:
     return main + size.H * size.S * size.tuples * (size.H + learner.error) * iota**2
 
 
-def largest_gap(game: MarkovGame) -> float:
-    """The worst pair's: one player's reply is best for a second who helps, the other's for a first who does."""
+def uniform_gap(game: MarkovGame) -> float:
+    """The Nash gap of uniform play."""
     size = game.layout
-    law = game.transitions.reshape(size.H, size.S, size.choices, size.S)
-    rewards = game.rewards.reshape(size.H, size.S, size.choices)
-    most, least = (sign * backward_induction(law, sign * rewards).values[0, game.start] for sign in (1, -1))
-    return float(most - least)
+    return float(game.gap(*marginals(np.full(size.visits_shape, 1 / size.choices))))
 
 
 def selfplay_promise(
@@ -55,33 +55,40 @@ def selfplay_promise(
 ) -> Promise:
     """Runs of `learner.episodes` users of their own; `output`: Theorem 4.2 instead of 4.1."""
     episodes, bound = learner.episodes, regret_bound(learner)
-    active = float(bound < episodes * largest_gap(game))
+    active = float(bound < episodes * uniform_gap(game))
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         users = TapeUsers(game.environment, rng.random((size, episodes, game.environment.tape_width)))
         run = self_play(users, learner, privatizer, start=game.start, runs=size, rng=rng)
         found = episodes * run.output_gap(game) if output else run.regret(game)[-1]
-        return Outcomes(errors=np.maximum(found, 0.0), active=np.full(size, active))
+        laws = np.concatenate([run.out_first.sum(axis=-1), run.out_second.sum(axis=-1)], axis=1)
+        held = (np.abs(laws - 1) <= ROUNDING).all(axis=(1, 2))
+        return Outcomes(
+            errors=np.maximum(found, 0.0), active=np.full(size, active), invariants={"the output is a policy": held}
+        )
 
     return Promise(draw=draw, bound=bound, failure_probability=learner.beta, **options)
 
 
 def rate_promise(
-    game: MarkovGame, planner: Callable[[int], NashVI], visits: tuple[int, int, int], **options: Any
-) -> Promise:
-    """`planner(K)` for each K; counts are exact. The error is the least-squares slope plus 1/2, at least 0."""
+    game: MarkovGame, planner: Callable[[int], NashVI], visits: tuple[int, int, int], *, power: float = 1.0,
+    **options: Any,
+) -> Promise:  # fmt: skip
+    """`planner(K)` for each K. The error is the largest of slopes plus 1/2 and gaps less widths, at least 0."""
     cells = game.layout.tuples // game.layout.H
     sizes = np.log([each * cells for each in visits])
     planners = [planner(each * cells) for each in visits]
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        widths = []
+        widths, over = [], np.zeros(size)
         for each, learner in zip(visits, planners, strict=True):
-            plan = learner.plan(PrivateCounts(*dense_game_counts(game, each, size, rng=rng)))
+            plan = learner.plan(PrivateCounts(*dense_game_counts(game, each, size, noise=learner.error / 4, rng=rng)))
             widths.append(plan.width(game.start))
-        scaled = np.log([width / learner.log_term**2 for width, learner in zip(widths, planners, strict=True)])
+            over = np.maximum(over, game.gap(*marginals(plan.joint)) - widths[-1])
+        scaled = np.log([width / learner.log_term**power for width, learner in zip(widths, planners, strict=True)])
         slope = (sizes - sizes.mean()) @ scaled / ((sizes - sizes.mean()) ** 2).sum()
+        last = (scaled[-1] - scaled[-2]) / (sizes[-1] - sizes[-2])
         active = (np.array(widths) < game.layout.H - ROUNDING).mean(axis=0)
-        return Outcomes(errors=np.maximum(slope + 0.5, 0.0), active=active)
+        return Outcomes(errors=np.max([over, slope + 0.5, last + 0.5], axis=0), active=active)
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=planners[0].beta, **options)

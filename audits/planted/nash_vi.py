@@ -1,9 +1,11 @@
-"""INCORRECT: privatizers of DP-Nash-VI with mistakes. Each log ratio is that of what runs."""
+"""INCORRECT: privatizers of DP-Nash-VI with mistakes, each log ratio that of what runs; and planners with mistakes."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms.baselines.ucbvi import next_value_variance
+from algorithms.nash_vi.learner import GamePlan, NashVI
 from audits.certainty import certainty
 from dpverify.trials.target import Array
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
@@ -52,3 +54,79 @@ class _Copied:
         noise = self._noise.feed(ExactCounts(zeros.visits, zeros.transitions))
         sums = self._layout.unpack(self._sums)
         return PrivateCounts(sums.visits + noise.visits[:, :1], sums.transitions + noise.transitions[:, :1])
+
+
+class UniformPlay(NashVI):
+    """INCORRECT: never learns: its plans are uniform, whatever their values say."""
+
+    def plan(self, counts: PrivateCounts) -> GamePlan:
+        made = super().plan(counts)
+        return made._replace(joint=np.full(made.joint.shape, 1 / self.layout.choices))
+
+
+class PureMaximin(NashVI):
+    """INCORRECT: both players play what is best in the worst case for them, unmixed, instead of a CCE."""
+
+    def plan(self, counts: PrivateCounts) -> GamePlan:
+        made = super().plan(counts)
+        first = np.eye(self.layout.A)[made.upper.min(axis=-1).argmax(axis=-1)]
+        second = np.eye(made.upper.shape[-1])[made.lower.max(axis=-2).argmin(axis=-1)]
+        return made._replace(joint=first[..., :, None] * second[..., None, :])
+
+
+class ReversedSteps(NashVI):
+    """INCORRECT: step h plays what step H - 1 - h should."""
+
+    def plan(self, counts: PrivateCounts) -> GamePlan:
+        made = super().plan(counts)
+        return made._replace(joint=made.joint[..., ::-1, :, :, :].copy())
+
+
+class Widened(NashVI):
+    """INCORRECT: its width falls as K^-.4 instead of K^-.5."""
+
+    def plan(self, counts: PrivateCounts) -> GamePlan:
+        made = super().plan(counts)
+        wider = (made.upper_values - made.lower_values) * (self.episodes / 1e16) ** 0.1
+        return made._replace(upper_values=made.lower_values + wider)
+
+
+class MirroredStates(NashVI):
+    """INCORRECT: next states in the wrong order."""
+
+    def _processed(self, counts: PrivateCounts) -> tuple[Array, Array, Array]:
+        visits, law, known = super()._processed(counts)
+        return visits, law[..., ::-1], known
+
+
+class PlayersExchanged(NashVI):
+    """INCORRECT: reads the next states of (b, a) for those of (a, b)."""
+
+    def _processed(self, counts: PrivateCounts) -> tuple[Array, Array, Array]:
+        visits, law, known = super()._processed(counts)
+        return visits, np.swapaxes(law, -3, -2), known
+
+
+class OneForIota(NashVI):
+    """INCORRECT: forgets the logarithm."""
+
+    @property
+    def log_term(self) -> float:
+        return 1.0
+
+
+class NoPrivateBonus(NashVI):
+    """INCORRECT: no bonus for the noise, H S E iota/N."""
+
+    def _bonus(self, visits: Array, kernel: Array, middle: Array) -> Array:
+        return (
+            super()._bonus(visits, kernel, middle) - self.layout.H * self.layout.S * self.error * self.log_term / visits
+        )
+
+
+class NoSamplingBonus(NashVI):
+    """INCORRECT: no sqrt(Var iota/N)."""
+
+    def _bonus(self, visits: Array, kernel: Array, middle: Array) -> Array:
+        spread = np.sqrt(next_value_variance(kernel, middle) * self.log_term / visits)
+        return super()._bonus(visits, kernel, middle) - spread
