@@ -7,6 +7,7 @@ compared.
 import json
 import sys
 import tempfile
+import traceback
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -23,6 +24,7 @@ from algorithms.experiments.figures import write_comparison
 from algorithms.gym_users import estimated_environment, gymnasium_maker
 from algorithms.nash_vi.markov_games import MarkovGame
 from dpverify.base import require, search_path
+from dpverify.base.sites import INSTALLED, site_text
 from dpverify.cli.isolated_command import load_object
 from dpverify.errors import DpverifyError, ParameterError, RunError, UsageError
 from dpverify.report import files
@@ -56,8 +58,14 @@ def run_compare(arguments: Sequence[str]) -> int:
         return _said(error, 3)
     except (Exception, SystemExit) as error:  # whatever the agent raises, its exit among it, and typer's own words
         words = getattr(error, "format_message", None)
-        return _said(words() if words else f"{type(error).__name__}: {error}", 2 if words else 3)
+        return _said(words() if words else f"{type(error).__name__}: {error}{_place(error)}", 2 if words else 3)
     return int(done or 0)  # what typer.Exit was raised with
+
+
+def _place(error: BaseException) -> str:
+    """The last line of a file that is nobody's installed package: the agent's, where that raised."""
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(INSTALLED)]
+    return f" ({site_text((lines[-1].filename, lines[-1].lineno or 0))})" if lines else ""
 
 
 def _said(error: Any, code: int) -> int:
@@ -73,12 +81,16 @@ def _command(
     family: Annotated[
         FamilyName, typer.Option(help="one user a plan; batches; two-player games; one release of a dataset")
     ] = FamilyName.ONLINE,
-    deployments: Annotated[int, typer.Option(help="batches: how often an agent of yours is asked")] = 20,
+    deployments: Annotated[
+        int | None, typer.Option(help="batches: how often an agent of yours is asked (default 20)")
+    ] = None,
     env: Annotated[
         str | None,
         typer.Option(metavar="M:O|gym:NAME", help="an Environment, what makes one, or Gymnasium's interface; a game"),
     ] = None,
-    horizon: Annotated[int, typer.Option(help="H, where the environment has Gymnasium's interface")] = 10,
+    horizon: Annotated[
+        int | None, typer.Option(help="H, where the environment has Gymnasium's interface (default 10)")
+    ] = None,
     privatizer: Annotated[
         str | None, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
     ] = None,
@@ -102,7 +114,11 @@ def _command(
     if resume and out is None:
         raise ParameterError("--resume", resume, "with --out DIR, where finished cells are kept")
     require.integer(at_least=1, jobs=jobs)
-    playing, terms = family is FamilyName.GAMES, {"deployments": deployments} if family is FamilyName.BATCHES else {}
+    if deployments is not None and family is not FamilyName.BATCHES:
+        raise ParameterError(
+            "--deployments", deployments, "with --family batches: others ask before every user, or once"
+        )
+    playing, terms = family is FamilyName.GAMES, {} if deployments is None else {"deployments": deployments}
     found = compare(
         _named(agent),
         family=family.value,
@@ -171,15 +187,18 @@ def _loaded(spec: str) -> Any:
     return load_object(spec)
 
 
-def _environment(spec: str, horizon: int, jobs: int) -> Environment | MarkovGame:
+def _environment(spec: str, horizon: int | None, jobs: int) -> Environment | MarkovGame:
     """As it is, or estimated where all that it has is Gymnasium's interface."""
+    steps = 10 if horizon is None else horizon
     if spec.startswith("gym:"):
         name = spec.removeprefix("gym:")
-        return estimated_environment(gymnasium_maker(name), name=name, horizon=horizon, jobs=jobs)
+        return estimated_environment(gymnasium_maker(name), name=name, horizon=steps, jobs=jobs)
     found = _loaded(spec)
     made = found if isinstance(found, Environment | MarkovGame) else found() if callable(found) else found
     if callable(found) and callable(getattr(made, "reset", None)) and callable(getattr(made, "step", None)):
-        return estimated_environment(found, name=spec.rpartition(":")[2], horizon=horizon, jobs=jobs)
+        return estimated_environment(found, name=spec.rpartition(":")[2], horizon=steps, jobs=jobs)
+    if horizon is not None:
+        raise ParameterError("--horizon", horizon, f"left out: {spec} has an H of its own")
     if not isinstance(made, Environment | MarkovGame):
         wanted = "an algorithms.core.environments.Environment, or a MarkovGame, what makes one, or has reset and step"
         raise ParameterError("--env", spec, wanted)

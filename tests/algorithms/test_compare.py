@@ -239,7 +239,10 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["--agent", "mine_rl.py:left", "--jobs", "0", *small], 2, "jobs"),
         (["--agent", "mine_rl.py:left", "--users", "two"], 2, "--users"),
         (["--agent", "mine_rl.py:twice", *small], 2, "called with (privatizer, users)"),
-        (["--agent", "mine_rl.py:unwilling", *small], 3, "ValueError: no such table"),
+        (["--agent", "mine_rl.py:unwilling", *small], 3, "ValueError: no such table ("),
+        (["--agent", "mine_rl.py:unwilling", *small], 3, "/mine_rl.py:16)"),
+        (["--agent", "mine_rl.py:left", "--deployments", "3", *small], 2, "with --family batches"),
+        (["--agent", "mine_rl.py:left", "--horizon", "3", *small], 2, "an H of its own"),
         (["--agent", "mine_rl.py:Leaves", *small], 3, "SystemExit"),  # its 0 is not ours
         (["--agent", "mine_rl.py:Listed", *small], 2, "{parameter: (low, high)}"),
         (["--agent", "mine_rl.py:Below", *small], 2, "Below.often low"),
