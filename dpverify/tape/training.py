@@ -298,7 +298,7 @@ class _Loop:
             self.train(tuple(given) if self.together else given[0], rng=rng, step=run.step)
         except Enough:
             pass
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # its end is not ours
             raise TargetError(f"the training function raised {type(error).__name__}: {error}") from error
         if not run.steps:
             raise TargetError("the training function calls step(released) not at all")

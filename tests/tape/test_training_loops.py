@@ -730,3 +730,11 @@ def test_bad_input_gets_one_line():
         check_training(descent(), data=(X, Y), ledger=POISSON, delta=float("nan"))
     with pytest.raises(TargetError, match="not at all"):
         check_training(lambda data, *, rng, step: None, data=X, ledger=gaussian(sigma=1.0, sensitivity=1.0))
+
+
+def test_a_loop_that_ends_the_process_ends_the_check():
+    def ends(data, *, rng, step):
+        raise SystemExit(0)
+
+    with pytest.raises(TargetError, match="SystemExit: 0"):
+        check_training(ends, data=X, ledger=gaussian(sigma=1.0, sensitivity=1.0))
