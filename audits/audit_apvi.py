@@ -12,9 +12,10 @@ from algorithms.core.environments import random_environment
 from algorithms.offline.apvi import APVI, DPAPVI
 from algorithms.offline.learners import PolicyView
 from algorithms.offline.pessimism_promises import apvi_promise, batch_counts, dense_counts, fan
-from algorithms.offline.suboptimality_promises import apvi_best_promise
+from algorithms.offline.suboptimality_promises import apvi_best_promise, near_tie, rarely
+from algorithms.tabular import Model
 from audits.papers import OFFLINE
-from audits.planted.apvi import OneNoiseForAllSteps
+from audits.planted.apvi import FreeUnknown, Louder, OneNoiseForAllSteps, Uninformed
 from dpverify import Pair, planted, Subject
 from dpverify.promises import BROKEN, Promise
 from mechanisms.datasets.pairs import constant, worst_replacement
@@ -89,11 +90,17 @@ subjects = [
 
 # Dense counts: 10^8 visits of every cell and E = 10^5, so that 16 S H E iota/N~ is a sixth of H and the empirical
 # Bernstein term far below E/N~. Fan: n users a state; the values of the next step know who arrived (a test says why).
+# Unplayed: nobody plays action 1 in step 1, so the unknown cells are those where the mean of a uniform law is too high.
+# Coin: without noise, the first step's value is the share of users who come to state 1.
 DELTA = 0.1
-VISITS, ERROR, PER_STATE = 10**8, 1e5, 150
+VISITS, ERROR, PER_STATE, MANY = 10**8, 1e5, 150, 10**6
 known = random_environment(0, 2, 2, 2).model
+coin = Model(np.full((2, 2, 2, 2), 0.5), np.array([[[0.0, 0.0]] * 2, [[0.0, 0.0], [1.0, 1.0]]]), np.full(2, 0.5))
+trap = replace(coin, transitions=np.array([[[[0.5, 0.5], [1.0, 0.0]]] * 2, [[[0.5, 0.5]] * 2] * 2]))
 PESSIMISM = "Lemma C.10 and Theorem 3.4: V~ <= V^pi of a plan from 1e8 visits a cell, E = 1e5"
+EXACT = "Theorem 3.4 at E = 0 with 7/3 for what noise would cost: V~ <= V^pi of a plan from 1e6 users"
 INDEPENDENCE = "inequality (22), hence xi >= 0 of Lemma C.10 at E = 0"
+BEST = "Theorem 3.4: v* - v^pi, constants of (31) and (35); 1e8 users, rho = 1, the better action in 1 of 10"
 
 
 def pessimism(name: str, **constants: Any) -> Promise:
@@ -106,6 +113,15 @@ def pessimism(name: str, **constants: Any) -> Promise:
     return apvi_promise(known, planner, counts, name=name, **options)
 
 
+def exact(name: str, model: Model, played: float, kind: type[APVI] = APVI, **options: Any) -> Promise:
+    """`MANY` users, who play action 1 in step 1 with chance `played`; `kind` of planner."""
+    constants: dict[str, Any] = {"c1": 0.0} if options.pop("bare", False) else {}
+    planner = kind(layout=layout, rewards=model.rewards, delta=DELTA, c3=7 / 3, **constants)
+    counts = batch_counts(model, rarely(played), MANY)
+    settings: dict[str, Any] = {"statement": EXACT, "trials": 300, "paper": OFFLINE, **options}
+    return apvi_promise(model, planner, counts, name=name, **settings)
+
+
 def fanned(states: int, **options: Any) -> Promise:
     """Exact counts, penalty with 7/3 for what noise would cost: inequality (22) as printed."""
     model = fan(states)
@@ -116,21 +132,37 @@ def fanned(states: int, **options: Any) -> Promise:
     return apvi_promise(model, planner, counts, what="backups", **settings)
 
 
-def best(name: str, *, costs: bool = False, **options: Any) -> Promise:
-    """Theorem 3.4: a million users who act at random, rho = 1; `costs`: rewards are taken for costs."""
-    noise = OfflineTabularGaussian(layout=layout, rho=1.0)
-    goal = 1 - known.rewards if costs else known.rewards
-    planner = DPAPVI(layout=layout, rewards=goal, privatizer=noise, delta=0.02)
-    statement = "Theorem 3.4: v* - v^pi, constants of (31) and (35); 1e6 users, rho = 1"
-    settings: dict[str, Any] = {"statement": statement, "trials": 130, "paper": OFFLINE, **options}
-    return apvi_best_promise(known, planner, np.full((2, 2, 2), 0.5), 10**6, name=name, **settings)
+tied = near_tie(1e-3)
+stated = DPAPVI(
+    layout=layout, rewards=tied.rewards, privatizer=OfflineTabularGaussian(layout=layout, rho=1.0), delta=0.02
+)
+
+
+def best(name: str, played: DPAPVI | None = None, **options: Any) -> Promise:
+    """Theorem 3.4 where the penalty hides which action is better; `played` instead of DP-APVI."""
+    settings: dict[str, Any] = {"statement": BEST, "trials": 130, "paper": OFFLINE, **options}
+    return apvi_best_promise(tied, stated, rarely(0.1), 10**8, played=played, name=name, **settings)
 
 
 promises = [
     best("suboptimality-apvi"),
-    best("suboptimality-apvi, rewards as costs", costs=True, expected=BROKEN),
+    best("suboptimality-apvi, rewards as costs", replace(stated, rewards=1 - tied.rewards), expected=BROKEN),
+    best(
+        "suboptimality-apvi, louder noise",
+        replace(stated, privatizer=Louder(layout=layout, rho=1.0)),
+        expected=BROKEN,
+    ),
+    best(
+        "suboptimality-apvi, nothing learnt",
+        Uninformed(layout=layout, rewards=tied.rewards, privatizer=stated.privatizer, delta=stated.delta),
+        expected=BROKEN,
+    ),
     pessimism("pessimism-apvi"),
     pessimism("pessimism-apvi, 14/3 instead of the E term", c2=0.0, c3=14 / 3),
+    exact("pessimism-apvi, an unplayed action", trap, 0.0),
+    exact("pessimism-apvi, an unplayed action without penalty", trap, 0.0, FreeUnknown, expected=BROKEN),
+    exact("pessimism-apvi, exact counts", coin, 0.5),
+    exact("pessimism-apvi, exact counts without spread", coin, 0.5, bare=True, expected=BROKEN),
     fanned(10, trials=120),
     fanned(300, trials=20, expected=BROKEN),  # as printed: V~ and P^ are not conditionally independent
 ]

@@ -13,9 +13,11 @@ from algorithms.beyond.lean import Lean
 from algorithms.beyond.lean_promises import best_promise, pessimism_promise, proved_penalty, shift_promise
 from algorithms.beyond.lean_transcripts import LeanView
 from algorithms.core.environments import random_environment
-from audits.audit_vapvi import swap, two_features
+from algorithms.offline.suboptimality_promises import near_tie, rarely
+from audits.audit_vapvi import coin, swap, two_features
 from audits.papers import RELEASE
 from audits.planted.lean import BareLastGram, OneBudget
+from audits.planted.vapvi import RewardsAsCosts, Uninformed
 from dpverify import planted, Subject, ZCDP
 from dpverify.promises import BROKEN, Promise
 
@@ -56,27 +58,42 @@ tabular = random_environment(0, 2, 2, 2).model
 everywhere = np.full((2, 2, 2), 0.5)
 bare = Lean(features=np.eye(4).reshape(2, 2, 4), horizon=HORIZON, rho=RHO, penalty=0.0)
 proved = replace(bare, penalty=proved_penalty(bare, USERS))
+MANY, FREE = 10**6, 1e8
+free = replace(bare, rho=FREE)
+free = replace(free, penalty=proved_penalty(free, MANY))  # of which users who differ need a thirtieth at most
+tied = near_tie(1e-3)
 PROVED = "V~ <= V^pi at the C that is proved, 1e10 users, rho = 1"
-BEST = "v* - v^pi at most 4 sum C |phi|, 1e10 users, rho = 1"
+FREELY = "V~ <= V^pi at the C that is proved, 1e6 users, rho = 1e8, the last reward is known"
+BEST = "v* - v^pi at most 2 sqrt 2 sum C |phi|, 1e10 users, rho = 1, the better action in 1 of 10"
 
 
-def pessimism(name: str, learner: Lean, **options: Any) -> Promise:
+def pessimism(name: str, played: Lean | None = None, **options: Any) -> Promise:
     settings: dict[str, Any] = {"trials": 200, "paper": RELEASE, "statement": PROVED, **options}
-    return pessimism_promise(tabular, learner, everywhere, USERS, name=name, **settings)
+    return pessimism_promise(tabular, proved, everywhere, USERS, played=played, name=name, **settings)
 
 
-def best(name: str, *, costs: bool = False, **options: Any) -> Promise:
-    """`costs`: rewards are taken for costs."""
-    told = replace(tabular, rewards=1 - tabular.rewards) if costs else None
-    settings: dict[str, Any] = {"trials": 100, "paper": RELEASE, "statement": BEST, "told": told, **options}
-    return best_promise(tabular, proved, everywhere, USERS, name=name, **settings)
+def freely(name: str, share: float = 1.0, **options: Any) -> Promise:
+    """`share` of the C that is proved."""
+    settings: dict[str, Any] = {"trials": 200, "paper": RELEASE, "statement": FREELY, **options}
+    played = replace(free, penalty=share * free.penalty)
+    return pessimism_promise(coin, free, everywhere, MANY, played=played, name=name, **settings)
+
+
+def best(name: str, played: Any = None, **options: Any) -> Promise:
+    """Where the penalty hides which action is better; `played` instead of `lean`."""
+    settings: dict[str, Any] = {"trials": 100, "paper": RELEASE, "statement": BEST, **options}
+    return best_promise(tied, proved, rarely(0.1), USERS, played=played, name=name, **settings)
 
 
 promises = [
     shift_promise(bare, name="shift", trials=4_000, statement="|Z| <= shift in all steps"),
     shift_promise(bare.with_noise(2.0), told=bare, name="shift, of half the noise", trials=2_000, expected=BROKEN),
-    pessimism("pessimism-lean", proved),
+    pessimism("pessimism-lean"),
     pessimism("pessimism-lean, C = 0", bare, expected=BROKEN, statement=PROVED + "; C = 0"),
+    freely("pessimism-lean, rho = 1e8"),
+    freely("pessimism-lean, rho = 1e8, C/30", 0.03, trials=4_000, expected=BROKEN, statement=FREELY + "; .03 of it"),
+    freely("pessimism-lean, rho = 1e8, C/100", 0.01, expected=BROKEN, statement=FREELY + "; .01 of it"),
     best("suboptimality-lean"),
-    best("suboptimality-lean, rewards as costs", costs=True, expected=BROKEN),
+    best("suboptimality-lean, rewards as costs", RewardsAsCosts(proved), expected=BROKEN),
+    best("suboptimality-lean, nothing learnt", Uninformed(proved), expected=BROKEN),
 ]

@@ -4,6 +4,7 @@ White box: all 5H noisy statistics of an adaptive run (`audit_offline_linear` au
 Black box: the output policy.
 """
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +15,12 @@ from algorithms.offline.data import appendix_mdp, collect, leaning_policy
 from algorithms.offline.learners import PolicyView
 from algorithms.offline.pessimism_promises import extra_pessimism, vapvi_promise
 from algorithms.offline.promises import feature_coverage_promise, noise_promise
-from algorithms.offline.suboptimality_promises import vapvi_best_promise
+from algorithms.offline.suboptimality_promises import near_tie, rarely, vapvi_best_promise
 from algorithms.offline.vapvi import VAPVI
 from algorithms.offline.vapvi_transcripts import StatisticsView
-from algorithms.tabular import occupancy
+from algorithms.tabular import Model, occupancy
 from audits.papers import GARBLED, OFFLINE
-from audits.planted.vapvi import BareGram, OneDraw, RawVariance
+from audits.planted.vapvi import BareGram, OneDraw, RawVariance, RewardsAsCosts, Uninformed
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
 from dpverify.promises import BROKEN, Promise
@@ -174,11 +175,15 @@ subjects = [
 wide = LinearNoise.as_printed(1.0, 20, 10)
 DELTA, USERS = 0.05, 10**10
 strong = LinearNoise.as_printed(1e-10, 2, 4)  # L and E are above the square root of USERS, and D/USERS is below H
+weak = LinearNoise.as_printed(1e8, 2, 4)
 tabular = random_environment(0, 2, 2, 2).model
 everywhere = np.full((2, 2, 2), 0.5)
+coin = Model(np.full((2, 2, 2, 2), 0.5), np.array([[[0.0, 0.0]] * 2, [[0.0, 0.0], [1.0, 1.0]]]), np.full(2, 0.5))
+half_paid = Model(np.full((1, 2, 1, 2), 0.5), np.array([[[0.0], [0.5]]]), np.full(2, 0.5))
+tied, TIED = near_tie(4e-6), 10**12
 LEMMA = "Lemma D.2: all norms of a step within their bounds"
 PESSIMISM = "Theorem 4.1: V~ <= V^pi, C = 1 and D with 1 for what O~ hides"
-BEST = "Theorem 4.1: v* - v^pi, C = 1 and D with 1 for what O~ hides, 2 each for Lemmas D.3 and D.18; 1e11 users"
+BEST = "Theorem 4.1: v* - v^pi, C = 1 and D with 1 for what O~ hides; 1e12 users, the better action in 1 of 10"
 COVERAGE = "Assumption 2.2: kappa > 0 for the behaviour policy of Appendix F"
 
 
@@ -192,40 +197,68 @@ def coverage(name: str, **options: Any) -> Promise:
     return feature_coverage_promise(name=name, horizon=3, trials=300, paper=OFFLINE, statement=COVERAGE, **options)
 
 
-def planner(of: LinearNoise, *, extra: bool = True) -> VAPVI:
-    """Unit features of a table: kappa is the least chance of a cell."""
-    kappa = float(occupancy(everywhere, tabular.transitions, tabular.initial).min())
-    return VAPVI(
-        features=np.eye(4).reshape(2, 2, 4),
-        horizon=2,
-        noise=of,
-        penalty=2.0,  # C sqrt d
-        penalty_over_k=extra_pessimism(of, kappa, DELTA) if extra else 0.0,
-        split=True,
-        delta=DELTA,
-    )
+def planner(of: LinearNoise, model: Model = tabular, policy: Array = everywhere, **options: Any) -> VAPVI:
+    """Unit features of a table: kappa is the least chance of a cell. C sqrt d, and D with 1 for what O~ hides."""
+    kappa = float(occupancy(policy, model.transitions, model.initial).min())
+    settings: dict[str, Any] = {
+        "penalty": math.sqrt(of.d),
+        "penalty_over_k": extra_pessimism(of, kappa, DELTA),
+        "split": True,
+        "delta": DELTA,
+        **options,
+    }
+    features = np.eye(of.d).reshape(model.states, model.actions, of.d)
+    return VAPVI(features=features, horizon=of.H, noise=of, **settings)
 
 
-def pessimism(name: str, *, extra: bool = True, **options: Any) -> Promise:
-    """With the noise that matters most."""
-    learner = planner(strong, extra=extra)
-    return vapvi_promise(tabular, learner, everywhere, USERS, name=name, trials=600, paper=OFFLINE, **options)
+def pessimism(name: str, learner: VAPVI, model: Model = tabular, users: int = USERS, **options: Any) -> Promise:
+    """V~ <= V^pi; everybody plays all actions alike."""
+    policy = np.full(model.rewards.shape, 1 / model.actions)
+    settings: dict[str, Any] = {"trials": 600, "paper": OFFLINE, "statement": PESSIMISM, **options}
+    return vapvi_promise(model, learner, policy, users, name=name, **settings)
 
 
-def best(name: str, *, costs: bool = False, **options: Any) -> Promise:
-    """Theorem 4.1, rho = 1; `costs`: rewards are taken for costs."""
-    told = replace(tabular, rewards=1 - tabular.rewards) if costs else None
-    settings: dict[str, Any] = {"trials": 200, "paper": OFFLINE, "told": told, "statement": BEST, **options}
-    return vapvi_best_promise(
-        tabular, planner(LinearNoise.as_printed(1.0, 2, 4)), everywhere, 10 * USERS, name=name, **settings
-    )
+def best(name: str, played: Any = None, **options: Any) -> Promise:
+    """Theorem 4.1, rho = 1, where the penalty hides which action is better; `played` instead of DP-VAPVI."""
+    settings: dict[str, Any] = {"trials": 200, "paper": OFFLINE, "statement": BEST, **options}
+    return vapvi_best_promise(tied, proved, rarely(0.1), TIED, played=played, name=name, **settings)
 
+
+proved = planner(LinearNoise.as_printed(1.0, 2, 4), tied, rarely(0.1))
+noisy, quiet = planner(strong), planner(weak, coin)
+single = planner(
+    LinearNoise.as_printed(1e-7, 1, 2), half_paid, np.ones((1, 2, 1))
+)  # D/1e6 below 1, noise above C sqrt 1e6
 
 promises = [
     best("suboptimality-vapvi"),
-    best("suboptimality-vapvi, rewards as costs", costs=True, expected=BROKEN),
-    pessimism("pessimism-vapvi", statement=PESSIMISM),
-    pessimism("pessimism-vapvi, no D", extra=False, expected=BROKEN, statement=PESSIMISM + "; penalty without D/K"),
+    best("suboptimality-vapvi, rewards as costs", RewardsAsCosts(proved), expected=BROKEN),
+    best("suboptimality-vapvi, nothing learnt", Uninformed(proved), expected=BROKEN),
+    pessimism("pessimism-vapvi", noisy),
+    pessimism(
+        "pessimism-vapvi, no D",
+        replace(noisy, penalty_over_k=0.0),
+        expected=BROKEN,
+        statement=PESSIMISM + "; penalty without D/K",
+    ),
+    pessimism("pessimism-vapvi, one step", single, half_paid, 10**6),
+    pessimism(
+        "pessimism-vapvi, one step, D/100",
+        replace(single, penalty_over_k=single.penalty_over_k / 100),
+        half_paid,
+        10**6,
+        expected=BROKEN,
+        statement=PESSIMISM + "; D/100",
+    ),
+    pessimism("pessimism-vapvi, rho = 1e8", quiet, coin, 10**6),
+    pessimism(
+        "pessimism-vapvi, rho = 1e8, no penalty",
+        replace(quiet, penalty=0.0, penalty_over_k=0.0),
+        coin,
+        10**6,
+        expected=BROKEN,
+        statement=PESSIMISM + "; C = D = 0",
+    ),
     noise("lemma-d2", statement=LEMMA),
     noise("lemma-d2, no sqrt d", dimension=False, expected=BROKEN, statement=LEMMA + ", L without sqrt d"),
     noise(

@@ -2,11 +2,16 @@
 
     shift_promise      with probability 1 - beta, |Z_h| <= shift_h in all steps: Lambda is at least the Gram plus lambda
     pessimism_promise  with probability 1 - 2 beta, V~_h(s) <= V^pi_h(s), every h and s, at C >= `proved_penalty`.
-                       Active: the share of V~ above 0
-    best_promise       then v* - v^pi is at most 2 sum_h E_{pi*} C |phi|_{Lambda^-1}, and `vapvi_bound` has a 4 for the
-                       Gram, which is at least half of its mean. Active: below what the worst policy loses
+                       Active: where it can fail (`offline.pessimism_promises`)
+    best_promise       then v* - v^pi is at most 2 sum_h E_{pi*} C |phi|_{Lambda^-1}, and 2 sqrt 2 for the mean Gram:
+                       that of the users is at least half of it but with the probability that `lengths_of` adds.
+                       Active: below what uniform actions lose
 
-Derivation of C. Let t be the steps left, y = r + V~ in [0, t] with mean <phi, w*>, |w*| <= t sqrt d, and
+Assumption  Rewards and transitions are linear in the features: r_h + P_h V = <phi, w*>, and |w*| <= t sqrt d for every
+            V in [0, t - 1]^S. Both promises compute the shortest w* from the model, at the corners of the box, where
+            the norm is largest, and refuse models and features where this is false (`require_linear`).
+
+Derivation of C. Let t be the steps left, y = r + V~ in [0, t] with mean <phi, w*>, and
 A = Z + (lambda + shift) I, so that 0 <= A <= Lambda and |A| <= lambda + 2 shift where the first promise holds. Then
 w - w* = Lambda^-1 [sum phi (y - <phi, w*>) + z - A w*], and |<phi, w - w*>| is at most |phi|_{Lambda^-1} times
 
@@ -19,6 +24,7 @@ w - w* = Lambda^-1 [sum phi (y - <phi, w*>) + z - A w*], and |<phi, w - w*>| is 
 each in all steps with probability 1 - beta/2, p = beta/(2H) and over the net.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -26,18 +32,20 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.beyond.lean import Lean
-from algorithms.offline.pessimism_promises import halves_of
-from algorithms.offline.suboptimality_promises import halves_promise, vapvi_bound
-from algorithms.offline.vapvi import VAPVI
+from algorithms.offline.pessimism_promises import halves_of, pessimism, ROUNDING
+from algorithms.offline.suboptimality_promises import halves_promise, lengths_of
 from algorithms.tabular import evaluate, Model
+from dpverify.base import require
+from dpverify.errors import ParameterError
 from dpverify.promises import Outcomes, Promise
 
 Array = npt.NDArray[Any]
-ROUNDING = 1e-9
+MOST_STATES = 12  # for the corners of [0, t - 1]^S
 
 
 def proved_penalty(learner: Lean, users: int) -> float:
     """C of the derivation for `users` users; the largest of all steps. `learner.penalty` is not looked at."""
+    require.integer(at_least=1, users=users)
     d, ridge, states = learner.dimension, learner.ridge, learner.features.shape[0]
     tail = math.log(2 * learner.horizon / learner.beta)
     found = 0.0
@@ -63,25 +71,51 @@ def shift_promise(learner: Lean, *, told: Lean | None = None, **options: Any) ->
     return Promise(draw=draw, bound=1.0, failure_probability=learner.beta, **options)
 
 
-def pessimism_promise(model: Model, learner: Lean, policy: Array, users: int, **options: Any) -> Promise:
-    """V~ <= V^pi from `users` fresh users of `policy`."""
+def pessimism_promise(
+    model: Model, learner: Lean, policy: Array, users: int, *, played: Lean | None = None, **options: Any
+) -> Promise:
+    """V~ <= V^pi from `users` fresh users of `policy`; `played` runs instead of `learner`: a planted bug."""
+    _require_proved(model, learner, users)
+    runs = learner if played is None else played
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        plan = learner.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size)
-        missed = (plan.values - evaluate(plan.policy, model.transitions, model.rewards))[:, :-1]
-        above = (plan.values[:, :-1] > ROUNDING).mean(axis=(1, 2))
-        return Outcomes(errors=np.maximum(missed.max(axis=(1, 2)), 0.0), active=above)
+        plan = runs.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size)
+        return pessimism(plan.values[:, :-1], evaluate(plan.policy, model.transitions, model.rewards)[:, :-1])
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=2 * learner.beta, **options)
 
 
 def best_promise(
-    model: Model, learner: Lean, policy: Array, users: int, *, told: Model | None = None, **options: Any
+    model: Model, learner: Lean, policy: Array, users: int, *, played: Any = None, **options: Any
 ) -> Promise:
-    """v* - v^pi from `users` fresh users of `policy`, in `told` instead of `model`."""
-    like = VAPVI(
-        features=learner.features, horizon=learner.horizon, penalty=learner.penalty, ridge=learner.ridge, weighted=False
-    )
-    bound = vapvi_bound(model, like, policy, users)
-    chance = 2 * learner.beta
-    return halves_promise(model, learner, policy, users, bound, told=told, failure_probability=chance, **options)
+    """v* - v^pi from `users` fresh users of `policy`; `played` runs instead of `learner`: a planted bug."""
+    _require_proved(model, learner, users)
+    found = lengths_of(model, learner.features, learner.ridge, policy, users)
+    bound, chance = 2 * math.sqrt(2) * learner.penalty * found.expected, 2 * learner.beta + found.missed
+    runs = learner if played is None else played
+    return halves_promise(model, runs, policy, users, bound, failure_probability=chance, **options)
+
+
+def require_linear(model: Model, features: Array) -> None:
+    """ParameterError unless the model is linear in `features` (S, A, d) with |w*| <= t sqrt d; see the module."""
+    table, d = features.reshape(-1, features.shape[2]), features.shape[2]
+    if model.states > MOST_STATES:
+        raise ParameterError("model.states", model.states, f"at most {MOST_STATES}")
+    for h in range(model.horizon):
+        left = model.horizon - h
+        wanted = np.column_stack([model.rewards[h].reshape(-1), model.transitions[h].reshape(len(table), -1)])
+        weights = np.linalg.pinv(table) @ wanted
+        off = float(np.abs(table @ weights - wanted).max())
+        if not off <= ROUNDING:
+            raise ParameterError("features", off, "linear: rewards and transitions of the model are <phi, .>")
+        corners = np.array(list(itertools.product((0.0, left - 1.0), repeat=model.states)))
+        longest = float(np.linalg.norm(weights[:, :1] + weights[:, 1:] @ corners.T, axis=0).max())
+        if not longest <= left * math.sqrt(d) * (1 + ROUNDING):
+            raise ParameterError("features", longest, f"|w*| <= {left} sqrt {d}")
+
+
+def _require_proved(model: Model, learner: Lean, users: int) -> None:
+    require_linear(model, learner.features)
+    least = proved_penalty(learner, users)
+    if not learner.penalty >= least:
+        raise ParameterError("learner.penalty", learner.penalty, f"at least {least:.6g}, which is proved")

@@ -4,7 +4,8 @@
     backups   Q_h(s,a) <= r_h(s,a) + (P_h V~_{h+1})(s,a), every h, s and a: xi >= 0 of Lemma C.10, from which the
               first follows (Lemma C.9)
 
-A bound is active where the pessimistic value is above 0: rewards are not negative, so below it nothing can fail.
+A bound is active where it can fail: the pessimistic value is above 0, as rewards are not negative, and the true one is
+below the steps that are left, as no value exceeds them.
 
     apvi_promise   from counts: `dense_counts` (as many visits in every cell, noise of +-E/2, the largest that E allows
                    before post-processing) or those of a batch of users
@@ -28,6 +29,8 @@ from algorithms.offline.data import sample_counts
 from algorithms.offline.vapvi import Halves, VAPVI
 from algorithms.tabular import evaluate, Model
 from algorithms.tabular.planning import backup
+from dpverify.base import require
+from dpverify.errors import ParameterError
 from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import ExactCounts, PrivateCounts
 from mechanisms.privatizers.linear_noise import LinearNoise
@@ -45,38 +48,56 @@ def apvi_promise(
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         plan = planner.plan(counts(rng, size))
         if what == "values":
-            missed = plan.values - evaluate(plan.policy, model.transitions, model.rewards)
-            return _outcomes(missed[:, :-1], plan.values[:, :-1])
-        return _outcomes(plan.q - backup(model.transitions, model.rewards, plan.values[:, 1:]), plan.q)
+            return pessimism(plan.values[:, :-1], evaluate(plan.policy, model.transitions, model.rewards)[:, :-1])
+        return pessimism(plan.q, backup(model.transitions, model.rewards, plan.values[:, 1:]))
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=planner.delta, **options)
 
 
 def vapvi_promise(model: Model, learner: VAPVI, policy: Array, users: int, **options: Any) -> Promise:
     """V~ <= V^pi from two fresh batches of `users` users of `policy` (H, S, A); rewards are their means."""
+    require_halves(learner)
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         plan = learner.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size)
-        truth = evaluate(plan.policy, model.transitions, model.rewards)
-        return _outcomes((plan.values - truth)[:, :-1], plan.values[:, :-1])
+        return pessimism(plan.values[:, :-1], evaluate(plan.policy, model.transitions, model.rewards)[:, :-1])
 
     return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.delta, **options)
 
 
 def halves_of(model: Model, policy: Array, users: int, size: int, *, rng: np.random.Generator) -> Halves:
     """`size` times two fresh batches of `users` users."""
+    require.integer(at_least=1, users=users)
     first, second = (_stacked([sample_counts(model, policy, users, rng=rng) for _ in range(size)]) for _ in range(2))
     return Halves(first, second, users)
+
+
+def require_halves(learner: VAPVI) -> None:
+    """Theorem 4.1 has two independent halves: ParameterError where the learner uses everybody twice."""
+    if not learner.split:
+        raise ParameterError("learner.split", False, "True: Theorem 4.1 is about two independent halves")
+
+
+def pessimism(pessimistic: Array, truth: Array) -> Outcomes:
+    """Both (size, H, ...): by how much a value is too high at most, and which bounds can fail."""
+    trials, horizon = truth.shape[:2]
+    left = np.arange(horizon, 0, -1.0).reshape(-1, *[1] * (truth.ndim - 2))
+    active = (pessimistic > ROUNDING) & (truth < left - ROUNDING)
+    return Outcomes(
+        errors=np.maximum((pessimistic - truth).reshape(trials, -1).max(axis=1), 0.0),
+        active=active.reshape(trials, -1).mean(axis=1),
+    )
 
 
 def extra_pessimism(noise: LinearNoise, kappa: float, delta: float) -> float:
     """D = H^2 L/kappa + H^4 E sqrt d/kappa^1.5 + H^3 sqrt d of Theorem 4.1, with 1 for what O~ hides.
 
-    L and E are the bounds of Lemma D.2 that hold for the noise, at delta/(5H) for each of the 5H draws.
+    L and E are the bounds of Lemma D.2, at delta/(5H) for each of the 5H draws: |phi_3| <= L and |W + shift I| <= E
+    with the learner's shift, the bound on |W| of its 2H draws together.
     """
     share, horizon, root = delta / (5 * noise.H), noise.H, math.sqrt(noise.d)
     length = noise.vector_sigmas[2] * (root + math.sqrt(2 * math.log(1 / share)))
-    gram = noise.gram_operator_bound(share)
+    gram = noise.gram_operator_bound(share) + noise.gram_operator_bound(delta / (2 * horizon))
     return float(horizon**2 * length / kappa + horizon**4 * gram * root / kappa**1.5 + horizon**3 * root)
 
 
@@ -101,6 +122,7 @@ def dense_counts(model: Model, visits: int, error: float) -> Counts:
 
 def batch_counts(model: Model, policy: Array, users: int) -> Counts:
     """Exact counts of `users` fresh users of `policy`."""
+    require.integer(at_least=1, users=users)
 
     def counts(rng: np.random.Generator, size: int) -> PrivateCounts:
         drawn = _stacked([sample_counts(model, policy, users, rng=rng) for _ in range(size)])
@@ -113,12 +135,3 @@ def _stacked(each: list[ExactCounts]) -> ExactCounts:
     rewards = [counts.rewards for counts in each if counts.rewards is not None]
     parts = [counts.visits for counts in each], [counts.transitions for counts in each], rewards
     return ExactCounts(*(np.concatenate(part) for part in parts))
-
-
-def _outcomes(missed: Array, pessimistic: Array) -> Outcomes:
-    """Both (size, ...): how much too high each value is, and the values."""
-    trials = len(missed)
-    return Outcomes(
-        errors=np.maximum(missed.reshape(trials, -1).max(axis=1), 0.0),
-        active=(pessimistic.reshape(trials, -1) > ROUNDING).mean(axis=1),
-    )

@@ -5,11 +5,39 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.offline.apvi import DPAPVI
+from algorithms.offline.apvi import APVI, DPAPVI
 from audits.certainty import certainty
 from dpverify import Pair
+from dpverify.base.seeding import Stage, stream
 from dpverify.trials.target import Array
 from mechanisms.datasets.trajectories import Trajectories
+from mechanisms.datasets.visit_counts import PrivateCounts
+from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FreeUnknown(APVI):
+    """INCORRECT: cells that nobody visited have no penalty. True: V~ above V^pi."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "c", 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Louder(OfflineTabularGaussian):
+    """INCORRECT: a billion times the noise that is stated. True: E is too small."""
+
+    def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+        return 1e9 * super()._noise(shape, rng)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Uninformed(DPAPVI):
+    """INCORRECT: never learns, actions are drawn at random."""
+
+    def plan(self, counts: PrivateCounts) -> Any:
+        return stream(0, Stage.EXPERIMENT).integers(self.layout.A, size=counts.visits.shape[:-1])
 
 
 @dataclass(frozen=True, eq=False)

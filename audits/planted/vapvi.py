@@ -5,12 +5,35 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.offline.vapvi import Halves
+from algorithms.offline.vapvi import Halves, LinearPlan
 from algorithms.offline.vapvi_transcripts import Before, StatisticsView
 from audits.certainty import certainty
 from dpverify import Pair
 from dpverify.trials.target import Array
 from mechanisms.privatizers.linear_noise import StepNoise
+
+
+@dataclass(frozen=True, eq=False)
+class RewardsAsCosts:
+    """INCORRECT: `learner` is told 1 - r for every reward."""
+
+    learner: Any
+
+    def learn(self, halves: Halves, *, rng: np.random.Generator, size: int) -> LinearPlan:
+        fitted = replace(halves.fitted, rewards=halves.fitted.visits - halves.fitted.rewards)
+        plan: LinearPlan = self.learner.learn(halves._replace(fitted=fitted), rng=rng, size=size)
+        return plan
+
+
+@dataclass(frozen=True, eq=False)
+class Uninformed:
+    """INCORRECT: never learns, actions are drawn at random."""
+
+    learner: Any
+
+    def learn(self, halves: Halves, *, rng: np.random.Generator, size: int) -> LinearPlan:
+        plan: LinearPlan = self.learner.learn(halves, rng=rng, size=size)
+        return plan._replace(policy=rng.integers(self.learner.features.shape[1], size=plan.policy.shape))
 
 
 @dataclass(frozen=True, eq=False)

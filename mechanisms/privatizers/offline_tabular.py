@@ -94,7 +94,15 @@ class _OfflineTabular(ABC):
 
     def private_counts(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> PrivateCounts:
         """Truncated noisy counts (n + noise)^+, leading axis `size`."""
-        return self.layout.unpack(np.maximum(self.release(data, rng=rng, size=size), 0))
+        return self._truncated(self.release(data, rng=rng, size=size))
+
+    def noisy(self, exact: PrivateCounts, *, rng: np.random.Generator) -> PrivateCounts:
+        """`private_counts` of many datasets, once each: (n + noise)^+ of exact counts, leading axis = datasets."""
+        packed = self.layout.pack(exact)
+        return self._truncated(packed + self._noise(packed.shape, rng))
+
+    def _truncated(self, released: Array) -> PrivateCounts:
+        return self.layout.unpack(np.maximum(released, 0))
 
     def error_bound(self, beta: float) -> float:
         """E = 2 noise_bound(beta): the post-processing moves a count by at most E/2 more."""

@@ -1,10 +1,11 @@
 """APVI and DP-APVI: against a slow reference, without noise, and in their pessimism; data of a behaviour policy."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, kstest
 
 from algorithms.core.environments import random_environment
 from algorithms.offline.apvi import APVI, DPAPVI
@@ -13,11 +14,22 @@ from algorithms.offline.data import (
     counts_of_runs,
     sample_counts,
 )
-from algorithms.offline.suboptimality_promises import apvi_bound, vapvi_bound
+from algorithms.offline.pessimism_promises import apvi_promise, batch_counts, pessimism, vapvi_promise
+from algorithms.offline.suboptimality_promises import (
+    apvi_best_promise,
+    apvi_bound,
+    lengths_of,
+    near_tie,
+    rarely,
+    vapvi_best_promise,
+    vapvi_bound,
+)
 from algorithms.offline.vapvi import VAPVI
 from algorithms.tabular import evaluate, Model, uniform_policy
+from audits.planted.apvi import Louder
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
+from dpverify.promises import BROKEN, check_promise, INCONCLUSIVE, KEPT
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
@@ -119,16 +131,98 @@ def test_suboptimality_bound_by_hand():
     arms = Model(np.ones((1, 1, 2, 1)), np.array([[[0.1, 0.9]]]), np.ones(1))
     users, error, iota = 10**4, 20.0, 3.0
     visits = users / 2
-    spread = 9 * math.sqrt(iota / visits) + 256 / 3 * error * iota / visits + 4 * math.sqrt(error / visits)
+    spread = 9 * math.sqrt(iota / visits) + 256 / 3 * error * iota / visits + 4 * math.sqrt(8 / 3 * error / visits)
     by_hand = 4 * math.sqrt(2 * iota / visits) * spread + 256 * error * iota / (3 * visits)
     assert apvi_bound(arms, np.full((1, 1, 2), 0.5), users, error=error, iota=iota) == pytest.approx(by_hand)
-    with pytest.raises(ParameterError):  # 150 visits a cell are fewer than 8 E
-        apvi_bound(arms, np.full((1, 1, 2), 0.5), 300, error=error, iota=iota)
+    half = np.full((1, 1, 2), 0.5)
+    with pytest.raises(ParameterError, match="users"):  # 150 visits a cell are fewer than 8 E
+        apvi_bound(arms, half, 300, error=error, iota=iota)
+    with pytest.raises(ParameterError, match="users"):  # 20 visits a cell are fewer than 8 iota
+        apvi_bound(arms, half, 40, error=1.0, iota=iota)
+    with pytest.raises(ParameterError, match="error"):  # S E < 1
+        apvi_bound(arms, half, users, error=0.9, iota=iota)
+    with pytest.raises(ParameterError, match="covers"):  # the best arm is never played
+        apvi_bound(arms, np.array([[[1.0, 0.0]]]), users, error=error, iota=iota)
+    alike = Model(arms.transitions, np.array([[[0.9, 0.9]]]), arms.initial)
+    assert apvi_bound(alike, np.array([[[0.0, 1.0]]]), users, error=error, iota=iota) > 0  # the other best arm is
 
 
 def test_suboptimality_of_vapvi_by_hand():
-    """One step: Lambda* is n/2 + 1 in each arm, so 4 C sqrt(1/(n/2 + 1)) + 2 D/n."""
+    """One step: Lambda* is n/2 + 1 in each arm, so 8 sqrt 2 C sqrt(1/(n/2 + 1)) + 4 D/n."""
     arms = Model(np.ones((1, 1, 2, 1)), np.array([[[0.1, 0.9]]]), np.ones(1))
     learner = VAPVI(features=np.eye(2)[None], horizon=1, penalty=3.0, penalty_over_k=5.0)
-    found = vapvi_bound(arms, learner, np.full((1, 1, 2), 0.5), 100)
-    assert found == pytest.approx(12 / math.sqrt(51) + 0.1)
+    half = np.full((1, 1, 2), 0.5)
+    found = vapvi_bound(arms, learner, half, 1000)
+    assert found == pytest.approx(24 * math.sqrt(2) / math.sqrt(501) + 0.02)
+    missed = lengths_of(arms, learner.features, 1.0, half, 100).missed
+    assert missed == pytest.approx(2 * math.exp(-100 * (1 - math.log(2)) / 4))  # |phi|^2 is 2 in the mean of one user
+    with pytest.raises(ParameterError, match="users"):  # d^3/kappa^5 = 256
+        vapvi_bound(arms, learner, half, 256)
+    with pytest.raises(ParameterError, match="kappa"):
+        vapvi_bound(arms, learner, np.array([[[1.0, 0.0]]]), 10**6)
+
+
+def test_a_gram_is_at_least_half_of_its_mean_as_often_as_stated():
+    """Of 20,000 batches of 20 users with two arms alike: 2 exp(-20 (1 - ln 2)/4) = 0.43 are allowed; far fewer fail."""
+    counts = rng(11).binomial(20, 0.5, size=20_000)
+    failed = (np.minimum(counts, 20 - counts) < 5).mean()
+    arms = Model(np.ones((1, 1, 2, 1)), np.array([[[0.1, 0.9]]]), np.ones(1))
+    assert 0 < failed <= lengths_of(arms, np.eye(2)[None], 1.0, np.full((1, 1, 2), 0.5), 20).missed
+
+
+TIED = near_tie(1e-3)
+SQUARE = CountLayout(H=2, S=2, A=2)
+DP = DPAPVI(layout=SQUARE, rewards=TIED.rewards, privatizer=OfflineTabularGaussian(layout=SQUARE, rho=1.0), delta=0.02)
+
+
+def test_the_promise_of_apvi_has_the_noise_of_its_privatizer():
+    """A correct learner loses the gap, which a tenth of the bound is below; louder noise breaks the bound."""
+    promise = apvi_best_promise(TIED, DP, rarely(0.1), 10**8, name="tied", trials=130)
+    check = check_promise(promise, seed=1)
+    assert (check.verdict, check.active_share) == (KEPT, 1.0)
+    assert check.tightness > 0.1
+    assert check_promise(replace(promise, bound=0.1 * promise.bound), seed=1).verdict == BROKEN
+    loud = replace(DP, privatizer=Louder(layout=SQUARE, rho=1.0))
+    assert (
+        check_promise(apvi_best_promise(TIED, loud, rarely(0.1), 10**8, name="x"), seed=1, trials=130).verdict == BROKEN
+    )
+
+
+@pytest.mark.parametrize("changes", [{"error": 1e-3}, {"penalty": "hoeffding"}, {"privatizer": None}])
+def test_the_promise_of_apvi_is_of_what_the_theorem_has(changes):
+    with pytest.raises(ParameterError):
+        apvi_best_promise(TIED, replace(DP, **changes), rarely(0.1), 10**8, name="x")
+
+
+@pytest.mark.parametrize("promise", [apvi_best_promise, vapvi_best_promise, vapvi_promise])
+def test_no_users_are_refused(promise):
+    split = VAPVI(features=np.eye(4).reshape(2, 2, 4), horizon=2, split=True)
+    learner = DP if promise is apvi_best_promise else split
+    with pytest.raises(ParameterError, match="users"):
+        check_promise(promise(TIED, learner, rarely(0.1), 0, name="x"), seed=1, trials=2)
+
+
+@pytest.mark.parametrize("promise", [vapvi_best_promise, vapvi_promise])
+def test_theorem_41_is_about_two_halves(promise):
+    both = VAPVI(features=np.eye(4).reshape(2, 2, 4), horizon=2, split=False)
+    with pytest.raises(ParameterError, match="split"):
+        promise(TIED, both, rarely(0.1), 10**12, name="x")
+
+
+def test_what_cannot_fail_is_not_active():
+    """By hand: H = 2; V~ of 0 is never too high, nor is any V~ where everything is earned that can be."""
+    found = pessimism(np.array([[[0.0, 1.5], [1.0, 0.5]]]), np.array([[[1.0, 1.0], [1.0, 0.5]]]))
+    assert found.errors.tolist() == [0.5]
+    assert found.active.tolist() == [0.5]
+    ones = Model(TIED.transitions, np.ones((2, 2, 2)), TIED.initial)
+    free = APVI(layout=SQUARE, rewards=ones.rewards, c1=0.0, c2=0.0)
+    promise = apvi_promise(ones, free, batch_counts(ones, uniform_policy(2, 2, 2), 100), name="x")
+    assert check_promise(promise, seed=1, trials=300).verdict == INCONCLUSIVE
+
+
+def test_noise_on_many_datasets_is_that_of_the_release():
+    """Kolmogorov-Smirnov at level 1e-3, where no count is truncated."""
+    exact = sample_counts(TIED, uniform_policy(2, 2, 2), 10**6, rng=rng(12))
+    many = PrivateCounts(*(np.repeat(each, 50, axis=0) for each in (exact.visits, exact.transitions)))
+    noise = (DP.privatizer.noisy(many, rng=rng(13)).visits - exact.visits).ravel()
+    assert kstest(noise / DP.privatizer.sigma, "norm").pvalue > 1e-3

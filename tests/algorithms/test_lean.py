@@ -1,6 +1,7 @@
 """`lean`: budget, sums and estimates against slow references, the exact cost of a step, planted mistakes."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,13 +9,17 @@ import pytest
 from scipy import optimize
 
 from algorithms.beyond.lean import Lean
-from algorithms.beyond.lean_promises import proved_penalty
+from algorithms.beyond.lean_promises import best_promise, pessimism_promise, proved_penalty, require_linear
 from algorithms.beyond.lean_transcripts import LeanView
 from algorithms.offline.data import appendix_mdp, collect, counts_of_runs, leaning_policy
+from algorithms.offline.suboptimality_promises import near_tie, rarely
 from algorithms.offline.vapvi import Halves
+from algorithms.tabular import Model
 from dpverify.accounting.accountant import account
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import ZCDP
+from dpverify.errors import ParameterError
+from dpverify.promises import BROKEN, check_promise, KEPT
 
 HORIZON = 3
 
@@ -103,3 +108,40 @@ def test_the_penalty_that_is_proved_by_hand():
     sampling = 0.5 * math.sqrt(2 * math.log(1 + 100 / 8) + 2 * (math.log(101) + tail)) + 1
     by_hand = sampling + s * (math.sqrt(2) + math.sqrt(2 * tail)) / 2 + math.sqrt(2 * (4 + 2 * shift))
     assert proved_penalty(learner, 100) == pytest.approx(by_hand)
+
+
+SQUARE = np.eye(4).reshape(2, 2, 4)
+
+
+def proved(users, **options):
+    learner = Lean(features=SQUARE, horizon=2, rho=1.0, **options)
+    return replace(learner, penalty=proved_penalty(learner, users))
+
+
+@pytest.mark.parametrize("promise", [pessimism_promise, best_promise])
+def test_promises_are_at_the_penalty_that_is_proved(promise):
+    learner = proved(10**10)
+    promise(near_tie(1e-3), learner, rarely(0.1), 10**10, name="x")
+    with pytest.raises(ParameterError, match="penalty"):
+        promise(near_tie(1e-3), replace(learner, penalty=0.99 * learner.penalty), rarely(0.1), 10**10, name="x")
+    with pytest.raises(ParameterError, match="users"):
+        promise(near_tie(1e-3), learner, rarely(0.1), 0, name="x")
+
+
+def test_the_model_is_linear_with_short_weights_or_refused():
+    """H = 1: w* of features c e_i is 1/c in the state that pays, above sqrt 2 from c = 0.7 down."""
+    model = Model(np.full((1, 2, 1, 2), 0.5), np.array([[[0.0], [1.0]]]), np.full(2, 0.5))
+    require_linear(model, 0.71 * np.eye(2).reshape(2, 1, 2))
+    with pytest.raises(ParameterError, match="w"):
+        require_linear(model, 0.7 * np.eye(2).reshape(2, 1, 2))
+    with pytest.raises(ParameterError, match="linear"):  # both states look alike, and do not pay alike
+        require_linear(model, np.ones((2, 1, 1)))
+
+
+def test_a_correct_lean_loses_and_whoever_learns_nothing_loses_more():
+    learner = proved(10**10)
+    promise = best_promise(near_tie(1e-3), learner, rarely(0.1), 10**10, name="x", trials=100)
+    check = check_promise(promise, seed=1)
+    assert (check.verdict, check.active_share) == (KEPT, 1.0)
+    assert check.tightness > 0.1
+    assert check_promise(replace(promise, bound=0.1 * promise.bound), seed=1).verdict == BROKEN
