@@ -108,11 +108,10 @@ class Planned:
 def _own_coins(rng: np.random.Generator) -> np.random.Generator:
     """A generator from which nobody finds the noise: a copy of `rng` would draw it again, and a spawned one knows it.
 
-    On the tape, which sees whoever copies it, there is one generator for all.
+    On the tape its seed is one whole number (so below 2^53), and the coins are a function of it: the same to the bit,
+    where policies of values that tie but for rounding ask for that.
     """
-    if type(rng) is not np.random.Generator:
-        return rng
-    return stream(int(rng.integers(1 << 62)), Stage.EXPERIMENT)
+    return stream(int(rng.integers(1 << 52)), Stage.EXPERIMENT)
 
 
 def number_of_users(come: int | None, made_for: int | None) -> int:

@@ -184,6 +184,28 @@ def test_an_agent_that_writes_into_counts_changes_no_release_and_no_log_ratio():
     assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
 
 
+class Posterior:
+    """What was never seen looks alike: values tie but for rounding, and the last bit of a coin decides."""
+
+    def plan(self, counts, *, rng):
+        visits = np.maximum(counts.visits, 0)
+        law = rng.standard_gamma(np.maximum(counts.transitions, 0) + 1.0)
+        law /= law.sum(axis=-1, keepdims=True)
+        rewards = np.minimum((np.maximum(counts.rewards, 0) + 0.5) / (visits + 1), 1)
+        policy, value = np.zeros(visits.shape[:-1], int), np.zeros((len(visits), LAYOUT.S))
+        for h in reversed(range(LAYOUT.H)):
+            q = rewards[:, h] + np.einsum("rsat,rt->rsa", law[:, h], value)
+            policy[:, h], value = q.argmax(axis=-1), q.max(axis=-1)
+        return policy
+
+
+def test_posterior_sampling_conforms_where_values_tie():
+    few = study(Posterior())
+    options = {"pair": few.pair(), "ledger": few.ledger, "claim": few.claim, "transcripts": 8, "seed": 3}
+    assert trace(few.transcript, **options).status == "CONFORMS"
+    assert trace(few.with_noise(0.5).transcript, **options).status != "CONFORMS"
+
+
 def test_what_an_agent_writes_into_its_counts_does_not_look_like_a_memory():
     class Halves:
         def plan(self, counts):
