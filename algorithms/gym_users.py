@@ -11,10 +11,11 @@ tree of PUCB, section 2.2. They are replayed from the start and kept by prefix. 
 An episode that ends early stays in the extra state `states - 1`, unpaid: `states` counts it where episodes may end.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 STEPS, BLOCK, SEED = 1_000_000, 50_000, 1  # of an estimate; a block has a seed of its own
+AGAIN = 1_000  # steps that are walked twice: what differs is no function of the seed
 
 _Life = tuple[tuple[int, ...], tuple[float, ...]]  # states after 0..n actions, rewards of n actions
 
@@ -168,13 +170,17 @@ def estimated_environment(
     Raises
     ------
     ParameterError
-        For other spaces and rewards, and where episodes are cut off before `horizon` steps.
+        For other spaces and rewards, where episodes are cut off before `horizon` steps, and where two walks from one
+        seed differ.
     """
     require.integer(at_least=1, horizon=horizon, steps=steps)
     world = make()
     ends, actions = _number(world, "observation_space"), _number(world, "action_space")
     sizes = [min(BLOCK, steps - first) for first in range(0, steps, BLOCK)]
     walk = partial(_walk, make, ends, actions, horizon, seed)
+    once, again = (walk((0, min(AGAIN, steps))) for _ in range(2))
+    if not all(np.array_equal(one, two) for one, two in zip(once, again, strict=True)):
+        raise ParameterError("make", make, "an environment that is a function of the seed of its first reset")
     walked = ordered_map(walk, list(enumerate(sizes)), jobs=jobs)
     first, moves, paid = (np.sum(each, axis=0) for each in zip(*walked, strict=True))
     moves[..., ends] += moves.sum(axis=-1) == 0
@@ -194,14 +200,18 @@ def _walk(
     world, chosen = make(), stream(derive(seed, "gym"), Stage.EXPERIMENT, number).integers(actions, size=steps)
     first, moves = np.zeros(ends + 1), np.zeros((ends + 1, actions, ends + 1))
     paid, state, h = np.zeros_like(moves), ends, 0
-    observation, _ = world.reset(seed=derive(seed, f"gym/{number}") % 2**31)
+    observation = _started(world.reset(seed=derive(seed, f"gym/{number}") % 2**31))
     for action in chosen.tolist():
         if h == 0:
             state = _numbered(observation, ends)
             first[state] += 1
-        observation, reward, terminated, truncated, _ = world.step(action)
+        told = world.step(action)
+        if not (isinstance(told, tuple) and len(told) == 5):
+            raise ParameterError("step", told, "(observation, reward, terminated, truncated, info)")
+        observation, reward, terminated, truncated, _ = told
         h += 1
-        if not 0 <= float(reward) <= 1:  # NaN fails
+        paying = isinstance(reward, SupportsFloat) and 0 <= float(reward) <= 1  # NaN fails
+        if not paying:
             raise ParameterError("reward", reward, f"in [0, 1] (state {state}, action {action}); wrap the environment")
         if truncated and not terminated and h < horizon:
             raise ParameterError("horizon", horizon, f"at most {h}: episodes are cut off there")
@@ -210,19 +220,30 @@ def _walk(
         paid[state, action, after] += reward
         state = after
         if terminated or truncated or h == horizon:
-            observation, h = world.reset()[0], 0
+            observation, h = _started(world.reset()), 0
     return first, moves, paid
 
 
 def _number(world: Any, space: str) -> int:
     found = getattr(world, space, None)
     number, start = getattr(found, "n", None), getattr(found, "start", 0)
-    if not isinstance(number, int | np.integer) or start != 0:
+    single = getattr(found, "shape", None) in (None, ())
+    if not isinstance(number, int | np.integer) or start != 0 or not single:
         raise ParameterError(space, found, "a discrete space from 0 (with an n); wrap the environment")
     return int(number)
 
 
+def _started(told: Any) -> Any:
+    if not (isinstance(told, tuple) and len(told) == 2):
+        raise ParameterError("reset", told, "(observation, info)")
+    return told[0]
+
+
 def _numbered(observation: Any, states: int) -> int:
-    if not 0 <= observation < states:
+    try:
+        state = operator.index(observation)
+    except TypeError:
+        state = -1
+    if not 0 <= state < states:
         raise ParameterError("observation", observation, f"a state in 0..{states - 1}")
-    return int(observation)
+    return state
