@@ -4,17 +4,18 @@ P is the true law, W the tuples (h, x, a, x') that the crude exploration saw too
 (the mass goes to the absorbing state), P~cru the crude estimate. Journal version, Appendix B:
 
     kernel_promise    Lemma 14: in every stage (1 - 1/H) P~cru <= P' <= (1 + 1/H) P~cru outside W, with
-                      probability 1 - 4 delta. Active: the share of tuples outside W
+                      probability 1 - 4 delta, and P~cru = 0 in W on every path. Active: the share of tuples outside W
     visiting_promise  Lemma 15, of the same stages: V^pi(1_j, P~cru)/4 <= V^pi(1_j, P') <= 3 V^pi(1_j, P~cru) for every
                       policy and j = (h, x, a). Active: the share of j that some policy reaches after the first step
     coverage_promise  Lemma 17, on which Lemma 9 rests: max over mu in phi_b of sum_j V^mu(1_j, P')/V^ref(1_j, P') is
-                      at most 12 X A H, j = (h, x, a), 0/0 = 0, for the mixture that the fine exploration plays.
+                      at most 12 X A H, j = (h, x, a), 0/0 = 0, for the mixture that the fine exploration is given;
+                      that users are dealt it is in Lemma 18, which reads their episodes.
                       Active: the share of stages with at least two policies left; one covers itself
-    bias_promise      Lemma 8, with the constant of its proof: V^pi(P) - V^pi(P') <= 672 E X^3 A H^5 iota/L_b for
-                      every pi in phi_b and rewards in [0, 1], which is H times Lemma 16's chance of meeting W at most.
-                      (19) is a maximum of that and 48 X^2 A H^3 iota/L_b, which counts where E is small: `both`.
-                      Active: the share of stages whose bound is below H. `meeting`: Lemma 16 itself, Pr_pi[meets W]
-                      <= 672 E X^3 A H^4 iota/L_b, or 48 X^2 A H^2 iota/L_b. Active: below 1
+    bias_promise      Lemma 8: V^pi(P) - V^pi(P') <= 96 (6 E X H^2 + 1) X^2 A H^3 iota/L_b for every pi in phi_b and
+                      rewards in [0, 1], H times Lemma 16's bound on Pr_pi[meets W] (`meeting`). (16) gives it:
+                      Pr[W | (h, x, a)] <= 2 (6 E H^2 X iota + iota)/N with N >= L_b sup V/(48 H X A) in the second
+                      case; the first, (14), has 48 for 96. (17) writes 7 E H^2 X for 6 E H^2 X + 1, hence `printed`:
+                      672 E X^3 A H^5 iota/L_b, false for small E. Active: stages whose bound is below H, or below 1
     counts_promise    Lemma 18: in every stage and j outside W, N_j >= L_b V^ref(1_j, P')/2 - iota for the L_b users
                       of the fine mixture alone, before noise. `share` stands for 1/2. Active: right sides above 0
     regret_bound      Theorem 6 with the last sum of its proof:
@@ -41,6 +42,8 @@ from algorithms.sdp_pe.elimination import SDPPE
 from algorithms.sdp_pe.policy_sets import ExplicitSet
 from algorithms.sdp_pe.schedule import StagePlan
 from algorithms.tabular import all_policies, expected_return, Model, occupancy
+from dpverify.base import require
+from dpverify.errors import ParameterError
 from dpverify.promises import Outcomes, Promise
 
 Array = npt.NDArray[Any]
@@ -70,17 +73,19 @@ class SeenStage:
         return np.asarray((mixture.weights[..., None, None, None] * visits).sum(axis=1))
 
 
-Judge = Callable[[SeenStage], tuple[Array, Array]]  # -> error over its bound, active share; both (size,)
+Judge = Callable[[SeenStage], Outcomes]  # errors are over their bounds
 
 
 def kernel_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
     """Errors are H |P'/P~cru - 1|."""
 
-    def judge(stage: SeenStage) -> tuple[Array, Array]:
+    def judge(stage: SeenStage) -> Outcomes:
         true = stage.absorbing(environment.model)
         ratio = np.where(stage.frequent, true / np.where(stage.frequent, stage.law, 1.0), 1.0)
         off = learner.layout.H * np.abs(ratio - 1).reshape(len(ratio), -1).max(axis=1)
-        return off, stage.frequent.reshape(len(ratio), -1).mean(axis=1)
+        none = (stage.frequent | (stage.law == 0)).reshape(len(ratio), -1).all(axis=1)
+        active = stage.frequent.reshape(len(ratio), -1).mean(axis=1)
+        return Outcomes(errors=off, invariants={"P~cru = 0 in W": none}, active=active)
 
     return _promise(environment, learner, batches, judge, {"failure_probability": 4 * learner.delta, **options})
 
@@ -88,13 +93,15 @@ def kernel_promise(environment: Environment, learner: SDPPE, batches: Batches, *
 def visiting_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
     """Errors are the largest of V'/(3 V~) and V~/(4 V'), 0/0 = 0, over all deterministic policies; needs H >= 2."""
     model, size = environment.model, learner.layout
+    require.integer(at_least=2, H=size.H)
     every = all_policies(size.H, size.S, size.A)
 
-    def judge(stage: SeenStage) -> tuple[Array, Array]:
+    def judge(stage: SeenStage) -> Outcomes:
         true, found = (occupancy(every, law[:, None], model.initial) for law in (stage.absorbing(model), stage.law))
         off = np.maximum(_ratios(true, 3 * found), _ratios(found, 4 * true))
         reached = (np.maximum(true, found)[:, :, 1:] > 0).any(axis=1)
-        return off.reshape(len(off), -1).max(axis=1), reached.reshape(len(off), -1).mean(axis=1)
+        active = reached.reshape(len(off), -1).mean(axis=1)
+        return Outcomes(errors=off.reshape(len(off), -1).max(axis=1), active=active)
 
     return _promise(environment, learner, batches, judge, {"failure_probability": 4 * learner.delta, **options})
 
@@ -103,13 +110,13 @@ def coverage_promise(environment: Environment, learner: SDPPE, batches: Batches,
     """Errors are the coverage over 12 X A H, infinite where a policy goes where the mixture does not."""
     model, most = environment.model, 12 * learner.layout.tuples
 
-    def judge(stage: SeenStage) -> tuple[Array, Array]:
+    def judge(stage: SeenStage) -> Outcomes:
         law = stage.absorbing(model)[:, None]
         reach = stage.reach(model)
         visits = occupancy(stage.policies.policies, law, model.initial)
         ratios = _ratios(visits, reach[:, None])
         coverage = np.where(stage.policies.alive, ratios.sum(axis=(-3, -2, -1)), 0.0).max(axis=1)
-        return coverage / most, (stage.policies.size > 1).astype(np.float64)
+        return Outcomes(errors=coverage / most, active=(stage.policies.size > 1).astype(np.float64))
 
     return _promise(environment, learner, batches, judge, {"failure_probability": 4 * learner.delta, **options})
 
@@ -119,7 +126,7 @@ def bias_promise(
     learner: SDPPE,
     batches: Batches,
     *,
-    both: bool = False,
+    printed: bool = False,
     meeting: bool = False,
     **options: Any,
 ) -> Promise:
@@ -131,17 +138,17 @@ def bias_promise(
     ones, most = np.ones(model.rewards.shape), 1 if meeting else size.H
     last = ones * (np.arange(size.H) == size.H - 1)[:, None, None]
 
-    def judge(stage: SeenStage) -> tuple[Array, Array]:
+    def judge(stage: SeenStage) -> Outcomes:
         every = stage.policies.policies
         law = stage.absorbing(model)[:, None]
         whole = expected_return(every, model.transitions, last if meeting else ones, model.initial)
         left = expected_return(every, law, last * law.sum(axis=-1) if meeting else ones, model.initial)
         lost = np.where(stage.policies.alive, whole - left, 0.0).max(axis=1)
         share = size.S**2 * size.A * size.H**3 * learner.log_term / stage.plan.length
-        bound = 672 * stage.error * size.S * size.H**2 * share
-        bound = (max(bound, 48 * share) if both else bound) * most / size.H
-        over = lost / bound if bound > 0 else np.where(lost > ROUNDING, np.inf, 0.0)
-        return over, np.full(len(lost), float(bound < most))
+        counted = stage.error * size.S * size.H**2
+        bound = (672 * counted if printed else 96 * (6 * counted + 1)) * share * most / size.H
+        over = lost / bound if bound > 0 else np.where(lost <= ROUNDING, 0.0, np.inf)
+        return Outcomes(errors=over, active=np.full(len(lost), float(bound < most)))
 
     return _promise(environment, learner, batches, judge, {"failure_probability": 7 * learner.delta, **options})
 
@@ -151,6 +158,7 @@ def counts_promise(
 ) -> Promise:
     """Errors are the largest share L_b V^ref/(N + iota) where W leaves anything, over all stages."""
     model, iota = environment.model, learner.log_term
+    _require_stage(learner)
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         seen, worst, active = list[SeenStage](), list[Array](), list[Array]()
@@ -189,15 +197,25 @@ def regret_bound(learner: SDPPE, batches: Batches) -> float:
 def _promise(environment: Environment, learner: SDPPE, batches: Batches, judge: Judge, options: Any) -> Promise:
     """`policies` among the options: what to start from instead of all deterministic policies."""
     policies = options.pop("policies", None)
+    _require_stage(learner)
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        seen: list[tuple[Array, Array]] = []
+        seen: list[Outcomes] = []
         watched = _watched(learner, batches, lambda stage: seen.append(judge(stage)))
         _run(environment, watched, batches, size, rng=rng, policies=policies)
-        errors, active = (np.stack(each) for each in zip(*seen, strict=True))
-        return Outcomes(errors=errors.max(axis=0), active=active.mean(axis=0))
+        invariants = {name: np.all([each.invariants[name] for each in seen], axis=0) for name in seen[0].invariants}
+        errors, active = (np.stack([np.asarray(getattr(each, name)) for each in seen]) for name in ("errors", "active"))
+        return Outcomes(errors=errors.max(axis=0), invariants=invariants, active=active.mean(axis=0))
 
     return Promise(draw=draw, bound=1.0, **{"block": 32, **options})
+
+
+def _require_stage(learner: SDPPE) -> None:
+    """The lemmas are the journal version's, of its stages."""
+    if learner.version != "journal":
+        raise ParameterError("version", learner.version, "'journal': the lemmas are of its Appendix B")
+    if not learner.plan:
+        raise ParameterError("episodes", learner.episodes, ">= 3: fewer users make no stage")
 
 
 def _run(
@@ -218,9 +236,9 @@ def _run(
 
 
 def _ratios(above: Array, below: Array) -> Array:
-    """above/below, 0 where `above` is 0 and infinite where only `below` is."""
+    """above/below, 0 where `above` is 0 and infinite where only `below` is; NaN stays."""
     above, below = np.broadcast_arrays(above, below)
-    return np.where(above > 0, np.where(below > 0, above / np.where(below > 0, below, 1.0), np.inf), 0.0)
+    return np.where(above == 0, 0.0, np.where(below > 0, above / np.where(below > 0, below, 1.0), np.inf))
 
 
 def _watched(learner: SDPPE, batches: Batches, tell: Callable[[SeenStage], None]) -> SDPPE:

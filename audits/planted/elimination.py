@@ -24,3 +24,41 @@ class RewardsAsCosts(SDPPE):
     def _fine(self, stage: Any, phi: Any, crude: Any, setting: Any, initial: Any) -> Any:
         law, rewards, report = yield from super()._fine(stage, phi, crude, setting, initial)
         return law, 1 - rewards, report
+
+
+class NeverEliminates(SDPPE):
+    """INCORRECT: keeps every policy for ever, whatever its counts say."""
+
+    def gap(self, length: int, error: float) -> float:
+        return float("inf")
+
+
+class Myopic(SDPPE):
+    """INCORRECT: eliminates by the rewards of each first step alone: no next state is worth anything."""
+
+    def _fine(self, stage: Any, phi: Any, crude: Any, setting: Any, initial: Any) -> Any:
+        law, *rest = yield from super()._fine(stage, phi, crude, setting, initial)
+        return np.zeros_like(law), *rest
+
+
+class Mirrored(SDPPE):
+    """INCORRECT: eliminates by a law whose next states are in the wrong order."""
+
+    def _fine(self, stage: Any, phi: Any, crude: Any, setting: Any, initial: Any) -> Any:
+        law, *rest = yield from super()._fine(stage, phi, crude, setting, initial)
+        return law[..., ::-1], *rest
+
+
+class OnePolicy(SDPPE):
+    """INCORRECT: the crude exploration plays the first of its policies alone, not one for every (h, x, a)."""
+
+    def _uniform(self, policies: Any) -> PolicyMixture:
+        return super()._uniform(np.broadcast_to(policies[..., :1, :, :], policies.shape))
+
+
+class LeftInW(SDPPE):
+    """INCORRECT: P~cru is 1/X in W instead of 0."""
+
+    def _crude(self, *stage: Any) -> Any:
+        found = yield from super()._crude(*stage)
+        return found._replace(law=np.where(found.frequent, found.law, 1 / self.layout.S))
