@@ -75,7 +75,7 @@ def run_assumption_promise(
 def survival_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
     """Every optimal policy is left at the end, hence was at every stage; error = best value - best value left.
 
-    The failure probability is the learner's delta. With B stages (H+2) B mixtures are deployed and, where
+    The failure probability is nine times the learner's delta (journal version, Lemmas 19 and 20). With B stages (H+2) B mixtures are deployed and, where
     users are left over, one more: at most (H+2) B switches either way.
     """
     model = environment.model
@@ -96,7 +96,7 @@ def survival_promise(environment: Environment, learner: SDPPE, batches: Batches,
         invariants = {"N_switch <= (H+2) B": switches}
         return Outcomes(errors=np.maximum(best - left, 0.0), failed=lost, invariants=invariants, active=eliminated)
 
-    return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.delta, **options)
+    return Promise(draw=draw, bound=ROUNDING, failure_probability=9 * learner.delta, **options)
 
 
 def staged_run(
