@@ -92,7 +92,8 @@ class Planned:
         given = {name: own[name] for name in handed(self.learner)}
 
         def planned() -> IntArray:
-            made: Any = self.learner.plan(self.layout.unpack(counts), **given)
+            told = counts if self.deployments is None else counts.copy()  # batches are added up here
+            made: Any = self.learner.plan(self.layout.unpack(told), **given)
             if "state" in given:
                 made, given["state"] = made
             return made  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from algorithms.core.environments import Environment
 from algorithms.experiments.compare import compare, Comparison, table
+from algorithms.experiments.compare_terms import check_numbers
 from algorithms.experiments.constants import SEARCH_SEED
 from algorithms.experiments.figures import write_comparison
 from algorithms.gym_users import estimated_environment, gymnasium_maker
@@ -118,20 +119,20 @@ def _command(
         raise ParameterError(
             "--deployments", deployments, "with --family batches: others ask before every user, or once"
         )
-    playing, terms = family is FamilyName.GAMES, {} if deployments is None else {"deployments": deployments}
+    numbers: dict[str, Any] = {"users": users, "runs": runs, "points": points, "seed": seed, "search_seed": search_seed,
+                               "delta": delta}  # fmt: skip
+    check_numbers(**numbers)  # before 1e6 steps of an environment
+    for each in eps or ():
+        require.positive(eps=each)
+    agents, playing = _named(agent), family is FamilyName.GAMES
     found = compare(
-        _named(agent),
+        agents,
         family=family.value,
         environment=_environment(env or (GAME if playing else RIVER_SWIM), horizon, jobs),
         privatizer=_loaded(privatizer or PRIVATIZERS[family.value]),
-        **terms,
+        **({} if deployments is None else {"deployments": deployments}),
         eps=tuple(eps or [1.0]),
-        delta=delta,
-        users=users,
-        runs=runs,
-        points=points,
-        seed=seed,
-        search_seed=search_seed,
+        **numbers,
         jobs=jobs,
         folder=out,
         resume=resume,
@@ -249,10 +250,11 @@ def _show_check(check: dict[str, Any], found: Comparison) -> None:
         law = "fits" if witness["tap"] else "DOES NOT FIT"
         OUT.print(
             f"  one run of all users: {witness['unit']} at least {witness['lower']:.4g} by a {witness['method']}, "
-            f"of {witness['view']}; the law of its noise {law}",
+            f"of {witness['view']} ({witness['kind']}; {witness['read']}); the law of its noise {law}",
             soft_wrap=True,
         )
     else:
         why = "one release" if found.family == "offline" else "the noise is neither Laplace nor Gaussian"
         OUT.print(f"  one run of all users: no witness ({why})")
-    OUT.print(f"  counts are as near as the agent is told ({kept['users']} users): {kept['verdict']}", highlight=False)
+    users = f" ({kept['users']} users)" if kept["users"] else ""
+    OUT.print(f"  counts are as near as the agent is told{users}: {kept['verdict']}", highlight=False, soft_wrap=True)

@@ -99,15 +99,8 @@ class Terms:
     search_seed: int
 
     def __post_init__(self) -> None:
-        require.integer(at_least=FEW, users=self.users)
-        require.integer(at_least=2, runs=self.runs)
-        require.integer(at_least=1, points=self.points)
-        require.integer(at_least=0, seed=self.seed, search_seed=self.search_seed)
-        require.delta(delta=self.delta)
-        if self.seed == self.search_seed:
-            raise ParameterError(
-                "search_seed", self.search_seed, "another seed than the figure's: nothing is tuned on its users"
-            )
+        check_numbers(users=self.users, runs=self.runs, points=self.points, seed=self.seed,
+                      search_seed=self.search_seed, delta=self.delta)  # fmt: skip
 
     @property
     def model(self) -> Model:
@@ -221,6 +214,19 @@ class Terms:
         mean, spread = total.mean(axis=1), total.std(axis=1, ddof=1) / math.sqrt(self.runs)
         return asdict(Line(name, privacy, float(mean[-1]), float(spread[-1]), self.seed, dict(point), told,
                            at.tolist(), mean.tolist(), spread.tolist()))  # fmt: skip
+
+
+def check_numbers(*, users: int, runs: int, points: int, seed: int, search_seed: int, delta: float) -> None:
+    """ParameterError for numbers that no comparison has."""
+    require.integer(at_least=FEW, users=users)
+    require.integer(at_least=2, runs=runs)
+    require.integer(at_least=1, points=points)
+    require.integer(at_least=0, seed=seed, search_seed=search_seed)
+    require.delta(delta=delta)
+    if seed == search_seed:
+        raise ParameterError(
+            "search_seed", search_seed, "another seed than the figure's: nothing is tuned on its users"
+        )
 
 
 def privacy_of(study: Any) -> dict[str, Any]:

@@ -114,8 +114,14 @@ def write_comparison(folder: Path, found: Comparison) -> list[Path]:
                 axes.plot(line.users, mean, "-" if line.privacy else "--", label=name, color=colour)
                 axes.fill_between(line.users, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
             axes.set(xlabel=found.axis, title=f"eps = {eps:g}")
-        axes.legend(title=f"mean of {found.runs} runs, one standard error")
-        np.ravel(panels)[0].set_ylabel(f"{found.environment}: {found.measure}")
+        first = np.ravel(panels)[0]
+        first.legend(title=f"mean of {found.runs} runs, one standard error\ndashed: references, other privacy")
+        first.set_ylabel(f"{found.environment}: {found.measure}")
+        spent = next(each.privacy for each in found.lines if each.privacy)
+        privacy = f"{spent['notion']}, {spent['view']} view" + (
+            f", delta = {spent['delta']:g}" if spent["delta"] else ""
+        )
+        first.figure.suptitle(f"{privacy}; {found.measure} relative to {found.relative_to}", fontsize=9, wrap=True)
 
     folder.mkdir(parents=True, exist_ok=True)
     return _save(folder / "comparison", paint, len(found.eps))
