@@ -75,8 +75,8 @@ def run_assumption_promise(
 def survival_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
     """Every optimal policy is left at the end, hence was at every stage; error = best value - best value left.
 
-    The failure probability is nine times the learner's delta (journal version, Lemmas 19 and 20). With B stages (H+2) B mixtures are deployed and, where
-    users are left over, one more: at most (H+2) B switches either way.
+    The failure probability is nine times the learner's delta (journal version, Lemmas 19 and 20). With B stages (H+2) B
+    mixtures are deployed and, where users are left over, one more: at most (H+2) B switches either way.
     """
     model = environment.model
     best = backward_induction(model.transitions, model.rewards).values[0] @ model.initial
