@@ -10,16 +10,17 @@ E = 0 is one. A trial is one set of exact counts with N visits in every cell. A 
 what P^ V* could miss, given the outcomes that are possible.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from algorithms.baselines.ucbvi import next_value_variance
+from algorithms.nash_vi.learner import NashVI
 from algorithms.nash_vi.markov_games import MarkovGame
 from algorithms.nash_vi.promises import dense_game_counts
 from dpverify.promises import Outcomes, Promise
+from mechanisms.datasets.visit_counts import PrivateCounts
 
 Array = npt.NDArray[Any]
 ROUNDING = 1e-9
@@ -30,7 +31,8 @@ def lemma_b3_promise(
 ) -> Promise:
     """(16) at E = `least_error` for exact counts of K = `visits` users; errors are what is above the right side."""
     size = game.layout
-    iota = math.log(30 * size.tuples * visits / beta)
+    learner = NashVI(layout=size, rewards=game.rewards, episodes=visits, error=0.0, beta=beta)
+    iota = learner.log_term
     values, law = game.nash().values, game.transitions
     mean = np.stack([law[h] @ values[h + 1] for h in range(size.H)])
     following = values[1:, None, None, None, :]
@@ -39,7 +41,7 @@ def lemma_b3_promise(
     lower_order = 2 * size.H * size.S * least_error * iota / visits
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        empirical = dense_game_counts(game, visits, size, noise=0.0, rng=rng)[1] / visits
+        empirical = learner.kernel(PrivateCounts(*dense_game_counts(game, visits, size, noise=0.0, rng=rng)))
         missed = np.abs((empirical * following).sum(axis=-1) - mean)
         least = np.minimum(spread, _variances(empirical, values))
         right = np.sqrt(2 * least * iota / visits) + lower_order

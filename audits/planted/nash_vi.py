@@ -83,11 +83,11 @@ class ReversedSteps(NashVI):
 
 
 class Widened(NashVI):
-    """INCORRECT: its width falls as K^-.4 instead of K^-.5."""
+    """INCORRECT: its width falls as K^-.45 instead of K^-.5."""
 
     def plan(self, counts: PrivateCounts) -> GamePlan:
         made = super().plan(counts)
-        wider = (made.upper_values - made.lower_values) * (self.episodes / 1e16) ** 0.1
+        wider = (made.upper_values - made.lower_values) * (self.episodes / 1e16) ** 0.05
         return made._replace(upper_values=made.lower_values + wider)
 
 
