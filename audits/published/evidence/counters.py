@@ -1,4 +1,4 @@
-"""PUCB's counters, transcribed from Algorithms 2 and 5: what is fed, what comes out (A3, A5); the tree of C10."""
+"""PUCB's counters, transcribed from Algorithms 2 and 5: what is fed, what comes out (A3, A5); tuples (N8); C10's tree."""
 
 import math
 
@@ -81,3 +81,24 @@ def worst_levels(largest: int) -> float:
 def last_step_fits(steps: int) -> bool:
     """Whether the index of the last closed node lies in the list of ceil(log2 T) levels (C10)."""
     return (steps & -steps).bit_length() - 1 < math.ceil(math.log2(steps))
+
+
+def short_episodes(horizon: int, actions: int, visits: int, states: int = 1) -> float:
+    """Episodes with a tuple that was met fewer than `visits` times, over `visits` SA, counted along one run (N8).
+
+    One step explores at a time: all others play action 0 meanwhile.
+    """
+    seen, short = np.zeros((horizon, actions), dtype=np.int64), 0
+    plays = [np.zeros(horizon, dtype=np.int64)]
+    plays += [np.eye(horizon, dtype=np.int64)[step] * action for step in range(horizon) for action in range(1, actions)]
+    for play in plays:
+        for _ in range(2 * visits):
+            met = seen[np.arange(horizon), play]
+            short += int(met.min() < visits)
+            seen[np.arange(horizon), play] += 1
+    return short / (visits * states * actions)
+
+
+def short_episodes_by_hand(horizon: int, actions: int) -> float:
+    """Every tuple but those of action 0 has `visits` episodes of its own: (1 + H (A - 1))/A, towards H (N8)."""
+    return (1 + horizon * (actions - 1)) / actions
