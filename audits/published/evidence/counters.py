@@ -1,4 +1,4 @@
-"""PUCB's counters, transcribed from Algorithms 2 and 5: what is fed, what comes out (A3, A5); tuples (N8); C10's tree."""
+"""PUCB's counters, by Algorithms 2 and 5: what is fed, what comes out (A3, A5); its tuples (N8); the tree of C10."""
 
 import math
 
