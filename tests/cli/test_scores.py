@@ -52,7 +52,7 @@ def test_exit_codes_follow_the_claim(tmp_path: Path, suffix: str, capsys: pytest
     assert run(written(tmp_path, {"included": [0, 1], "score": [1.0, 2.0]}), "--claim", CLAIM) == 3
     assert "2 canaries, and fewer than 16" in capsys.readouterr().out
     assert run(written(tmp_path, {"included": [1] * 40, "score": range(40)}), "--claim", CLAIM) == 3
-    assert "INVALID: all 40 canaries are in" in capsys.readouterr().out
+    assert "INVALID: COINS, all 40 canaries are in" in capsys.readouterr().out
 
 
 def test_every_face_is_written_and_the_checker_accepts_it(tmp_path: Path) -> None:
