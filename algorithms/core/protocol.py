@@ -153,8 +153,11 @@ def drive(
 
 
 def _own(counts: Any) -> Any:
-    """Counts that an agent may write into: the privatizer goes on from its own."""
-    return None if counts is None else counts.copy()
+    """Counts that an agent may write into: the privatizer goes on from its own.
+
+    Numbers, on the tape as well: what is released is one, whatever an agent adds to it before it looks.
+    """
+    return None if counts is None else np.array(counts)
 
 
 def opening(

@@ -243,3 +243,42 @@ def test_no_agent_draws_the_noise_again(copies):
     with pytest.raises(ValueError, match="enough"):
         few.transcript.release(few.pair().first, rng=np.random.default_rng(5), size=1)
     assert agent.found[0] > 1e-3
+
+
+class Thompson:
+    def plan(self, counts, *, rng):
+        visits = np.maximum(counts.visits, 0)
+        won = np.clip(counts.rewards, 0, visits)
+        return rng.beta(1 + won, 1 + visits - won).argmax(axis=-1)
+
+
+class Chosen:
+    def plan(self, counts, *, rng):
+        weights = np.exp(np.clip(counts.rewards, -3, 3))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        found = np.zeros(counts.visits.shape[:-1], int)
+        for cell in np.ndindex(found.shape):
+            found[cell] = rng.choice(LAYOUT.A, p=weights[cell])
+        return found
+
+
+class Added:
+    """Adds its coins to the counts before it looks at them."""
+
+    def plan(self, counts, *, rng, state):
+        number = 0 if state is None else state
+        return (counts.visits + (number % 3) * rng.normal(size=counts.visits.shape)).argmax(axis=-1), number + 1
+
+
+class Permuted:
+    def plan(self, counts, *, rng):
+        order = rng.permutation(LAYOUT.A)
+        return order[counts.rewards[..., order].argmax(axis=-1)]
+
+
+@pytest.mark.parametrize("agent", [Thompson(), Chosen(), Added(), Permuted()])
+def test_coins_of_every_kind_conform(agent):
+    few = study(agent)
+    options = {"pair": few.pair(), "ledger": few.ledger, "claim": few.claim, "transcripts": 4, "seed": 3}
+    assert trace(few.transcript, **options).status == "CONFORMS"
+    assert trace(few.with_noise(0.5).transcript, **options).status != "CONFORMS"
