@@ -230,7 +230,8 @@ def test_operating_system_randomness_is_allowed_where_the_target_says_so():
     assert refused.verdict is Verdict.INVALID
     assert "reproducible = False" in refused.invalid
     secure.reproducible = False
-    record = audit(secure, claim=PureDP(1.0), pair=PAIR, trials=TRIALS, seed=5)
+    # true eps is 1, and these trials have no seed: at PureDP(1) every twentieth run may refute
+    record = audit(secure, claim=PureDP(2.0), pair=PAIR, trials=TRIALS, seed=5)
     assert record.verdict is Verdict.NOT_REFUTED
     assert any("not reproducible" in note for note in record.notes)
 
