@@ -20,8 +20,6 @@ from importlib.metadata import distributions, PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
-
 HERE = str(Path(__file__).parents[1])  # dpverify itself
 
 
@@ -66,6 +64,8 @@ def files_of(*things: Any) -> list[str]:
 
     An instance, a partial or a closure is made of what it holds: code of another file that it was handed.
     """
+    import cloudpickle  # not at start-up: few commands pickle
+
     names: set[Any] = set()
 
     class Named(cloudpickle.Pickler):  # type: ignore[misc]
