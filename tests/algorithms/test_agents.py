@@ -47,12 +47,16 @@ def study(agent, users=4, **more):
     return Study(agent=agent, privatizer=central(LAYOUT, users, 1.0), users=users, eps=1.0, **more)
 
 
-@pytest.mark.parametrize("agent", [Greedy(), Lazy()])
-def test_the_code_conforms_and_half_the_noise_does_not(agent):
+def conforms_and_half_the_noise_does_not(agent, *, transcripts, seed):
     few = study(agent)
-    options = {"pair": few.pair(), "ledger": few.ledger, "claim": few.claim, "transcripts": 4, "seed": 1}
+    options = {"pair": few.pair(), "ledger": few.ledger, "claim": few.claim, "transcripts": transcripts, "seed": seed}
     assert trace(few.transcript, **options).status == "CONFORMS"
     assert trace(few.with_noise(0.5).transcript, **options).status != "CONFORMS"
+
+
+@pytest.mark.parametrize("agent", [Greedy(), Lazy()])
+def test_the_code_conforms_and_half_the_noise_does_not(agent):
+    conforms_and_half_the_noise_does_not(agent, transcripts=4, seed=1)
 
 
 def test_a_plan_that_mixes_runs_is_refused():
@@ -200,10 +204,7 @@ class Posterior:
 
 
 def test_posterior_sampling_conforms_where_values_tie():
-    few = study(Posterior())
-    options = {"pair": few.pair(), "ledger": few.ledger, "claim": few.claim, "transcripts": 8, "seed": 3}
-    assert trace(few.transcript, **options).status == "CONFORMS"
-    assert trace(few.with_noise(0.5).transcript, **options).status != "CONFORMS"
+    conforms_and_half_the_noise_does_not(Posterior(), transcripts=8, seed=3)
 
 
 def test_what_an_agent_writes_into_its_counts_does_not_look_like_a_memory():
@@ -278,7 +279,4 @@ class Permuted:
 
 @pytest.mark.parametrize("agent", [Thompson(), Chosen(), Added(), Permuted()])
 def test_coins_of_every_kind_conform(agent):
-    few = study(agent)
-    options = {"pair": few.pair(), "ledger": few.ledger, "claim": few.claim, "transcripts": 4, "seed": 3}
-    assert trace(few.transcript, **options).status == "CONFORMS"
-    assert trace(few.with_noise(0.5).transcript, **options).status != "CONFORMS"
+    conforms_and_half_the_noise_does_not(agent, transcripts=4, seed=3)
