@@ -65,7 +65,7 @@ def honest_series(data, *, rng):
 
 @pytest.mark.parametrize("target", [honest, honest_series], ids=lambda each: each.__name__)
 def test_an_honest_twin_stands(target):
-    record = audit(shaped(target), claim=PureDP(1.0), pair=PAIR, trials=2_000)
+    record = audit(shaped(target), claim=PureDP(1.2), pair=PAIR, trials=2_000)
     assert record.verdict == "NOT_REFUTED"
 
 
