@@ -12,6 +12,7 @@ from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
 Array = npt.NDArray[Any]
 SUMS = 1e-9  # how far from 1 the sum of probabilities may be
+COINS = 200  # generators that must be drawn from alike: rejection that fits by luck is refused at most 1 time in 50,000
 
 
 class CheckedAgent:
@@ -20,13 +21,18 @@ class CheckedAgent:
     A plan must be a function of the released counts and of the `rng` and the `state` that it is handed, where it takes
     them (`online.Learner`). The first eight plans, and then each whose number is a power of two, are made twice, from
     equal generators and states: an agent with coins or a memory of its own is refused where the two differ. State that
-    changes more slowly is not seen. A plan of counts alone (no state, no coin drawn) is then asked as well with all
-    runs like the last one: runs are independent trials, and none may depend on another one's counts.
+    changes more slowly is not seen.
+
+    Runs are independent trials, and none may depend on another one's counts: the same plans are asked for with all runs
+    like the last one, whose policies must stay. From the first plan on its state comes from such counts alone as well.
+    Where how many coins are drawn depends on the counts (a gamma law by rejection), one run's coins move another's:
+    that is not judged.
     """
 
     def __init__(self, agent: Any, layout: CountLayout) -> None:
         self.agent, self.layout, self._plans = agent, layout, 0
         self.plan_keywords = handed(agent)
+        self._alike: tuple[int, Any] = (0, None)  # the last plan made from counts all alike: its number and its state
         if "rng" in self.plan_keywords and layout.B is not None:
             raise ParameterError("agent", agent, "plan without rng: in games the players draw from its laws themselves")
 
@@ -36,20 +42,40 @@ class CheckedAgent:
         With the new state behind them where the agent takes one.
         """
         self._plans += 1
-        copied = type(given.get("rng")) in (type(None), np.random.Generator)  # the tape's has no copy
-        twice = copied and (self._plans <= 8 or self._plans & (self._plans - 1) == 0)
-        again, alike = (copy.deepcopy((counts, given)), copy.deepcopy(counts)) if twice else ((counts, given), counts)
-        coins = repr(given["rng"].bit_generator.state) if "rng" in given and twice else ""
+        looked_at = self._plans <= 8 or self._plans & (self._plans - 1) == 0
+        again = copy.deepcopy((counts, given)) if looked_at else None
         table, state = self._made(counts, given)  # which may write into its counts
-        if twice and not np.array_equal(table, self._made(*again)[0]):
+        if again is not None:
+            self._look_at(table, *again)
+        return (table, state) if "state" in self.plan_keywords else table
+
+    def _look_at(self, table: Array, counts: PrivateCounts, given: dict[str, Any]) -> None:
+        """ParameterError where the same plan gives another table, or the last run's part moves with other runs."""
+
+        def made(numbers: PrivateCounts, arguments: dict[str, Any], seed: int | None = None) -> tuple[Array, Any, str]:
+            """Table, new state, and how the generator stands after it."""
+            numbers, arguments = copy.deepcopy((numbers, arguments))
+            if seed is not None:
+                arguments["rng"] = np.random.default_rng(seed)
+            found, state = self._made(numbers, arguments)
+            return found, state, repr(arguments["rng"].bit_generator.state) if "rng" in arguments else ""
+
+        again, _, coins = made(counts, given)
+        if not np.array_equal(table, again):
             raise ParameterError(self._what, "two tables", "the same policies for the same counts, rng and state")
-        drew = coins and repr(given["rng"].bit_generator.state) != coins  # one run's coins may move another's
-        if twice and len(table) > 1 and "state" not in self.plan_keywords and not drew:
-            alike = alike[np.full(len(table), -1)]  # of the same shape: sums are rounded alike
-            if not np.array_equal(table[-1], self._made(alike, again[1])[0][-1]):
+        if len(table) == 1:
+            return
+        alike = counts[np.full(len(table), -1)]  # of the same shape: sums are rounded alike
+        number, state = self._alike
+        follows = given.get("state") is not None and number == self._plans - 1
+        alone = {**given, "state": state} if follows else given
+        last, state, others = made(alike, alone)
+        self._alike = (self._plans if coins == others else -1, state)
+        if coins == others and not np.array_equal(table[-1], last[-1]):
+            seeds = range(COINS if "rng" in given else 0)
+            if all(made(counts, given, seed)[2] == made(alike, alone, seed)[2] for seed in seeds):
                 wanted = "the same policies for the same counts, whatever counts the other runs have"
                 raise ParameterError(self._what, "two tables", wanted)
-        return (table, state) if "state" in self.plan_keywords else table
 
     @property
     def _what(self) -> str:

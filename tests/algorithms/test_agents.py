@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 
+from algorithms.core.checked_agent import CheckedAgent
 from algorithms.core.environments import river_swim
 from algorithms.dp_ucbvi.learner import central, local
 from algorithms.nash_vi.markov_games import random_game
@@ -14,7 +15,7 @@ from algorithms.study import Study
 from dpverify import audit
 from dpverify.errors import ParameterError
 from dpverify.tape.tracer import trace
-from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian
 
@@ -72,11 +73,44 @@ def test_a_plan_that_mixes_runs_is_refused():
         def plan(self, counts, *, rng):
             return super().plan(counts)
 
-    with pytest.raises(ParameterError, match="whatever counts the other runs have"):
-        study(CoinsUnused()).regret(river_swim(), runs=3, seed=2)
-    with pytest.raises(ParameterError, match="whatever counts the other runs have"):
-        study(Mean()).regret(river_swim(), runs=3, seed=2)
-    study(Own()).regret(river_swim(), runs=3, seed=2)
+    class CoinsOnTop(Mean):
+        def plan(self, counts, *, rng):
+            return np.where(rng.normal(size=counts.visits.shape[:-1]) > 1, 0, super().plan(counts))
+
+    class InTheState(Own):
+        def plan(self, counts, *, state):
+            policy = super().plan(counts) if state is None else np.broadcast_to(state, counts.visits.shape[:-1])
+            return policy, np.argmax(counts.visits.mean(axis=0), axis=-1)
+
+    class Kept(Own):
+        def plan(self, counts, *, state):
+            policy = super().plan(counts)
+            return policy if state is None else state, policy
+
+    class ByRejection(Own):
+        """Each run's gamma laws take as many coins as its counts ask for: the next run's begin elsewhere."""
+
+        def plan(self, counts, *, rng):
+            return np.argmax([rng.gamma(np.maximum(each, 0.1)) for each in counts.visits], axis=-1)
+
+    for mixing in (Mean, CoinsUnused, CoinsOnTop, InTheState):
+        with pytest.raises(ParameterError, match="whatever counts the other runs have"):
+            study(mixing()).regret(river_swim(), runs=3, seed=2)
+    for honest in (Own, Kept, ByRejection):
+        study(honest()).regret(river_swim(), runs=3, seed=2)
+
+
+def test_coins_drawn_by_rejection_are_never_held_against_an_agent():
+    class ByRejection:
+        def plan(self, counts, *, rng):
+            return np.argmax([rng.gamma(np.maximum(each, 0.1)) for each in counts.visits], axis=-1)
+
+    layout = CountLayout(H=1, S=2, A=2)
+    agent, rng = CheckedAgent(ByRejection(), layout), np.random.default_rng(1)
+    for trial in range(300):  # few draws, so that as many coins are often drawn by luck
+        agent._plans = 0
+        visits = rng.normal(2, 1, size=(2, 1, 2, 2))
+        agent.plan(PrivateCounts(visits, np.zeros((*visits.shape, 2))), rng=np.random.default_rng(trial))
 
 
 @pytest.mark.parametrize("agent", [Greedy(), Lazy()])
@@ -108,7 +142,7 @@ def test_a_memory_begins_anew_with_every_run():
     for _ in range(2):
         few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=3)
     begun = [number for number, new in enumerate(agent.seen) if new]
-    assert len(begun) == 4  # two runs, each first plan made twice
+    assert len(begun) == 6  # two runs, each first plan made twice, and once from counts all alike
     runs = [few.regret(river_swim(), runs=2, seed=3) for _ in range(2)]
     assert np.array_equal(*runs)
 
