@@ -155,7 +155,7 @@ class Sampler:
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         n, p = materialised(n), materialised(p)
-        return self._direct("binomial", "binomial", (n, p), (n, p), size)
+        return self._direct("binomial", "binomial", (_whole(n), p), (n, p), size)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
         lam = materialised(lam)
@@ -174,6 +174,7 @@ class Sampler:
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         n, pvals = materialised(n), materialised(pvals)
         value = self._real.multinomial(n, pvals, size)
+        n = _whole(n)
         chances = np.asarray(pvals, dtype=np.float64).copy()
         chances[..., -1] = np.maximum(1 - chances[..., :-1].sum(axis=-1), 0.0)  # what NumPy draws
 
@@ -272,6 +273,11 @@ def _is_sign(pool: Array, size: Any, replace: bool, p: Any) -> bool:
     return fair and known and (replace or size is None)
 
 
+def _whole(argument: Any) -> Array:
+    """A number that a law of whole numbers is called with: NumPy cuts off what is behind the point."""
+    return np.trunc(np.asarray(argument, dtype=np.float64))
+
+
 def _times(z: Any, scale: Any) -> Any:
     return z * (np.asarray(scale, dtype=np.float64) if np.ndim(scale) else float(scale))
 
@@ -351,8 +357,8 @@ class TapeGenerator(Sampler, np.random.Generator):
     ) -> Any:
         low, high = materialised(low), materialised(high)
         z = self._real.integers(low, high, size, dtype, endpoint)
-        first, last = (0, low) if high is None else (low, high)
-        end = np.asarray(last, dtype=np.float64) + bool(endpoint)
+        first, last = (_whole(each) for each in ((0, low) if high is None else (low, high)))
+        end = last + bool(endpoint)
         if np.asarray(z).dtype != np.int64 or not (np.size(z) and np.abs(z).max() < MOST_WHOLE):
 
             def law(found: Any) -> Array:
@@ -360,7 +366,7 @@ class TapeGenerator(Sampler, np.random.Generator):
                 if np.shape(found) != np.shape(z):
                     return np.array(-np.inf)
                 inside = (drawn >= first) & ((drawn < end) | (end >= MOST_WHOLE))
-                return np.where(inside, -np.log(end - np.asarray(first, dtype=np.float64)), -np.inf)
+                return np.where(inside, -np.log(end - first), -np.inf)
 
             key = ((low, high, endpoint),) if np.max(np.abs(end), initial=0) >= MOST_WHOLE else ()
             support = None
@@ -436,7 +442,7 @@ class TapeRandomState(Sampler, np.random.RandomState):
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
         low, high = materialised(low), materialised(high)
         z = self._real.randint(low, high, size, dtype)
-        first, last = (0, low) if high is None else (low, high)
+        first, last = (_whole(each) for each in ((0, low) if high is None else (low, high)))
         if np.asarray(z).dtype != np.int64 or not (np.size(z) and np.abs(z).max() < MOST_WHOLE):
             return self._atom("randint", z, (low, high, size))
         return self._source.variables("integers", z, (first, last), np.int64)

@@ -54,6 +54,7 @@ from dpverify.tape.transcript import TranscriptEntry
 Array = npt.NDArray[Any]
 
 ULPS, UNIT = 32, 2.0**-53  # of roundings between a draw and what is released
+TINY = math.ulp(0.0)  # a rounding near 0 is of that size, however small the number is
 
 
 def towards_zero(log_ratio: float) -> float:
@@ -143,7 +144,7 @@ def _lost(name: str, z: Array, scale: Array, parameters: tuple[Array, ...], larg
     size = np.abs(z) + sum(np.abs(each) for each in parameters) + 2.0
     with np.errstate(all="ignore"):
         log = law.log_mass(z, *parameters)
-        gap = 0.0 if law.lattice else ULPS * UNIT * (largest / scale + np.abs(z))
+        gap = 0.0 if law.lattice else ULPS * (UNIT * (largest / scale + np.abs(z)) + TINY / scale)
         near = [law.log_mass(z + sign * gap, *parameters) for sign in (-1.0, 1.0)]
         lost = np.max([np.abs(each - log) for each in near], axis=0) + 8 * UNIT * (np.abs(log) + size * np.log(size))
     impossible = np.isneginf(log)

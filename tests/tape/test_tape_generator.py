@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import PureDP
+from dpverify.claims.neighbours import Pair
 from dpverify.tape.generator import TapeGenerator, TapeRandomState
 from dpverify.tape.opaque import materialised, Opaque
 from dpverify.tape.randomness import Arena
 from dpverify.tape.sources import key_of, Opaques, Plain
+from dpverify.tape.tracer import trace
 
 CALLS = {
     "beta": [(2.0, 0.7), ([1.0, 2.0], 3.0, (4, 2))],
@@ -145,3 +148,34 @@ def test_a_generator_on_the_tape_is_a_generator() -> None:
     taped = TapeGenerator(real(), Opaques(Arena()))
     assert isinstance(taped, np.random.Generator)
     assert isinstance(taped.laplace(size=3), Opaque)
+
+
+def integers(data, *, rng, size):
+    return rng.integers(0, data, size)
+
+
+def bytes_(data, *, rng, size):
+    return rng.integers(0, data, size, dtype=np.uint8)
+
+
+def legacy(data, *, rng, size):
+    return np.random.randint(0, data, size)  # noqa: NPY002
+
+
+def binomial(data, *, rng, size):
+    return rng.binomial(data, 0.5, size)
+
+
+def multinomial(data, *, rng, size):
+    return rng.multinomial(data, [0.5, 0.5], size)
+
+
+WHOLE = [integers, bytes_, legacy, binomial, multinomial]
+
+
+@pytest.mark.parametrize("program", WHOLE)
+def test_numpy_cuts_off_what_is_behind_the_point(program) -> None:
+    """2.0 and 2.9 are one law; 2.9 and 3.0 are two, with a value that only one of them has."""
+    same = trace(program, pair=Pair(2.0, 2.9), claim=PureDP(0.01), transcripts=16)
+    assert (same.status, same.loss) == ("DERIVED", 0.0)
+    assert trace(program, pair=Pair(2.9, 3.0), transcripts=16).status == "NOT_TRACED"

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair
 from dpverify.tape import tracer
 from dpverify.tape.forced import Pairing
@@ -108,3 +109,14 @@ def test_what_is_bad_has_no_bound() -> None:
     run = Pairing(as_target(bare), 1.0, 0.0, seed=3, order=0).transcript(0)
     assert run.bad is not None
     assert log_ratio_at_most(run) == math.inf
+
+
+def denormal(data, *, rng, size):
+    return data * math.ulp(0.0) + rng.laplace(scale=math.ulp(0.0), size=size)
+
+
+def test_noise_below_the_smallest_normal_number_is_known_to_no_digit() -> None:
+    """What is released is the rounded noise and a whole number: eps is 1, and a transcript seemed to have 1.45."""
+    found = trace(denormal, pair=Pair(0.0, 1.0), claim=PureDP(1.0), transcripts=32, seed=7)
+    assert found.status == "DERIVED"
+    assert found.loss >= 1
