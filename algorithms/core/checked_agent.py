@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.core.online import handed
+from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 
@@ -56,7 +57,7 @@ class CheckedAgent:
             """Table, new state, and how the generator stands after it."""
             numbers, arguments = copy.deepcopy((numbers, arguments))
             if seed is not None:
-                arguments["rng"] = np.random.default_rng(seed)
+                arguments["rng"] = stream(seed, Stage.EXPERIMENT)
             found, state = self._made(numbers, arguments)
             return found, state, repr(arguments["rng"].bit_generator.state) if "rng" in arguments else ""
 

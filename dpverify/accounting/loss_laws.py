@@ -301,6 +301,25 @@ class Loss(ABC):
         return of_cells(points, self.cells(points), self.eta)
 
 
+class ConvertedLoss(Loss):
+    """Base of what is known by Renyi divergences alone: there is no law, and `delta` converts them."""
+
+    @abstractmethod
+    def delta(self, eps: float) -> float:
+        """delta at eps >= 0."""
+
+    def profile(self, eps: Array) -> Array:
+        """Below 0 by delta(x) = 1 - e^x + e^x delta(-x)."""
+        above = np.array([self.delta(abs(float(each))) for each in eps])
+        below = -np.expm1(np.minimum(eps, 0)) + np.exp(np.minimum(eps, 0)) * above
+        return np.minimum(np.where(eps >= 0, above, below) * (1 + 2**20 * UNIT), 1.0)
+
+    def cells(self, edges: Array) -> Cells:
+        """All mass is infinite loss: the most cautious law there is."""
+        nothing = np.zeros(len(edges) - 1)
+        return Cells(nothing, nothing, (0.0, 1.0), (1.0, 0.0))
+
+
 Losses = tuple[tuple[Loss, int], ...]  # (loss, how many coordinates have it), in an order of their own
 
 

@@ -16,7 +16,7 @@ from scipy import special
 
 from dpverify.accounting import loss_laws
 from dpverify.accounting.discrete_losses import AtomicLoss, both_ways, DirectedLoss, Order, Orders
-from dpverify.accounting.loss_laws import Cells, GridLaw, Loss, TINY
+from dpverify.accounting.loss_laws import Cells, ConvertedLoss, GridLaw, Loss, TINY
 from dpverify.base.rounding import float_down, float_up, sqrt_up, UNIT
 from dpverify.claims import profiles
 from dpverify.ledger.events import Direction
@@ -425,7 +425,7 @@ class BinomialLoss(DirectedLoss):
 
 
 @dataclass(frozen=True)
-class ConcentratedLoss(Loss):
+class ConcentratedLoss(ConvertedLoss):
     """D_alpha <= rho alpha for every order; composed with others through its Renyi divergences alone."""
 
     rho_claimed: Fraction
@@ -437,13 +437,5 @@ class ConcentratedLoss(Loss):
     def renyi(self, alpha: float) -> float:
         return float_up(self.rho_claimed * Fraction(alpha))
 
-    def profile(self, eps: Array) -> Array:
-        """The conversion of `profiles.zcdp_delta`; below 0 by delta(x) = 1 - e^x + e^x delta(-x)."""
-        above = np.array([profiles.zcdp_delta(float_up(self.rho_claimed), abs(float(each))) for each in eps])
-        below = -np.expm1(np.minimum(eps, 0)) + np.exp(np.minimum(eps, 0)) * above
-        return np.minimum(np.where(eps >= 0, above, below) * (1 + 2**20 * UNIT), 1.0)
-
-    def cells(self, edges: Array) -> Cells:
-        """All mass is infinite loss: the most cautious law there is."""
-        nothing = np.zeros(len(edges) - 1)
-        return Cells(nothing, nothing, (0.0, 1.0), (1.0, 0.0))
+    def delta(self, eps: float) -> float:
+        return profiles.zcdp_delta(float_up(self.rho_claimed), eps)

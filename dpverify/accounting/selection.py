@@ -27,11 +27,11 @@ References: Papernot, Steinke (2022), Hyperparameter tuning with Renyi different
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dpverify.accounting.loss_laws import Array, Cells, Exact, Loss, Losses
+from dpverify.accounting.loss_laws import Array, ConvertedLoss, Exact, Losses
 from dpverify.accounting.parameters import renyi_of_loss
 from dpverify.base.rounding import UNIT
 from dpverify.claims import profiles
@@ -44,7 +44,7 @@ Runs = tuple[Losses, ...]  # what one run may cost: in both orders of the datase
 
 
 @dataclass(frozen=True)
-class SelectedLoss(Loss):
+class SelectedLoss(ConvertedLoss):
     """`gamma` and `shape` of a truncated negative binomial number of runs, or the `mean` of a Poisson one."""
 
     runs: Runs
@@ -100,17 +100,12 @@ class SelectedLoss(Loss):
         inside = _log_up(self.mean) + (alpha - 1) * (once + self.mean * missed) * UP
         return float(np.logaddexp(-self.mean, inside)) / (alpha - 1) * UP + 64 * UNIT / (alpha - 1)
 
-    def profile(self, eps: Array) -> Array:
-        """By the Renyi divergences; below 0 by delta(x) = 1 - e^x + e^x delta(-x)."""
-        allowed = np.array([self.renyi(float(alpha)) for alpha in ORDERS])
-        above = np.array([profiles.renyi_delta(ORDERS, allowed, abs(float(each))) for each in eps])
-        below = -np.expm1(np.minimum(eps, 0)) + np.exp(np.minimum(eps, 0)) * above
-        return np.minimum(np.where(eps >= 0, above, below) * (1 + 2**20 * UNIT), 1.0)
+    def delta(self, eps: float) -> float:
+        return profiles.renyi_delta(ORDERS, self._divergences, eps)
 
-    def cells(self, edges: Array) -> Cells:
-        """All mass is infinite loss: the most cautious law there is."""
-        nothing = np.zeros(len(edges) - 1)
-        return Cells(nothing, nothing, (0.0, 1.0), (1.0, 0.0))
+    @cached_property
+    def _divergences(self) -> Array:
+        return np.array([self.renyi(float(alpha)) for alpha in ORDERS])
 
 
 def divergence(runs: Runs, alpha: float) -> float:
