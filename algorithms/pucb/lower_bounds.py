@@ -8,8 +8,11 @@ learner.
     pulls_promise     the bound in the proof of Lemma 8, for one start and arm: a learner that is right with probability
                       1 - beta both on the instance and where that arm alone is changed so that it is the best, which
                       moves its law by `distance` in total variation, has
-                          Pr[pulls of the arm <= 4 t] < 3/4,    t = ln((1/2 - beta)/beta)/(24 eps distance)
+                          Pr[pulls of the arm <= 4 t] <= 1/2,    t = ln((1/2 - beta)/beta)/(24 eps distance)
     success_promise   what that assumes, on all instances of `neighbourhood`: each start's last choice is its best arm
+
+1/2: with A = {pulls <= 4 t}, Lemma 7 gives Pr[A, right] <= e^(24 eps t distance) Pr'[A, that choice] <= 1/2 - beta, for
+that choice is wrong after the change. The paper is content with a contradiction to 3/4, which makes the mean above t.
 
 The printed proof exchanges the laws of the arm and of the best one. Lemma 7 is for a change of one arm, so it does not
 apply, and in the class of Figure 2 the bound is false as printed: `InOrder` is eps-DP and right on all of the class,
@@ -155,7 +158,7 @@ def pulls_promise(
         errors, active = np.maximum(needed - played, 0.0), np.full(size, float(needed >= 1))
         return Outcomes(errors=errors, failed=played <= needed, active=active)
 
-    return Promise(draw=draw, bound=needed, failure_probability=0.75, **options)
+    return Promise(draw=draw, bound=needed, failure_probability=0.5, **options)
 
 
 def success_promise(instances: Sequence[HardInstance], learner: Bandit, *, beta: float, **options: Any) -> Promise:

@@ -135,6 +135,15 @@ def hardly_played() -> float:
     return kept_in_order(0.9)
 
 
+def mean_pulls_in_order() -> float:
+    """E[n_2] on I = 1, 128,000 users, over what Lemma 8 prints, ln(1/(4 beta))/(24 eps alpha) (N7).
+
+    Arm 2 is tested by 20,000 users where the test of arm 1 failed, and kept for the 88,000 left where its own passed.
+    """
+    most = (1 - kept_in_order(0.9)) * (20_000 + 88_000 * kept_in_order(0.5))
+    return most / (math.log(1 / (4 * 0.05)) / (24 * 0.005 * 0.4))
+
+
 def wrong_in_order() -> float:
     """The largest chance that `InOrder` ends with a wrong arm on I = 0, 1, 2, by the chances of its two tests (N7)."""
     fair, best = kept_in_order(0.5), kept_in_order(0.9)
