@@ -8,6 +8,7 @@ except that a trace which needs more than its time is NOT_TRACED.
 """
 
 import contextlib
+import copy
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -152,7 +153,7 @@ def _traced(target: Any, claim: Claim, pair: Pair, ledger: Ledger | None, seed: 
 def _seconds(target: Any, pair: Pair) -> float:
     started = time.process_time()
     with contextlib.suppress(Exception, SystemExit):  # which may be what it gives
-        as_target(target).release(pair.first, rng=stream(0, Stage.TAPE), size=1)
+        copy.deepcopy(as_target(target)).release(pair.first, rng=stream(0, Stage.TAPE), size=1)
     return time.process_time() - started
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from dpverify.auditing.certificate import certify
+from dpverify.auditing.pipeline import audit
 from dpverify.auditing.record import Status
 from dpverify.auditing.subject import Subject
 from dpverify.claims.claim import Claim, PureDP
@@ -248,6 +249,97 @@ def beside(data, *, rng, size):
 BIAS = float(np.random.default_rng().laplace())
 
 
+FILLED: list[float] = []
+FILLED.append(float(np.random.default_rng().laplace()))
+TABLE: dict[str, float] = {}
+
+
+def fill():
+    TABLE["noise"] = float(np.random.default_rng().laplace())
+
+
+fill()
+
+
+def beside_filled(data, *, rng, size):
+    return np.stack([np.full(size, data + FILLED[0]), data + rng.laplace(size=size)], axis=1)
+
+
+def beside_table(data, *, rng, size):
+    return np.stack([np.full(size, data + TABLE["noise"]), data + rng.laplace(size=size)], axis=1)
+
+
+class Unseeded:
+    """Noise of generators that each release makes: a false claim falls."""
+
+    reproducible = False
+
+    def release(self, data, *, rng, size):
+        generator = np.random.default_rng()
+        return np.round(data + generator.laplace(scale=0.25, size=size) + self._more(size), 2)
+
+    def _more(self, size):
+        return np.random.laplace(scale=1e-9, size=size)  # noqa: NPY002
+
+
+class Beside:
+    """Noise of the first release beside fresh noise: eps is 5, over all releases."""
+
+    reproducible = False
+    first: Any = None
+
+    def release(self, data, *, rng, size):
+        fresh = np.random.default_rng().laplace(scale=0.25, size=(2, size))
+        return np.stack([data + fresh[0], np.full(size, data + self._kept(4 * fresh[1]))], axis=1)
+
+    def _kept(self, noise):
+        if self.first is None:
+            self.first = noise[0]
+        return self.first
+
+
+class Cached(Beside):
+    def _kept(self, noise):
+        return self._drawn()
+
+    @functools.cache  # noqa: B019 - what it is about
+    def _drawn(self):
+        return float(np.random.default_rng().laplace())
+
+
+class MadeWith(Beside):
+    def __init__(self) -> None:
+        self.first = self._fresh()
+
+    def _fresh(self):
+        return float(np.random.default_rng().laplace())
+
+
+class MadeByRelease(Beside):
+    def __init__(self) -> None:
+        self.first = 0.0
+        self.first = self.release(0.0, rng=None, size=1)[0, 0]
+
+
+class InBuffer(Beside):
+    def __init__(self) -> None:
+        self.buffer = np.zeros(1)
+
+    def _kept(self, noise):
+        if not self.buffer.any():
+            np.copyto(self.buffer, noise[:1])
+        return self.buffer[0]
+
+
+def by_default(data, *, rng, size, noise=float(np.random.default_rng().laplace())):  # noqa: B008
+    return np.stack(
+        [np.full(size, data + noise), data + np.random.default_rng().laplace(scale=0.25, size=size)], axis=1
+    )
+
+
+by_default.reproducible = False  # type: ignore[attr-defined]
+
+
 OFFSET = float(np.random.default_rng(3).laplace())
 
 
@@ -340,6 +432,14 @@ ODD = {
     "of cache": Program(of_cache, ledger=None),
     "in memo": Program(in_memo, ledger=None),
     "kept beside fresh": Program(beside, eps=2.0, ledger=None),
+    "beside filled": Program(beside_filled, eps=2.0, ledger=None),
+    "beside table": Program(beside_table, eps=2.0, ledger=None),
+    "beside": Program(Beside(), eps=5.0, ledger=None),
+    "cached": Program(Cached(), eps=5.0, ledger=None),
+    "made with": Program(MadeWith(), eps=5.0, ledger=None),
+    "made by release": Program(MadeByRelease(), eps=8.0, ledger=None),
+    "in buffer": Program(InBuffer(), eps=5.0, ledger=None),
+    "by default": Program(by_default, eps=5.0, ledger=None),
     "rare branch": Program(rare_branch, eps=3.3, ledger=None),
     "four shares": Program(four_shares),
     "noise beside noise": Program(noise_beside_noise),
@@ -379,6 +479,12 @@ def test_nothing_true_is_refuted_or_contradicted_by_the_code(name):
 def test_noise_of_a_seed_that_everybody_reads_is_none(target):
     found = certified(Program(target, ledger=None))
     assert found.status == "REFUTED"
+
+
+def test_noise_that_every_release_draws_anew_is_not_kept():
+    """From generators of its own, in `release` and in a function that only it calls: the claim of 1 falls, eps is 4."""
+    record = audit(Unseeded(), claim=PureDP(1.0), pair=NUMBER, trials=4000, seed=5)
+    assert record.verdict == "REFUTED"
 
 
 @pytest.mark.parametrize("name", ODD)
