@@ -15,7 +15,7 @@ import random
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ UNREADABLE: Site = ("source that cannot be read", 0)
 DEPTH = 6  # of objects in objects
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__")
 STREAMS = {"rng", "generator", "gen", "prng", "random_state", "rs"}
-PUTS = {"append", "setdefault", "setattr", "update", "add"}
 MAKERS = ("default_rng", "RandomState", "Random")
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -60,12 +59,11 @@ def drawn_before(target: Any) -> list[Site]:
     """Lines whose draws may be kept from one release to the next.
 
     Those of imports, constructors, closures and default values, and in a function those from a generator that is no
-    parameter of it (a cache may hold what it returned), but where it runs in releases only and nothing is kept.
-    Numbers from a seed that stands there are known to everybody: they are no noise, and not counted.
+    parameter of it: what a function draws may be kept in more ways than can be read from its text. Numbers from a seed
+    that stands there are known to everybody: they are no noise, and not counted.
     """
     reach = _Reach(_code_of(target))
     own, handed = reach.functions, reach.handed
-    anew = reach.anew(_called(target))
     seeded = {file: reach.seeded(file) for file in {file for file, _ in reach.nodes}}
     found = []
     for file, node in reach.nodes:
@@ -74,7 +72,7 @@ def drawn_before(target: Any) -> list[Site]:
         given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
             draws = _draws(call) and _name(call) not in own
-            if not (draws or _name(call) in reach.drawing) or id(call) in anew or _is_seeded(call, seeded[file]):
+            if not (draws or _name(call) in reach.drawing) or _is_seeded(call, seeded[file]):
                 continue
             if not draws and function:
                 continue  # read where it stands
@@ -92,24 +90,30 @@ def stored_draws(target: Any) -> list[Site]:
     They say nothing by themselves (the last release may be stored for a reason); where releases draw nothing any more,
     the first one did, and its noise is kept.
     """
-    reach = _Reach(_code_of(target))
-    found = [(file, each.lineno) for file, each in reach.stores if any(_draws(call) for call in _calls(each))]
+    found = []
+    for file, node in _Reach(_code_of(target)).nodes:
+        if not _is_function(node):
+            continue
+        stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        outer = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+        local = stored - outer
+        for each in ast.walk(node):
+            if isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign) and each.value is not None:
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+                kept = any(_outlives(to, local, outer) for to in targets)
+                value: ast.AST = each.value
+            elif isinstance(each, ast.Call) and _name(each) in ("append", "setdefault", "setattr", "update", "add"):
+                kept, value = _chain(each)[0] not in local, each
+            else:
+                continue
+            if kept and any(_draws(call) for call in _calls(value)):
+                found.append((file, each.lineno))
     return list(dict.fromkeys(found))
 
 
 def _is_function(node: ast.AST) -> bool:
     """Whether it is a function that releases may call; constructors have run before."""
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in CONSTRUCTORS
-
-
-def _called(target: Any) -> CodeType | None:
-    """The code that a release calls, below wrappers of ours."""
-    if type(target).__module__.startswith("dpverify."):
-        inner = next((vars(target)[name] for name in ("function", "once", "_target") if name in vars(target)), None)
-        return None if inner is None else _called(inner)
-    found = getattr(target, "__func__", target)
-    found = found if isinstance(found, FunctionType) else getattr(type(target), "release", None)
-    return found.__code__ if isinstance(found, FunctionType) else None
 
 
 def _outlives(target: ast.expr, local: set[str], outer: set[str]) -> bool:
@@ -275,73 +279,6 @@ class _Reach:
         return {to.id for each in made for to in each.targets if isinstance(to, ast.Name)}
 
     @property
-    def stores(self) -> list[tuple[str, ast.stmt | ast.expr]]:
-        """Where a function puts something that outlives its call: an attribute, a global name, a container."""
-        found: list[tuple[str, ast.stmt | ast.expr]] = []
-        for file, node in self.nodes:
-            if not _is_function(node):
-                continue
-            stored = {
-                each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-            }
-            outer = {
-                name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names
-            }
-            local = stored - outer
-            thrown = {id(each.value) for each in ast.walk(node) if isinstance(each, ast.Expr)}  # done for its effect
-            for each in ast.walk(node):
-                if isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign) and each.value is not None:
-                    targets = each.targets if isinstance(each, ast.Assign) else [each.target]
-                    kept = any(_outlives(to, local, outer) for to in targets)
-                elif isinstance(each, ast.NamedExpr):
-                    kept = _outlives(each.target, local, outer)
-                elif isinstance(each, ast.Call):
-                    kept = (id(each) in thrown or _name(each) in PUTS) and self._keeps(file, each, local)
-                    kept |= any(given.arg == "out" and _names(given.value) - local for given in each.keywords)
-                else:
-                    continue
-                if kept:
-                    found.append((file, each))
-        return found
-
-    def anew(self, entry: CodeType | None) -> set[int]:
-        """Ids of what stands in functions that run in releases only, where nothing is kept: each release runs it anew.
-
-        That is the function of the code `entry`, and those that nothing else mentions.
-        """
-        found: set[int] = set()
-        if entry is None or self.stores:
-            return found
-        mentions: dict[str, set[int]] = {}
-        for each in (each for _, node in self.nodes for each in ast.walk(node)):
-            if isinstance(each, ast.Name | ast.Attribute):
-                mentions.setdefault(each.id if isinstance(each, ast.Name) else each.attr, set()).add(id(each))
-        waiting = [(file, node) for file, node in self.nodes if isinstance(node, ast.FunctionDef)
-                   and node.name not in CONSTRUCTORS and not node.decorator_list]  # fmt: skip
-        before = None
-        while before != len(waiting):
-            before = len(waiting)
-            for file, node in list(waiting):
-                body = {id(each) for statement in node.body for each in ast.walk(statement)}
-                named = mentions.get(node.name, set()) - body
-                first = (file, node.lineno) == (entry.co_filename, entry.co_firstlineno)
-                if named <= found and (named or first):
-                    found |= body
-                    waiting.remove((file, node))
-        return found
-
-    def _keeps(self, file: str, call: ast.Call, local: set[str]) -> bool:
-        """Whether a call may change something that is not local: what its method is of, or what a function is given."""
-        base = _chain(call)[0]
-        if base in local | STREAMS or _name(call) in self.functions:
-            return False
-        function = isinstance(call.func, ast.Name) or self._is_module(file, base)
-        return not function or bool(set().union(*map(_names, call.args)) - local) or base in ("setattr", "exec", "eval")
-
-    def _is_module(self, file: str, name: str) -> bool:
-        return isinstance(vars(self._modules.get(file, ast)).get(name), ModuleType)
-
-    @property
     def handed(self) -> set[str]:
         """Attributes that a constructor sets to one of its parameters: a generator there was handed to it."""
         found: set[str] = set()
@@ -458,10 +395,6 @@ class _Reach:
                     bound_before = kind and any(each.startswith("__") for each in bound)
                     if bound_before or (bound | _changed(body, node)) & named:
                         self._reach(file, node)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _locals(node: ast.AST) -> set[str]:
