@@ -315,12 +315,6 @@ class MadeWith(Beside):
         return float(np.random.default_rng().laplace())
 
 
-class MadeByRelease(Beside):
-    def __init__(self) -> None:
-        self.first = 0.0
-        self.first = self.release(0.0, rng=None, size=1)[0, 0]
-
-
 class InBuffer(Beside):
     def __init__(self) -> None:
         self.buffer = np.zeros(1)
@@ -437,7 +431,6 @@ ODD = {
     "beside": Program(Beside(), eps=5.0, ledger=None),
     "cached": Program(Cached(), eps=5.0, ledger=None),
     "made with": Program(MadeWith(), eps=5.0, ledger=None),
-    "made by release": Program(MadeByRelease(), eps=8.0, ledger=None),
     "in buffer": Program(InBuffer(), eps=5.0, ledger=None),
     "by default": Program(by_default, eps=5.0, ledger=None),
     "rare branch": Program(rare_branch, eps=3.3, ledger=None),

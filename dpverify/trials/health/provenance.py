@@ -49,7 +49,6 @@ def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
         for call in _calls(node):
             given = any(each.arg == "random_state" for each in call.keywords)  # drawn from there
             drawn = _draws(call) and _name(call) not in own and not given
-            drawn |= _name(call) in reach.drawing and not _is_function(node)
             if drawn and not any((file, line) in lines for line in range(call.lineno, _end(call) + 1)):
                 found.append((file, call.lineno))
     return list(dict.fromkeys(found))
@@ -71,11 +70,8 @@ def drawn_before(target: Any) -> list[Site]:
         lambdas = {id(call) for each in ast.walk(node) if isinstance(each, ast.Lambda) for call in _calls(each)}
         given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
-            draws = _draws(call) and _name(call) not in own
-            if not (draws or _name(call) in reach.drawing) or _is_seeded(call, seeded[file]):
+            if not _draws(call) or _name(call) in own or _is_seeded(call, seeded[file]):
                 continue
-            if not draws and function:
-                continue  # read where it stands
             name, attribute = _chain(call)
             theirs = name in given or (name == "self" and attribute in handed) or _is_handed(call, given)
             # a function of the target's own is read where it stands
@@ -257,19 +253,6 @@ class _Reach:
     def functions(self) -> set[str]:
         """Names of the functions that are reached."""
         return {each.name for _, node in self.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
-
-    @functools.cached_property
-    def drawing(self) -> set[str]:
-        """Names of the functions that are reached and draw, or call one that does."""
-        calls = {node.name: [*_calls(node)] for _, node in self.nodes if isinstance(node, ast.FunctionDef)}
-        found: set[str] = set()
-        before = -1
-        while before != len(found):
-            before = len(found)
-            found |= {
-                name for name, made in calls.items() if any(_draws(each) or _name(each) in found for each in made)
-            }
-        return found - {*CONSTRUCTORS}
 
     def seeded(self, file: str) -> set[str]:
         """Names in a file that stand for a generator with a constant seed."""
