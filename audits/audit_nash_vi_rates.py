@@ -19,6 +19,7 @@ from audits.planted.nash_vi import (
     ReversedSteps,
     UniformPlay,
     Widened,
+    WidenedByNoise,
 )
 from dpverify import Subject
 from dpverify.promises import BROKEN, Promise
@@ -120,6 +121,8 @@ promises = [
          statement="Theorem 5.5, eps = 2e5; " + REGRET + private_share(local)),
     rate("rate-nash, no noise", statement="Theorem 4.2: " + RATE),
     rate("rate-nash, central", error=central_error, statement="Theorem 5.2, eps = 1: " + NOISY),
+    rate("rate-nash, central, its bonus as K^-.45", WidenedByNoise, error=central_error, expected=BROKEN,
+         statement=NOISY),
     rate("rate-nash, central, eps = 1000", error=weak_error, visits=LARGER,
          statement="Theorem 5.2, eps = 1000: " + NOISY),
     rate("rate-nash, central, K^-.45", Widened, error=weak_error, visits=LARGER, expected=BROKEN, statement=NOISY),

@@ -91,6 +91,15 @@ class Widened(NashVI):
         return made._replace(upper_values=made.lower_values + wider)
 
 
+class WidenedByNoise(NashVI):
+    """INCORRECT: the bonus for the noise, H S E iota/N, falls as K^-.45 instead of 1/K."""
+
+    def _bonus(self, visits: Array, kernel: Array, middle: Array) -> Array:
+        private = self.layout.H * self.layout.S * self.error * self.log_term / visits
+        wider = private * float((self.episodes / 1e10) ** 0.55 - 1)
+        return super()._bonus(visits, kernel, middle) + wider
+
+
 class MirroredStates(NashVI):
     """INCORRECT: next states in the wrong order."""
 
