@@ -1,10 +1,12 @@
 """`dpverify certify --data`: somebody's own function, and what its data look like in one line."""
 
-import subprocess
-import sys
+import contextlib
+import io
+from types import SimpleNamespace
 
 import pytest
 
+from dpverify.cli import main
 from dpverify.errors import UsageError
 from dpverify.wild.one_line import data_schema, EXAMPLES, guessed
 
@@ -51,8 +53,10 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *words):
-    command = [sys.executable, "-m", "dpverify", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main.run(list(words))
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 def certify(folder, name, *more):
