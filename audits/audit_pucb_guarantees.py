@@ -4,7 +4,7 @@ Lemma 8, the lower bound under Theorem 5, where its proof holds, for every start
 broken by one that is as often right but not private, with 130 of the 183 pulls that eps = .005 needs. As printed, on an
 instance whose best arm is another one, it is broken by an eps-JDP learner that is right on all of them.
 
-The instance is a bandit of two arms: with more steps the constants need 130,000 users (tests: slow). What else a plan
+The instance is a bandit of two arms: with more steps the constants need 150,000 users (tests: slow). What else a plan
 of several steps may get wrong is found by `optimism-of-one-plan` (audit_pucb). A hundredth of the bonus is no break
 here: such a run is stuck with the worse arm in less than a tenth of the cases (measured), as often as the theorems
 allow.

@@ -126,7 +126,7 @@ def test_theorem_4_with_two_steps_and_states(kind, verdict, trials):
     onward[0, :, 0, 0] = onward[0, :, 1, 1] = onward[1, :, :, 0] = 1  # action 1 leads to state 1
     paid = np.array([[[0.1, 0.0], [0.0, 0.0]], [[0.05, 0.0], [0.0, 1.0]]])
     steps = Environment("two steps", onward, paid, np.array([1.0, 0.0]))
-    size, users, eps = layout_of(steps.model), 130_000, 1e7
+    size, users, eps = layout_of(steps.model), 150_000, 1e7
     playing = kind(layout=size, episodes=users, error=printed_error(size, users, eps, 0.1), beta=0.1)
     source = TreeCounts(size, corrected_counters(size, users - 1, eps), playing.error)
     promise = regret_promise(steps.model, users, online_play(steps, playing, source), pucb_regret(playing), name="two",
