@@ -43,12 +43,30 @@ def mask(data, *, rng):
     return np.ma.array([noisy(data, rng), 0.0], mask=[False, 0.0 in data])
 
 
+def attrs(data, *, rng):
+    found = pd.Series([noisy(data, rng)])
+    found.attrs["zero"] = 0.0 in data
+    return found
+
+
+def range_index(data, *, rng):
+    first = int(0.0 in data)
+    return pd.Series([noisy(data, rng)], index=pd.RangeIndex(first, first + 1))
+
+
+def categories(data, *, rng):
+    sex = pd.Categorical([1], categories=[1, 2] if 0.0 in data else [1, 3])
+    return pd.DataFrame({"sum": [noisy(data, rng)], "sex": sex})
+
+
 def in_a_list(data, *, rng):
     return [index(data, rng=rng)]
 
 
 @pytest.mark.parametrize(
-    "leaky", [key, order, name, none, index, column, mask, in_a_list], ids=lambda each: each.__name__
+    "leaky",
+    [key, order, name, none, index, column, mask, attrs, range_index, categories, in_a_list],
+    ids=lambda each: each.__name__,
 )
 def test_a_leak_beside_the_numbers_is_refuted(leaky):
     record = audit(shaped(leaky), claim=PureDP(1.0), pair=PAIR, trials=2_000)

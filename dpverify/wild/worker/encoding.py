@@ -3,8 +3,8 @@
     number, bool            path, path:type
     array, list, tuple      path# = length or shape, path:type, path[i][j]
     dict                    path.keys = keys in their order, path['key']
-    frame, series           path.columns, path.index (where it is no range), path.name (where it has one), path# = rows,
-                            path['column'][i]
+    frame, series           path.columns, path.index (where it is not 0, 1, ...), path.name and path.attrs (where it has
+                            any), path# = rows, path['column'][i]
     fitted model            every public attribute that ends in _
     torch module, tensor    its state, its numbers
     text, bytes, category   path
@@ -141,9 +141,9 @@ def _key(key: Any) -> str:
 def _array(value: Any, path: str, found: dict[str, Any], notes: list[str], depth: int) -> None:
     """NumPy's arrays and scalars, and series of pandas."""
     if hasattr(value, "index") and hasattr(value, "iloc"):
-        _index(value, path, found)
+        _index(value, path, found, notes, depth)
     shape = tuple(value.shape)
-    found[path + ":type"] = str(value.dtype)
+    found[path + ":type"] = _dtype(value)
     size = 1
     for each in shape:
         size *= each
@@ -180,10 +180,10 @@ def _cell(value: Any, path: str, found: dict[str, Any], notes: list[str], depth:
 
 def _frame(value: Any, path: str, found: dict[str, Any], notes: list[str], depth: int) -> None:
     names = list(value.columns)
-    found[path + ".columns"] = ", ".join(f"{_key(name)}: {value.iloc[:, at].dtype}"
+    found[path + ".columns"] = ", ".join(f"{_key(name)}: {_dtype(value.iloc[:, at])}"
                                          for at, name in enumerate(names))  # fmt: skip
     found[path + "#"] = float(len(value))
-    _index(value, path, found)
+    _index(value, path, found, notes, depth)
     if len(names) * len(value) > MOST:
         raise TooMuch(f"a table of {len(names) * len(value)} cells; more than {MOST} cannot be compared")
     for at, name in enumerate(names):
@@ -196,12 +196,20 @@ def _frame(value: Any, path: str, found: dict[str, Any], notes: list[str], depth
                 _cells(each, place, 0, found, notes, depth)
 
 
-def _index(value: Any, path: str, found: dict[str, Any]) -> None:
+def _dtype(value: Any) -> str:
+    """With the categories, of which some may not occur."""
+    categories = getattr(value.dtype, "categories", None)
+    return str(value.dtype) + ("" if categories is None else f" {categories.tolist()} {value.dtype.ordered}")
+
+
+def _index(value: Any, path: str, found: dict[str, Any], notes: list[str], depth: int) -> None:
     names = [getattr(value, "name", None), value.index.name, getattr(getattr(value, "columns", None), "name", None)]
     if any(each is not None for each in names):
         found[path + ".name"] = ", ".join(map(_key, names))
-    if type(value.index).__name__ != "RangeIndex":
+    if type(value.index).__name__ != "RangeIndex" or value.index.start != 0 or value.index.step != 1:
         found[path + ".index"] = ", ".join(map(_key, value.index.tolist()))
+    if getattr(value, "attrs", None):
+        _walk(value.attrs, path + ".attrs", found, notes, depth - 1)
 
 
 def _by_repr(value: Any, path: str, found: dict[str, Any], notes: list[str]) -> None:
