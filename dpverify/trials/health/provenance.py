@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.base.sites import INSTALLED, Site
+from dpverify.trials.target import is_reproducible
 
 NOT_OWN = (*INSTALLED, str(Path(__file__).resolve().parents[2]) + "/", "<frozen ")
 UNREADABLE: Site = ("source that cannot be read", 0)
@@ -59,8 +60,10 @@ def drawn_before(target: Any) -> list[Site]:
 
     Those of imports, constructors, closures and default values, and in a function those from a generator that is no
     parameter of it: what a function draws may be kept in more ways than can be read from its text. Numbers from a seed
-    that stands there are known to everybody: they are no noise, and not counted.
+    that stands there are known to everybody: they are no noise, and not counted. In a target that need not give the
+    same releases for the same stream, a generator of its own is also a place where its draws may go unseen.
     """
+    free = not is_reproducible(target)
     reach = _Reach(_code_of(target))
     own, handed = reach.functions, reach.handed
     seeded = {file: reach.seeded(file) for file in {file for file, _ in reach.nodes}}
@@ -70,6 +73,8 @@ def drawn_before(target: Any) -> list[Site]:
         lambdas = {id(call) for each in ast.walk(node) if isinstance(each, ast.Lambda) for call in _calls(each)}
         given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
+            if free and _name(call) in MAKERS and not (call.args or call.keywords):
+                found.append((file, call.lineno))
             if not _draws(call) or _name(call) in own or _is_seeded(call, seeded[file]):
                 continue
             name, attribute = _chain(call)
