@@ -25,7 +25,7 @@ class CheckedAgent:
     changes more slowly is not seen.
 
     Runs are independent trials, and none may depend on another one's counts: the same plans are asked for with all runs
-    like the last one, whose policies must stay. From the first plan on its state comes from such counts alone as well.
+    like one of them, whose policies must stay. From the first plan on its state comes from such counts alone as well.
     Where how many coins are drawn depends on the counts (a gamma law by rejection), one run's coins move another's:
     that is not judged.
     """
@@ -33,7 +33,7 @@ class CheckedAgent:
     def __init__(self, agent: Any, layout: CountLayout) -> None:
         self.agent, self.layout, self._plans = agent, layout, 0
         self.plan_keywords = handed(agent)
-        self._alike: tuple[int, Any] = (0, None)  # the last plan made from counts all alike: its number and its state
+        self._alike: tuple[int, int, Any] = (0, 0, None)  # the last plan from counts all alike: number, run, state
         if "rng" in self.plan_keywords and layout.B is not None:
             raise ParameterError("agent", agent, "plan without rng: in games the players draw from its laws themselves")
 
@@ -51,7 +51,7 @@ class CheckedAgent:
         return (table, state) if "state" in self.plan_keywords else table
 
     def _look_at(self, table: Array, counts: PrivateCounts, given: dict[str, Any]) -> None:
-        """ParameterError where the same plan gives another table, or the last run's part moves with other runs."""
+        """ParameterError where the same plan gives another table, or one run's part moves with other runs."""
 
         def made(numbers: PrivateCounts, arguments: dict[str, Any], seed: int | None = None) -> tuple[Array, Any, str]:
             """Table, new state, and how the generator stands after it."""
@@ -66,13 +66,15 @@ class CheckedAgent:
             raise ParameterError(self._what, "two tables", "the same policies for the same counts, rng and state")
         if len(table) == 1:
             return
-        alike = counts[np.full(len(table), -1)]  # of the same shape: sums are rounded alike
-        number, state = self._alike
+        number, at, state = self._alike
         follows = given.get("state") is not None and number == self._plans - 1
+        if not follows:  # another run every time, in no order
+            at = int(stream(self._plans, Stage.EXPERIMENT).integers(len(table)))
+        alike = counts[np.full(len(table), at)]  # of the same shape: sums are rounded alike
         alone = {**given, "state": state} if follows else given
-        last, state, others = made(alike, alone)
-        self._alike = (self._plans if coins == others else -1, state)
-        if coins == others and not np.array_equal(table[-1], last[-1]):
+        found, state, others = made(alike, alone)
+        self._alike = (self._plans if coins == others else -1, at, state)
+        if coins == others and not np.array_equal(table[at], found[at]):
             seeds = range(COINS if "rng" in given else 0)
             if all(made(counts, given, seed)[2] == made(alike, alone, seed)[2] for seed in seeds):
                 wanted = "the same policies for the same counts, whatever counts the other runs have"

@@ -12,6 +12,7 @@
 Where one check fails nobody's regret is drawn: all agents rest on the same privatizer. `Comparison.drawn` says so.
 """
 
+import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -142,13 +143,13 @@ def compare(
 
 def _maker(agent: Any) -> MakeAgent:
     if callable(getattr(agent, "plan", None)) and not isinstance(agent, type):
-        return lambda privatizer, users, **point: agent
+        return lambda privatizer, users, **point: copy.deepcopy(agent)  # no line remembers another one
     if not callable(agent):
         raise ParameterError(
             "agent", agent, "an object with plan(counts), or a callable (privatizer, users) that makes one"
         )
     space = getattr(agent, "space", None) or {}
-    if not isinstance(space, Mapping):
+    if not (isinstance(space, Mapping) and all(isinstance(each, str) for each in space)):
         raise ParameterError("space", space, "{parameter: (low, high)}")
     point = dict.fromkeys(space)
     if not takes(agent, None, 1, **point):

@@ -157,6 +157,7 @@ class GameTerms(Terms):
     MEASURE: ClassVar = "Nash gap"
     UNIT: ClassVar = "expected reward between best responses, summed over users"
 
+    SETTING: ClassVar = MarkovGame
     environment: MarkovGame
 
     @property

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from algorithms.baselines.ucbvi import UCBVI
 from algorithms.core.counting import layout_of
+from algorithms.core.environments import Environment
 from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.experiments.compare_evidence import evidence, FEW
 from algorithms.experiments.constants import KNOWN, SPACES
@@ -88,8 +89,9 @@ class Terms:
     UNIT: ClassVar = "expected reward, summed over users"
     AXIS: ClassVar = "user"
     REFUSED: ClassVar[tuple[str, ...]] = ()  # what is not drawn beside them, and why
+    SETTING: ClassVar[type] = Environment
 
-    environment: Any  # an Environment, of games a MarkovGame
+    environment: Any  # of the type SETTING
     privatizer: MakePrivatizer = field(repr=False)
     delta: float = 0.0
     users: int
@@ -99,6 +101,9 @@ class Terms:
     search_seed: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.environment, self.SETTING):
+            found = type(self.environment).__name__
+            raise ParameterError("environment", found, f"of type {self.SETTING.__name__} for this family")
         check_numbers(users=self.users, runs=self.runs, points=self.points, seed=self.seed,
                       search_seed=self.search_seed, delta=self.delta)  # fmt: skip
 

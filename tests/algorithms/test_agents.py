@@ -93,7 +93,15 @@ def test_a_plan_that_mixes_runs_is_refused():
         def plan(self, counts, *, rng):
             return np.argmax([rng.gamma(np.maximum(each, 0.1)) for each in counts.visits], axis=-1)
 
-    for mixing in (Mean, CoinsUnused, CoinsOnTop, InTheState):
+    class MeanButTheLast(Own):
+        """One run is left as it should be, so that nobody looks."""
+
+        def plan(self, counts):
+            policy = np.broadcast_to(np.argmax(counts.visits.mean(axis=0), axis=-1), counts.visits.shape[:-1]).copy()
+            policy[-1] = np.argmax(counts.visits[-1], axis=-1)
+            return policy
+
+    for mixing in (Mean, MeanButTheLast, CoinsUnused, CoinsOnTop, InTheState):
         with pytest.raises(ParameterError, match="whatever counts the other runs have"):
             study(mixing()).regret(river_swim(), runs=3, seed=2)
     for honest in (Own, Kept, ByRejection):

@@ -139,6 +139,8 @@ def test_a_family_that_is_none_and_a_privatizer_of_another_one_are_refused():
         against("online", families.batches, delta=1e-2)
     with pytest.raises(ParameterError, match=r"delta = 0\.0: must be above 0"):
         against("batches", families.batches, delta=0.0)
+    with pytest.raises(ParameterError, match="of type MarkovGame for this family"):
+        against("games", environment=river_swim())
 
 
 @pytest.mark.parametrize("deployments", [0, 1, 13, 2.0])
