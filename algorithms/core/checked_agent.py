@@ -20,9 +20,9 @@ class CheckedAgent:
     """An agent whose policies are looked at: ParameterError for what is no table of action numbers, or no law of them.
 
     A plan must be a function of the released counts and of the `rng` and the `state` that it is handed, where it takes
-    them (`online.Learner`). The first eight plans, and then each whose number is a power of two, are made twice, from
-    equal generators and states: an agent with coins or a memory of its own is refused where the two differ. State that
-    changes more slowly is not seen.
+    them (`online.Learner`). The first eight plans, and then each whose number is a power of two, are made twice, the
+    second time by a copy of the agent as it came, from equal generators and states: an agent with coins or a memory of
+    its own is refused where the two differ. What shows in other plans alone, or is kept elsewhere, is not seen.
 
     Runs are independent trials, and none may depend on another one's counts: the same plans are asked for with all runs
     like one of them, whose policies must stay. From the first plan on its state comes from such counts alone as well.
@@ -32,6 +32,7 @@ class CheckedAgent:
 
     def __init__(self, agent: Any, layout: CountLayout) -> None:
         self.agent, self.layout, self._plans = agent, layout, 0
+        self._as_it_came = _copied(agent)
         self.plan_keywords = handed(agent)
         self._alike: tuple[int, int, Any] = (0, 0, None)  # the last plan from counts all alike: number, run, state
         if "rng" in self.plan_keywords and layout.B is not None:
@@ -58,7 +59,7 @@ class CheckedAgent:
             numbers, arguments = copy.deepcopy((numbers, arguments))
             if seed is not None:
                 arguments["rng"] = stream(seed, Stage.EXPERIMENT)
-            found, state = self._made(numbers, arguments)
+            found, state = self._made(numbers, arguments, _copied(self._as_it_came))
             return found, state, repr(arguments["rng"].bit_generator.state) if "rng" in arguments else ""
 
         again, _, coins = made(counts, given)
@@ -75,8 +76,12 @@ class CheckedAgent:
         found, state, others = made(alike, alone)
         self._alike = (self._plans if coins == others else -1, at, state)
         if coins == others and not np.array_equal(table[at], found[at]):
-            seeds = range(COINS if "rng" in given else 0)
-            if all(made(counts, given, seed)[2] == made(alike, alone, seed)[2] for seed in seeds):
+            each = np.arange(len(table))
+            one_changed = [counts[np.where(each == other, at, each)] for other in each]
+            if "rng" not in given or (
+                all(made(counts, given, seed)[2] == made(alike, alone, seed)[2] for seed in range(COINS))
+                and all(made(one, given, 0)[2] == made(counts, given, 0)[2] for one in one_changed)
+            ):  # as many coins for every run, whatever its counts: then none has moved
                 wanted = "the same policies for the same counts, whatever counts the other runs have"
                 raise ParameterError(self._what, "two tables", wanted)
 
@@ -84,8 +89,8 @@ class CheckedAgent:
     def _what(self) -> str:
         return f"{type(self.agent).__name__}.plan, call {self._plans}"
 
-    def _made(self, counts: PrivateCounts, given: dict[str, Any]) -> tuple[Array, Any]:
-        found = self.agent.plan(counts, **given)
+    def _made(self, counts: PrivateCounts, given: dict[str, Any], agent: Any = None) -> tuple[Array, Any]:
+        found = (self.agent if agent is None else agent).plan(counts, **given)
         if "state" not in self.plan_keywords:
             return self._table(found, len(counts.visits)), None
         if not (isinstance(found, tuple) and len(found) == 2):
@@ -118,3 +123,10 @@ class CheckedAgent:
             worst = float(sums.flat[np.abs(sums - 1).argmax()])
             raise ParameterError(self._what, worst, f"probabilities of joint actions that sum to 1 (to {SUMS:g})")
         return found
+
+
+def _copied(agent: Any) -> Any:
+    try:
+        return copy.deepcopy(agent)
+    except Exception:  # foreign code: a handle, say, has no copy
+        return agent

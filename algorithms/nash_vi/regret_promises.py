@@ -5,7 +5,8 @@
                            sqrt(H^3 S A B K) iota + (H^3 S^2 A B + H^2 S^2 A B E) iota^2
                        and Theorem 4.2 as (50): K times the gap of the output is at most that. Theorems 5.2 and 5.5 are
                        these at the E of `Central` and `Local`. Active: below K times the gap of uniform play, so that
-                       whoever learns nothing breaks it
+                       uniform play breaks it. Rewards are known, and in a matrix game nothing else is to be learnt: a
+                       planner that reads no count keeps it. It breaks the rate, which needs transitions
     rate_promise       a trial is plans from N visits of every cell, K = N A B S, at three sizes, with noise of +-E/4 on
                        every count: the slope of ln(width/iota^p) over ln K is at most -1/2, over all sizes and over the
                        last two, and the exact gap of the plan is at most its width. That is the rate of Theorem 4.2,

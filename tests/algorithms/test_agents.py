@@ -108,6 +108,20 @@ def test_a_plan_that_mixes_runs_is_refused():
         study(honest()).regret(river_swim(), runs=3, seed=2)
 
 
+def test_a_memory_of_the_largest_counts_is_refused():
+    """Asked twice it answers alike: it is a copy without the memory that plans otherwise."""
+
+    class Largest:
+        most = 0.0
+
+        def plan(self, counts):
+            self.most = np.maximum(self.most, counts.rewards)
+            return self.most.argmax(axis=-1)
+
+    with pytest.raises(ParameterError, match="the same policies for the same counts, rng and state"):
+        study(Largest()).regret(river_swim(), runs=3, seed=2)
+
+
 def test_coins_drawn_by_rejection_are_never_held_against_an_agent():
     class ByRejection:
         def plan(self, counts, *, rng):
@@ -119,6 +133,23 @@ def test_coins_drawn_by_rejection_are_never_held_against_an_agent():
         agent._plans = 0
         visits = rng.normal(2, 1, size=(2, 1, 2, 2))
         agent.plan(PrivateCounts(visits, np.zeros((*visits.shape, 2))), rng=np.random.default_rng(trial))
+
+
+def test_coins_as_many_as_a_run_has_visits_are_never_held_against_an_agent():
+    """One, two and three of them: together as many as three times two, and yet the second run's begin elsewhere."""
+
+    class AsManyAsVisits:
+        def plan(self, counts, *, rng):
+            drawn = [rng.random(int(each.sum()) + 2)[-2:] for each in counts.visits]
+            return (np.array(drawn)[:, None, :] < 0.5).astype(int)
+
+    visits = np.zeros((3, 1, 2, 2))
+    visits[:, 0, 0, 0] = 1, 2, 3
+    checked = CheckedAgent(AsManyAsVisits(), CountLayout(H=1, S=2, A=2))
+    for trial in range(100):
+        checked._plans = trial % 8
+        order = np.random.default_rng(trial).permutation(3)
+        checked.plan(PrivateCounts(visits[order], np.zeros((*visits.shape, 2))), rng=np.random.default_rng(trial))
 
 
 @pytest.mark.parametrize("agent", [Greedy(), Lazy()])
@@ -150,7 +181,7 @@ def test_a_memory_begins_anew_with_every_run():
     for _ in range(2):
         few.transcript.release(few.pair().first, rng=np.random.default_rng(1), size=3)
     begun = [number for number, new in enumerate(agent.seen) if new]
-    assert len(begun) == 6  # two runs, each first plan made twice, and once from counts all alike
+    assert len(begun) == 2  # two runs: what looks at plans is a copy
     runs = [few.regret(river_swim(), runs=2, seed=3) for _ in range(2)]
     assert np.array_equal(*runs)
 

@@ -54,22 +54,6 @@ def against(agent=Often, privatizer=central, **options):
     return compare({"mine": agent}, privatizer=privatizer, **{**SIZE, **options})
 
 
-class Keeps:
-    """Keeps the largest rewards of its life, and does not say so."""
-
-    def __init__(self):
-        self.most = 0.0
-
-    def plan(self, counts):
-        self.most = max(self.most, counts.rewards.max())
-        return (counts.rewards[..., 1] > self.most / 2).astype(int)
-
-
-def test_no_line_remembers_another_one():
-    both = against(Keeps(), eps=(1.0, 100.0)).at("mine", 100.0)
-    assert both.regret == against(Keeps(), eps=(100.0,)).at("mine", 100.0).regret
-
-
 @pytest.mark.parametrize(
     ("privatizer", "delta", "view"),
     [(central, 0.0, "joint"), (local, 0.0, "local"), (GaussianTrees.central, 1e-3, "joint"),
