@@ -46,7 +46,7 @@ class CheckedAgent:
         self._plans += 1
         looked_at = self._plans <= 8 or self._plans & (self._plans - 1) == 0
         again = copy.deepcopy((counts, given)) if looked_at else None
-        table, state = self._made(counts, given)  # which may write into its counts
+        table, state = self._made(self.agent, counts, given)  # which may write into its counts
         if again is not None:
             self._look_at(table, *again)
         return (table, state) if "state" in self.plan_keywords else table
@@ -59,7 +59,7 @@ class CheckedAgent:
             numbers, arguments = copy.deepcopy((numbers, arguments))
             if seed is not None:
                 arguments["rng"] = stream(seed, Stage.EXPERIMENT)
-            found, state = self._made(numbers, arguments, _copied(self._as_it_came))
+            found, state = self._made(_copied(self._as_it_came), numbers, arguments)
             return found, state, repr(arguments["rng"].bit_generator.state) if "rng" in arguments else ""
 
         again, _, coins = made(counts, given)
@@ -89,8 +89,8 @@ class CheckedAgent:
     def _what(self) -> str:
         return f"{type(self.agent).__name__}.plan, call {self._plans}"
 
-    def _made(self, counts: PrivateCounts, given: dict[str, Any], agent: Any = None) -> tuple[Array, Any]:
-        found = (self.agent if agent is None else agent).plan(counts, **given)
+    def _made(self, agent: Any, counts: PrivateCounts, given: dict[str, Any]) -> tuple[Array, Any]:
+        found = agent.plan(counts, **given)
         if "state" not in self.plan_keywords:
             return self._table(found, len(counts.visits)), None
         if not (isinstance(found, tuple) and len(found) == 2):
@@ -126,6 +126,7 @@ class CheckedAgent:
 
 
 def _copied(agent: Any) -> Any:
+    """A copy, or the agent itself where there can be none: then a memory that answers alike twice is not seen."""
     try:
         return copy.deepcopy(agent)
     except Exception:  # foreign code: a handle, say, has no copy

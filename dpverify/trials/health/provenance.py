@@ -380,8 +380,8 @@ class _Reach:
                 named = self._attributes if kind else self._names.get(file, set())
                 for node in body:
                     bound = _bound(node)
-                    bound_before = kind and any(each.startswith("__") for each in bound)
-                    if bound_before or (bound | _changed(body, node)) & named:
+                    special = kind and any(each.startswith("__") for each in bound)
+                    if special or (bound | _changed(body, node)) & named:
                         self._reach(file, node)
 
 
