@@ -1,8 +1,8 @@
-"""DP-UCBVI with its Central and Local sources, rewards privatised too: true, with planted twins.
+"""Our optimistic learner with its central and local sources, rewards privatised too: true, with planted twins.
 
 Joint view of whole runs, white box: the released counts. For the local source they determine every message,
 and one user's message is eps-LDP, so the transcript may show no more than eps either. The same with Gaussian noise at
-(eps, delta) (`algorithms.beyond.gaussian_counts`), whose claims are no paper's.
+(eps, delta) (`algorithms.beyond.gaussian_counts`). The claims are no paper's.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from algorithms.core.transcripts import replaced, RunTranscript
 from algorithms.core.users import Tree
 from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.instances import black_box
-from audits.papers import DP_UCBVI, RELEASE
+from audits.papers import RELEASE
 from audits.planted.online import BareRewards, SharedMessages
 from dpverify import planted, PureDP, Subject, Unit, View
 from mechanisms.datasets.visit_counts import CountLayout
@@ -53,7 +53,7 @@ joint = Subject(
     pairs=first_user,
     trials=TRIALS,
     accounted=True,
-    paper=DP_UCBVI,
+    paper=RELEASE,
     statement="eps-JDP with binary counters on visits, transitions and rewards",
 )
 each = replace(

@@ -11,7 +11,7 @@ where the table says.
 from audits.atlas.entry import Row
 from audits.atlas.reading import PUBLISHED, read_papers
 
-__all__ = ["DP_UCBVI", "GARBLED", "NASH_VI", "OFFLINE", "PUCB", "RELEASE", "ROWS", "SDP_PE", "SDP_PE_JOURNAL", "Row"]
+__all__ = ["GARBLED", "NASH_VI", "OFFLINE", "PUCB", "RELEASE", "ROWS", "SDP_PE", "SDP_PE_JOURNAL", "Row"]
 
 _PAPERS, ROWS = read_papers(PUBLISHED)
 
@@ -20,7 +20,6 @@ NASH_VI = _PAPERS["nash_vi"].name
 OFFLINE = _PAPERS["offline"].name
 SDP_PE = _PAPERS["sdp_pe"].name
 SDP_PE_JOURNAL = _PAPERS["sdp_pe_journal"].name
-DP_UCBVI = _PAPERS["dp_ucbvi"].name  # the baseline of the SDP-PE papers
 RELEASE = "single release"  # of no paper of the proving ground: its module names the source
 
 GARBLED = "; garbled in the text that was read: this is a reading of ours, and says nothing about the paper"

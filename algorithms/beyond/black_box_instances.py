@@ -98,7 +98,7 @@ def black_box(name: str, *, noise: float = 1.0) -> BlackBox:
     if name == "dp-ucbvi":
         honest: Any = central(_ONE, USERS, EPS)
         honest = replace(honest, error=0.01)
-        learner = DPUCBVI(layout=_ONE, episodes=USERS, error=0.01, bonus_scale=0.037, bonus="printed")
+        learner = DPUCBVI(layout=_ONE, episodes=USERS, error=0.01, bonus_scale=0.037, bonus="known")
     else:
         error = 0.375 if name == "pucb-known-rewards" else 0.38
         learner = PUCB(layout=_ONE, episodes=USERS, error=error, bonus_scale=1e-3)

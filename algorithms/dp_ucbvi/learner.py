@@ -1,17 +1,12 @@
-"""DP-UCBVI (Qiao, Wang 2023): optimistic backward induction on private counts; JDP or LDP by its source.
+"""Optimistic backward induction on private counts, with a proof of its optimism; JDP or LDP by its source. Ours.
 
     N~, P~      post-processed counts (`never_underestimating`) at the source's E;  r~ = R~/N~, cut to [0, 1]
     Q_h         min(H - h, r~ + P~ V_{h+1} + C2 bonus),   h = 0..H-1
     l           ln(30 H S A K / beta)
 
-The bonus, as printed by the papers that use the learner as a baseline (their C2 is an open universal constant):
+It is no paper's: DP-UCBVI (Qiao, Wang 2023, arXiv 2212.04680) was not read here, and nothing here speaks of its bonus.
 
-    sqrt(Var_{P~}(V_{h+1}) l / N~) + H S E l / N~ + H^2 S l / N~
-
-Nothing in it pays for the rewards, which are learned as well: whatever C2 is, plans are not optimistic. In the last
-step Var = 0, and r^ is below r by about sqrt(r (1 - r)/N), which no C/N covers for large N.
-
-Corrected (the default), with R = H - h - 1, the range of V_{h+1}; C2 = 1 is what the proof needs:
+The bonus for learned rewards (the default), with R = H - h - 1, the range of V_{h+1}; C2 = 1 is what the proof needs:
 
     max{ sqrt(2 l Var_{P~}(V_{h+1}) / N~), 2 R l / N~ } + sqrt(2 l r~ (1 - r~) / N~)
         + [ (17/3) (R + 1) l + ((3 S + 1) R + 3) E / 2 ] / N~
@@ -38,6 +33,14 @@ Proof, by induction from h = H down; V_{h+1} >= V* in [0, R]^S. Write n, P^ for 
 Two inequalities for K counts in each of H S A cells fail with probability 2 e^-l each: 4 H S A K e^-l <= beta/7.
 
 With E = 0 and exact counts this is a learner without privacy with the same bonus.
+
+The bonus for known rewards is that of DP-Nash-VI's Algorithm 1, line 9, for a min-player with one action (B = 1):
+
+    sqrt(Var_{P~}(V_{h+1}) l / N~) + H S E l / N~ + H^2 S l / N~
+
+Its paper assumes rewards that are deterministic and known (section 2), and with `rewards` given this learner's plans
+are optimistic in every trial. It pays for next states alone: with rewards that are learned (`bonus="known"` without
+`rewards`, a combination of ours, in no paper) r^ is below r by about sqrt(r (1 - r)/N), and plans are not optimistic.
 
 Sources: `central` (JDP, binary counters on visits, transitions and rewards) and `local` (LDP, Laplace
 noise on each user's message), calibrated to eps under replace-one: 6H changed cells. They tell the learner
@@ -92,7 +95,7 @@ def local(
     return LocalCounts(layout, scale, error_scale * 4 * bound)
 
 
-def corrected_bonus(
+def learned_rewards_bonus(
     span: int, visits: Array, spread: Array, rewards: Array, *, layout: CountLayout, log: float, error: Any
 ) -> Array:
     """The bonus of a step after which values are in [0, `span`], with `spread` = Var_P~(V); arrays (..., S, A)."""
@@ -102,32 +105,39 @@ def corrected_bonus(
     return np.asarray(following + reward + lower / visits)
 
 
-def printed_bonus(
+def known_rewards_bonus(
     span: int, visits: Array, spread: Array, rewards: Array, *, layout: CountLayout, log: float, error: Any
 ) -> Array:
-    """The printed one, which looks neither at `rewards` nor at `span`."""
+    """DP-Nash-VI's at B = 1, for rewards that are known: it looks neither at `rewards` nor at `span`."""
     lower = (layout.H * layout.S * error + layout.H**2 * layout.S) * log
     return np.asarray(np.sqrt(spread * log / visits) + lower / visits)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DPUCBVI:
-    """The learner; `error` = E of the source it is run with, `bonus_scale` = C2."""
+    """The learner; `error` = E of the source it is run with, `bonus_scale` = C2.
+
+    `rewards` (H, S, A) are the mean rewards where they are known, else they are learned from the counts; `bonus` says
+    for which of the two it pays.
+    """
 
     layout: CountLayout
     episodes: int
     error: float
     beta: float = 0.05
     bonus_scale: float = 1.0
-    bonus: Literal["corrected", "printed"] = "corrected"
+    bonus: Literal["learned", "known"] = "learned"
+    rewards: Array | None = None
 
     def __post_init__(self) -> None:
         require.integer(at_least=1, episodes=self.episodes)
         require.open_unit(beta=self.beta)
         require.non_negative(error=self.error)
         require.positive(bonus_scale=self.bonus_scale)
-        if self.bonus not in ("corrected", "printed"):
-            raise ParameterError("bonus", self.bonus, "'corrected' or 'printed'")
+        if self.bonus not in ("learned", "known"):
+            raise ParameterError("bonus", self.bonus, "'learned' or 'known', for rewards that are so")
+        if self.rewards is not None and self.rewards.shape != self.layout.visits_shape:
+            raise ParameterError("rewards", self.rewards.shape, f"of shape {self.layout.visits_shape}, or None")
 
     @property
     def log_term(self) -> float:
@@ -139,9 +149,8 @@ class DPUCBVI:
 
     def optimistic(self, counts: PrivateCounts) -> Plan:
         """The optimistic plan."""
-        assert counts.rewards is not None
         visits, law = self._processed(counts)
-        rewards = np.clip(counts.rewards / visits, 0.0, 1.0)
+        rewards = self._mean_rewards(counts, visits)
         known = counts.visits > 0 if self._exact else visits > 0
         horizon = self.layout.H
 
@@ -154,8 +163,14 @@ class DPUCBVI:
         return backward_induction(law, rewards, adjust=adjust)
 
     def _bonus(self, *step: Any) -> Array:
-        make = corrected_bonus if self.bonus == "corrected" else printed_bonus
+        make = learned_rewards_bonus if self.bonus == "learned" else known_rewards_bonus
         return make(*step, layout=self.layout, log=self.log_term, error=self.error)
+
+    def _mean_rewards(self, counts: PrivateCounts, visits: Array) -> Array:
+        if self.rewards is not None:
+            return np.broadcast_to(self.rewards, visits.shape)
+        assert counts.rewards is not None
+        return np.clip(counts.rewards / visits, 0.0, 1.0)
 
     @property
     def _exact(self) -> bool:

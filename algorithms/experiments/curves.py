@@ -24,10 +24,10 @@ from algorithms.experiments.constants import (
     Elimination,
     Optimistic,
     PLAIN,
-    PRINTED,
     PURE,
     TOLERANCE,
     TUNED,
+    UNPAID,
 )
 from algorithms.experiments.side_by_side import Part, run_parts
 from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
@@ -136,7 +136,7 @@ def draw_online(together: Sequence[CurveSettings]) -> list[Curve]:
         assert isinstance(each.constants, Optimistic)
         noise = stream(derive(each.seed, each.key), Stage.EXPERIMENT)
         source = online_source(each, layout, each.constants.error)
-        parts.append(Part(source, each.constants.bonus, each.runs, noise, printed=each.learner == PRINTED))
+        parts.append(Part(source, each.constants.bonus, each.runs, noise, known=each.learner == UNPAID))
     users = TapeUsers(environment, np.concatenate(tapes))
     done = run_parts(users, parts, layout=layout, episodes=first.episodes)
     regret, curves, row = regret_per_episode(done.policies, environment.model).T, [], 0
@@ -152,7 +152,7 @@ def online_source(settings: CurveSettings, layout: CountLayout, error_scale: flo
     episodes, eps, delta = settings.episodes, settings.eps, settings.delta
     if eps is None:
         return ExactSource(layout)
-    if settings.learner in ("UCBVI-JDP-gaussian", PRINTED):
+    if settings.learner in ("UCBVI-JDP-gaussian", UNPAID):
         return GaussianTrees.central(layout, episodes, eps, delta, error_scale=error_scale)
     if settings.learner == "UCBVI-LDP-gaussian":
         return GaussianMessages.local(layout, episodes, eps, delta, error_scale=error_scale)

@@ -21,7 +21,7 @@ COLOURS = {
     "UCBVI": "C0",
     "UCBVI-JDP": "C1",
     "UCBVI-JDP-gaussian": "C5",
-    "UCBVI-JDP-gaussian-printed": "C9",
+    "UCBVI-JDP-gaussian-known-bonus": "C9",
     "UCBVI-LDP": "C3",
     "UCBVI-LDP-gaussian": "C6",
     "PE": "C2",

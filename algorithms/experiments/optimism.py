@@ -1,10 +1,11 @@
 """`python -m algorithms.experiments optimism`: which plans are optimistic.
 
-Over visits a cell and E: DP-UCBVI's bonus as printed and as corrected, and UCBVI's two, at the theory's constants
-(C2 = 1, beta = .05), on a random model of H = S = A = 2: `core.optimism.optimism_of_plan`.
+Over visits a cell and E: our bonus for learned rewards, DP-Nash-VI's at B = 1 with known ones, and UCBVI's two, at
+the theory's constants (C2 = 1, beta = .05), on a random model of H = S = A = 2: `core.optimism.optimism_of_plan`.
+The bonus for known rewards with rewards that are learned is in no paper: it shows what the rewards' part is for.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
@@ -14,12 +15,20 @@ from algorithms.core.counting import layout_of
 from algorithms.core.environments import random_environment
 from algorithms.core.optimism import dense_counts, optimism_of_plan, Optimistic
 from algorithms.dp_ucbvi.learner import DPUCBVI
-from algorithms.tabular import backward_induction
+from algorithms.tabular import backward_induction, Model
 from dpverify.base.seeding import Stage, stream
 from dpverify.promises import check_promise
 
 BETA = 0.05
 VISITS, ERRORS = (10**4, 10**5, 10**6, 10**8), (0.0, 4.0, 40.0)
+
+
+Rewards = Literal["learned", "known"]
+
+
+def _learner(model: Model, visits: int, error: float, bonus: Rewards, rewards: Rewards) -> DPUCBVI:
+    given = model.rewards if rewards == "known" else None
+    return DPUCBVI(layout=layout_of(model), episodes=visits, error=error, beta=BETA, bonus=bonus, rewards=given)
 
 
 def optimism(
@@ -30,13 +39,13 @@ def optimism(
     environment = random_environment(0, 2, 2, 2)
     model, layout = environment.model, layout_of(environment.model)
     best = backward_induction(model.transitions, model.rewards).q
-    line = "{:<20} {:>4} {:>7} {:>9} {:<13} {:>9} {:>9}".format
+    line = "{:<23} {:>4} {:>7} {:>9} {:<13} {:>9} {:>9}".format
     typer.echo(line("learner", "E", "visits", "below Q*", "promise", "below cap", "Q - Q*"))
     for visits in VISITS:
         rows: list[tuple[str, float, Optimistic]] = [
-            (f"DP-UCBVI, {bonus}", error, DPUCBVI(layout=layout, episodes=visits, error=error, beta=BETA, bonus=bonus))
+            (f"{made} bonus, {rewards} r", error, _learner(model, visits, error, made, rewards))
             for error in ERRORS
-            for bonus in ("printed", "corrected")
+            for made, rewards in (("learned", "learned"), ("known", "known"), ("known", "learned"))
         ]
         rows += [
             (f"UCBVI, {bonus}", 0.0, UCBVI(layout=layout, episodes=visits, delta=BETA, bonus=bonus))

@@ -16,7 +16,7 @@ from algorithms.baselines.ucbvi import UCBVI
 from algorithms.core.counting import CountSource, ExactSource
 from algorithms.core.online import Learner, OnlineRun, run_online
 from algorithms.core.users import Users
-from algorithms.dp_ucbvi.learner import corrected_bonus, DPUCBVI, printed_bonus
+from algorithms.dp_ucbvi.learner import DPUCBVI, known_rewards_bonus, learned_rewards_bonus
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 
@@ -24,13 +24,13 @@ Array = npt.NDArray[np.float64]
 
 
 class Part(NamedTuple):
-    """`runs` rows: one source, its noise, one bonus scale; `printed`: DP-UCBVI's bonus as printed."""
+    """`runs` rows: one source, its noise, one bonus scale; `known`: the bonus for known rewards."""
 
     source: CountSource
     bonus: float
     runs: int
     rng: np.random.Generator
-    printed: bool = False
+    known: bool = False
 
 
 def run_parts(users: Users, parts: Sequence[Part], *, layout: CountLayout, episodes: int) -> OnlineRun:
@@ -40,8 +40,8 @@ def run_parts(users: Users, parts: Sequence[Part], *, layout: CountLayout, episo
     errors: Any = np.repeat([each.source.error for each in parts], runs)[:, None, None, None]
     learner: Learner = _Plain(layout=layout, episodes=episodes, bonus_scale=bonus)
     if not all(isinstance(each.source, ExactSource) for each in parts):
-        printed: Any = np.repeat([each.printed for each in parts], runs)[:, None, None]
-        learner = _Private(layout=layout, episodes=episodes, error=errors, bonus_scale=bonus, bonus=printed)
+        known: Any = np.repeat([each.known for each in parts], runs)[:, None, None]
+        learner = _Private(layout=layout, episodes=episodes, error=errors, bonus_scale=bonus, bonus=known)
     stacked = _Stacked(layout, 0.0, tuple(parts))
     return run_online(users, learner, stacked, runs=sum(runs), rng=parts[0].rng)  # parts draw from their own
 
@@ -74,7 +74,7 @@ class _Plain(UCBVI):
 
 
 class _Private(DPUCBVI):
-    """DP-UCBVI with an E, (runs, 1, 1, 1), a bonus scale and whether the bonus is as printed, (runs, 1, 1), a run."""
+    """DP-UCBVI with an E, (runs, 1, 1, 1), a bonus scale and whether it is that for known rewards, (runs, 1, 1)."""
 
     def __post_init__(self) -> None:
         """Constants are checked where they are made."""
@@ -86,7 +86,7 @@ class _Private(DPUCBVI):
     def _bonus(self, *step: Any) -> Array:
         errors: Any = self.error
         sizes: Any = {"layout": self.layout, "log": self.log_term, "error": errors[..., 0]}
-        return np.where(self.bonus, printed_bonus(*step, **sizes), corrected_bonus(*step, **sizes))
+        return np.where(self.bonus, known_rewards_bonus(*step, **sizes), learned_rewards_bonus(*step, **sizes))
 
     def _processed(self, counts: PrivateCounts) -> tuple[Array, Array]:
         errors: Any = self.error

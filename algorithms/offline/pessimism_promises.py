@@ -11,10 +11,11 @@ below the steps that are left, as no value exceeds them.
                    before post-processing) or those of a batch of users
     vapvi_promise  from a batch of users and Gaussian noise
 
-Lemma C.10 rests on inequality (22), and that on V~_{h+1} and P^_h being conditionally independent. They are not: where
-more users arrive, the penalty of step h + 1 is smaller and P^_h larger. `fan` is where it shows: V~_2(s') is
-1 - c H iota/n(s'), so sum (P^ - P) V~_2 is about (c H iota/n) S/n(s'), and (22) allows c H iota/n and a smaller term:
-it is false from S a little above n(s') on.
+The proof of Lemma C.6 takes V~_{h+1} and P^_h for conditionally independent (atlas, N2). They are not: where more
+users arrive, the penalty of step h + 1 is smaller and P^_h larger. `fan` is where it shows, with exact counts and a
+penalty of ours, c H iota/n for the 16 S H E iota/n of Lemma C.10, which is about E > 0: V~_2(s') is 1 - c H iota/n(s'),
+and sum (P^ - P) V~_2 is about (c H iota/n) S/n(s'), more than the penalty from S a little above n(s') on. Of the lemma
+itself this says nothing.
 """
 
 import math

@@ -16,6 +16,8 @@ STATUSES = (
     "vacuous",
     "argument false, claim undecided",  # a library's own accounting does not hold; what it releases may
     "nothing found",  # and a planted twin of the same call was caught
+    "slip",  # false to the letter, and every reader repairs it: nothing that is claimed rests on it
+    "withdrawn",  # an accusation of ours that does not stand
 )
 SOURCES = ("printed", "inferred", "garbled")  # of a reading: the text says so; what it must mean; the text is damaged
 VERDICTS = ("false", "true", "undecided")  # on a reading
@@ -105,6 +107,15 @@ class Witness:
     q: float | None = None
     trials: float | None = None
     seed: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawn:
+    """What was said here and does not stand: since when (YYYY-MM-DD) it is withdrawn, and why."""
+
+    date: str
+    what: str
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +235,7 @@ class Entry:
     contact: str = "nobody has been written to yet"
     evidence: tuple[Evidence, ...] = ()
     unrun: str = ""  # why there is nothing to run
+    withdrawn: tuple[Withdrawn, ...] = ()  # the whole entry (its status says so), or part of it
 
     @property
     def command(self) -> str:

@@ -12,7 +12,7 @@ from dpverify.errors import UsageError
 
 PUBLISHED, FIELD = FOLDERS = tuple(Path(__file__).parents[1] / name for name in ("published", "field"))
 PAPERS_FILE = "papers.toml"
-LETTERS = "ANCWTL"  # in this order
+LETTERS = "ANCRWTL"  # in this order
 PLACES = {  # what a place must say, by the key that says which kind of place it is
     "paper": ("place",),
     "package": ("version", "environment", "place", "licence"),

@@ -1,5 +1,6 @@
 """What an entry may say: no statement of others is called false on a damaged text, or on one witness alone."""
 
+import re
 from collections.abc import Iterator
 
 from audits.atlas.entry import Entry
@@ -13,6 +14,7 @@ def broken(entry: Entry) -> Iterator[str]:
     yield from _readings(entry)
     yield from _status(entry)
     yield from _evidence(entry)
+    yield from _withdrawn(entry)
     if len(entry.quote.split()) > QUOTED:
         yield f"quote: must have at most {QUOTED} words"
     if entry.simulation and entry.kind != "code":
@@ -38,13 +40,18 @@ def _readings(entry: Entry) -> Iterator[str]:
 
 def _status(entry: Entry) -> Iterator[str]:
     verdicts = {each.verdict for each in entry.readings if each.source != "garbled"}
-    if entry.status == "false":
+    if entry.status in ("false", "slip"):
+        said = f"status = {entry.status!r}: must"
         if not any(each.verdict == "false" for each in entry.readings):
-            yield "status = 'false': must have a printed or inferred reading with verdict 'false'"
+            yield f"{said} have a printed or inferred reading with verdict 'false'"
         if len(_independent(entry)) < 2:
-            yield "status = 'false': must rest on two different kinds of evidence, each with code of its own"
+            yield f"{said} rest on two different kinds of evidence, each with code of its own"
         if not any(each.by in DERIVED for each in entry.evidence) and entry.certified is None:
-            yield "status = 'false': must have an exact number or a certified bound"
+            yield f"{said} have an exact number or a certified bound"
+    if entry.status == "slip" and not any(
+        each.source == "inferred" and each.verdict != "false" for each in entry.readings
+    ):
+        yield "status = 'slip': must have an inferred reading, what a reader takes it for, whose verdict is not 'false'"
     if entry.status == "true" and verdicts != {"true"}:
         yield "status = 'true': must have readings with verdict 'true' alone"
     if entry.status == "ambiguous" and len(entry.readings) < 2:
@@ -57,6 +64,16 @@ def _status(entry: Entry) -> Iterator[str]:
         yield "status = 'nothing found': must have evidence on the library, and a planted twin that is caught"
     if entry.status == "proof false, statement survives" and not {"false", "true"} <= verdicts:
         yield "status = 'proof false, statement survives': must have a reading of each verdict"
+
+
+def _withdrawn(entry: Entry) -> Iterator[str]:
+    if entry.status == "withdrawn" and not entry.withdrawn:
+        yield "status = 'withdrawn': must have `withdrawn`: date, what, reason"
+    if entry.status == "withdrawn" and any(each.verdict == "false" for each in entry.readings):
+        yield "status = 'withdrawn': must have no reading with verdict 'false'"
+    for each in entry.withdrawn:
+        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", each.date):
+            yield f"withdrawn.date = {each.date!r}: must be YYYY-MM-DD"
 
 
 def _independent(entry: Entry) -> set[str]:

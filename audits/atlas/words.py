@@ -11,6 +11,7 @@ FAMILIES = {
     "A": "Statements of papers",
     "N": "Statements of papers, found later",
     "C": "Public research code",
+    "R": "Withdrawn: what was said here of others and does not stand",
     "W": "Libraries: statements that do not hold, or hold under one reading alone",
     "T": "Libraries: correct uses, which must stay quiet",
     "L": "More libraries and tools",
@@ -24,10 +25,12 @@ INTRODUCTION = (
     "A reading is printed (the text says so), inferred (the text can hardly mean anything else) or garbled (the copy"
     " that was read is damaged there; nothing is concluded from it, and no statement is called false on its strength)."
     " A status of false rests on a printed or inferred reading and on two kinds of evidence with code of their own. The"
-    " text of the papers that was read is named by its SHA-256.",
+    " text of the papers that was read is named by its SHA-256. A slip is false to the letter, and every reader repairs"
+    " it: nothing that is claimed rests on it.",
     "Algorithms are our own short transcriptions of the mathematics; nothing is copied. Code that says of itself that"
     " it simulates noise is marked so, and judged only on the label that it prints. Whoever wrote what is discussed"
-    " here is welcome to correct an entry; corrections of ours stay on the page.",
+    " here is welcome to correct an entry; corrections of ours stay on the page, and so does what was withdrawn, with"
+    " its date and reason.",
 )
 
 
@@ -84,6 +87,7 @@ def witness(entry: Entry) -> str:
 def rest(entry: Entry) -> list[tuple[str, str]]:
     """What follows the evidence, as (name, text)."""
     rows = [("instance", witness(entry)), ("what is true", entry.true_value), ("why", entry.derivation)]
+    rows += [(f"withdrawn on {each.date}", f"{each.what} {each.reason}") for each in entry.withdrawn]
     if entry.certified is not None:
         low, high = entry.certified
         rows.append(("certified", f"between {low:g} and {high:g}"))

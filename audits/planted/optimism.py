@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.baselines.ucbvi import UCBVI
-from algorithms.dp_ucbvi.learner import corrected_bonus, DPUCBVI
+from algorithms.dp_ucbvi.learner import DPUCBVI, learned_rewards_bonus
 
 Array = npt.NDArray[np.float64]
 
@@ -13,7 +13,7 @@ class NoErrorTerms(DPUCBVI):
     """INCORRECT: nothing is paid for E."""
 
     def _bonus(self, span: int, visits: Array, spread: Array, rewards: Array) -> Array:
-        return _corrected(self, span, visits, spread, rewards, error=0.0)
+        return _paid(self, span, visits, spread, rewards, error=0.0)
 
 
 class NoRewardError(DPUCBVI):
@@ -48,5 +48,5 @@ class NoThird(UCBVI):
         return super()._bonus(h, visits, *rest) - 14 * self.layout.H * self.log_term / (3 * visits)
 
 
-def _corrected(learner: DPUCBVI, span: int, *arrays: Array, error: float) -> Array:
-    return corrected_bonus(span, *arrays, layout=learner.layout, log=learner.log_term, error=error)
+def _paid(learner: DPUCBVI, span: int, *arrays: Array, error: float) -> Array:
+    return learned_rewards_bonus(span, *arrays, layout=learner.layout, log=learner.log_term, error=error)

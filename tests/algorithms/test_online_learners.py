@@ -61,7 +61,7 @@ def bonus_dp(n, h, p, r, v, arrivals):
     return following + math.sqrt(2 * r * (1 - r) * iota / n) + 17 / 3 * (span + 1) * iota / n
 
 
-def bonus_dp_printed(n, h, p, r, v, arrivals):
+def bonus_dp_known(n, h, p, r, v, arrivals):
     iota = math.log(30 * 18 * T / 0.05)
     mean = sum(p[t] * v[t] for t in range(3))
     var = sum(p[t] * (v[t] - mean) ** 2 for t in range(3))
@@ -119,9 +119,9 @@ LEARNERS = {
         lambda h: 3 - h,
     ),
     "dp-ucbvi": (DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01), bonus_dp, 0.01, lambda h: 3 - h),
-    "dp-ucbvi, printed": (
-        DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01, bonus="printed"),
-        bonus_dp_printed,
+    "dp-ucbvi, known rewards' bonus": (
+        DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01, bonus="known"),
+        bonus_dp_known,
         0.01,
         lambda h: 3 - h,
     ),
