@@ -260,12 +260,14 @@ class AuditRecord:
 
     @property
     def _rests_on(self) -> Grade:
-        if self.tape is not None and self.tape.status in (CONFORMS, EXACT):
+        seen = self.tape is not None and self.tape.moves and self.tape.alignment != "learned"
+        if seen and self.tape is not None and self.tape.status in (CONFORMS, EXACT):
             return Grade.CODE
         if any(row[1].partition(" ")[0] not in COMPARED for row in self.ledger):
             return Grade.THEOREM
-        number = None if self.tape is None else self.tape.number
-        return Grade.CODE if number is not None and number <= self.claimed else Grade.LEDGER
+        if self.tape is None or self.tape.number is None or not seen:
+            return Grade.LEDGER
+        return Grade.CODE if self.tape.number <= self.claimed else Grade.LEDGER
 
     @property
     def ledger_contradicted(self) -> bool:
@@ -303,6 +305,10 @@ class AuditRecord:
         what it says. Nothing else of a verdict changes.
         """
         accounted = None if tape.unlike_ledger else self.accounted
+        if apart := self._contradiction(tape):
+            if self.verdict is Verdict.REFUTED:
+                return replace(self, tape=tape, accounted=accounted, verdict=Verdict.INVALID, invalid=apart)
+            return replace(self, tape=tape, accounted=accounted, notes=(*self.notes, apart))
         lower = tape.lower if tape.refutes else None
         if lower is None or lower <= self.number_lower or self.verdict == Verdict.INVALID:
             return replace(self, tape=tape, accounted=accounted)
@@ -315,6 +321,22 @@ class AuditRecord:
             eps_lower=lower,
             number_lower=lower,
             audited=(self.eps_lower, self.number_lower),
+        )
+
+    def _contradiction(self, tape: Taped) -> str:
+        """How the trials contradict what the code shows on this pair, with both figures; empty where they do not.
+
+        The trials certify that the claimed number is at least so much; the draws of the code cost at most so much.
+        """
+        judged = self.trials and self.verdict is not Verdict.INVALID
+        if not judged or tape.refutes or not tape.traced or tape.number is None:
+            return ""
+        if not self.number_lower > tape.number * (1 + 1e-9):
+            return ""
+        return (
+            f"two pieces of evidence contradict each other: the trials certify at least {self.number_lower:.6g} "
+            f"({self.notion}), the draws of the code cost at most {tape.number:.6g} on this pair. A law that depends "
+            "on `size`, noise that is kept between calls, or a branch that no traced run has met would explain it"
         )
 
     @property

@@ -165,6 +165,11 @@ class Taped:
         return self.status != NOT_TRACED
 
     @property
+    def moves(self) -> bool:
+        """Whether the datasets made any difference to a draw of the code: an enumerated law, or a draw that moved."""
+        return self.paths is not None or any(row.moved for row in self.draws)
+
+    @property
     def unlike_ledger(self) -> bool:
         """Whether the code was compared with the ledger and is not what it says: then the ledger accounts for nothing.
 

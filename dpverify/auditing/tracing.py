@@ -27,7 +27,7 @@ from dpverify.ledger.events import Ledger
 from dpverify.tape import trace_result
 from dpverify.tape.enumeration import Exact, exact
 from dpverify.tape.families import FAMILIES
-from dpverify.tape.tracer import SURE, Trace, trace
+from dpverify.tape.tracer import OBSERVED, SURE, Trace, trace
 from dpverify.tape.transcript import SEEDED
 from dpverify.tape.witness import Witness
 from dpverify.trials.health.provenance import drawn_before, stored_draws
@@ -44,6 +44,7 @@ EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written 
 FEW = 64  # draws of a release that is worth a try
 CONTINUOUS = tuple(name for name, family in FAMILIES.items() if not family.lattice and name != "uniform")
 HOPELESS = ("CRASH", "TIMEOUT", "ERROR", "SYSTEM", "FOREIGN", "MUTATED")  # of which an enumeration would not do better
+AGAINST_LEDGER = (*OBSERVED, "NO_LAW", SEEDED)  # codes of what was seen in runs that were followed
 CODES = {"exit": "CRASH", "signal": "CRASH", "timeout": "TIMEOUT", "system": "SYSTEM"}
 
 
@@ -82,7 +83,7 @@ def may_be_finite(block: Taped) -> bool:
         return False
     if block.status == tape_record.NOT_TRACED:
         return block.reasons[0].code not in HOPELESS
-    return block.status == tape_record.DERIVED and not block.ledger
+    return not block.refutes
 
 
 def _answered(work: Callable[[], dict[str, Any]], seed: int) -> Taped:
@@ -175,9 +176,9 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
         seed=found.seed,
         notes=found.notes[:MOST],
     )
-    if not found.traced:  # noise of a known seed is not that of any ledger
-        seeded = any(each.code == SEEDED for each in found.reasons)
-        return replace(block, ledger=tape_record.UNMATCHED if seeded else "")
+    if not found.traced:  # what was seen in a run that was followed is held against a ledger
+        seen = any(each.code in AGAINST_LEDGER for each in found.reasons)
+        return replace(block, ledger=tape_record.UNMATCHED if seen else "")
     if found.witness is not None and found.witness.visible:
         one = found.witness
         order = "the first dataset against the second" if one.order == 0 else "the second dataset against the first"
@@ -197,7 +198,13 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
         eps, number = tape_record.numbers_of_claim(claim, events)
     except DpverifyError as error:  # a ledger without an account under this claim
         return replace(block, events=events, notes=(*block.notes, f"derived ledger not accounted: {error}"))
-    return replace(block, events=events, eps=eps, number=number)
+    block = replace(block, events=events, eps=eps, number=number)
+    over = number is not None and claim.number * (1 + EQUAL) < number < math.inf
+    if not over or block.ledger not in (tape_record.UNDECIDED, tape_record.UNMATCHED) or refutes:
+        return block
+    text = f"the draws of the code cost {number:.6g} on this pair, more than is claimed ({claim.number:g})"
+    reasons = (TapeReason("ABOVE_CLAIM", "", text), *block.reasons)[:MOST]
+    return replace(block, ledger=tape_record.UNMATCHED, reasons=reasons)
 
 
 def _ledger(found: Trace, *, refutes: bool) -> str:

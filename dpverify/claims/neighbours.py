@@ -65,7 +65,7 @@ class Difference:
     removed: int = 0
 
     def allowed_by(self, relation: Relation) -> bool:
-        """True when two datasets that differ so are neighbours (equal datasets are, trivially)."""
+        """True when two datasets that differ in at most so much are neighbours."""
         if relation is Relation.REPLACE_ONE:
             return self.replaced <= 1 and not self.added and not self.removed
         return not self.replaced and self.added + self.removed <= 1
@@ -299,13 +299,49 @@ class Pair:
         if self.unit is not None:
             difference = unit_difference(*(rows_of_units(each, self.unit, self.most) for each in self))
         elif typed == (False, False):
-            return replace(self, relation=relation)
+            difference = None
         else:
             difference = self.first.differences(self.second)
+        if difference == Difference() or equal_values(self.first, self.second):
+            raise NeighbourError(f"pair {self.name!r}: both datasets are equal, so nothing can be seen on them; "
+                                 "neighbours differ in one unit")  # fmt: skip
+        if difference is None:
+            return replace(self, relation=relation)
         if not difference.allowed_by(relation):
             users = " user" if self.of_users else ""
             raise NeighbourError(f"pair {self.name!r} is not {relation}{users}: {difference}")
         return replace(self, relation=relation, verified=True)
+
+
+def equal_values(first: Any, second: Any) -> bool:
+    """True where two datasets hold the same values, in the same types and in the same order.
+
+    False where that cannot be told: an object is compared by its own `==`, or by its attributes.
+    """
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, np.ndarray):
+        if first.dtype != second.dtype or first.shape != second.shape:
+            return False
+        if first.dtype == object:
+            return all(map(equal_values, first.ravel(), second.ravel()))
+        return np.ascontiguousarray(first).tobytes() == np.ascontiguousarray(second).tobytes()
+    if hasattr(first, "columns") and hasattr(first, "equals"):
+        return bool(first.equals(second))
+    if isinstance(first, dict):
+        same_keys = list(map(_same, first)) == list(map(_same, second))
+        return same_keys and all(map(equal_values, first.values(), second.values()))
+    if isinstance(first, list | tuple):
+        return len(first) == len(second) and all(map(equal_values, first, second))
+    try:
+        if first == second:
+            return True
+        own = any("__eq__" in vars(kind) for kind in type(first).__mro__[:-1])
+        return not own and hasattr(first, "__dict__") and equal_values(vars(first), vars(second))
+    except Exception:  # foreign code: the truth of an array, a comparison that raises
+        return False
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ Where two opaque elements meet, the second one is made a number first, and is a 
 then on; the first stays opaque. Everything that is not listed is done by NumPy, with numbers.
 """
 
+import contextlib
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,13 @@ from dpverify.tape.randomness import Arena
 
 Array = npt.NDArray[Any]
 
+LINEAR = (np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.matmul)
+LINEAR_FUNCTIONS = frozenset((
+    np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.cumsum, np.sum, np.mean, np.convolve, np.diff,
+    np.kron, np.average, np.trace, np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.append,
+    np.insert, np.pad, np.split, np.array_split, np.ravel, np.reshape, np.fft.fft, np.fft.ifft, np.fft.rfft,
+    np.fft.irfft, np.linalg.solve,
+))  # fmt: skip
 _LESS = {np.less: False, np.greater: True, np.less_equal: False, np.greater_equal: True}  # value: operands swapped
 
 
@@ -41,7 +49,8 @@ def ufunc(arena: Arena, act: Any, method: str, inputs: Any, out: Any, kwargs: di
         found = _sum(inputs[0], kwargs) if out is None else NotImplemented
         if found is not NotImplemented:
             return found
-    given = tuple(_operand(each) for each in inputs)
+    with _linear_use(arena, act in LINEAR):
+        given = tuple(_operand(each) for each in inputs)
     if out is not None:
         kwargs = {**kwargs, "out": tuple(_buffer(each) for each in targets)}
     result = getattr(act, method)(*given, **{k: materialised(value) for k, value in kwargs.items() if k != "out"},
@@ -165,7 +174,8 @@ def _numbers_where_both(left: Opaque, right: Opaque) -> Opaque:
         return right
     if not (left._place >= 0).any():
         return right
-    right.numbers()
+    with _linear_use(right._arena, True):
+        right.numbers()
     return right
 
 
@@ -282,7 +292,8 @@ def _sum(array: Any, kwargs: dict[str, Any]) -> Any:
     if array._arena.align.composed and (whole := _whole_sum(flat)) is not None:
         return np.reshape(whole, tuple(1 if i in axes else n for i, n in enumerate(array.shape))) if kwargs.get(
             "keepdims") else whole  # fmt: skip
-    rest = flat[..., 1:].copy().numbers()
+    with _linear_use(array._arena, True):
+        rest = flat[..., 1:].copy().numbers()
     if array._memory.shown or len(set(axes)) != len(axes):
         return NotImplemented
     total = flat[..., 0].copy() if kept else flat[0]
@@ -327,7 +338,30 @@ def function(act: Any, args: Any, kwargs: Any) -> Any:
         found = rule(*args, **kwargs)
         if found is not NotImplemented:
             return found
-    return act(*materialised(tuple(args)), **materialised(dict(kwargs)))
+    arena = _arena_of([*args, *kwargs.values()])
+    with _linear_use(arena, act in LINEAR_FUNCTIONS) if arena is not None else contextlib.nullcontext():
+        plain = materialised(tuple(args)), materialised(dict(kwargs))
+    return act(*plain[0], **plain[1])
+
+
+def _arena_of(values: Any) -> Arena | None:
+    """The arena of the first opaque array in these containers."""
+    for each in values:
+        if isinstance(each, Opaque):
+            return each._arena
+        if type(each) in (list, tuple) and (found := _arena_of(each)) is not None:
+            return found
+    return None
+
+
+@contextlib.contextmanager
+def _linear_use(arena: Arena, linear: bool) -> Iterator[None]:
+    """Inside, numbers are made for a linear function, where `linear`."""
+    before, arena.linear = arena.linear, linear
+    try:
+        yield
+    finally:
+        arena.linear = before
 
 
 def _layout(act: Any) -> Any:

@@ -240,6 +240,9 @@ class Pairing:
             found.rough = not outputs.rounding(ours.parts, plain.parts, largest=_largest(first, second))
         if found.differ:
             found.bad = _difference(first, second)
+        elif second.arena.bare_use is not None:
+            text = "noise of a released value is used again by itself: what is done with it depends on the data"
+            found.bad = Reason("OUTPUTS_DIFFER", site_text(second.arena.bare_use), text)
         elif math.isinf(found.log_ratio):
             worst = next((m for m in found.moved if not np.isfinite(m.terms).all()), None)
             site = worst.site if worst else ""

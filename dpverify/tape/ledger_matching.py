@@ -79,6 +79,7 @@ from dpverify.tape.transcript import Reason
 
 
 STRICT = 1e-9  # relative: closer than that counts as equal
+MATCHED_EVENTS = (LaplaceNoise, GaussianNoise, DiscreteLaplaceNoise, DiscreteGaussianNoise, BinomialNoise)
 
 
 def direction(sign: float) -> Direction:

@@ -56,12 +56,21 @@ class Opaque(NDArrayOperatorsMixin):
         return self._off
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        found = self.numbers()
+        found: Array = self._stored(dtype)
         if dtype is not None and np.dtype(dtype) != found.dtype:
             if copy is False:
                 raise ValueError("Unable to avoid copy while creating an array as requested.")
             return found.astype(dtype)
         return found.copy() if copy else found
+
+    def _stored(self, dtype: Any) -> Any:
+        """The numbers, for somebody who keeps them as they are: that is a linear use."""
+        before = self._arena.linear
+        self._arena.linear = before or dtype is None or np.dtype(dtype).kind == "f"
+        try:
+            return self.numbers()
+        finally:
+            self._arena.linear = before
 
     # shape
 
@@ -160,7 +169,7 @@ class Opaque(NDArrayOperatorsMixin):
         """Stays opaque for its own dtype and from whole numbers to floats, which is exact below 2^53."""
         wanted = np.dtype(dtype)
         if wanted not in KEPT or (wanted != self.dtype and wanted.kind == "i") or args or kwargs.keys() - {"copy"}:
-            return self.numbers().astype(dtype, *args, **kwargs)
+            return self._stored(wanted).astype(dtype, *args, **kwargs)
         if wanted == self.dtype and kwargs.get("copy") is False:
             return self
         memory = Memory(added=self._memory.added)
@@ -179,7 +188,7 @@ class Opaque(NDArrayOperatorsMixin):
         return self.numbers().item(*args)
 
     def __float__(self) -> float:
-        return float(self.numbers())
+        return float(self._stored(np.float64))
 
     def __int__(self) -> int:
         return int(self.numbers())
@@ -228,7 +237,7 @@ class OpaqueScalar(Opaque):
         return found[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.array(self.numbers(), dtype=dtype)
+        return np.array(self._stored(dtype), dtype=dtype)
 
     def __hash__(self) -> int:
         return hash(self.numbers())

@@ -25,6 +25,7 @@ Array = npt.NDArray[Any]
 
 _COLUMNS = ("z", "o", "off", "coef", "low", "high")
 DYADIC_BITS = 10
+USED_ALIKE = 1e-9  # of the noise's scale: numbers of used noise that are nearer differ by rounding
 THRESHOLD, QUERY = 1, 2
 GUMBEL_MAXIMUM = "gumbel_maximum"  # an atom that is made of draws
 _HERE = __file__.rpartition("/")[0] + "/"
@@ -85,6 +86,7 @@ class Arena:
         self.bad: Reason | None = None
         self.size = 0
         self.called: Site | None = None  # an instrument's: the line that its draws belong to
+        self.linear = False  # whether the numbers that are made now go into a linear function alone
         self.calls: list[Any] = []  # of instruments, see `instruments.calls`
         self.spends: list[Any] = []
         self.steps: list[Any] = []
@@ -94,6 +96,7 @@ class Arena:
         self._role = np.zeros(64, dtype=np.int64)  # of noise that was compared: THRESHOLD or QUERY
         self._partner = np.zeros(64, dtype=np.int64)
         self._used = np.zeros(64, dtype=bool)  # parts of other variables, see `composition`
+        self.bare_use: Site | None = None  # where a number of used noise differs from that of the other dataset
         self._undoing: list[Callable[[], None]] = []
         self._derived: dict[tuple[str, bytes], list[Array]] = {}
         self._starts: list[int] = []
@@ -217,16 +220,37 @@ class Arena:
         else:
             later = live
         if len(later):
-            found[later] = self._again(off[later], coef[later], place[later])
+            found[later] = self._used_again(off[later], coef[later], place[later])
         return found
 
     def _one(self, off: Array, coef: Array, place: Array) -> Array:
         at = place[0]
         if self._known[at]:
-            return self._again(off, coef, place)
+            return self._used_again(off, coef, place)
         if self._role[at]:
             self._diverge("COMPARED", self.site(), "noise that was compared with noise is used for something else")
         return self._position(off, coef, place) if self._touched[at] else self._value(off, coef, place)
+
+    def _used_again(self, off: Array, coef: Array, place: Array) -> Array:
+        """`_again`, and whether the program gets the same numbers of known variables on both datasets.
+
+        Where it does not, a number depends on the data and nothing hides it: `x + n` is released, and `n > 0` is looked
+        at. What is only looked at when the run has ended is compared as an output.
+        """
+        found = self._again(off, coef, place)
+        site = self.site()
+        if not site[0] or self._shifts is not None:
+            return found
+        index = len(self.transcript.uses)
+        self.transcript.uses.append((site, found))
+        if self.forced is not None and self.bare_use is None and index < len(self.forced.uses):
+            there = self.forced.uses[index][1]
+            with np.errstate(all="ignore"):
+                near = USED_ALIKE * (np.abs(coef) + np.abs(found.astype(np.float64)) * 2.0**-20)
+                apart = np.abs(found - there) > near if found.shape == there.shape else np.array([True])
+            if apart.any():
+                self.bare_use = site
+        return found
 
     def _again(self, off: Array, coef: Array, place: Array) -> Array:
         """A later use of known variables: from o where the factor is the same, so that sums telescope in bits."""
@@ -238,6 +262,9 @@ class Arena:
 
     def _value(self, off: Array, coef: Array, place: Array) -> Array:
         shift = self._shift(off, place)
+        if shift is not None and shift.any() and not self.linear and self.site()[0]:
+            self._diverge("OUTPUTS_DIFFER", self.site(), "noise that must have another value on the other dataset is "
+                          "compared, cast or handed on, which is no linear use: nothing hides it")  # fmt: skip
         o = self._first_use(off - shift if shift is not None else off, coef, place)
         return o if shift is None else o + shift
 

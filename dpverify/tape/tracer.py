@@ -17,7 +17,7 @@ the tape and behaves otherwise deceives it.
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,11 @@ from dpverify.errors import AccountingError, ParameterError
 from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
 from dpverify.tape.forced import Forced, Moved, OutOfTime, Pairing, transcript_log_ratio
-from dpverify.tape.ledger_matching import compares, conforms
+from dpverify.tape.ledger_matching import compares, conforms, MATCHED_EVENTS
 from dpverify.tape.randomness import Arena, Diverged
 from dpverify.tape.running import keeps_state
 from dpverify.tape.sources import Change
+from dpverify.tape.theorem_laws import missing_laws, SeenLaws
 from dpverify.tape.trace_result import Certified as Certified
 from dpverify.tape.trace_result import summaries
 from dpverify.tape.trace_result import Trace as Trace
@@ -54,6 +55,8 @@ CHOSEN = 1_000_000  # index of the first transcript of a wider law
 CONFIRMED = 16  # transcripts in each order that must show all values before a claim falls, beside all others
 CONFIRM = 2_000_000  # index of the first of them
 FRESH = 3_000_000  # index of the first transcript after a change of the alignment
+OBSERVED = ("OUTPUTS_DIFFER", "UNPROTECTED", "OTHER_DRAWS", "MORE_DRAWS", "FEWER_DRAWS", "INFINITE")
+BY_THEOREM = "THEOREM"  # code of a difference that a ledger of theorems allows
 ROUGH = (
     "rounding: as plain numbers the outputs on both datasets agree, but not to the last digits: sums in other orders, "
     "or low bits that tell the datasets apart"
@@ -243,6 +246,23 @@ class _Tracing:
                 found.append(("signs", pairing.transcript(base, change=witness.signs(order[0]))))
         return found
 
+    def _missing_laws(self, every: Sequence[Forced]) -> tuple[Reason, ...]:
+        """What the theorems of the ledger need and no run draws."""
+        if self.ledger is None or not every:
+            return ()
+        seen = SeenLaws.of(arena for run in every for arena in (run.first, run.second))
+        return tuple(Reason("NO_LAW", "", f"{text}; the code draws none") for text in missing_laws(self.ledger, seen))
+
+    def _explained_by_theorem(self, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
+        """Differences that a ledger of theorems alone allows have a code of their own: they contradict nothing.
+
+        Equal random numbers need not give equal outputs there: each user has a coin of a sample, noise is drawn again
+        where it lies outside of an interval, a choice has other chances.
+        """
+        if self.ledger is None or any(isinstance(each, MATCHED_EVENTS) for each, _ in self.ledger.counted):
+            return reasons
+        return tuple(replace(each, code=BY_THEOREM) if each.code in OBSERVED else each for each in reasons)
+
     def _concluded(
         self,
         runs: tuple[list[Forced], list[Forced]],
@@ -277,6 +297,10 @@ class _Tracing:
         against = reasons_of(contradictions((every,)))
         reasons = reasons_of([run.bad for run in (unproved or bad) if run.bad is not None])
         refuted = refutation(self.claim, found, where, runs)
+        if conformity is None or conformity.unmatched_events:
+            missing = self._missing_laws([*pilots[0], *pilots[1], *every])
+        else:  # every draw is matched by itself
+            missing = ()
         if late is not None:
             status, reasons = "NOT_TRACED", (late, *reasons)
         elif refuted is not None:
@@ -284,12 +308,15 @@ class _Tracing:
         elif against and (bad or conformity is None or conformity.status != "CONFORMS"):
             status, reasons = "CONTRADICTED", (*against, *reasons)
         elif unproved or (bad and not (self.claim is None and proved)):
-            status = "NOT_TRACED"
+            status, reasons = "NOT_TRACED", (*missing, *self._explained_by_theorem(reasons))
         elif conformity is not None and conformity.status == "UNMATCHED":
             over = against_ledger(self.ledger, self.relation, found, where, runs)
             status = "UNDECIDED" if over is None else "CONTRADICTED"
             witnessed = () if over is None else (over,)  # after the line that it is about
             reasons = (*conformity.unmatched_draws[:1], *witnessed, *conformity.unmatched_draws[1:])
+        elif missing:
+            status, reasons = "UNDECIDED", missing
+            conformity = replace(conformity, status="UNMATCHED", unmatched_draws=missing) if conformity else None
         elif conformity is not None and conformity.status == "CONFORMS":
             status = "CONFORMS"
         else:

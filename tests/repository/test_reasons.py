@@ -16,6 +16,7 @@ CONSTANTS = {
     "MUTATED",
     "CODES",
     "HOPELESS",
+    "BY_THEOREM",
 }  # names of codes, or tables of them
 NAME = re.compile(r"[A-Z][A-Z_]{2,}")
 

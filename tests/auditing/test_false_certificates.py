@@ -1,0 +1,344 @@
+"""Classes of false claims that were once CERTIFIED, and honest programs that look like them.
+
+Each class has false programs, which may not be CERTIFIED, and honest ones, which may not be REFUTED; the word that each
+gets today is written beside it. Trials are few: what is tested is the word, not the power of the trials.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify import certify, Pair, Records, Relation, Subject
+from dpverify.claims.curves import parse_claim
+from dpverify.errors import NeighbourError
+from dpverify.ledger import LaplaceNoise, Ledger, Sensitivity
+from dpverify.ledger.compound_events import AboveThreshold, BoundedRange, PoissonSampled, Selected
+from dpverify.ledger.events import KaryResponse, PureStep, Shift
+
+BIT = Pair(0.0, 1.0)
+ONE = Sensitivity(replace=1.0, add_remove=1.0)
+STEP = Ledger(PureStep(eps=1.0, uses=ONE))
+
+
+def laplace(scale: float = 1.0, count: int = 1) -> Ledger:
+    return Ledger(LaplaceNoise(scale=scale, sensitivity=Sensitivity(replace=Shift(1.0, count))))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A release, its claim and ledger, a pair, and the words that are right for it."""
+
+    release: Callable[..., Any]
+    words: str
+    claim: str = "pure:1"
+    ledger: Ledger | None = None
+    pair: Pair = BIT
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(words: str, *, looped: bool = True, **more: Any) -> Callable[..., Any]:
+    """Registers a release: of one trial a call, or of `size` trials where it is not `looped`."""
+
+    def registered(once: Callable[..., Any]) -> Callable[..., Any]:
+        def release(data: Any, *, rng: Any, size: int) -> Any:
+            return np.array([once(data, rng) for _ in range(size)])
+
+        def vectorised(data: Any, *, rng: Any, size: int) -> Any:
+            return once(data, rng, size)
+
+        CASES[once.__name__] = Case(release if looped else vectorised, words, **more)
+        return once
+
+    return registered
+
+
+def word(each: Case) -> str:
+    claim = parse_claim(each.claim)
+    relation = each.pair.relation or Relation.REPLACE_ONE
+    claim = replace(claim, relation=relation)
+    subject = Subject(name="x", target=each.release, claim=claim, pairs=(each.pair,), ledger=each.ledger)
+    return certify(subject, claim=claim, trials=1000, seed=3).headline
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# All draws are finite: the law is enumerated, whatever the ledger says.
+
+
+@case("REFUTED", ledger=STEP)
+def coin_of_one_in_a_million(d, rng):
+    return rng.random() < (1e-6 if d else 0.0)
+
+
+@case("REFUTED", ledger=Ledger(BoundedRange(eps=1.0, uses=ONE)), pair=Pair([9, 0, 0, 0], [8, 1, 1, 1]))
+def exponential_mechanism_without_the_half(d, rng):
+    weights = np.exp(np.array(d, dtype=float))
+    return rng.choice(4, p=weights / weights.sum())
+
+
+@case("REFUTED", ledger=Ledger(KaryResponse(eps=1.0, k=2, reports=ONE)))
+def response_of_eps_two(d, rng):
+    return d if rng.random() < np.exp(2) / (1 + np.exp(2)) else 1 - d
+
+
+@case("REFUTED", ledger=STEP)
+def rare_integer(d, rng):
+    return float(rng.integers(1000) == 0) * d
+
+
+@case("REFUTED", ledger=STEP)
+def skewed_choice(d, rng):
+    return rng.choice(3, p=[0.7, 0.2, 0.1] if d else [0.1, 0.2, 0.7])
+
+
+@case("CERTIFIED (code conforms)", ledger=Ledger(BoundedRange(eps=1.0, uses=ONE)), pair=Pair([2, 0], [1, 1]))
+def exponential_mechanism(d, rng):
+    weights = np.exp(np.array(d, dtype=float) / 2)
+    return rng.choice(2, p=weights / weights.sum())
+
+
+@case("CERTIFIED (code conforms)", ledger=Ledger(KaryResponse(eps=1.0, k=2, reports=ONE)))
+def response_of_eps_one(d, rng):
+    return d if rng.random() < np.e / (1 + np.e) else 1 - d
+
+
+@case("CERTIFIED (code conforms)", ledger=STEP)
+def coin_of_two_chances(d, rng):
+    return rng.random() < (0.4 if d else 0.5)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The code's own number on the pair is above the claim, or a theorem's random numbers are not drawn.
+
+SPARSE = Ledger(AboveThreshold(threshold_scale=2.0, query_scale=4.0, sensitivity=ONE))
+SIX = Pair([0] * 6, [1] * 6)
+BEST = Ledger(Selected(run=laplace(1.25), gamma=0.1))
+
+
+@case("OPEN", ledger=STEP, pair=Pair([1, 0, 0], [0, 1, 1]))
+def largest_and_its_place(d, rng):
+    noisy = np.array(d) + rng.laplace(scale=2.0, size=3)
+    return [np.argmax(noisy), noisy.max()]
+
+
+@case("OPEN", ledger=SPARSE, pair=SIX)
+def sparse_vector_without_threshold_noise(d, rng):
+    above = [x + rng.laplace(scale=4.0) > 1.0 for x in d]
+    return [float(each) for each in above]
+
+
+@case("OPEN", ledger=SPARSE, pair=SIX)
+def sparse_vector_with_the_compared_value(d, rng):
+    threshold = 0.5 + rng.laplace(scale=2.0)
+    for x in d:
+        noisy = x + rng.laplace(scale=4.0)
+        if noisy > threshold:
+            return noisy
+    return -1e9
+
+
+@case("OPEN", ledger=BEST, claim="pure:2.5")
+def best_of_ten(d, rng):
+    return max(d + rng.laplace() for _ in range(10))
+
+
+@case("OPEN", ledger=BEST, claim="pure:2.5")
+def best_of_three_with_other_noise(d, rng):
+    return max(d + rng.laplace(scale=0.5) for _ in range(3))
+
+
+USERS = Pair(Records([1, 1]), Records([1, 1, 1]), relation=Relation.ADD_OR_REMOVE_ONE)
+TENTH = Ledger(PoissonSampled(rate=0.1, inside=Ledger(LaplaceNoise(scale=1.0, sensitivity=ONE))))
+
+
+@case("OPEN", ledger=TENTH, claim="pure:0.2", pair=USERS)
+def sample_of_half(d, rng):
+    return sum(x for x in d.rows if rng.random() < 0.5) + rng.laplace()
+
+
+@case("CERTIFIED (author's theorem)", ledger=TENTH, claim="pure:0.2", pair=USERS)
+def sample_of_a_tenth(d, rng):
+    return sum(x for x in d.rows if rng.random() < 0.1) + rng.laplace()
+
+
+@case("CERTIFIED (code conforms)", ledger=SPARSE, pair=SIX)
+def sparse_vector(d, rng):
+    threshold, found = 0.5 + rng.laplace(scale=2.0), []
+    for x in d:
+        found.append(float(x + rng.laplace(scale=4.0) > threshold))
+        if found[-1]:
+            break
+    return found + [2.0] * (6 - len(found))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What the tape sees in a run that it follows is held against the ledger.
+
+
+@case("OPEN", ledger=laplace())
+def another_law_on_the_neighbour(d, rng):
+    return rng.laplace() if d == 0 else d + rng.normal()
+
+
+@case("OPEN", ledger=laplace(), pair=Pair(0.0, 1e-7))
+def noise_on_a_grid(d, rng):
+    return d + np.round(rng.laplace(), 6)
+
+
+@case("OPEN", ledger=laplace(1.0, 2), claim="pure:2", pair=Pair([0, 1], [0, 2]))
+def keys_that_are_present(d, rng):
+    found = np.zeros(3)
+    for key in set(d):
+        count = d.count(key) + rng.laplace()
+        found[key] = count if count > 5 else 0
+    return found
+
+
+@case("CERTIFIED (author's ledger)", ledger=laplace())
+def noise_of_single_precision(d, rng):
+    return d + np.float32(rng.laplace())
+
+
+@case("OPEN", ledger=laplace())
+def one_more_draw(d, rng):
+    return d + (rng.laplace() if d == 0 else rng.laplace() + 0 * rng.laplace())
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Noise that is used twice: it hides the released value, and something else is done with it.
+
+THOUSAND = {"ledger": laplace(1000.0), "claim": "pure:0.001"}
+
+
+@case("OPEN or REFUTED", **THOUSAND)
+def sign_of_the_noise(d, rng):
+    noise = rng.laplace(scale=1000.0)
+    return [d + noise, noise > 0]
+
+
+@case("OPEN or REFUTED", looped=False, **THOUSAND)
+def digitized_noise(d, rng, size):
+    noise = rng.laplace(scale=1000.0, size=size)
+    return np.stack([d + noise, np.digitize(noise, [-100, 0, 100])], axis=1)
+
+
+@case("OPEN or REFUTED", **THOUSAND)
+def floor_of_the_noise(d, rng):
+    noise = rng.laplace(scale=1000.0)
+    return [d + noise, np.floor(noise / 10)]
+
+
+@case("OPEN or REFUTED", **THOUSAND)
+def whole_part_of_the_noise(d, rng):
+    noise = rng.laplace(scale=1000.0)
+    return [d + noise, int(noise)]
+
+
+@case("OPEN or REFUTED", **THOUSAND)
+def order_of_the_noise(d, rng):
+    noise = rng.laplace(scale=1000.0, size=2)
+    return [d + noise[0], np.argsort(noise)[0]]
+
+
+@case("OPEN or REFUTED", **THOUSAND)
+def text_of_the_noise(d, rng):
+    noise = rng.laplace(scale=1000.0)
+    return [d + noise, len(str(abs(noise)).split(".")[0])]
+
+
+@case("OPEN or REFUTED", **THOUSAND)
+def sign_of_used_noise(d, rng):
+    noise = rng.laplace(scale=1000.0)
+    released = float(d + noise)
+    return [released, noise > 0]
+
+
+@case("OPEN or REFUTED", **THOUSAND)
+def size_of_the_error(d, rng):
+    noise = rng.laplace(scale=1000.0)
+    return [d + noise, np.ceil(abs(noise) / 500)]
+
+
+@case("CERTIFIED (code conforms)", **THOUSAND)
+def sign_of_the_result(d, rng):
+    released = d + rng.laplace(scale=1000.0)
+    return [released, released > 0]
+
+
+@case("CERTIFIED (code conforms)", **THOUSAND)
+def floor_of_the_result(d, rng):
+    released = d + rng.laplace(scale=1000.0)
+    return [released, np.floor(released / 10)]
+
+
+@case("CERTIFIED (code conforms)", **THOUSAND)
+def sign_of_other_noise(d, rng):
+    return [d + rng.laplace(scale=1000.0), rng.laplace() > 0]
+
+
+@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace(), pair=Pair(np.zeros(3), np.array([1.0, 0, 0])))
+def linear_mixture_of_noise(d, rng, size):
+    mixed = np.array([[1.0, 0, 0], [1, 1, 0], [1, 1, 1]])
+    return d @ mixed.T + rng.laplace(size=(size, 3)) @ mixed.T
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace(1.0, 2), claim="pure:2", pair=Pair([0, 1], [0, 2]))
+def all_keys(d, rng):
+    return [d.count(key) + rng.laplace() for key in range(3)]
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def result_on_a_grid(d, rng):
+    return np.round(d + rng.laplace(), 6)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A law that depends on `size`: trials of a call judge another law than that of one release.
+
+
+@case("INVALID", looped=False)
+def narrow_where_many(d, rng, size):
+    return d + rng.laplace(scale=1.0 if size == 1 else 1 / 3, size=size)
+
+
+@case("INVALID", looped=False)
+def divided_by_root(d, rng, size):
+    return d + rng.laplace(scale=1 / np.sqrt(size), size=size)
+
+
+@case("INVALID", looped=False)
+def nothing_where_many(d, rng, size):
+    return np.full(size, d) + (rng.laplace(size=size) if size < 5 else 1e-3 * rng.laplace(size=size))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_false_claim_is_certified_and_no_true_one_refuted(name):
+    assert word(CASES[name]) in CASES[name].words.split(" or ")
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        Pair(0.0, 0.0),
+        Pair([1, 2], [1, 2]),
+        Pair(np.arange(3.0), np.arange(3.0)),
+        Pair({"a": np.zeros(2)}, {"a": np.zeros(2)}),
+        Pair(Records([0]), Records([0])),
+    ],
+)
+def test_equal_datasets_are_no_pair(pair):
+    with pytest.raises(NeighbourError, match="both datasets are equal"):
+        word(Case(lambda data, *, rng, size: rng.laplace(size=size), "", pair=pair))
+
+
+def test_nothing_conforms_where_no_draw_moves():
+    """The pair differs in a field that the code does not read: the ledger is the author's word."""
+
+    def reads_the_first(data, *, rng, size):
+        return 100 * data[0] + rng.laplace(size=size)
+
+    assert word(Case(reads_the_first, "", ledger=laplace(), pair=Pair([0, 0], [0, 1]))) == "CERTIFIED (author's ledger)"
