@@ -611,11 +611,13 @@ def rests_on(record):
     found = record["tape"] or {"status": "", "number": None}
     need(found["status"] not in ("CONFORMS", "EXACT") or not found["refutes"], "the tape conforms and refutes")
     need(found["status"] != "CONFORMS" or found["ledger"] == "CONFORMS", "the tape has two words about one ledger")
-    if found["status"] in ("CONFORMS", "EXACT"):
+    moves = found.get("paths") is not None or any(row["moved"] for row in found.get("draws", ()))
+    seen = moves and found["alignment"] != "learned" and not found["one_sided"]
+    if seen and found["status"] in ("CONFORMS", "EXACT"):
         return GRADES[0]
     if any(row[1].partition(" ")[0] not in COMPARED for row in record["ledger"]):
         return GRADES[2]
-    return GRADES[0 if found["number"] is not None and found["number"] <= record["claimed"] else 1]
+    return GRADES[0 if seen and found["number"] is not None and found["number"] <= record["claimed"] else 1]
 
 
 def judged(record, alone, left):

@@ -31,6 +31,9 @@ def _learner(model: Model, visits: int, error: float, bonus: Rewards, rewards: R
     return DPUCBVI(layout=layout_of(model), episodes=visits, error=error, beta=BETA, bonus=bonus, rewards=given)
 
 
+PAID: tuple[tuple[Rewards, Rewards], ...] = (("learned", "learned"), ("known", "known"), ("known", "learned"))
+
+
 def optimism(
     plans: Annotated[int, typer.Option(help="for every row")] = 1_000,
     seed: Annotated[int, typer.Option(help="of the counts")] = 1,
@@ -45,7 +48,7 @@ def optimism(
         rows: list[tuple[str, float, Optimistic]] = [
             (f"{made} bonus, {rewards} r", error, _learner(model, visits, error, made, rewards))
             for error in ERRORS
-            for made, rewards in (("learned", "learned"), ("known", "known"), ("known", "learned"))
+            for made, rewards in PAID
         ]
         rows += [
             (f"UCBVI, {bonus}", 0.0, UCBVI(layout=layout, episodes=visits, delta=BETA, bonus=bonus))

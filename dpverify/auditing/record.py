@@ -260,7 +260,7 @@ class AuditRecord:
 
     @property
     def _rests_on(self) -> Grade:
-        seen = self.tape is not None and self.tape.moves and self.tape.alignment != "learned"
+        seen = self.tape is not None and self.tape.covers
         if seen and self.tape is not None and self.tape.status in (CONFORMS, EXACT):
             return Grade.CODE
         if any(row[1].partition(" ")[0] not in COMPARED for row in self.ledger):

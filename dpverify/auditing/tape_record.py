@@ -132,6 +132,7 @@ class Taped:
     chances      of the witness of an enumerated law: its probability on either dataset
     pairs        how many were traced; numbers are the largest of them, words the worst
     transcripts  good and bad ones that count, in each order of each pair
+    one_sided    lines with a decision on noise of which no run took the other side
     """
 
     status: str
@@ -158,6 +159,7 @@ class Taped:
     seed: int = 0
     pairs: int = 1
     notes: tuple[str, ...] = ()
+    one_sided: tuple[str, ...] = ()
 
     @property
     def traced(self) -> bool:
@@ -168,6 +170,15 @@ class Taped:
     def moves(self) -> bool:
         """Whether the datasets made any difference to a draw of the code: an enumerated law, or a draw that moved."""
         return self.paths is not None or any(row.moved for row in self.draws)
+
+    @property
+    def covers(self) -> bool:
+        """Whether the runs say what the code does on these pairs.
+
+        A draw moved, and each decision on noise went both ways. A rule that was learned from outputs does not say it:
+        the numbers between noise and output are not followed.
+        """
+        return self.moves and self.alignment != "learned" and not self.one_sided
 
     @property
     def unlike_ledger(self) -> bool:
@@ -271,6 +282,7 @@ def together(blocks: Sequence[Taped]) -> Taped:
         bad=sum(each.bad for each in blocks),
         pairs=len(blocks),
         notes=tuple(dict.fromkeys(note for each in blocks for note in each.notes))[:MOST],
+        one_sided=tuple(dict.fromkeys(line for each in blocks for line in each.one_sided))[:MOST],
     )
 
 

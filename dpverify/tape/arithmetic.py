@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.tape import composition
-from dpverify.tape.opaque import has_opaque, KEPT, materialised, Memory, Opaque, OpaqueScalar
+from dpverify.tape.opaque import has_opaque, KEPT, materialised, Memory, MOST_KEPT, Opaque, OpaqueScalar
 from dpverify.tape.randomness import Arena
 
 Array = npt.NDArray[Any]
@@ -87,7 +87,13 @@ def kept(arena: Arena, act: Any, inputs: Any) -> Any:
         sign = -1 if act is np.negative else 1
         return _make(arena, act(only._off), sign * only._coef, only._place.copy(), added=only._memory.added)
     if act in _LESS:
-        return _compared(arena, act, inputs)
+        found = _compared(arena, act, inputs)
+        if found is NotImplemented:
+            _look(arena, "less", inputs)
+        return found
+    if act in _LOOKS:
+        _look(arena, _LOOKS[act], inputs)
+        return NotImplemented
     if act not in (np.add, np.subtract, np.multiply, np.divide) or len(inputs) != 2:
         return NotImplemented
     left, right = inputs
@@ -257,6 +263,34 @@ def _compared(arena: Arena, act: Any, inputs: Any) -> Any:
     found[rows] = below != greater
     found = found.reshape(shape)
     return found if found.ndim else found[()]
+
+
+_LOOKS = {np.equal: "equal", np.not_equal: "equal", np.minimum: "less", np.maximum: "less", np.fmin: "less",
+          np.fmax: "less", np.sign: "less", np.absolute: "less"}  # fmt: skip
+
+
+def _look(arena: Arena, act: str, inputs: Any) -> None:
+    """Tells the arena that noise is compared with numbers; for one input, with 0."""
+    values = [each for each in inputs if isinstance(each, Opaque)]
+    limits = [each for each in inputs if not isinstance(each, Opaque)] or ([0.0] if len(inputs) == 1 else [])
+    if len(values) != 1 or len(limits) != 1 or not _is_number(limits[0]) or values[0].size > MOST_KEPT:
+        return
+    try:
+        shape = np.broadcast_shapes(values[0].shape, np.shape(limits[0]))
+    except ValueError:
+        return
+    off, coef, place = (np.broadcast_to(each, shape).ravel() for each in values[0].terms)
+    limit = np.broadcast_to(np.asarray(limits[0], dtype=np.float64), shape).ravel()
+    arena.looked_at(act, limit, off.astype(np.float64), coef.astype(np.float64), place)
+
+
+def _clipped(array: Any, *limits: Any, **named: Any) -> Any:
+    """`np.clip` compares with its limits."""
+    if isinstance(array, Opaque):
+        for limit in (*limits[:2], *named.values()):
+            if _is_number(limit):
+                _look(array._arena, "less", (array, limit))
+    return NotImplemented
 
 
 def _between(arena: Arena, act: Any, left: Opaque, right: Opaque) -> Any:
@@ -467,6 +501,7 @@ _RULES: dict[Any, Any] = {
     np.mean: _averaged,
     np.searchsorted: _searched,
     np.argmax: _largest,
+    np.clip: _clipped,
     np.shape: lambda array: array.shape,
     np.ndim: lambda array: array.ndim,
     np.size: lambda array, axis=None: array.size if axis is None else array.shape[axis],

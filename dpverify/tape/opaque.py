@@ -22,6 +22,7 @@ from dpverify.tape.randomness import Arena
 
 Array = npt.NDArray[Any]
 
+MOST_KEPT = 4096  # elements of an array that is still known to be noise when its numbers have been made
 KEPT = (np.dtype(np.float64), np.dtype(np.int64))
 
 
@@ -41,6 +42,7 @@ class Opaque(NDArrayOperatorsMixin):
     def __init__(self, arena: Arena, off: Array, coef: Array, place: Array, memory: Memory | None = None) -> None:
         self._arena, self._off, self._coef, self._place = arena, off, coef, place
         self._memory = memory or Memory()
+        self._before: tuple[Array, Array, Array] | None = None
 
     # numbers
 
@@ -48,12 +50,19 @@ class Opaque(NDArrayOperatorsMixin):
         """The numbers, in the array's own memory."""
         live = self._place >= 0
         if live.any():
+            if self._off.size <= MOST_KEPT:
+                self._before = self._off.copy(), self._coef.copy(), self._place.copy()
             found = self._arena.resolve(self._off.ravel(), self._coef.ravel(), self._place.ravel())
             self._off[...] = found.reshape(self._off.shape)
             self._place[...] = -1
             self._coef[...] = 0
         self._memory.shown = True
         return self._off
+
+    @property
+    def terms(self) -> tuple[Array, Array, Array]:
+        """`off`, `coef` and `place`, as they were before numbers were made, where the array is not too large."""
+        return self._before or (self._off, self._coef, self._place)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         found: Array = self._stored(dtype)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base.sites import Site, site_text
+from dpverify.tape.decisions import Decisions, Support
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.transcript import Draw, Reason, same_kind, Transcript, TranscriptEntry
 
@@ -96,6 +97,7 @@ class Arena:
         self._role = np.zeros(64, dtype=np.int64)  # of noise that was compared: THRESHOLD or QUERY
         self._partner = np.zeros(64, dtype=np.int64)
         self._used = np.zeros(64, dtype=bool)  # parts of other variables, see `composition`
+        self.decisions = Decisions()
         self.bare_use: Site | None = None  # where a number of used noise differs from that of the other dataset
         self._undoing: list[Callable[[], None]] = []
         self._derived: dict[tuple[str, bytes], list[Array]] = {}
@@ -369,6 +371,10 @@ class Arena:
             other = self._next(entry)
             entry.forced = other.forced
             self._partner[place] = other.place
+        if (site := entry.site)[0]:
+            self.decisions.add(
+                site, "less", below, below, entry.forced, place, Support(self._family_at, self._given_at)
+            )
         with np.errstate(divide="ignore"):
             entry.log_mass = np.log(np.where(entry.forced, chance, 1 - chance))
         cut = np.clip(below, low, high)
@@ -377,6 +383,26 @@ class Arena:
         self._touched[place] = True
         self.transcript.entries.append(entry)
         return entry.forced
+
+    def looked_at(self, act: str, limit: Array, off: Array, coef: Array, place: Array) -> None:
+        """off + coef z was compared with `limit` (flat arrays of one length): see `decisions`."""
+        rows = np.flatnonzero((place >= 0) & (coef != 0))
+        site = self.site()
+        if not len(rows) or not site[0]:
+            return
+        with np.errstate(all="ignore"):
+            cut = (limit[rows] - off[rows]) / coef[rows]
+        rows, cut = rows[np.isfinite(cut)], cut[np.isfinite(cut)]
+        z = self._columns["z"][place[rows]]
+        below = z == cut if act == "equal" else z < cut
+        self.decisions.add(site, act, limit[rows], cut, below, place[rows], Support(self._family_at, self._given_at))
+
+    def _family_at(self, place: int) -> str:
+        return self.transcript.draws[bisect.bisect_right(self._starts, place) - 1].family
+
+    def _given_at(self, place: int) -> list[float]:
+        draw = self.transcript.draws[bisect.bisect_right(self._starts, place) - 1]
+        return [float(given if given.ndim == 0 else given[place - draw.start]) for given in draw.parameters]
 
     def comparable(self, place: Array) -> bool:
         """Whether all of these are Laplace noise of which no number is known."""

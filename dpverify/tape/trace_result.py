@@ -274,6 +274,7 @@ class Trace:
     seed: int
     seconds: float
     notes: tuple[str, ...]
+    one_sided: tuple[str, ...] = ()  # lines with a decision on noise of which no run took the other side
     _moved: tuple[tuple[Moved, ...], ...] = field(default=(), repr=False)
     _at_most: tuple[tuple[float, ...], tuple[float, ...]] = field(default=((), ()), repr=False)  # ratios, rounded up
 

@@ -34,6 +34,7 @@ from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import AccountingError, ParameterError
 from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
+from dpverify.tape.decisions import far_out, forced, Key
 from dpverify.tape.forced import Forced, Moved, OutOfTime, Pairing, transcript_log_ratio
 from dpverify.tape.ledger_matching import compares, conforms, MATCHED_EVENTS
 from dpverify.tape.randomness import Arena, Diverged
@@ -50,11 +51,13 @@ from dpverify.trials.target import as_target, declaration, name_of
 
 ABOVE = 4  # transcripts in each order whose comparisons are all positive: a run must stop there, too
 STRESSED = 16  # transcripts with values from a wider law, at most
+SIDES = 64  # transcripts that take the other side of a decision, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
 CHOSEN = 1_000_000  # index of the first transcript of a wider law
 CONFIRMED = 16  # transcripts in each order that must show all values before a claim falls, beside all others
 CONFIRM = 2_000_000  # index of the first of them
 FRESH = 3_000_000  # index of the first transcript after a change of the alignment
+ONE_SIDED = "no run took the other side of a decision on noise"
 OBSERVED = ("OUTPUTS_DIFFER", "UNPROTECTED", "OTHER_DRAWS", "MORE_DRAWS", "FEWER_DRAWS", "INFINITE")
 BY_THEOREM = "THEOREM"  # code of a difference that a ledger of theorems allows
 ROUGH = (
@@ -127,6 +130,7 @@ class _Tracing:
     seed: int
     stress: bool
     timeout: float
+    one_sided: tuple[str, ...] = ()  # lines with a decision on noise of which one side was never run
 
     @property
     def _nothing_asked(self) -> bool:
@@ -192,6 +196,7 @@ class _Tracing:
         if self._settled(runs):
             return runs, []
         chosen = self._chosen(pairings, base, runs)
+        chosen += self._other_sides(pairings, base, runs, chosen)
         return runs, [*chosen, *self._confirming(pairings, base, runs, chosen)]
 
     def _timed_out(self, runs: tuple[list[Forced], list[Forced]]) -> Reason:
@@ -246,6 +251,57 @@ class _Tracing:
                 found.append(("signs", pairing.transcript(base, change=witness.signs(order[0]))))
         return found
 
+    def _other_sides(
+        self,
+        pairings: tuple[Pairing, Pairing],
+        base: int,
+        runs: tuple[list[Forced], list[Forced]],
+        chosen: list[tuple[str, Forced]],
+    ) -> list[tuple[str, Forced]]:
+        """Transcripts that take the other side of each decision on noise of which no run took it (`decisions`).
+
+        And, where numbers have left the tape inside of the program, three with all noise far out.
+        """
+        seen: dict[Key, set[bool]] = {}
+        waiting: list[tuple[Key, int, int, dict[int, float], Change | None]] = []  # decision, and how it is met
+        queued: set[Key] = set()
+        found: list[tuple[str, Forced]] = []
+
+        def learn(run: Forced, index: int, values: dict[int, float] | None, change: Change | None = None) -> None:
+            """Outcomes of a run with this `change` and these forced `values`; None where it is not made again."""
+            for key, decision in run.first.decisions.found.items():
+                known = seen.setdefault(key, set())
+                known |= decision.outcomes
+                if len(known) == 1 and values is not None and key not in queued:
+                    flip = decision.flips[next(iter(known))]
+                    if flip is None:
+                        known |= {True, False}  # the other side is impossible
+                    elif flip[0] not in values:
+                        queued.add(key)
+                        waiting.append((key, run.order, index, {**values, flip[0]: flip[1]}, change))
+
+        for each in runs:
+            for index, run in enumerate(each):
+                if not run.row and run.trusted:
+                    learn(run, base + index, {})
+        for _, run in chosen:
+            learn(run, 0, None)
+        looked = any(entry.site[0] for run in (*runs[0][:1], *runs[1][:1]) for entry in run.first.transcript.entries)
+        if looked and self.stress:
+            for order, sign in ((0, 1.0), (0, -1.0), (1, 0.0)):
+                change = far_out(sign, runs[order][0].first.size)
+                run = pairings[order].transcript(base, change=change)
+                found.append(("far", run))
+                learn(run, base, {}, change)
+        while waiting and len(found) < SIDES:
+            key, order, index, values, before = waiting.pop(0)
+            if len(seen[key]) == 1:
+                run = pairings[order].transcript(index, change=forced(values, before))
+                found.append(("side", run))
+                learn(run, index, values, before)
+        self.one_sided = tuple(dict.fromkeys(site_text(key[0]) for key, sides in seen.items() if len(sides) == 1))
+        return found
+
     def _missing_laws(self, every: Sequence[Forced]) -> tuple[Reason, ...]:
         """What the theorems of the ledger need and no run draws."""
         if self.ledger is None or not every:
@@ -286,14 +342,17 @@ class _Tracing:
         unproved = [run for run in bad if not (proved and run.trusted)]
         good = [run for run in (*runs[0], *runs[1]) if run.bad is None]
         moved = tuple(run.oriented for run in good)
+        sides = [run.oriented for kind, run in chosen if kind in ("side", "far") and run.bad is None]
         compared = [run.oriented for _, run in chosen if any(each.above is not None for each in run.moved)]
         ledger, fixed, conformity = None, False, None
         if not bad and late is None and good:
-            ledger = trace_result.envelope(run.oriented for order in pilots for run in order)
+            ledger = trace_result.envelope([*(run.oriented for order in pilots for run in order), *sides])
             fixed = ledger is not None and conforms(moved, ledger, Relation.REPLACE_ONE).status == "CONFORMS"
             if not fixed:
                 ledger = None
-            conformity = None if self.ledger is None else conforms((*moved, *compared), self.ledger, self.relation)
+            conformity = (
+                None if self.ledger is None else conforms((*moved, *compared, *sides), self.ledger, self.relation)
+            )
         against = reasons_of(contradictions((every,)))
         reasons = reasons_of([run.bad for run in (unproved or bad) if run.bad is not None])
         refuted = refutation(self.claim, found, where, runs)
@@ -324,6 +383,8 @@ class _Tracing:
         notes = [STATEFUL] if stateful else []
         if hidden:
             notes.append(f"{UNSEEN} ({', '.join(site_text(each) or each[0] for each in hidden[:3])})")
+        if self.one_sided:
+            notes.append(f"{ONE_SIDED}: {', '.join(self.one_sided[:3])}")
         if any(run.changed for run in every):
             notes.append("MUTATED: a run changes its data; every run here had a copy, trials do not")
         if any(run.rough for run in good):
@@ -339,7 +400,7 @@ class _Tracing:
             ledger=ledger, fixed=fixed,
             log_ratio=(tuple(_ratio(run) for run in runs[0]), tuple(_ratio(run) for run in runs[1])),
             witness=found, conformity=conformity, transcripts=min(len(runs[0]), len(runs[1])), bad=len(bad),
-            confidence=self.confidence, relation=self.relation, alignment=alignment,
+            confidence=self.confidence, relation=self.relation, alignment=alignment, one_sided=self.one_sided,
             rounding=agreement(every),
             seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
             _at_most=(tuple(map(log_ratio_at_most, runs[0])), tuple(map(log_ratio_at_most, runs[1]))),

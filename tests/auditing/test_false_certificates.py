@@ -297,6 +297,94 @@ def result_on_a_grid(d, rng):
 
 
 # ----------------------------------------------------------------------------------------------------------------------
+# A decision on noise of which one side is rare.
+
+
+@case("OPEN", ledger=laplace())
+def rare_coin_releases_the_data(d, rng):
+    return d if rng.random() < 1e-4 else d + rng.laplace()
+
+
+@case("OPEN", ledger=laplace())
+def rare_integer_releases_the_data(d, rng):
+    return d if rng.integers(100_000) == 7 else d + rng.laplace()
+
+
+@case("OPEN", looped=False, ledger=laplace())
+def rare_mask_releases_the_data(d, rng, size):
+    return np.where(rng.random(size) < 1e-5, d, d + rng.laplace(size=size))
+
+
+@case("OPEN or REFUTED", ledger=laplace(count=2), claim="pure:2")
+def high_answer_triples_the_next(d, rng):
+    first = d + rng.laplace()
+    return [first, (3 * d if first > 9 else d) + rng.laplace()]
+
+
+@case("OPEN or REFUTED", ledger=laplace(count=2), claim="pure:2")
+def high_number_triples_the_next(d, rng):
+    first = float(d + rng.laplace())
+    return [first, (3 * d if first > 14 else d) + rng.laplace()]
+
+
+@case("OPEN", looped=False, ledger=laplace(), pair=Pair(2.0, 3.0))
+def noise_is_cut_at_twelve(d, rng, size):
+    return d + np.minimum(rng.laplace(size=size), 12.0)
+
+
+@case("OPEN", looped=False, ledger=laplace(), pair=Pair(2.0, 3.0))
+def noise_is_clipped(d, rng, size):
+    return d + np.clip(rng.laplace(size=size), -15.0, 15.0)
+
+
+@case("OPEN or REFUTED", ledger=laplace())
+def far_noise_is_left_out(d, rng):
+    noise = rng.laplace()
+    return d + (noise if abs(noise) < 20 else 0)
+
+
+@case("OPEN or REFUTED", ledger=laplace())
+def decision_after_a_decision(d, rng):
+    first = d + rng.laplace()
+    if first > 8 and rng.random() < 0.01:
+        return d
+    return first
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def result_is_cut(d, rng):
+    return min(max(d + rng.laplace(), -12.0), 12.0)
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def small_results_are_left_out(d, rng):
+    released = d + rng.laplace()
+    return released if released > 8 else 0.0
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace(count=2), claim="pure:2")
+def high_answer_stops(d, rng):
+    first = d + rng.laplace()
+    return [first, d + rng.laplace() if first < 9 else 0.0]
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace(count=2), claim="pure:2")
+def high_number_stops(d, rng):
+    first = float(d + rng.laplace())
+    return [first, float(d + rng.laplace()) if first < 9 else 0.0]
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def rare_coin_releases_nothing(d, rng):
+    return 0.0 if rng.random() < 1e-4 else d + rng.laplace()
+
+
+@case("CERTIFIED (code conforms)", looped=False, ledger=laplace())
+def clipped_results(d, rng, size):
+    return np.clip(d + rng.laplace(size=size), -9.0, 9.0)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 # A law that depends on `size`: trials of a call judge another law than that of one release.
 
 
