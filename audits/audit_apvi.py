@@ -85,7 +85,7 @@ subjects = [
     ),
     planted(pure, "add-remove-scale", learner(OfflineTabularLaplace(layout=layout, eps=5.0)), accounted=False),
     planted(gaussian, "one-noise-for-all-steps", OneNoiseForAllSteps(learner(gauss)), trials=2_000, pairs=one_change),
-    planted(policy, "exact-counts", PolicyView(learner(None)), trials=2_000, accounted=False),
+    planted(policy, "exact-counts", PolicyView(learner(None)), trials=2_000),
 ]
 
 # Dense counts: 10^8 visits of every cell and E = 10^5, so that 16 S H E iota/N~ is a sixth of H and the empirical

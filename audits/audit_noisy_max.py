@@ -12,8 +12,7 @@ apart = Subject(
     target=NoisyMax(eps=1.0, sensitivity=one),
     claim=PureDP(1.0),
     pairs=(Pair([1.0, *[0.0] * 9], [0.0, *[1.0] * 9], name="one up, nine down"),),
-    accounted=True,
-)
+)  # no account: the tape follows ten released numbers and not their place, so nothing shows the theorem's event
 
 subjects = [
     apart,

@@ -40,7 +40,8 @@ def choose(
     """The name of the first rule whose pilots are all good, or "value", and its pilots in both orders.
 
     Good in bits is better than good on a dyadic tape only: such a rule is taken where no other one is good. Where none
-    is good, the first one under which outputs that differ may prove something (F4). Where a finding about a library's
+    is good, the first one under which outputs that differ may prove something (F4), or else differ in their last digits
+    alone. Where a finding about a library's
     call is enough, the first one ends it.
     """
     if compared:
@@ -67,8 +68,11 @@ def choose(
                 break
     rules, found = next((each for each in reversed(tried) if _in_bits(each[1])),
                         next((each for each in tried if _good(each[1])), tried[0]))  # fmt: skip
-    if not _good(found) and (telling := next((each for each in tried if _telling(each[1])), tried[0])) is not tried[0]:
-        rules, found = telling[0], _pilots(pairings, telling[0], whole=True)
+    if not _good(found):
+        telling = next((each for each in tried if _telling(each[1])), None)
+        better = telling or next((each for each in tried if _rounds(each[1])), tried[0])
+        if better is not tried[0]:
+            rules, found = better[0], _pilots(pairings, better[0], whole=True)
     for pairing, rule in zip(pairings, rules, strict=True):
         pairing.align = rule
     return rules[0].name, found
@@ -161,6 +165,12 @@ def _telling(runs: Pilots) -> bool:
     """Whether outputs differ and show all values, in the last run of each order: `witness.visible` looks at all."""
     last = [order[-1] for order in runs if order]
     return any(run.bad is not None and run.differ for run in last) and all(_shows(run) for run in last)
+
+
+def _rounds(runs: Pilots) -> bool:
+    """Whether nothing but last digits speaks against the rule."""
+    bad = [run.bad for order in runs for run in order if run.bad is not None]
+    return bool(bad) and all(each.code == "ROUNDING" for each in bad)
 
 
 def _shows(run: Forced) -> bool:

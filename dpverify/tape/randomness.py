@@ -270,6 +270,11 @@ class Arena:
         o = self._first_use(off - shift if shift is not None else off, coef, place)
         return o if shift is None else o + shift
 
+    @property
+    def shifted(self) -> bool:
+        """Whether values of this run are those of the transcript plus learned shifts."""
+        return self._shifts is not None
+
     def _shift(self, off: Array, place: Array) -> Array | None:
         """Learned shifts of these places; elements beyond those that were learned have none."""
         if self._shifts is None:
