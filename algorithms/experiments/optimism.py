@@ -24,6 +24,7 @@ VISITS, ERRORS = (10**4, 10**5, 10**6, 10**8), (0.0, 4.0, 40.0)
 
 
 Rewards = Literal["learned", "known"]
+PAIRINGS: tuple[tuple[Rewards, Rewards], ...] = (("learned", "learned"), ("known", "known"), ("known", "learned"))
 
 
 def _learner(model: Model, visits: int, error: float, bonus: Rewards, rewards: Rewards) -> DPUCBVI:
@@ -45,7 +46,7 @@ def optimism(
         rows: list[tuple[str, float, Optimistic]] = [
             (f"{made} bonus, {rewards} r", error, _learner(model, visits, error, made, rewards))
             for error in ERRORS
-            for made, rewards in (("learned", "learned"), ("known", "known"), ("known", "learned"))
+            for made, rewards in PAIRINGS
         ]
         rows += [
             (f"UCBVI, {bonus}", 0.0, UCBVI(layout=layout, episodes=visits, delta=BETA, bonus=bonus))
