@@ -40,7 +40,7 @@ def optimism(
     environment = random_environment(0, 2, 2, 2)
     model, layout = environment.model, layout_of(environment.model)
     best = backward_induction(model.transitions, model.rewards).q
-    line = "{:<23} {:>4} {:>7} {:>9} {:<13} {:>9} {:>9}".format
+    line = "{:<24} {:>4} {:>7} {:>9} {:<13} {:>9} {:>9}".format
     typer.echo(line("learner", "E", "visits", "below Q*", "promise", "below cap", "Q - Q*"))
     for visits in VISITS:
         rows: list[tuple[str, float, Optimistic]] = [

@@ -13,7 +13,7 @@ Claim       the policy is a function of the released counts: rho-zCDP with Gauss
 Constants   C1 = sqrt 2, C2 = 16, C > 1 as printed (the text file lost the root). E is
             `privatizer.error_bound(delta)`, provable and a little below the printed E_rho.
 Pessimism   the lower-order term of the Bernstein penalty is 16 S H E iota/N~, and the paper has E > 0. At E = 0,
-            without noise, nothing is left of it: after a few visits the empirical variance is often 0, and V exceeds V^pi.
+            without noise, nothing is left: after a few visits the empirical variance is often 0, and V exceeds V^pi.
             There `c3` adds c3 H iota/N~, ours; 14/3 covers the empirical Bernstein inequality (Maurer, Pontil 2009).
 Views       `release` is what the learner computes from: raw noisy counts, exact ratio (white box).
             `offline.learners.PolicyView` is the output policy alone (black box).
