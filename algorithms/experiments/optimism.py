@@ -11,10 +11,10 @@ import numpy as np
 import typer
 
 from algorithms.baselines.ucbvi import UCBVI
+from algorithms.bernstein_vi.learner import BernsteinVI
 from algorithms.core.counting import layout_of
 from algorithms.core.environments import random_environment
 from algorithms.core.optimism import dense_counts, optimism_of_plan, Optimistic
-from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.tabular import backward_induction, Model
 from dpverify.base.seeding import Stage, stream
 from dpverify.promises import check_promise
@@ -27,9 +27,9 @@ Rewards = Literal["learned", "known"]
 PAIRINGS: tuple[tuple[Rewards, Rewards], ...] = (("learned", "learned"), ("known", "known"), ("known", "learned"))
 
 
-def _learner(model: Model, visits: int, error: float, bonus: Rewards, rewards: Rewards) -> DPUCBVI:
+def _learner(model: Model, visits: int, error: float, bonus: Rewards, rewards: Rewards) -> BernsteinVI:
     given = model.rewards if rewards == "known" else None
-    return DPUCBVI(layout=layout_of(model), episodes=visits, error=error, beta=BETA, bonus=bonus, rewards=given)
+    return BernsteinVI(layout=layout_of(model), episodes=visits, error=error, beta=BETA, bonus=bonus, rewards=given)
 
 
 def optimism(

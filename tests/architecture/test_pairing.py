@@ -33,7 +33,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/beyond/black_box_instances.py": "learners whose actions tell, audited where they stand",
     "algorithms/core/canaries.py": "guesses from messages of one run",
     "algorithms/nash_vi/equilibria.py": "equilibria of public numbers",
-    "algorithms/core/counting.py": "sources of counts, audited in pucb and dp_ucbvi",
+    "algorithms/core/counting.py": "sources of counts, audited in pucb and bernstein_vi",
     "algorithms/core/mixtures.py": "who plays what in sdp_pe",
     "algorithms/core/checked_agent.py": "looks at what an agent hands out",
     "algorithms/core/channels.py": "how counts of a step are released, audited in every run",
