@@ -1,7 +1,7 @@
 """Learning algorithms of the papers, built on privatizers: a folder a paper; its docstring is the page to start from.
 
     pucb        PUCB (Vietri, Balle, Krishnamurthy, Wu 2020)
-    dp_ucbvi    DP-UCBVI (Qiao, Wang 2023)
+    bernstein_vi  no paper's: our optimistic learner on private counts, with a proof
     sdp_pe      SDP-PE (Bai, Talebi, Zhao, Cheng, Chen)
     nash_vi     DP-Nash-VI (Qiao, Wang 2024)
     offline     DP-APVI and DP-VAPVI (Qiao, Wang 2023)

@@ -1,14 +1,14 @@
 """The learners at the size of their experiments, with a neighbouring pair that moves all that a user can move.
 
-    name            learner, privatizer                       H  S  A (B)  users    claim
-    pucb            PUCB, corrected binary counters           6  4  2      20,000   1-JDP
-    dp-ucbvi-jdp    DP-UCBVI, Central                         6  4  2      20,000   1-JDP
-    dp-ucbvi-ldp    DP-UCBVI, Local                           6  4  2      20,000   1-LDP
-    dp-nash-vi-jdp  DP-Nash-VI, Central                       4  4  2 (2)  5,000    1-JDP
-    dp-nash-vi-ldp  DP-Nash-VI, Local                         4  4  2 (2)  5,000    1-LDP
-    sdp-pe          SDP-PE, calibrated shuffled bits          6  4  2      20,000   (1, 1e-3)-SDP  `sdp_pe.full_size`
-    dp-apvi         DP-APVI, Gaussian counts                  20 2  100    1,000    1-zCDP         `offline.full_size`
-    dp-vapvi        DP-VAPVI, noise as printed, d = 10        20 2  100    1,000    1-zCDP         `offline.full_size`
+    name              learner, privatizer                       H  S  A (B)  users    claim
+    pucb              PUCB, corrected binary counters           6  4  2      20,000   1-JDP
+    bernstein-vi-jdp  Bernstein-VI, Central                     6  4  2      20,000   1-JDP
+    bernstein-vi-ldp  Bernstein-VI, Local                       6  4  2      20,000   1-LDP
+    dp-nash-vi-jdp    DP-Nash-VI, Central                       4  4  2 (2)  5,000    1-JDP
+    dp-nash-vi-ldp    DP-Nash-VI, Local                         4  4  2 (2)  5,000    1-LDP
+    sdp-pe            SDP-PE, calibrated shuffled bits          6  4  2      20,000   (1, 1e-3)-SDP  `sdp_pe.full_size`
+    dp-apvi           DP-APVI, Gaussian counts                  20 2  100    1,000    1-zCDP         `offline.full_size`
+    dp-vapvi          DP-VAPVI, noise as printed, d = 10        20 2  100    1,000    1-zCDP         `offline.full_size`
 
 Online learners: the first user is replaced, who lies in the most nodes. She stays in state 0 in one world and in state
 1 in the other, and is paid 1 where rewards are counted, so 2H cells of every family move (`Tree.steady`). All others
@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.bernstein_vi.learner import BernsteinVI, central, local
 from algorithms.beyond.black_box_instances import black_box as black_box
 from algorithms.beyond.gaussian_counts import GaussianMessages
 from algorithms.core.canaries import Canaries, canaries, CoinUsers
@@ -39,7 +40,6 @@ from algorithms.core.online import Learner, Planned
 from algorithms.core.protocol import Agent, drive, opening, Served
 from algorithms.core.shift_certificates import gaussian_eps
 from algorithms.core.users import Replaced, TapeUsers, Tree, TreeUsers
-from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.figure_instances import figure_regret as figure_regret
 from algorithms.nash_vi.learner import error_of, NashVI, SelfPlay
 from algorithms.nash_vi.markov_games import random_game
@@ -65,8 +65,8 @@ Array = npt.NDArray[Any]
 
 SIZES = {
     "pucb": 20_000,
-    "dp-ucbvi-jdp": 20_000,
-    "dp-ucbvi-ldp": 20_000,
+    "bernstein-vi-jdp": 20_000,
+    "bernstein-vi-ldp": 20_000,
     "sdp-pe": 20_000,
     "dp-nash-vi-jdp": 5_000,
     "dp-nash-vi-ldp": 5_000,
@@ -255,7 +255,7 @@ def _single(name: str, users: int) -> tuple[Learner, Any]:
         return PUCB(layout=layout, episodes=users, error=error), TreeCounts(layout, counters, error)
     make: Any = local if name.endswith("ldp") else central
     source = make(layout, users, EPS, error_scale=1e-3)
-    return DPUCBVI(layout=layout, episodes=users, error=source.error, bonus_scale=1e-3), source
+    return BernsteinVI(layout=layout, episodes=users, error=source.error, bonus_scale=1e-3), source
 
 
 def _game(name: str, users: int) -> tuple[NashVI, Any]:

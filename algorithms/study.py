@@ -5,8 +5,8 @@
                 the coins of `rng` are ours, so what they draw is shown beside the counts
     privatizer  what counts are released through; it says which protocol the agent is run in:
 
-    one user a plan     `dp_ucbvi.central` (joint view) and `dp_ucbvi.local` (local view) at pure eps; at (eps, delta)
-                        `GaussianTrees.central` and `GaussianMessages.local` of `gaussian_counts`
+    one user a plan     `bernstein_vi.central` (joint view) and `bernstein_vi.local` (local view) at pure eps; at
+                        (eps, delta) `GaussianTrees.central` and `GaussianMessages.local` of `gaussian_counts`
     batches             `ShuffledBatches(layout=..., eps=..., beta=..., budget="calibrated")` (shuffle view), or what
                         has `layout`, `release`, `log_ratio` and `ledger` like it; with `deployments`
     two-player games    `Central.corrected` and `Local.corrected` of `mechanisms.privatizers`; `plan` returns laws of
@@ -54,8 +54,8 @@ PLAYED = (TreeCounts, LocalCounts, GaussianMessages, Central, Local)  # one user
 LOCAL = (LocalCounts, GaussianMessages, Local)
 WITNESSED = (LaplaceNoiseLaw, GaussianNoiseLaw, LocalCounts, GaussianMessages, Local)  # by noise, or by messages
 KINDS = (
-    "TreeCounts, LocalCounts (algorithms.dp_ucbvi.learner) or GaussianMessages (algorithms.beyond.gaussian_counts); "
-    "Central or Local "
+    "TreeCounts, LocalCounts (algorithms.bernstein_vi.learner) or GaussianMessages"
+    " (algorithms.beyond.gaussian_counts); Central or Local "
     "of a game; or batches with release, log_ratio and ledger, as ShuffledBatches has"
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.papers import NASH_VI
+from audits.papers import NASH_VI, unnamed
 from audits.planted.central import add_remove_scale, half_noise, SharedNoise, SummedVisits
 from dpverify import Pair, planted, Relation, Subject
 from dpverify.base.seeding import Stage, stream
@@ -147,3 +147,5 @@ promises = [
     tight("tightness-E"),
     tight("tightness-E, 100 E", times=100, expected=BROKEN),
 ]
+
+promises = unnamed(promises)

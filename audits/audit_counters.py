@@ -84,8 +84,7 @@ single = Subject(
     trials=1000,
     expected="REFUTED",
     accounted=False,
-    paper=PUCB,
-    statement="section 2.2: one Laplace draw for all prefixes is private (it says: it is not)",
+    statement="one Laplace draw for all prefixes is private (it is not; section 2.2 of PUCB says so, too)",
 )
 
 subjects = [
@@ -125,7 +124,8 @@ subjects = [
         trials=TRIALS,
         expected="NOT_REFUTED",
         accounted=None,
-        statement="section 2.2: the users after the changed one learn at most eps from it",
+        paper=PUCB,
+        statement="Section 2.2: the users after the changed one learn at most eps from it",
         notes=("the ledger covers all items; the claim is only about items before the first output seen",),
     ),
     planted(tree, "half-noise", half_noise(tree.target)),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from audits.papers import GARBLED, NASH_VI
+from audits.papers import GARBLED, NASH_VI, unnamed
 from audits.planted.local import BareVisits, SharedNoise, SparseNoise
 from dpverify import Pair, planted, PureDP, Relation, Subject, Unit, View
 from dpverify.promises import BROKEN
@@ -104,3 +104,5 @@ promises = [
         summed, crowd, BETA, times=100, name="tightness-E, 100 E", trials=250, expected=BROKEN, statement=TIGHT
     ),
 ]
+
+promises = unnamed(promises)

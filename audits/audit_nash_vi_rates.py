@@ -11,7 +11,7 @@ from typing import Any
 from algorithms.nash_vi.learner import error_of, NashVI
 from algorithms.nash_vi.markov_games import MarkovGame, matrix_game, random_game
 from algorithms.nash_vi.regret_promises import rate_promise, regret_bound, selfplay_promise
-from audits.papers import NASH_VI
+from audits.papers import NASH_VI, unnamed
 from audits.planted.nash_vi import (
     MirroredStates,
     PlayersExchanged,
@@ -137,3 +137,5 @@ promises = [
         "players exchanged": PlayersExchanged, "mirrored states": MirroredStates}.items()),
     rate("rate-nash, rewards as costs", costs=True, expected=BROKEN, statement=RATE),
 ]  # fmt: skip
+
+promises = unnamed(promises)

@@ -121,6 +121,7 @@ subjects = [
         trials=400_000,
         expected="REFUTED",
         accounted=False,
+        paper="",
         statement=THEOREM + ", with the Gram noise read as (Z + Z^T)/2" + GARBLED,
     ),
     replace(

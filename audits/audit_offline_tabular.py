@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.papers import GARBLED, OFFLINE
+from audits.papers import GARBLED, OFFLINE, unnamed
 from audits.planted.offline_tabular import AddRemoveScale, SummedTransitions, VisitsOnlyBudget
 from dpverify import planted, Subject
 from dpverify.promises import BROKEN, Promise
@@ -38,7 +38,7 @@ pure = replace(
     name="laplace",
     target=laplace,
     claim=laplace.claim,
-    statement="Appendix: Lap(4H/eps) on all counts is eps-DP",
+    statement="Section 3: Lap(4H/eps) on all counts is eps-DP",
 )
 longer = (worst_replacement(constant(episode, 5), 2),)
 
@@ -78,12 +78,11 @@ promises = [
         raw_promise(noisy, counted, BETA, name="E_rho with constant 4", trials=20_000),
         bound=noisy.paper_error_bound(BETA) / 2,
         paper=OFFLINE,
-        statement="Lemma C.3: |n' - n| <= E_rho/2, E_rho = 4 sqrt(H log(4 H S^2 A/delta)/rho)",
+        statement="Lemma C.2: |n' - n| <= E_rho/2, with E_rho = 4 sqrt(H log(4 H S^2 A/delta)/rho)",
     ),
     replace(
         raw_promise(noisy, counted, BETA, name="E_rho with constant 2", trials=20_000, expected=BROKEN),
         bound=noisy.paper_error_bound(BETA, constant=2.0) / 2,
-        paper=OFFLINE,
         statement="Lemma C.2 as it reads in the text: constant 2" + GARBLED,
     ),
     assumption_promise(noisy, counted, BETA, offline=True, name="gaussian, post-processed", trials=20_000),
@@ -94,3 +93,5 @@ promises = [
         OfflineTabularLaplace(layout=wide, eps=1.0), counted, BETA, name="laplace, exact quantile", trials=100_000
     ),
 ]
+
+promises = unnamed(promises)

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.baselines.ucbvi import UCBVI
+from algorithms.bernstein_vi.learner import BernsteinVI
 from algorithms.beyond.shuffled_optimism import ShuffledOptimism
 from algorithms.core.counting import layout_of
 from algorithms.core.environments import Environment, random_environment
 from algorithms.core.optimism import optimism_of_plan, Optimistic
-from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.sdp_pe.batches import ShuffledBatches
 from audits.papers import NASH_VI
 from audits.planted.optimism import NoErrorTerms, NoLowerOrder, NoRewardError, NoThird, NoVariance
@@ -62,7 +62,9 @@ def of_plan(
     return optimism_of_plan(environment, learner, visits, noise=error / 4, name=name, **settings)
 
 
-def dp_ucbvi(name: str, *, error: float, visits: int = MANY, kind: type[DPUCBVI] = DPUCBVI, **options: Any) -> Promise:
+def bernstein_vi(
+    name: str, *, error: float, visits: int = MANY, kind: type[BernsteinVI] = BernsteinVI, **options: Any
+) -> Promise:
     of_learner = {key: options.pop(key) for key in ("bonus", "bonus_scale", "rewards") if key in options}
     learner = kind(layout=layout, episodes=visits, error=error, beta=BETA, **of_learner)
     return of_plan(name, learner, visits=visits, error=error, **options)
@@ -70,13 +72,13 @@ def dp_ucbvi(name: str, *, error: float, visits: int = MANY, kind: type[DPUCBVI]
 
 def learned(name: str, *, error: float, **options: Any) -> Promise:
     """Our bonus, which pays for learned rewards; no paper's."""
-    return dp_ucbvi(f"learned rewards, {name}", error=error, **options)
+    return bernstein_vi(f"learned rewards, {name}", error=error, **options)
 
 
 def known(name: str, *, error: float, **options: Any) -> Promise:
     """DP-Nash-VI's bonus at B = 1 where rewards are known, as its paper assumes."""
     settings: dict[str, Any] = {"bonus": "known", "rewards": small.model.rewards, **options}
-    return dp_ucbvi(f"known rewards, {name}", error=error, **settings)
+    return bernstein_vi(f"known rewards, {name}", error=error, **settings)
 
 
 def ucbvi(name: str, *, visits: int = MANY, kind: type[UCBVI] = UCBVI, **options: Any) -> Promise:
@@ -92,7 +94,7 @@ last = shuffled.planner(batches, DEPLOYMENTS - 1)  # the last plan, from the mos
 
 subjects: list[
     Subject
-] = []  # what is private about these learners stands in audit_dp_ucbvi and audit_shuffled_optimism
+] = []  # what is private about these learners stands in audit_bernstein_vi and audit_shuffled_optimism
 promises = [
     learned("E = 4", error=4.0),
     learned("E = 40", error=40.0),

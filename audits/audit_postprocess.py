@@ -27,7 +27,7 @@ shuffled = Subject(
     trials=100_000,
     accounted=True,
     paper=SDP_PE_JOURNAL,
-    statement="the post-processed counts are a function of the private ones",
+    statement="Section V, post-processing: the post-processed counts are a function of the private ones",
 )
 subjects = [
     shuffled,

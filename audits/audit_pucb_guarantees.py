@@ -29,6 +29,7 @@ from algorithms.pucb.lower_bounds import (
 )
 from algorithms.pucb.regret_promises import online_play, pac_promise, Play, pucb_regret, pucb_suboptimal, regret_promise
 from audits.papers import PUCB as PAPER
+from audits.papers import unnamed
 from audits.planted.online import Guesses, NeverCurious, Stubborn
 from dpverify import Subject
 from dpverify.promises import BROKEN, Promise
@@ -121,3 +122,7 @@ promises = [
            printed=", with another best arm than 0"),
     right("success, always the same", Stubborn(0), near, expected=BROKEN),  # eps = 0, and no counterexample
 ]  # fmt: skip
+
+promises = unnamed(
+    promises, errata=("lemma-8 as printed, in order, start 0, arm 2", "lemma-8 as printed, in order, start 1, arm 2")
+)

@@ -17,7 +17,7 @@ from algorithms.core.users import Tree
 from algorithms.pucb.promises import run_assumption_promise, survival_promise
 from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.sdp_pe.elimination import SDPPE, Staged
-from audits.papers import SDP_PE_JOURNAL
+from audits.papers import SDP_PE_JOURNAL, unnamed
 from audits.planted.batches import LostConstant, SharedBits
 from dpverify import ApproxDP, planted, Subject, Unit, View
 from dpverify.promises import BROKEN, INCONCLUSIVE
@@ -58,7 +58,7 @@ calibrated = replace(
     printed,
     name="calibrated",
     target=run(ShuffledBatches(layout=layout, eps=EPS, beta=BETA, budget="calibrated")),
-    statement="with the least noise that the exact account allows",
+    statement="Corollary 11: (eps, beta)-SDP with the least noise that the exact account allows",
 )
 one_pair = replace(calibrated, pairs=(fine_user,))
 
@@ -86,7 +86,7 @@ actions = replace(
     claim=ApproxDP(EPS, BETA, unit=Unit.TRAJECTORY, view=View.JOINT, source="shuffle privacy implies joint privacy"),
     pairs=(replaced([life(each) for each in LIVES.split()], TOLD, life("000"), "a user of the first fine batch"),),
     trials=4_000,
-    statement="(eps, beta)-JDP in the black-box view: the policies that all other users are given",
+    statement="Corollary 11, (eps, beta)-JDP in the black-box view: the policies that all other users are given",
     blind="stage noise hides every decision of so few users; only exact counts are seen in this view",
 )
 
@@ -125,7 +125,7 @@ def risk(learner: SDPPE) -> float:
 
 common: dict[str, Any] = {"paper": SDP_PE_JOURNAL}
 ASSUMPTION = "Assumption 4 in every batch of a run"
-SURVIVAL = "no optimal policy is eliminated, N_switch <= (H+2) B"
+SURVIVAL = "Lemma 20 and Theorem 6: no optimal policy is eliminated, N_switch <= (H+2) B"
 short = learner_for(small, 42)
 brief, longer = learner_for(small, 18), learner_for(small, 300)
 calibrated_small = shuffled(small, EPS, "calibrated")
@@ -199,3 +199,5 @@ promises = [
         **common,
     ),
 ]
+
+promises = unnamed(promises)

@@ -19,7 +19,7 @@ from algorithms.offline.suboptimality_promises import near_tie, rarely, vapvi_be
 from algorithms.offline.vapvi import VAPVI
 from algorithms.offline.vapvi_transcripts import StatisticsView
 from algorithms.tabular import Model, occupancy
-from audits.papers import GARBLED, OFFLINE
+from audits.papers import GARBLED, OFFLINE, unnamed
 from audits.planted.vapvi import BareGram, OneDraw, RawVariance, RewardsAsCosts, Uninformed
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
@@ -139,6 +139,7 @@ subjects = [
         trials=200_000,
         expected="REFUTED",
         accounted=False,
+        paper="",
         statement=THEOREM + ", with the Gram noise read as (Z + Z^T)/2" + GARBLED,
     ),
     replace(
@@ -271,3 +272,5 @@ promises = [
     coverage("coverage-2.2, without the dead coordinate", columns=slice(1, None)),
     coverage("coverage-2.2, without it, scaled", columns=slice(1, None), scaled=True),
 ]
+
+promises = unnamed(promises, errata=("coverage-2.2, as printed",))

@@ -3,7 +3,7 @@
     name                learner, what is counted                            D   claim
     pucb-known-rewards  PUCB, visits alone, rewards known to be 0           2   2.5-JDP
     pucb                PUCB, the last transition not fed                   4   2.5-JDP
-    dp-ucbvi            DP-UCBVI, central                                   6   2.5-JDP
+    bernstein-vi        Bernstein-VI, central                           6   2.5-JDP
     dp-nash-vi          DP-Nash-VI, central, one player, H = 2              8   2.75-JDP
 
 All have two users, two states and two actions: one level of the tree, the hidden user first, then the final policy.
@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.bernstein_vi.learner import BernsteinVI, central
 from algorithms.core.counting import Plugged, TreeCounts
 from algorithms.core.online import Planned
 from algorithms.core.transcripts import Actions, replaced
 from algorithms.core.users import Tree
-from algorithms.dp_ucbvi.learner import central, DPUCBVI
 from algorithms.nash_vi.learner import NashVI, SelfPlay
 from algorithms.pucb.learner import corrected_counters, PUCB, touched_cells
 from dpverify.accounting.accountant import account
@@ -41,7 +41,7 @@ from mechanisms.toolbox.noise_laws import NoNoise
 
 Array = npt.NDArray[np.float64]
 
-NAMES = ("pucb-known-rewards", "pucb", "dp-ucbvi", "dp-nash-vi")
+NAMES = ("pucb-known-rewards", "pucb", "bernstein-vi", "dp-nash-vi")
 EPS, EPS_GAME, USERS = 2.5, 2.75, 2
 _ONE = CountLayout(H=1, S=2, A=2, rewards=True)
 _GAME = CountLayout(H=2, S=2, A=2, B=1)
@@ -95,10 +95,10 @@ def black_box(name: str, *, noise: float = 1.0) -> BlackBox:
         return _game(noise)
     options: dict[str, Any] = {}
     learner: Any
-    if name == "dp-ucbvi":
+    if name == "bernstein-vi":
         honest: Any = central(_ONE, USERS, EPS)
         honest = replace(honest, error=0.01)
-        learner = DPUCBVI(layout=_ONE, episodes=USERS, error=0.01, bonus_scale=0.037, bonus="known")
+        learner = BernsteinVI(layout=_ONE, episodes=USERS, error=0.01, bonus_scale=0.037, bonus="known")
     else:
         error = 0.375 if name == "pucb-known-rewards" else 0.38
         learner = PUCB(layout=_ONE, episodes=USERS, error=error, bonus_scale=1e-3)

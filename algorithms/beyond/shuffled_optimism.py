@@ -1,4 +1,4 @@
-"""Shuffled optimism: DP-UCBVI's optimistic plan on pooled shuffled counts, a few dozen deployments, no forgetting.
+"""Shuffled optimism: Bernstein-VI's optimistic plan on pooled shuffled counts, a few dozen deployments, no forgetting.
 
     batches of n = ceil(K / B) users;  total N := 0
     for m = 1..B:  pi_m := optimistic plan from N at E_m;  n users play pi_m (the last batch: those that are left);
@@ -13,7 +13,7 @@ totals of all batches are within E_m/4 with probability 1 - beta: Assumption 4 o
 
 Claim       (eps, delta)-SDP of all batches together: a user is in exactly one (parallel composition). Policies are
             post-processing, so what the other users see is (eps, delta)-JDP.
-Of no paper; batches and noise are SDP-PE's (journal, section V), the plan is DP-UCBVI's.
+Of no paper; batches and noise are SDP-PE's (journal, section V), the plan is Bernstein-VI's.
 """
 
 import math
@@ -24,10 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.bernstein_vi.learner import BernsteinVI
 from algorithms.core.channels import ChannelStep
 from algorithms.core.online import batches_of, number_of_users
 from algorithms.core.protocol import Acting, Final, Setting, Shown
-from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.sdp_pe.batches import Batches
 from dpverify.base import require
 from dpverify.errors import ParameterError
@@ -76,9 +76,9 @@ class ShuffledOptimism:
         log = math.log(2 * self.layout.cells * len(steps) / self.beta)
         return 4 * (math.sqrt(2 * pooled * variance * log) + log / 3)
 
-    def planner(self, batches: PooledBatches, pooled: int) -> DPUCBVI:
+    def planner(self, batches: PooledBatches, pooled: int) -> BernsteinVI:
         """Who plans after `pooled` batches, from their summed counts."""
-        return DPUCBVI(
+        return BernsteinVI(
             layout=self.layout,
             episodes=self.episodes,
             error=self.error_scale * self.error(batches, pooled),

@@ -94,7 +94,7 @@ def main(
 ) -> None:
     """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
 
-    `compare` instead of an experiment: an agent of your own beside DP-UCBVI; `full-size`: lower bound and ledger of
+    `compare` instead of an experiment: an agent of your own beside Bernstein-VI; `full-size`: lower bound and ledger of
     every learner side by side; `optimism`: whose plans are optimistic. `compare --help`, `full-size --help`.
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.

@@ -33,7 +33,7 @@ from dpverify.report import files
 OUT, ERR = Console(), Console(stderr=True)
 RIVER_SWIM, GAME = "algorithms.core.environments:river_swim", "algorithms.experiments.compare_families:game"
 PRIVATIZERS = {
-    "online": "algorithms.dp_ucbvi.learner:central",
+    "online": "algorithms.bernstein_vi.learner:central",
     **{each: f"algorithms.experiments.compare_families:{each}" for each in ("batches", "games", "offline")},
 }
 
@@ -107,7 +107,7 @@ def _command(
     resume: Annotated[bool, typer.Option("--resume", help="take finished cells of the same settings from DIR")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="F", help="all of it, as JSON")] = None,
 ) -> None:
-    """Agents of your own beside DP-UCBVI on the same private counts: checks first, then regret at each eps."""
+    """Agents of your own beside Bernstein-VI on the same private counts: checks first, then regret at each eps."""
     if json_file is not None and not json_file.resolve().parent.is_dir():
         raise ParameterError("--json", str(json_file), "a file in a folder that exists")
     files.check_writable(files.Outputs(json=None if json_file is None else str(json_file)))

@@ -1,7 +1,7 @@
 """`compare` of agents in batches, in games and offline: each family by what differs from one user a plan.
 
     family   run                             measured                          beside it, at equal privacy and search
-    online   one user a plan                 regret                            DP-UCBVI
+    online   one user a plan                 regret                            Bernstein-VI
     batches  asked `deployments` times       regret                            SDP-PE, shuffled optimism
     games    one user a plan, joint actions  Nash gap, summed over users       DP-Nash-VI
     offline  one release of a dataset        v* - v of its policy, by dataset  DP-APVI

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.baselines.ucbvi import UCBVI
+from algorithms.bernstein_vi.learner import BernsteinVI
 from algorithms.core.counting import layout_of
 from algorithms.core.environments import Environment
-from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.experiments.compare_evidence import evidence, FEW
 from algorithms.experiments.constants import KNOWN, SPACES
 from algorithms.experiments.search import Point, search, Space
@@ -36,7 +36,7 @@ Array = npt.NDArray[np.float64]
 MakeAgent = Callable[..., Any]  # (privatizer, users, **point)
 MakePrivatizer = Callable[..., Any]  # (layout, users, eps), and delta where it is not 0
 
-BASELINE, EXACT, BLIND = "DP-UCBVI", "UCB-VI, exact counts", "uniform actions"
+BASELINE, EXACT, BLIND = "Bernstein-VI", "UCB-VI, exact counts", "uniform actions"
 REWARDS_ONLY = "rewards known, transitions taken for uniform"  # data-free as well, where rewards are known
 GRID = 60  # users at which a curve is kept
 
@@ -177,8 +177,8 @@ class Terms:
     def baselines(self) -> tuple[Contender, ...]:
         """The repository's, at equal privacy."""
 
-        def make(privatizer: Any, users: int, *, bonus: float, error: float) -> DPUCBVI:
-            return DPUCBVI(layout=self.layout, episodes=users, error=error * privatizer.error, bonus_scale=bonus)
+        def make(privatizer: Any, users: int, *, bonus: float, error: float) -> BernsteinVI:
+            return BernsteinVI(layout=self.layout, episodes=users, error=error * privatizer.error, bonus_scale=bonus)
 
         return (Contender(BASELINE, make, SPACES["UCBVI-JDP"], KNOWN["UCBVI-JDP"]),)
 

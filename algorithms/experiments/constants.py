@@ -16,7 +16,7 @@ from algorithms.experiments.search import draw_points, Point, Space
 
 @dataclass(frozen=True)
 class Optimistic:
-    """UCB-VI's bonus scale; with privacy C2 of DP-UCBVI and the scale of E."""
+    """UCB-VI's bonus scale; with privacy C2 of Bernstein-VI and the scale of E."""
 
     bonus: float
     error: float = 1.0

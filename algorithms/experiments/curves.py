@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.bernstein_vi.learner import central, local
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.beyond.shuffled_optimism import ShuffledOptimism
 from algorithms.core.counting import CountSource, ExactSource, layout_of
@@ -16,7 +17,6 @@ from algorithms.core.environments import Environment, heterogeneous_bandit, rive
 from algorithms.core.online import regret_per_episode
 from algorithms.core.protocol import played
 from algorithms.core.users import TapeUsers
-from algorithms.dp_ucbvi.learner import central, local
 from algorithms.experiments.constants import (
     APPROX,
     Constants,

@@ -11,10 +11,10 @@ import numpy as np
 import typer
 
 from algorithms.baselines.ucbvi import UCBVI
+from algorithms.bernstein_vi.learner import BernsteinVI
 from algorithms.core.counting import layout_of
 from algorithms.core.environments import random_environment
 from algorithms.core.optimism import dense_counts, optimism_of_plan, Optimistic
-from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.tabular import backward_induction, Model
 from dpverify.base.seeding import Stage, stream
 from dpverify.promises import check_promise
@@ -24,14 +24,12 @@ VISITS, ERRORS = (10**4, 10**5, 10**6, 10**8), (0.0, 4.0, 40.0)
 
 
 Rewards = Literal["learned", "known"]
+PAIRINGS: tuple[tuple[Rewards, Rewards], ...] = (("learned", "learned"), ("known", "known"), ("known", "learned"))
 
 
-def _learner(model: Model, visits: int, error: float, bonus: Rewards, rewards: Rewards) -> DPUCBVI:
+def _learner(model: Model, visits: int, error: float, bonus: Rewards, rewards: Rewards) -> BernsteinVI:
     given = model.rewards if rewards == "known" else None
-    return DPUCBVI(layout=layout_of(model), episodes=visits, error=error, beta=BETA, bonus=bonus, rewards=given)
-
-
-PAID: tuple[tuple[Rewards, Rewards], ...] = (("learned", "learned"), ("known", "known"), ("known", "learned"))
+    return BernsteinVI(layout=layout_of(model), episodes=visits, error=error, beta=BETA, bonus=bonus, rewards=given)
 
 
 def optimism(
@@ -42,13 +40,13 @@ def optimism(
     environment = random_environment(0, 2, 2, 2)
     model, layout = environment.model, layout_of(environment.model)
     best = backward_induction(model.transitions, model.rewards).q
-    line = "{:<23} {:>4} {:>7} {:>9} {:<13} {:>9} {:>9}".format
+    line = "{:<24} {:>4} {:>7} {:>9} {:<13} {:>9} {:>9}".format
     typer.echo(line("learner", "E", "visits", "below Q*", "promise", "below cap", "Q - Q*"))
     for visits in VISITS:
         rows: list[tuple[str, float, Optimistic]] = [
             (f"{made} bonus, {rewards} r", error, _learner(model, visits, error, made, rewards))
             for error in ERRORS
-            for made, rewards in PAID
+            for made, rewards in PAIRINGS
         ]
         rows += [
             (f"UCBVI, {bonus}", 0.0, UCBVI(layout=layout, episodes=visits, delta=BETA, bonus=bonus))

@@ -1,7 +1,7 @@
 """Many online learners in one run: every row with constants, privacy and noise of its own, planned together.
 
 An episode of twenty thousand costs a plan, and a plan of fifty rows costs little more than that of one. A row does what
-`DPUCBVI` or `UCBVI` does, up to rounding: counts are post-processed at E = 1 after division by E, which is the same.
+`BernsteinVI` or `UCBVI` does, up to rounding: counts are post-processed at E = 1 after division by E, the same.
 Rows do not depend on one another: each part has a stream of its own.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.baselines.ucbvi import UCBVI
+from algorithms.bernstein_vi.learner import BernsteinVI, known_rewards_bonus, learned_rewards_bonus
 from algorithms.core.counting import CountSource, ExactSource
 from algorithms.core.online import Learner, OnlineRun, run_online
 from algorithms.core.users import Users
-from algorithms.dp_ucbvi.learner import DPUCBVI, known_rewards_bonus, learned_rewards_bonus
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.consistency import never_underestimating
 
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 def run_parts(users: Users, parts: Sequence[Part], *, layout: CountLayout, episodes: int) -> OnlineRun:
-    """All parts, rows in order; their sources are all exact (UCB-VI) or all noisy (DP-UCBVI)."""
+    """All parts, rows in order; their sources are all exact (UCB-VI) or all noisy (Bernstein-VI)."""
     runs = [each.runs for each in parts]
     bonus: Any = np.repeat([each.bonus for each in parts], runs)[:, None, None]
     errors: Any = np.repeat([each.source.error for each in parts], runs)[:, None, None, None]
@@ -73,8 +73,8 @@ class _Plain(UCBVI):
         """Constants are checked where they are made."""
 
 
-class _Private(DPUCBVI):
-    """DP-UCBVI with an E, (runs, 1, 1, 1), a bonus scale and whether it is that for known rewards, (runs, 1, 1)."""
+class _Private(BernsteinVI):
+    """Bernstein-VI with an E, (runs, 1, 1, 1), a bonus scale and whether it is that for known rewards, (runs, 1, 1)."""
 
     def __post_init__(self) -> None:
         """Constants are checked where they are made."""

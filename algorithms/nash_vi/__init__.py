@@ -11,6 +11,7 @@ audits/published/papers.toml:
     Lemma 5.1       Central is eps-JDP              privatizers/central.py:Central                   audit_central
     Assumption 3.1  counts within E, never too few  privatizers/central_promises.py:central_promise  audit_central
     Lemma B.3       error of P~ V*                  kernel_promises.py:lemma_b3_promise              audit_nash_vi
+    Lemma B.7       values bracket the responses    promises.py:value_promise                        audit_nash_vi
     Lemma 5.4       Local is eps-LDP                privatizers/local.py:Local                       audit_local
     Theorem 5.2     eps-JDP                         learner.py:NashVI                                audit_nash_vi
     Theorem 4.1     regret                          regret_promises.py:selfplay_promise              audit_nash_vi_rates

@@ -70,7 +70,7 @@ def value_promise(
         failure_probability=learner.beta,
         trials=trials,
         paper="DP-Nash-VI (Qiao, Wang 2024)",
-        statement="V^up >= V^{+,nu} >= V^{mu,+} >= V^low in every episode",
+        statement="Lemma B.7: V^up >= V^{+,nu} >= V^{mu,+} >= V^low in every episode",
     )
 
 
@@ -122,7 +122,7 @@ def plan_promise(
         trials=trials,
         block=256,
         paper="DP-Nash-VI (Qiao, Wang 2024)",
-        statement=f"V^up >= V^{{+,nu}} >= V^{{mu,+}} >= V^low of a plan from {visits:.0e} visits a cell",
+        statement=f"Lemma B.7: V^up >= V^{{+,nu}} >= V^{{mu,+}} >= V^low of a plan from {visits:.0e} visits a cell",
         **options,
     )
 

@@ -10,7 +10,7 @@ Statement, code (here, or in mechanisms/), audit (as printed and as corrected); 
 audits/published/papers.toml:
 
     Lemma C.1    rho-zCDP               privatizers/offline_tabular.py:OfflineTabularGaussian  audit_offline_tabular
-    Appendix     eps-DP                 privatizers/offline_tabular.py:OfflineTabularLaplace   audit_offline_tabular
+    Section 3    eps-DP                 privatizers/offline_tabular.py:OfflineTabularLaplace   audit_offline_tabular
     Lemma D.1    rho-zCDP               privatizers/offline_linear.py:OfflineLinear            audit_offline_linear
     Theorem 3.4  DP-APVI is rho-zCDP    apvi.py:DPAPVI                                         audit_apvi
     Theorem 3.4  suboptimality          suboptimality_promises.py:apvi_best_promise            audit_apvi

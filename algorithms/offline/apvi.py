@@ -12,9 +12,9 @@ Claim       the policy is a function of the released counts: rho-zCDP with Gauss
             replacing one trajectory (Theorem 3.4). True.
 Constants   C1 = sqrt 2, C2 = 16, C > 1 as printed (the text file lost the root). E is
             `privatizer.error_bound(delta)`, provable and a little below the printed E_rho.
-Pessimism   at E = 0 the printed Bernstein penalty has no lower-order term: after a few visits the empirical variance is
-            often 0, and V exceeds V^pi. `c3` adds c3 H iota/N~; 14/3 covers the empirical Bernstein
-            inequality (Maurer, Pontil 2009), 0 is as printed.
+Pessimism   the lower-order term of the Bernstein penalty is 16 S H E iota/N~, and the paper has E > 0. At E = 0,
+            without noise, nothing is left: after a few visits the empirical variance is often 0, and V exceeds V^pi.
+            There `c3` adds c3 H iota/N~, ours; 14/3 covers the empirical Bernstein inequality (Maurer, Pontil 2009).
 Views       `release` is what the learner computes from: raw noisy counts, exact ratio (white box).
             `offline.learners.PolicyView` is the output policy alone (black box).
 """

@@ -13,6 +13,7 @@ audits/published/papers.toml:
     Section 2.2  later users       counters/single_noise.py:SingleNoiseCounter  audit_pucb
     Theorem 1    eps-JDP           learner.py:PUCB                              audit_pucb
     Lemma 13     all errors        promises.py:counters_promise                 audit_pucb
+    Theorem 14   optimism          learner.py:PUCB                              audit_pucb
     Theorem 3    few bad episodes  regret_promises.py:pac_promise               audit_pucb_guarantees
     Theorem 4    regret            regret_promises.py:regret_promise            audit_pucb_guarantees
     Lemma 8      at least t pulls  lower_bounds.py:pulls_promise                audit_pucb_guarantees

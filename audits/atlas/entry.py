@@ -25,6 +25,9 @@ RUNS = ("certify", "replay")  # of a library, in an interpreter that has it
 METHODS = ("derivation", "second derivation", "exact law", "enumeration", "simulation", "trials", *RUNS)
 
 
+NOT_READ = "not read"  # in place of the SHA-256 of a text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Paper:
     """A text with statements: `name` is what subjects and rows call it, `text_sha256` is of the text that was read."""
@@ -36,6 +39,11 @@ class Paper:
     venue: str
     version: str
     text_sha256: str
+
+    @property
+    def read(self) -> bool:
+        """Whether the text was read here: of another one nothing is said."""
+        return self.text_sha256 != NOT_READ
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """The TOML files of a folder -> entries; `papers.toml` is the one table paper -> statement -> code -> audit."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from audits.atlas.entry import Entry, Evidence, METHODS, Paper, Place, Row, Run, RUNS
+from audits.atlas.entry import Entry, Evidence, METHODS, NOT_READ, Paper, Place, Row, Run, RUNS
 from audits.atlas.rules import broken
 from audits.atlas.tables import is_number, Table, toml
 from dpverify.errors import UsageError
@@ -44,22 +45,35 @@ def read_papers(folder: Path) -> tuple[dict[str, Paper], tuple[Row, ...]]:
     table = Table(folder / PAPERS_FILE, toml(folder / PAPERS_FILE))
     papers = {each.key: each for each in (one.made(Paper) for one in table.tables("papers"))}
     for each in papers.values():
-        if not re.fullmatch(r"[0-9a-f]{64}|not read", each.text_sha256):
-            raise UsageError(f"{table.file}: {each.key}: text_sha256 must be 64 hexadecimal digits, or 'not read'")
+        if not re.fullmatch(rf"[0-9a-f]{{64}}|{NOT_READ}", each.text_sha256):
+            raise UsageError(f"{table.file}: {each.key}: text_sha256 must be 64 hexadecimal digits, or {NOT_READ!r}")
     rows = [each.made(Row) for each in table.tables("rows")]
     named = (replace(each, paper=papers[each.paper].name) if each.paper in papers else each for each in rows)
     return papers, tuple(named)
 
 
+def placed(rows: Iterable[Row], paper: str, said: str) -> list[Row]:
+    """The rows of the paper of this name whose place stands in `said`, as words of their own."""
+    return [
+        row for row in rows if row.paper == paper and re.search(rf"(?<![\w.]){re.escape(row.place)}(?![\w]|\.\w)", said)
+    ]
+
+
 def read_atlas(folder: Path) -> Atlas:
     """Every TOML file of the folder as an entry; UsageError for the first mistake in a file."""
-    papers = read_papers(folder)[0] if (folder / PAPERS_FILE).exists() else {}
+    papers, rows = read_papers(folder) if (folder / PAPERS_FILE).exists() else ({}, ())
     files = {file.stem: file for file in folder.glob("*.toml") if file.name != PAPERS_FILE}
     found = [_entry(file, papers) for file in files.values()]
     for each in found:
         for other in each.inherits:
             if other not in files:
                 raise UsageError(f"{files[each.id]}: inherits = {other!r}: must be the id of an entry")
+        where = each.source
+        if where.paper and not any(each.id in row.entries for row in placed(rows, where.paper.name, where.place)):
+            raise UsageError(
+                f"{files[each.id]}: source.place = {where.place!r}: must name the place of a row of {PAPERS_FILE}"
+                f" with paper = {where.paper.key!r} and {each.id!r} among its entries"
+            )
     found.sort(key=lambda each: (LETTERS.index(each.family), int(each.id.removeprefix(each.family))))
     return Atlas(folder, tuple(found))
 

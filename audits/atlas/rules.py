@@ -11,6 +11,7 @@ DERIVED = {"derivation", "second derivation", "exact law", "enumeration"}
 
 def broken(entry: Entry) -> Iterator[str]:
     """Every rule that the entry breaks, in words."""
+    yield from _not_read(entry)
     yield from _readings(entry)
     yield from _status(entry)
     yield from _evidence(entry)
@@ -74,6 +75,22 @@ def _withdrawn(entry: Entry) -> Iterator[str]:
     for each in entry.withdrawn:
         if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", each.date):
             yield f"withdrawn.date = {each.date!r}: must be YYYY-MM-DD"
+
+
+def _not_read(entry: Entry) -> Iterator[str]:
+    """Of a text that was not read here nothing is said: neither that it is false nor what is printed in it."""
+    if entry.source.paper is None or entry.source.paper.read:
+        return
+    said = f"source: {entry.source.paper.key} was not read (text_sha256):"
+    if entry.status not in ("withdrawn", "not reproducible", "ambiguous"):
+        yield f"{said} status = {entry.status!r} says something of its text"
+    for each in entry.readings:
+        if each.verdict == "false":
+            yield f"{said} readings {each.name!r} must not have verdict 'false'"
+        if each.source == "printed":
+            yield f"{said} readings {each.name!r} must not be printed"
+    if any("printed" in text for text in (entry.title, entry.statement, *(each.name for each in entry.readings))):
+        yield f"{said} title, statement and readings must not speak of what is printed"
 
 
 def _independent(entry: Entry) -> set[str]:

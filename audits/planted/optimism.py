@@ -4,33 +4,33 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.baselines.ucbvi import UCBVI
-from algorithms.dp_ucbvi.learner import DPUCBVI, learned_rewards_bonus
+from algorithms.bernstein_vi.learner import BernsteinVI, learned_rewards_bonus
 
 Array = npt.NDArray[np.float64]
 
 
-class NoErrorTerms(DPUCBVI):
+class NoErrorTerms(BernsteinVI):
     """INCORRECT: nothing is paid for E."""
 
     def _bonus(self, span: int, visits: Array, spread: Array, rewards: Array) -> Array:
         return _paid(self, span, visits, spread, rewards, error=0.0)
 
 
-class NoRewardError(DPUCBVI):
+class NoRewardError(BernsteinVI):
     """INCORRECT: nothing is paid for the E of the reward counts."""
 
     def _bonus(self, span: int, visits: Array, spread: Array, rewards: Array) -> Array:
         return super()._bonus(span, visits, spread, rewards) - 3 / 2 * self.error / visits
 
 
-class NoVariance(DPUCBVI):
+class NoVariance(BernsteinVI):
     """INCORRECT: nothing is paid for the next states but the lower order."""
 
     def _bonus(self, span: int, visits: Array, spread: Array, rewards: Array) -> Array:
         return super()._bonus(span, visits, np.zeros_like(spread), rewards)
 
 
-class NoLowerOrder(DPUCBVI):
+class NoLowerOrder(BernsteinVI):
     """INCORRECT: the roots and E alone."""
 
     def _bonus(self, span: int, visits: Array, spread: Array, rewards: Array) -> Array:
@@ -48,5 +48,5 @@ class NoThird(UCBVI):
         return super()._bonus(h, visits, *rest) - 14 * self.layout.H * self.log_term / (3 * visits)
 
 
-def _paid(learner: DPUCBVI, span: int, *arrays: Array, error: float) -> Array:
+def _paid(learner: BernsteinVI, span: int, *arrays: Array, error: float) -> Array:
     return learned_rewards_bonus(span, *arrays, layout=learner.layout, log=learner.log_term, error=error)

@@ -58,7 +58,7 @@ def test_what_has_no_known_law_is_little_and_has_a_reason() -> None:
     assert {subject.name for subject in true if reasons[subject.name] == FUNCTION} == {
         "apvi/gaussian-policy",
         "apvi/laplace-policy",
-        "dp_ucbvi/central-actions",
+        "bernstein_vi/central-actions",
         "nash_vi/central-actions",
         "postprocess/shuffled-counts",
         "postprocess/local-counts",

@@ -5,9 +5,9 @@ import copy
 import numpy as np
 import pytest
 
+from algorithms.bernstein_vi.learner import central, local
 from algorithms.core.checked_agent import CheckedAgent
 from algorithms.core.environments import river_swim
-from algorithms.dp_ucbvi.learner import central, local
 from algorithms.nash_vi.markov_games import random_game
 from algorithms.offline.learners import OfflineStudy
 from algorithms.sdp_pe.batches import ShuffledBatches

@@ -100,7 +100,7 @@ def overestimates(**options):
 
 def test_values_are_pessimistic():
     """V <= V^pi with probability 1 - delta = 0.9. At a failure rate of 0.1, 33 or more of 200 have probability
-    below 1 %; 33 or fewer of the printed Bernstein penalty at E = 0 would be as rare at a rate of 0.25."""
+    below 1 %; 33 or fewer of the Bernstein penalty without its E term would be as rare at a rate of 0.25."""
     assert binom.sf(32, 200, 0.1) < 0.01
     assert binom.cdf(33, 200, 0.25) < 0.01
     assert overestimates(penalty="hoeffding") <= 32

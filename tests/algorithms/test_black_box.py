@@ -13,7 +13,7 @@ from dpverify.errors import DiscoveryError, ParameterError
 from dpverify.suite.discovery import load_audits
 
 TRIALS = 200_000
-RUNGS = (("pucb-known-rewards", 2, 2.9), ("pucb", 4, 2.9), ("dp-ucbvi", 8, 3.3), ("dp-nash-vi", 3, 3.6))
+RUNGS = (("pucb-known-rewards", 2, 2.9), ("pucb", 4, 2.9), ("bernstein-vi", 8, 3.3), ("dp-nash-vi", 3, 3.6))
 
 
 def audited(name, noise, trials, seed=1):

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import pytest
 
+from algorithms.bernstein_vi.learner import central, local
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import ExactSource, TreeCounts
 from algorithms.core.environments import river_swim
-from algorithms.dp_ucbvi.learner import central, local
 from algorithms.experiments import compare_command
 from algorithms.experiments import compare_terms as comparing
 from algorithms.experiments.compare import BASELINE, BLIND, compare, EXACT, table
@@ -203,7 +203,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     (tmp_path / "mine_rl.py").write_text(
         "class Left:\n    def plan(self, counts):\n        import numpy as np\n"
         "        return np.zeros(counts.visits.shape[:-1], dtype=int)\n\n\nleft = Left()\n"
-        "from algorithms.dp_ucbvi.learner import central\n\n\ndef twice(layout, users, eps):\n"
+        "from algorithms.bernstein_vi.learner import central\n\n\ndef twice(layout, users, eps):\n"
         "    return central(layout, users, 2 * eps)\n\n\n"
         "def unwilling(privatizer, users):\n    raise ValueError('no such table')\n\n\n"
         "class Leaves(Left):\n    def plan(self, counts):\n        raise SystemExit(0)\n\n\n"

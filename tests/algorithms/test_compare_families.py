@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from algorithms.bernstein_vi.learner import central
 from algorithms.core.environments import river_swim
-from algorithms.dp_ucbvi.learner import central
 from algorithms.experiments import compare_command
 from algorithms.experiments import compare_families as families
 from algorithms.experiments.compare import BLIND, compare

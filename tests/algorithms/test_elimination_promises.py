@@ -39,7 +39,7 @@ def test_the_regret_bound_by_hand():
     by_hand = 6 + sum(12 * 2**b * math.sqrt(2 * iota / 2 ** (b - 1)) for b in range(2, 6))
     assert regret_bound(playing, ExactBatches()) == pytest.approx(by_hand)
     noisy = 12 * sum(2**b * 2 * iota / 2 ** (b - 1) for b in range(2, 6))
-    assert regret_bound(playing, audit.ToldOne()) == pytest.approx(by_hand + noisy)
+    assert regret_bound(playing, audit.Told()) == pytest.approx(by_hand + noisy)
 
 
 def test_what_is_lost_is_at_most_what_meets_w():
@@ -54,7 +54,7 @@ def test_what_is_lost_is_at_most_what_meets_w():
 def test_visits_of_the_design_are_its_share_of_the_users():
     """Two arms, one step: L/2 w over N + iota, N close to L w in stages of 2,000 users and iota = 14."""
     playing = audit.learner(audit.arms, 6_200, 0.05)
-    found = counts_promise(audit.arms, playing, audit.ToldOne(), name="n").draw(rng=stream(4, Stage.EXPERIMENT), size=6)
+    found = counts_promise(audit.arms, playing, audit.Told(), name="n").draw(rng=stream(4, Stage.EXPERIMENT), size=6)
     assert ((0.35 < found.errors) & (found.errors < 0.55)).all()
 
 
@@ -68,7 +68,7 @@ def test_the_bounds_on_meeting_w_by_hand():
     playing = audit.learner(audit.small, 6, 0.07)
     iota = math.log(2 * 2 * 2 * 6 / 0.07)
     for printed, number in ((False, 96 * 49 * 32), (True, 672 * 256)):
-        promise = bias_promise(audit.small, playing, audit.ToldOne(), meeting=True, printed=printed, name="m")
+        promise = bias_promise(audit.small, playing, audit.Told(), meeting=True, printed=printed, name="m")
         errors = promise.draw(rng=stream(6, Stage.EXPERIMENT), size=3).errors
         np.testing.assert_allclose(errors, 1 / (number * iota / 2), rtol=1e-9)
 

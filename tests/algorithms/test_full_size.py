@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from algorithms.bernstein_vi.learner import BernsteinVI, central, local
 from algorithms.core.counting import own_counts, total_counts
 from algorithms.core.environments import river_swim
 from algorithms.core.node_evidence import NodeEvidence
 from algorithms.core.noise_tap import NoiseTap, SIGNIFICANCE
 from algorithms.core.online import run_online
 from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
-from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.experiments import full_size_command
 from algorithms.experiments.full_size import line
 from algorithms.experiments.full_size import row as full_size_row
@@ -27,7 +27,7 @@ from mechanisms.toolbox.noise_laws import LaplaceNoiseLaw
 
 LAYOUT = CountLayout(H=6, S=4, A=2, rewards=True)
 USERS = 300
-ONLINE = ("pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp")
+ONLINE = ("pucb", "bernstein-vi-jdp", "bernstein-vi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp")
 
 
 def streamed(source, noise, seed):
@@ -35,7 +35,7 @@ def streamed(source, noise, seed):
     environment = river_swim()
     trees = [Tree.steady((s,) * 7, (1.0,) * 6, 2) for s in (0, 1)]
     users = Replaced(TapeUsers(environment, environment.tapes(seed, 1, 40)), 0, trees[0])
-    learner = DPUCBVI(layout=LAYOUT, episodes=40, error=source.error, bonus_scale=1e-3)
+    learner = BernsteinVI(layout=LAYOUT, episodes=40, error=source.error, bonus_scale=1e-3)
     evidence = NodeEvidence(39, hasattr(source, "counter"), noise)
     released, first, second = [], [], []
 
@@ -147,7 +147,7 @@ def test_a_row_that_reads_the_object_carries_the_verdict_on_the_law():
     ],
 )
 def test_the_tap_finds_what_no_ledger_shows(change, test, users):
-    found = full_size("dp-ucbvi-jdp", change=change(), users=users).witness(1)
+    found = full_size("bernstein-vi-jdp", change=change(), users=users).witness(1)
     assert not found.tap.ok
     assert found.tap.p_values[test] < SIGNIFICANCE / 100
 
@@ -160,7 +160,7 @@ def test_a_missing_draw_fails_the_tap():
     assert not tap.report(drawn=599, stated=600).ok
 
 
-@pytest.mark.parametrize("name", ["pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp"])
+@pytest.mark.parametrize("name", ["pucb", "bernstein-vi-jdp", "bernstein-vi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp"])
 def test_the_code_of_a_long_run_is_matched_with_its_ledger(name):
     assert full_size(name, users=60).witness(2).code == "CONFORMS"
     for less in (0.5, 1 - 1e-6):  # a millionth less noise than the ledger states is seen in one run

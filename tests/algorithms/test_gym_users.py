@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from algorithms.bernstein_vi.learner import central
 from algorithms.core.counting import layout_of
 from algorithms.core.users import play, TreeUsers
-from algorithms.dp_ucbvi.learner import central
 from algorithms.gym_users import estimated_environment, GymUsers
 from algorithms.study import Study
 from dpverify.errors import ParameterError

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from algorithms.bernstein_vi.learner import BernsteinVI
 from algorithms.beyond.gaussian_counts import GaussianTrees
 from algorithms.core.counting import layout_of
 from algorithms.core.environments import river_swim
 from algorithms.core.online import regret_per_episode, run_online
 from algorithms.core.users import TapeUsers
-from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.experiments import __main__ as command
 from algorithms.experiments import store, tuning
 from algorithms.experiments.__main__ import ExperimentName, main, plan, SearchBudget
@@ -76,7 +76,7 @@ def test_regret_is_cumulative_and_users_are_shared_by_all_learners():
 
 
 def test_a_row_does_not_depend_on_those_beside_it_and_is_the_learner_alone():
-    """Side by side and alone, bit for bit; and equal to `DPUCBVI` itself on the same noise."""
+    """Side by side and alone, bit for bit; and equal to `BernsteinVI` itself on the same noise."""
     rows = [
         CurveSettings("riverswim", name, eps, 2, 40, 3, chosen=Optimistic(0.01, error))
         for name, eps, error in (("UCBVI-JDP-gaussian", 8.0, 0.01), ("UCBVI-LDP", 50.0, 0.002))
@@ -87,7 +87,7 @@ def test_a_row_does_not_depend_on_those_beside_it_and_is_the_learner_alone():
     environment, layout = river_swim(), layout_of(river_swim().model)
     source = GaussianTrees.central(layout, 40, 8.0, 1e-3, error_scale=0.01)
     users = TapeUsers(environment, environment.tapes(3, 2, 40))
-    learner = DPUCBVI(layout=layout, episodes=40, error=source.error, bonus_scale=0.01)
+    learner = BernsteinVI(layout=layout, episodes=40, error=source.error, bonus_scale=0.01)
     noise = stream(derive(3, settings.key), Stage.EXPERIMENT)
     done = run_online(users, learner, source, runs=2, rng=noise)
     expected = np.cumsum(regret_per_episode(done.policies, environment.model).T, axis=1)

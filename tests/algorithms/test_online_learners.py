@@ -1,4 +1,4 @@
-"""UCB-VI, PUCB and DP-UCBVI: against slow references, at eps = infinity, and in what they promise."""
+"""UCB-VI, PUCB and Bernstein-VI: against slow references, at eps = infinity, and in what they promise."""
 
 import math
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from algorithms.baselines.ucbvi import UCBVI
+from algorithms.bernstein_vi.learner import BernsteinVI, local
 from algorithms.core.counting import ExactSource, layout_of, LocalCounts, own_counts, total_counts, TreeCounts
 from algorithms.core.environments import random_environment
 from algorithms.core.online import run_online
 from algorithms.core.users import play, Replaced, TapeUsers, Tree
-from algorithms.dp_ucbvi.learner import DPUCBVI, local
 from algorithms.pucb.learner import PUCB, touched_cells
 from algorithms.tabular import backward_induction, uniform_policy
 from dpverify.base.seeding import Stage, stream
@@ -118,9 +118,14 @@ LEARNERS = {
         0.01,
         lambda h: 3 - h,
     ),
-    "dp-ucbvi": (DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01), bonus_dp, 0.01, lambda h: 3 - h),
-    "dp-ucbvi, known rewards' bonus": (
-        DPUCBVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01, bonus="known"),
+    "bernstein-vi": (
+        BernsteinVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01),
+        bonus_dp,
+        0.01,
+        lambda h: 3 - h,
+    ),
+    "bernstein-vi, known rewards' bonus": (
+        BernsteinVI(layout=LAYOUT, episodes=T, error=0.0, bonus_scale=0.01, bonus="known"),
         bonus_dp_known,
         0.01,
         lambda h: 3 - h,
@@ -174,7 +179,7 @@ def test_own_counts_are_those_of_trajectories():
 
 def test_a_replaced_user_changes_nothing_before_her_and_only_what_was_released_after():
     """Non-private run: policies up to and including hers are the same; later ones may differ."""
-    learner, who = LEARNERS["dp-ucbvi"][0], users()
+    learner, who = LEARNERS["bernstein-vi"][0], users()
     other = Replaced(who, 20, Tree.steady((0, 0, 0, 0), (1, 1, 1), 2))
     one, two = (run_online(each, learner, ExactSource(LAYOUT), runs=RUNS, rng=rng()) for each in (who, other))
     np.testing.assert_array_equal(one.policies[:21], two.policies[:21])
@@ -215,7 +220,7 @@ def test_low_private_counts_are_met_with_optimism():
 def test_impossible_settings_are_refused(bad):
     for make in (
         lambda: PUCB(layout=LAYOUT, episodes=T, error=bad),
-        lambda: DPUCBVI(layout=LAYOUT, episodes=T, error=bad),
+        lambda: BernsteinVI(layout=LAYOUT, episodes=T, error=bad),
         lambda: UCBVI(layout=LAYOUT, episodes=T, bonus_scale=bad),
         lambda: LocalCounts(LAYOUT, bad, 0.0),
         lambda: local(LAYOUT, T, bad),

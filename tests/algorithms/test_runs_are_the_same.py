@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from algorithms.bernstein_vi.learner import BernsteinVI, central, local
 from algorithms.beyond.black_box_instances import black_box
 from algorithms.beyond.gaussian_counts import GaussianMessages
 from algorithms.core.environments import river_swim
-from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.experiments import curves, selfplay
 from algorithms.instances import full_size
 from algorithms.sdp_pe.batches import ShuffledBatches
 from algorithms.study import Study
 from audits import (
     audit_apvi,
-    audit_dp_ucbvi,
+    audit_bernstein_vi,
     audit_lean,
     audit_nash_vi,
     audit_pucb,
@@ -35,7 +35,7 @@ from mechanisms.datasets.visit_counts import CountLayout
 
 KNOWN = json.loads(Path(__file__).with_name("digests_of_runs.json").read_text())
 SUITE = (
-    audit_pucb, audit_dp_ucbvi, audit_nash_vi, audit_sdp_pe, audit_shuffled_optimism, audit_apvi, audit_vapvi,
+    audit_pucb, audit_bernstein_vi, audit_nash_vi, audit_sdp_pe, audit_shuffled_optimism, audit_apvi, audit_vapvi,
     audit_lean,
 )  # fmt: skip
 DIGITS = 30  # binary
@@ -71,7 +71,7 @@ def test_releases_and_ratios_of_the_suite(module):
 
 
 def pure(eps=1.0, users=40):
-    agent = DPUCBVI(layout=RIVER, episodes=users, error=50.0, bonus_scale=1e-3)
+    agent = BernsteinVI(layout=RIVER, episodes=users, error=50.0, bonus_scale=1e-3)
     return {
         "tree": Study(agent=agent, privatizer=central(RIVER, users, eps), users=users, eps=eps),
         "local": Study(agent=agent, privatizer=local(RIVER, users, eps), users=users, eps=eps),
@@ -106,7 +106,9 @@ def test_studies():
     assert found == KNOWN["studies"]
 
 
-@pytest.mark.parametrize("name", ["pucb", "dp-ucbvi-jdp", "dp-ucbvi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp", "sdp-pe"])
+@pytest.mark.parametrize(
+    "name", ["pucb", "bernstein-vi-jdp", "bernstein-vi-ldp", "dp-nash-vi-jdp", "dp-nash-vi-ldp", "sdp-pe"]
+)
 def test_rows_of_the_table(name):
     row = full_size(name, users=60)
     witness = row.witness(4)
@@ -132,7 +134,7 @@ def test_curves_of_games_and_the_black_box():
     for learner, eps in (("Nash-VI", None), ("DP-Nash-VI (JDP)", 10.0), ("DP-Nash-VI (LDP)", 10.0)):
         curve = selfplay.draw_selfplay(learner, eps, 20, 2, 3)
         found[learner] = digest(curve.regret, curve.output_gap)
-    for name in ("pucb-known-rewards", "pucb", "dp-ucbvi", "dp-nash-vi"):
+    for name in ("pucb-known-rewards", "pucb", "bernstein-vi", "dp-nash-vi"):
         told = [black_box(name, noise=noise) for noise in (1.0, 0.0)]
         found[name] = digest(*(each.target.release(each.pair.second, rng=rng(), size=8) for each in told))
     assert found == KNOWN["games and black box"]

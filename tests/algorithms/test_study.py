@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from algorithms.bernstein_vi.learner import BernsteinVI, central, local
 from algorithms.core.environments import river_swim
-from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.study import Study
-from audits import audit_dp_ucbvi
+from audits import audit_bernstein_vi
 from dpverify import View
 from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
@@ -29,10 +29,10 @@ def study(users=40, agent=None, privatizer=None, eps=1.0):
 
 
 def test_a_paper_s_learner_is_the_suite_s_own_bit_for_bit():
-    users, eps = audit_dp_ucbvi.EPISODES, audit_dp_ucbvi.EPS
-    agent = DPUCBVI(layout=audit_dp_ucbvi.layout, episodes=users, error=audit_dp_ucbvi.jdp.error)
-    ours = Study(agent=agent, privatizer=audit_dp_ucbvi.jdp, users=users, eps=eps)
-    theirs, (pair,) = audit_dp_ucbvi.joint.target, audit_dp_ucbvi.first_user
+    users, eps = audit_bernstein_vi.EPISODES, audit_bernstein_vi.EPS
+    agent = BernsteinVI(layout=audit_bernstein_vi.layout, episodes=users, error=audit_bernstein_vi.jdp.error)
+    ours = Study(agent=agent, privatizer=audit_bernstein_vi.jdp, users=users, eps=eps)
+    theirs, (pair,) = audit_bernstein_vi.joint.target, audit_bernstein_vi.first_user
     assert (ours.ledger, ours.upper) == (theirs.ledger, eps)
     released = [each.release(pair.first, rng=np.random.default_rng(1), size=50) for each in (ours.transcript, theirs)]
     assert np.array_equal(*released)

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from in_process import load_folder
 
-from audits.papers import RELEASE, ROWS
+from audits.papers import misnamed, OFFLINE, PUCB, RELEASE, ROWS
 from dpverify import Pair, Subject
 from dpverify.base.seeding import Stage, stream
+from dpverify.promises import BROKEN, KEPT
 from dpverify.trials.target import as_target, ExactTarget
 
 AUDITS = Path(__file__).parents[2] / "audits"
@@ -47,6 +48,33 @@ def test_what_names_a_paper_is_judged_where_the_table_says() -> None:
     assert [each.name for each in named if (each.paper, f"audit_{each.name.partition('/')[0]}") not in rows] == []
     judged = {(each.paper, f"audit_{each.name.partition('/')[0]}") for each in named}
     assert {pair for pair in rows if pair[0] != RELEASE} - judged == set()
+
+
+def test_what_names_a_paper_says_where_and_what_is_called_false_stands_in_the_atlas() -> None:
+    assert [said for each in (*FOUND.subjects, *FOUND.promises) if (said := misnamed(each))] == []
+
+
+MISNAMED = [  # planted: (fields, what is said of it)
+    ({"paper": PUCB, "statement": "all counters within E"}, "its statement has no place of a row of pucb"),
+    ({"paper": PUCB, "statement": "Theorem 121: eps-DP"}, "its statement has no place of a row of pucb"),
+    ({"paper": "DP-UCBVI", "statement": "Theorem 1"}, "is no paper of papers.toml"),
+    ({"statement": "the bonus as printed"}, "speaks of what is printed, and names no text that was read"),
+    ({"name": "counters/printed"}, "speaks of what is printed, and names no text that was read"),
+    (
+        {"name": "apvi/p", "paper": OFFLINE, "statement": "Lemma D.2", "expected": BROKEN},
+        "its statement has no place of a row of offline",  # of another audit
+    ),
+    (
+        {"name": "vapvi/p", "paper": OFFLINE, "statement": "Lemma D.2, half the bound", "expected": BROKEN},
+        "is BROKEN, and no entry of the atlas speaks of Lemma D.2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "said"), MISNAMED)
+def test_a_wrong_accusation_is_caught(fields: dict[str, str], said: str) -> None:
+    promise = dataclasses.replace(FOUND.promises[0], **{"name": "counters/p", "paper": "", "expected": KEPT, **fields})
+    assert said in misnamed(promise)
 
 
 def release(subject: Subject, data: Any, *, size: int, seed: int = 1) -> Any:

@@ -26,7 +26,15 @@ PAPERS = """
     authors = "A. Author"
     venue = "nowhere"
     version = "first"
-    text_sha256 = "not read"
+    text_sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
+
+    [[rows]]
+    paper = "one"
+    place = "Theorem 1"
+    statement = "1-DP"
+    code = "one.py:One"
+    audit = "audit_one"
+    entries = ["A1"]
 """
 ENTRY = """
     id = "A1"
@@ -104,7 +112,7 @@ def changed(folder, old, new):
 
 
 def test_all_entries_of_the_specification_are_there():
-    wanted = [f"A{n}" for n in range(1, 14)] + [f"N{n}" for n in range(1, 9)] + [f"C{n}" for n in range(1, 11)]
+    wanted = [f"A{n}" for n in range(1, 14)] + [f"N{n}" for n in range(1, 11)] + [f"C{n}" for n in range(1, 11)]
     wanted += [f"R{n}" for n in range(1, 3)]
     assert [entry.id for entry in ATLAS.entries] == wanted
     assert [entry.id for entry in ATLAS.entries if not entry.evidence] == ["C9", "R2"]  # read only, withdrawn
@@ -191,6 +199,20 @@ MISTAKES = [  # (old, new, what the one line must say)
         "certified = [2.0, 1.0]: must be two numbers",
     ),
     ("consequence", "consequence consequence", "cannot be read"),
+    ('place = "Theorem 1"', 'place = "Theorem 12"', "must name the place of a row of papers.toml"),
+    ('place = "Theorem 1"', 'place = "Theorem 1.1"', "must name the place of a row of papers.toml"),
+    ('status = "false"', 'status = "slip"', "status = 'slip': must have an inferred reading"),
+    ('status = "false"', 'status = "withdrawn"', "status = 'withdrawn': must have `withdrawn`: date, what, reason"),
+    (
+        'status = "false"',
+        'status = "withdrawn"\nwithdrawn = [{ date = "2026-11-27", what = "It.", reason = "No." }]',
+        "status = 'withdrawn': must have no reading with verdict 'false'",
+    ),
+    (
+        'status = "false"',
+        'status = "false"\nwithdrawn = [{ date = "today", what = "It.", reason = "No." }]',
+        "withdrawn.date = 'today': must be YYYY-MM-DD",
+    ),
 ]
 
 
@@ -201,6 +223,42 @@ def test_mistakes_are_one_clear_line(folder, old, new, said):
     assert said in str(caught.value)
     assert str(folder / "A1.toml") in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+NOT_READ = [  # planted: what an entry says of a text that was not read; (old, new, what the one line must say)
+    ("", "", "one was not read (text_sha256): status = 'false' says something of its text"),
+    ('status = "false"', 'status = "ambiguous"', "readings 'as printed' must not have verdict 'false'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), NOT_READ)
+def test_of_a_text_that_was_not_read_nothing_is_said(folder, old, new, said):
+    file = folder / "papers.toml"
+    file.write_text(re.sub('text_sha256 = ".*"', 'text_sha256 = "not read"', file.read_text()))
+    changed(folder, old, new)
+    if "ambiguous" in new:  # a status that says nothing by itself needs two readings
+        text = (folder / "A1.toml").read_text()
+        more = '[[readings]]\nname = "another"\nsource = "inferred"\nverdict = "undecided"\nnumber = "0"\n\n'
+        (folder / "A1.toml").write_text(text.replace("[[evidence]]", more + "[[evidence]]", 1))
+    with pytest.raises(UsageError) as caught:
+        read_atlas(folder)
+    assert said in str(caught.value)
+
+
+def test_what_was_not_read_may_be_withdrawn_but_not_called_printed(folder):
+    file, entry = folder / "papers.toml", folder / "A1.toml"
+    file.write_text(re.sub('text_sha256 = ".*"', 'text_sha256 = "not read"', file.read_text()))
+    given = (
+        'status = "withdrawn"\nunrun = "nothing"\nwithdrawn = [{ date = "2026-11-27", what = "It.", reason = "No." }]'
+    )
+    text = entry.read_text().replace('status = "false"', given).replace('verdict = "false"', 'verdict = "undecided"')
+    text = text.replace('source = "printed"', 'source = "inferred"')[: text.index("[[evidence]]")]
+    text = text.split("[[evidence]]")[0]
+    entry.write_text(text)
+    with pytest.raises(UsageError, match="must not speak of what is printed"):
+        read_atlas(folder)
+    entry.write_text(text.replace("as printed", "as it is"))
+    assert read_atlas(folder).entry("A1").status == "withdrawn"
 
 
 def test_the_command_lists_shows_and_runs(folder, capsys):

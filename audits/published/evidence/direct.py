@@ -5,6 +5,8 @@ import math
 import numpy as np
 from scipy import signal, stats
 
+from dpverify.base.seeding import Stage, stream
+
 
 def log_of(base: str, x: float) -> float:
     """The logarithm to base 2 or e."""
@@ -50,22 +52,29 @@ def tree_multiple(episodes: int, log: str, releases: int, moved: float, power: i
 
 
 def prefix_failure(episodes: int, log: str, counters: float, beta: float) -> float:
-    """P(some prefix of one PUCB counter leaves E_eps) over the allotted beta/counters: from below (A4).
+    """P(some prefix 1..T-1 of one PUCB counter leaves E_eps) over the allotted beta/counters: from below (A4).
 
-    T = 2: both nodes are independent, exact. T >= 3: the worst single prefix, a sum of popcount(t) Laplace noises.
+    The worst single prefix, a sum of popcount(t) Laplace noises; exact at T = 2, where only prefix 1 is used.
     """
     width, allotted = log_of(log, episodes), beta / counters
     limit = math.log(1 / allotted) * width**2.5 / width  # E_eps in units of the noise scale 3H log(T)/eps
-    if episodes == 2:
-        return -math.expm1(2 * math.log1p(-math.exp(-limit))) / allotted
-    return max(laplace_tail(t.bit_count(), limit) for t in range(1, episodes + 1)) / allotted
+    return max(laplace_tail(t.bit_count(), limit) for t in range(1, episodes)) / allotted
 
 
 def prefix_failure_at_most(episodes: int, log: str, counters: float, beta: float) -> float:
-    """The same from above: the sum over all prefixes (A4)."""
+    """The same from above: the sum over all these prefixes (A4)."""
     width, allotted = log_of(log, episodes), beta / counters
     limit = math.log(1 / allotted) * width**1.5
-    return sum(laplace_tail(t.bit_count(), limit) for t in range(1, episodes + 1)) / allotted
+    return sum(laplace_tail(t.bit_count(), limit) for t in range(1, episodes)) / allotted
+
+
+def prefix_failure_drawn(episodes: int, log: str, counters: float, beta: float, draws: int = 10**6) -> float:
+    """The same at T = 2 by drawing the one noise that prefix 1 has, the difference of two exponentials (A4)."""
+    width, allotted = log_of(log, episodes), beta / counters
+    limit = math.log(1 / allotted) * width**2.5  # in units of 3H/eps
+    rng = stream(4, Stage.EXPERIMENT)
+    noise = width * (rng.exponential(size=draws) - rng.exponential(size=draws))
+    return float(np.mean(np.abs(noise) > limit)) / allotted
 
 
 def laplace_tail(terms: int, x: float) -> float:

@@ -29,24 +29,29 @@ def mended_start(states: int = 3, error: float = 4.0) -> float:
     return float((counts.next_counts / counts.pair_counts[..., None]).sum())
 
 
-def single_visit(horizon: float, error: float, states: int = 2, iota: float = 5.0, least: float = 0.0) -> float:
-    """Deviation minus bound (16) for N = 1, P = (1/2, 1/2), V = (0, H): the same for both outcomes (N3).
+IOTA = math.log(30 * 10 * 2 * 2 * 2 * 12 / 0.05)  # ln(30 H S A B K/beta) at H = 10, S = A = B = 2, K = 12, beta = .05
 
-    `least` is put under E, which is the fix.
+
+def single_visit(horizon: float, error: float, least: float = 0.0, what: str = "over") -> float:
+    """Deviation minus bound (16) for N = 1, P = (1/2, 1/2), V = (0, H), the smaller of both outcomes (N3).
+
+    N~ is what section 5.3 gives; P^ is before noise. `least` is put under E, which is the fix.
     """
-    law, values, over = np.array([0.5, 0.5]), np.array([0.0, horizon]), []
-    for seen in (0, 1):
-        empirical = np.eye(2)[seen]
-        deviation = abs((empirical - law) @ values)
+    law, values, found = np.array([0.5, 0.5]), np.array([0.0, horizon]), []
+    for empirical in np.eye(2):
+        counts = never_underestimating(empirical[None], np.ones(1), error)
+        visits = counts.pair_counts[0]
+        deviation = abs((counts.next_counts[0] / visits - law) @ values)
         spread = min(_variance(law, values), _variance(empirical, values))
-        visits = 1.0 + error / 2
-        over.append(deviation - math.sqrt(2 * spread * iota / visits) - 2 * horizon * states * max(error, least) * iota)
-    return float(min(over))
+        bound = math.sqrt(2 * spread * IOTA / visits) + 2 * horizon * 2 * max(error, least) * IOTA / visits
+        found.append({"over": deviation - bound, "deviation": deviation, "bound": bound}[what])
+    return float(min(found))
 
 
-def single_visit_by_range(horizon: float) -> float:
-    """The same without a formula: one sample has empirical variance 0, and misses the mean by half the range (N3)."""
-    return horizon - horizon / 2
+def single_visit_by_hand(horizon: float, error: float) -> float:
+    """The same without arrays: N~ = 1 + E/2, P~ = (1 + E/4, E/4)/N~, P^ has no variance (N3)."""
+    visits = 1 + error / 2
+    return horizon * (1 + error / 4) / visits - horizon / 2 - 4 * horizon * error * IOTA / visits
 
 
 def _variance(law: Array, values: Array) -> float:

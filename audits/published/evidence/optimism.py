@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from algorithms.bernstein_vi.learner import BernsteinVI
 from algorithms.core.counting import layout_of
 from algorithms.core.environments import random_environment
 from algorithms.core.optimism import dense_counts
-from algorithms.dp_ucbvi.learner import DPUCBVI
 from algorithms.tabular import backward_induction
 from dpverify.base.seeding import Stage, stream
 
@@ -13,7 +13,7 @@ from dpverify.base.seeding import Stage, stream
 def below(error: float, learned: bool = False, plans: int = 1_000, visits: int = 10**6, seed: int = 1) -> float:
     """Share of plans with some Q below Q*, every count moved by `error`/4 up or down."""
     model = random_environment(0, 2, 2, 2).model
-    learner = DPUCBVI(
+    learner = BernsteinVI(
         layout=layout_of(model),
         episodes=visits,
         error=error,

@@ -7,12 +7,12 @@ and one user's message is eps-LDP, so the transcript may show no more than eps e
 
 from dataclasses import replace
 
+from algorithms.bernstein_vi.learner import BernsteinVI, central, local
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import LocalCounts, TreeCounts
 from algorithms.core.online import Planned
 from algorithms.core.transcripts import replaced, RunTranscript
 from algorithms.core.users import Tree
-from algorithms.dp_ucbvi.learner import central, DPUCBVI, local
 from algorithms.instances import black_box
 from audits.papers import RELEASE
 from audits.planted.online import BareRewards, SharedMessages
@@ -42,7 +42,7 @@ normal_messages = GaussianMessages.local(layout, EPISODES, EPS, DELTA)
 
 
 def run(source: TreeCounts | LocalCounts | GaussianMessages | SharedMessages | BareRewards) -> RunTranscript:
-    learner = DPUCBVI(layout=layout, episodes=EPISODES, error=source.error)
+    learner = BernsteinVI(layout=layout, episodes=EPISODES, error=source.error)
     return RunTranscript(agent=Planned(learner=learner, layout=layout), privatizer=source)
 
 
@@ -83,7 +83,7 @@ normal_each = replace(
     statement="(eps, delta)-LDP with Gaussian noise on every indicator and reward",
 )
 
-seen = black_box("dp-ucbvi")  # where actions tell: on users who are all alike they say nothing of anybody
+seen = black_box("bernstein-vi")  # where actions tell: on users who are all alike they say nothing of anybody
 actions = replace(
     joint,
     name="central-actions",
@@ -96,8 +96,8 @@ subjects = [
     joint,
     replace(joint, name="central-second-user", pairs=second_user),
     actions,
-    planted(actions, "exact-counts", black_box("dp-ucbvi", noise=0.0).target, trials=2_000),
-    planted(actions, "noise-8", black_box("dp-ucbvi", noise=1 / 8).target),
+    planted(actions, "exact-counts", black_box("bernstein-vi", noise=0.0).target, trials=2_000),
+    planted(actions, "noise-8", black_box("bernstein-vi", noise=1 / 8).target),
     each,
     planted(joint, "sensitivity-h", run(half_tree), accounted=False),  # true: 2 eps
     planted(joint, "bare-rewards", run(BareRewards(jdp)), trials=2_000, pairs=second_user),

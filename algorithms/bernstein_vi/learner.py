@@ -114,7 +114,7 @@ def known_rewards_bonus(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DPUCBVI:
+class BernsteinVI:
     """The learner; `error` = E of the source it is run with, `bonus_scale` = C2.
 
     `rewards` (H, S, A) are the mean rewards where they are known, else they are learned from the counts; `bonus` says
