@@ -31,6 +31,12 @@ PLAIN = {float: "f", int: "iu", bool: "b"}  # Python's numbers, and what kind of
 
 def as_array(target: Any, released: Any) -> Array:
     """The release as an array, equal to it value by value; InvalidTrials where there is none."""
+    if (label := _labels_of(released)) is not None:
+        raise InvalidTrials(
+            "KIND",
+            f"{name_of(target)}: release returned a {type(label).__name__}, whose labels no array keeps, and they are "
+            "released as well: return its numbers (`.to_numpy()`), with labels that are public, or the labels as text",
+        )
     values = np.asarray(released)
     if values.dtype.kind == "f" and values.dtype.itemsize > WIDEST:
         raise InvalidTrials(
@@ -44,6 +50,16 @@ def as_array(target: Any, released: Any) -> Array:
             "whole numbers beyond 2^53 beside others, text that ends in NUL): return numbers of one kind, or text",
         )
     return values
+
+
+def _labels_of(released: Any) -> Any:
+    """The first series, frame or labelled array in a release: what an array would make of it is not all of it."""
+    if isinstance(released, list | tuple):
+        return next((found for each in released if (found := _labels_of(each)) is not None), None)
+    if type(released) is np.ndarray or not hasattr(released, "__array__"):
+        return None
+    labelled = any(not callable(getattr(released, name, len)) for name in ("index", "columns", "coords"))
+    return released if labelled else None
 
 
 def as_floats(target: Any, values: Array) -> Array:

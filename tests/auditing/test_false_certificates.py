@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpverify import certify, Pair, Records, Relation, Subject
@@ -46,7 +47,8 @@ def case(words: str, *, looped: bool = True, **more: Any) -> Callable[..., Any]:
 
     def registered(once: Callable[..., Any]) -> Callable[..., Any]:
         def release(data: Any, *, rng: Any, size: int) -> Any:
-            return np.array([once(data, rng) for _ in range(size)])
+            made = [once(data, rng) for _ in range(size)]
+            return np.array(made) if not isinstance(made[0], pd.Series | pd.DataFrame) else made
 
         def vectorised(data: Any, *, rng: Any, size: int) -> Any:
             return once(data, rng, size)
@@ -401,6 +403,40 @@ def divided_by_root(d, rng, size):
 @case("INVALID", looped=False)
 def nothing_where_many(d, rng, size):
     return np.full(size, d) + (rng.laplace(size=size) if size < 5 else 1e-3 * rng.laplace(size=size))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What is released is more than its numbers.
+
+
+@case("INVALID", ledger=laplace())
+def index_of_a_series(d, rng):
+    return pd.Series([d + rng.laplace()], index=[f"row {d:g}"])
+
+
+@case("INVALID", ledger=laplace())
+def name_of_a_series(d, rng):
+    return pd.Series([d + rng.laplace()], name=str(d))
+
+
+@case("INVALID", ledger=laplace())
+def columns_of_a_frame(d, rng):
+    return pd.DataFrame({f"mean of {d:g}": [d + rng.laplace()]})
+
+
+@case("INVALID", looped=False, ledger=laplace())
+def index_of_all_rows(d, rng, size):
+    return pd.Series(d + rng.laplace(size=size), index=np.arange(size) + d)
+
+
+@case("INVALID", looped=False, ledger=laplace())
+def columns_of_all_rows(d, rng, size):
+    return pd.DataFrame({str(d): d + rng.laplace(size=size)})
+
+
+@case("CERTIFIED (code conforms)", looped=False, ledger=laplace())
+def numbers_of_a_series(d, rng, size):
+    return pd.Series(d + rng.laplace(size=size), index=np.arange(size)).to_numpy()
 
 
 @pytest.mark.parametrize("name", CASES)
