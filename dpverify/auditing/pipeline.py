@@ -33,7 +33,7 @@ from dpverify.ledger.events import Ledger
 from dpverify.tape.likelihood import TRACE, traced_target
 from dpverify.trials.collect import Checkpoint, checkpoint_digest, estimate, Experiment
 from dpverify.trials.health.provenance import drawn_before
-from dpverify.trials.health.sentinel import kept_words, watched
+from dpverify.trials.health.sentinel import confirm_single, kept_words, watched
 from dpverify.trials.outcomes import check_answers
 from dpverify.trials.target import as_target, ExactTarget, name_of, Target
 
@@ -106,10 +106,11 @@ def audit(
             finding = wager(experiment, asked)
         else:
             finding = _spend(experiment, asked, checkpoint)
-        if finding.bound.number_lower > claim.number and (kept := drawn_before(target)):
-            raise InvalidTrials(
-                "KEPT_NOISE", f"{name_of(target)}: its releases differ by more than is claimed, and {kept_words(kept)}"
-            )
+        if finding.bound.number_lower > claim.number:
+            if kept := drawn_before(target):
+                said = f"its releases differ by more than is claimed, and {kept_words(kept)}"
+                raise InvalidTrials("KEPT_NOISE", f"{name_of(target)}: {said}")
+            confirm_single(experiment)
     except InvalidTrials as error:
         finding, remarks = invalid(str(error), sequential=sequential), ()
     if traced and finding.score == LikelihoodScore.name:

@@ -466,3 +466,13 @@ def test_nothing_conforms_where_no_draw_moves():
         return 100 * data[0] + rng.laplace(size=size)
 
     assert word(Case(reads_the_first, "", ledger=laplace(), pair=Pair([0, 0], [0, 1]))) == "CERTIFIED (author's ledger)"
+
+
+def test_a_law_of_large_calls_alone_refutes_nothing():
+    """Less noise in calls of more than a hundred: the first few releases do not tell, and the tape cannot follow."""
+
+    def narrow(data, *, rng, size):
+        drawn = np.random.Generator(rng.bit_generator).laplace(scale=0.4 if size > 100 else 1.0, size=size)
+        return data + drawn
+
+    assert word(Case(narrow, "")) == "INVALID"

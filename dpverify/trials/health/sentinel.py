@@ -190,6 +190,7 @@ LEVEL = TESTS * (1 + THRESHOLD) * math.exp(-THRESHOLD)  # with which an honest t
 CALL = 32  # releases in each of seven calls; and as many in all that are single
 TELLING = 24  # fewer in a call, and their difference from single releases tells nothing
 FEWEST = 8
+SINGLES, LARGE_CALL = 512, 8192  # single releases before a refutation, and the size of the call beside them, at most
 SHARE = 256  # of the trials, at least, for each call: heavy targets with few trials get smaller ones
 COORDINATES = 8  # of an output whose sum says where it lies
 
@@ -263,6 +264,26 @@ def watched(
             "must not depend on `size`, which says how many rows to return and nothing else",
         )
     return replace(experiment, seconds=seconds), notes
+
+
+def confirm_single(experiment: Experiment) -> None:
+    """Compares many single releases with a call of the size of the trials, before trials refute a claim.
+
+    A claim is about one release. InvalidTrials where releases of a large call have another law: then the trials are
+    not about the claim. An honest target is called so with probability below `LEVEL`.
+    """
+    rare = np.zeros(MARKS)
+    for arm in (0, 1):
+        together = call(experiment, arm, 4, min(experiment.largest, LARGE_CALL))
+        if not isinstance(together, str):
+            rows = np.unique(np.linspace(0, len(together) - 1, 2 * SINGLES).astype(int))
+            rare += _against_single(experiment, arm, together.take(rows), 2 * SINGLES)
+    if rare.max() > THRESHOLD:
+        raise InvalidTrials(
+            "CALL_SIZE",
+            f"{name_of(experiment.target)}: releases of a large call have another law than single releases, of which "
+            "the claim speaks: what is drawn must not depend on `size`",
+        )
 
 
 def kept_words(kept: Sequence[Site]) -> str:
