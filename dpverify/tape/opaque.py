@@ -194,13 +194,16 @@ class Opaque(NDArrayOperatorsMixin):
         return np.argmax(self, axis=axis, **kwargs)
 
     def item(self, *args: Any) -> Any:
-        return self.numbers().item(*args)
+        return self._stored(np.float64).item(*args)
+
+    def tolist(self) -> Any:
+        return self._stored(np.float64).tolist()
 
     def __float__(self) -> float:
         return float(self._stored(np.float64))
 
     def __int__(self) -> int:
-        return int(self.numbers())
+        return int(self._stored(np.float64) if self.dtype.kind == "i" else self.numbers())
 
     def __complex__(self) -> complex:
         return complex(self.numbers())
