@@ -113,6 +113,17 @@ def coin_of_two_chances(d, rng):
     return rng.random() < (0.4 if d else 0.5)
 
 
+@case("CERTIFIED (code conforms)", ledger=STEP)
+def response_by_integers(d, rng):
+    return d if rng.integers(10) < 7 else 1 - d
+
+
+@case("CERTIFIED (code conforms)", ledger=Ledger(KaryResponse(eps=1.0, k=3, reports=ONE)))
+def response_of_three(d, rng):
+    stay = np.e / (np.e + 2)
+    return rng.choice(3, p=[stay if each == d else (1 - stay) / 2 for each in range(3)])
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # The code's own number on the pair is above the claim, or a theorem's random numbers are not drawn.
 
@@ -177,6 +188,22 @@ def sparse_vector(d, rng):
     return found + [2.0] * (6 - len(found))
 
 
+@case("CERTIFIED (author's theorem)", ledger=Ledger(Selected(run=laplace(1.25), gamma=0.1)), claim="pure:2.5")
+def best_of_a_random_number(d, rng):
+    return max(d + rng.laplace(scale=1.25) for _ in range(rng.geometric(0.1)))
+
+
+@case("CERTIFIED (author's theorem)", ledger=TENTH, claim="pure:0.2", pair=USERS)
+def sample_by_binomials(d, rng):
+    return sum(x for x in d.rows if rng.binomial(1, 0.1)) + rng.laplace()
+
+
+@case("CERTIFIED (code conforms)", looped=False, ledger=SPARSE, pair=Pair([0.0], [1.0]))
+def one_comparison(d, rng, size):
+    threshold = rng.laplace(scale=2.0, size=size)
+    return (d[0] + rng.laplace(scale=4.0, size=size) > threshold).astype(float)
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # What the tape sees in a run that it follows is held against the ledger.
 
@@ -208,6 +235,25 @@ def noise_of_single_precision(d, rng):
 @case("OPEN", ledger=laplace())
 def one_more_draw(d, rng):
     return d + (rng.laplace() if d == 0 else rng.laplace() + 0 * rng.laplace())
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace(1.0, 2), claim="pure:2", pair=Pair([0, 1], [0, 2]))
+def counts_in_a_loop(d, rng):
+    found = np.zeros(3)
+    for key in range(3):
+        found[key] = d.count(key) + rng.laplace()
+    return found
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def another_law_for_a_public_number(d, rng):
+    return [d + rng.laplace(), rng.normal()]
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def draws_that_are_not_used(d, rng):
+    rng.normal(size=3)
+    return d + rng.laplace()
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -275,6 +321,12 @@ def sign_of_the_result(d, rng):
 def floor_of_the_result(d, rng):
     released = d + rng.laplace(scale=1000.0)
     return [released, np.floor(released / 10)]
+
+
+@case("CERTIFIED (code conforms)", **THOUSAND)
+def text_of_the_result(d, rng):
+    released = d + rng.laplace(scale=1000.0)
+    return [released, len(str(abs(released)).split(".")[0])]
 
 
 @case("CERTIFIED (code conforms)", **THOUSAND)
@@ -405,6 +457,41 @@ def nothing_where_many(d, rng, size):
     return np.full(size, d) + (rng.laplace(size=size) if size < 5 else 1e-3 * rng.laplace(size=size))
 
 
+@case("INVALID", looped=False)
+def shared_by_rows(d, rng, size):
+    return d + rng.laplace(scale=1 / max(1.0, np.log(size)), size=size)
+
+
+@case("INVALID", looped=False)
+def last_rows_are_narrow(d, rng, size):
+    return d + rng.laplace(size=size) * np.where(np.arange(size) < 1, 1.0, 0.2)
+
+
+@case("OPEN", looped=False)
+def blocks_of_rows(d, rng, size):
+    return d + np.concatenate([rng.laplace(size=min(7, size - at)) for at in range(0, size, 7)])
+
+
+@case("OPEN", looped=False)
+def rows_by_columns(d, rng, size):
+    return d + rng.laplace(size=(1, size)).T[:, 0]
+
+
+@case("OPEN", looped=False)
+def scale_in_an_array(d, rng, size):
+    return d + rng.laplace(scale=np.ones(size))
+
+
+@case("OPEN")
+def one_row_after_another(d, rng):
+    return d + rng.laplace()
+
+
+@case("OPEN", looped=False)
+def more_than_is_asked(d, rng, size):
+    return (d + rng.laplace(size=2 * size))[:size]
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # What is released is more than its numbers.
 
@@ -437,6 +524,26 @@ def columns_of_all_rows(d, rng, size):
 @case("CERTIFIED (code conforms)", looped=False, ledger=laplace())
 def numbers_of_a_series(d, rng, size):
     return pd.Series(d + rng.laplace(size=size), index=np.arange(size)).to_numpy()
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def value_of_a_series(d, rng):
+    return pd.Series([d + rng.laplace()]).iloc[0]
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace(), pair=Pair([0.0, 2.0], [1.0, 2.0]))
+def sum_of_a_column(d, rng):
+    return pd.DataFrame({"x": d})["x"].sum() + rng.laplace()
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def list_of_numbers(d, rng):
+    return [d + rng.laplace(), 3.0]
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace())
+def tuple_of_numbers(d, rng):
+    return (d + rng.laplace(), 3.0)
 
 
 @pytest.mark.parametrize("name", CASES)
