@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
 from dpverify.base import require
+from dpverify.base.imports import environment_kept
 from dpverify.errors import LostWorker, ParameterError, RunError, UsageError
 
 Task = TypeVar("Task")
@@ -53,7 +54,8 @@ def ordered_map(
     if work is None:
         yield from map(function, tasks)
         return
-    import joblib
+    with environment_kept():
+        import joblib
 
     settings: dict[str, Any] = {"inner_max_num_threads": 1} if backend == LOKY else {}
     with joblib.parallel_config(backend=backend, n_jobs=jobs, **settings):
@@ -86,7 +88,8 @@ def check_backend(backend: Any) -> None:
     if not isinstance(backend, str) or not backend:
         raise ParameterError("backend", backend, "a name for joblib.parallel_config, such as loky")
     if backend != LOKY:
-        import joblib
+        with environment_kept():
+            import joblib
 
         try:
             with joblib.parallel_config(backend=backend):
@@ -97,7 +100,8 @@ def check_backend(backend: Any) -> None:
 
 def usable_processors() -> int:
     """How many processors this process may use: affinity and the quotas of containers (cgroups) count."""
-    import joblib
+    with environment_kept():
+        import joblib
 
     return max(1, int(joblib.cpu_count()))
 

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.imports import environment_kept
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.neighbours import Pair
 from dpverify.errors import ParameterError, UsageError
@@ -118,7 +119,8 @@ def checkpoint_digest(target: Any, *parts: Any) -> str:
     Data files that the target reads, and globals that are not as their modules are written, are the user's business, as
     with joblib.Memory. UsageError for values without a digest of their own: functions that are not importable by name.
     """
-    import joblib
+    with environment_kept():
+        import joblib
 
     home = sources.file_of(getattr(target, "function", None) or getattr(target, "once", None) or target)
     if not home:

@@ -2,7 +2,9 @@
 
 SHAPE: COLUMN, COLUMN, ..., rows FEWEST..MOST
 COLUMN     [NAME] KIND LOW..HIGH  or  [NAME] category A|B|C  or  [NAME] text  or  [NAME] id
-followed by `missing` where None or NaN is legal; `x N` for N columns alike
+followed by `missing` where None or NaN is legal, by `open` where a category may have values that were never seen, by
+`all_present` where each of them occurs in every dataset; `x N` for N columns alike. Values of a category are whole
+numbers, numbers, True|False or texts, all of one kind.
 SHAPE      a container of `schema.CONTAINERS`
 """
 
@@ -23,6 +25,7 @@ EXAMPLES = {
     "value": "value: category a|b|c",
     "args": "args: real -1..1 x 3, label category 0|1, rows 50",
 }
+FLAGS = ("missing", "open", "all_present")
 _GUESSES = (  # parts of an annotation or a name, and the shape that they mean
     ("DataFrame", "frame"), ("dict", "records"), ("list", "list"), ("Sequence", "list"), ("ndarray", "vector"),
     ("str", "value"), ("bool", "value"), ("int", "value"), ("float", "value"),
@@ -59,15 +62,15 @@ def _columns(words: list[str], where: str, before: int) -> dict[str, dict[str, A
     alike = 1
     if len(rest) >= 2 and rest[-2] == "x" and rest[-1].isdigit():
         alike, rest = int(rest[-1]), rest[:-2]
-    if rest[-1:] == ["missing"]:
-        table["missing"], rest = True, rest[:-1]
+    while rest[-1:] and rest[-1] in FLAGS:
+        table[rest[-1]], rest = True, rest[:-1]
     if kind in NUMERIC:
         table["low"], table["high"] = _range(rest, where)
     elif kind == "unit":
         if rest:
             table["most"] = _range(rest, where, whole=True)[1]
     elif rest:
-        table["values"] = [_value(each) for each in " ".join(rest).split("|")]
+        table["values"] = _values(" ".join(rest).split("|"), where)
     name = words[0] if at else f"x{before}" if before else "x"
     return {name if alike == 1 else f"{name}_{number}": dict(table) for number in range(alike)} if alike else {}
 
@@ -82,8 +85,21 @@ def _range(words: list[str], where: str, *, whole: bool = False) -> list[Any]:
         raise UsageError(f"{where}: {need}, here {' '.join(words) or 'nothing'!r}") from None
 
 
-def _value(text: str) -> int | float | str:
-    return int(text) if re.fullmatch(r"-?\d+", text) else text.strip()
+def _values(texts: list[str], where: str) -> list[int | float | str | bool]:
+    """The values of a category, as numbers, booleans or texts; UsageError where they are of several kinds."""
+    values = [_value(each.strip()) for each in texts]
+    kinds = {type(each) for each in values} - ({int} if any(type(each) is float for each in values) else set())
+    if len(kinds) > 1:
+        raise UsageError(f"{where}: the values {'|'.join(texts)} are of several kinds; a TOML file can have them")
+    return values
+
+
+def _value(text: str) -> int | float | str | bool:
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if re.fullmatch(r"-?\d*\.\d+|-?\d+\.", text):
+        return float(text)
+    return {"True": True, "False": False}.get(text, text)
 
 
 def guessed(function: Any) -> str:

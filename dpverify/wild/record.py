@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.imports import environment_kept
 from dpverify.base.rounding import text_above
 from dpverify.base.text import clean
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
@@ -214,7 +215,8 @@ def _conditions(codebook: Codebook, first: Array, second: Array) -> list[tuple[C
 
 
 def _paths(codebook: Codebook, first: Array, second: Array) -> list[tuple[Condition, ...]]:
-    from sklearn.tree import DecisionTreeClassifier  # on demand, like it
+    with environment_kept():
+        from sklearn.tree import DecisionTreeClassifier  # on demand, like it
 
     rows = np.nan_to_num(np.vstack([first, second]), nan=2 * FAR, posinf=FAR, neginf=-FAR).clip(-1e30, 1e30)
     which = np.r_[np.ones(len(first)), np.zeros(len(second))]

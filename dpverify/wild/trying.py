@@ -324,7 +324,10 @@ class Trial:
             return Row(said, "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
         if verdict == "NOT_REFUTED" and math.isinf(caught):
             verdict = "INCONCLUSIVE"
-            self.notes.append(f"{said}: so few trials could not have caught anything; give more --minutes")
+            self.notes.append(
+                f"{said}: so few trials could not have caught anything; give more --trials, or "
+                "--minutes where the time was over"
+            )
         return Row(said, verdict, len(mine), len(refuted), race.trials, largest, caught)
 
     def _verdict(self, rows: tuple[Row, ...]) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """No library call of ours changes the process that makes it: what is compared is there before and after each.
 
-What libraries change as they are imported (joblib sets a variable) is theirs: they are loaded before that.
+What libraries change as they are imported (a cache, a handler) is theirs: they are loaded before that; but for the
+environment variables, which are looked at in a process of their own.
 """
 
 import builtins
@@ -10,6 +11,7 @@ import locale
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -133,3 +135,23 @@ def test_every_public_function_is_called():
     makers = ("copied", "failure", "loop_trials", "planted")  # of targets and subjects: they run nothing
     public = {name for name in dpverify.__all__ if name[0].islower()}.difference(makers)
     assert {*public, "try_out", "replay"} <= {name.partition(",")[0] for name in CALLS}
+
+
+FRESH = """
+import os
+from dpverify import audit, Pair, PureDP
+before = dict(os.environ)
+audit(noisy, claim=PureDP(9.0), pair=Pair(0.0, 1.0), trials=2000, seed=1, checkpoint="blocks")
+audit(noisy, claim=PureDP(9.0), pair=Pair(0.0, 1.0), trials=2000, seed=1, score="classifier")
+assert dict(os.environ) == before, set(os.environ.items()) ^ set(before.items())
+"""
+NOISY_MODULE = "def noisy(data, *, rng, size):\n    return data + rng.laplace(size=size)\n"
+
+
+@pytest.mark.process
+def test_the_first_call_of_a_process_leaves_its_environment(tmp_path):
+    (tmp_path / "noisy_module.py").write_text(NOISY_MODULE)
+    script = "from noisy_module import noisy\n" + FRESH
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=around, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

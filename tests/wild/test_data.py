@@ -11,6 +11,7 @@ from dpverify.errors import NeighbourError, UsageError
 from dpverify.wild import datasets, pairs, schema
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook
+from dpverify.wild.one_line import data_schema
 from dpverify.wild.refutation import shrunk
 from dpverify.wild.worker import codec
 
@@ -180,3 +181,29 @@ def test_a_codebook_drops_nothing():
     rows = Codebook.of(lengths).rows(lengths)
     assert len(np.unique(np.nan_to_num(rows, nan=-1.0), axis=0)) == 2
     assert not (rows[:, -1]).any()
+
+
+@pytest.mark.parametrize(
+    ("line", "values", "flags"),
+    [
+        ("list: category a|b|c open, rows 3", ("a", "b", "c"), ("open",)),
+        ("list: category a|b missing open, rows 3", ("a", "b"), ("missing", "open")),
+        ("list: category a|b all_present, rows 3", ("a", "b"), ("all_present",)),
+        ("list: category New York|Rome, rows 3", ("New York", "Rome"), ()),
+        ("list: category open|shut, rows 3", ("open", "shut"), ()),
+        ("value: category True|False", (True, False), ()),
+        ("value: category 0|1", (0, 1), ()),
+        ("value: category .5|1|2.5", (0.5, 1, 2.5), ()),
+    ],
+)
+def test_values_and_flags_of_a_category_in_one_line(line, values, flags):
+    (column,) = data_schema(line).columns
+    assert column.values == values
+    assert list(map(type, column.values)) == list(map(type, values))
+    assert {flag for flag in ("missing", "open", "all_present") if getattr(column, flag)} == set(flags)
+
+
+@pytest.mark.parametrize("values", ["a|1", "True|1", "True|yes", "1|2|three"])
+def test_values_of_several_kinds_are_refused(values):
+    with pytest.raises(UsageError, match="of several kinds"):
+        data_schema(f"value: category {values}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify.base.imports import environment_kept
 from dpverify.evidence.scores import ridge
 from dpverify.evidence.scores.coordinates import Compiled, Design, FeatureMap, numbers
 from dpverify.evidence.scores.score import (
@@ -148,7 +149,8 @@ class BoostedFamily:
         The additive score that the trees see while they are fitted is the held-out one: on trials that it was
         fitted to it looks better than it is.
         """
-        from sklearn.ensemble import HistGradientBoostingClassifier
+        with environment_kept():
+            from sklearn.ensemble import HistGradientBoostingClassifier
 
         failed = trials.outcomes.failed
         trained = self.base.train(trials)
@@ -219,7 +221,8 @@ class RadialFamily:
         nothing = RadialScore(np.zeros((2, width)), np.ones(width), np.zeros(3), 0.0, symbols)
         if first.all() or not first.any():
             return nothing
-        from sklearn.linear_model import LogisticRegression
+        with environment_kept():
+            from sklearn.linear_model import LogisticRegression
 
         centres = np.stack([np.median(x[first], axis=0), np.median(x[~first], axis=0)])
         low, high = np.quantile(x, [0.25, 0.75], axis=0)
