@@ -333,8 +333,13 @@ class TapeGenerator(Sampler, np.random.Generator):
         return self._source.variables(family, z, parameters, np.int64 if whole else np.float64)
 
     def _standard(self, name: str, family: str, size: Any, dtype: Any, out: Any, *more: Any, **kwargs: Any) -> Any:
-        if out is not None or np.dtype(dtype) != np.float64:
+        if np.dtype(dtype) != np.float64 or (out is not None and getattr(out, "dtype", None) != np.float64):
             return self._unknown(name, *more, size=size, dtype=dtype, out=out, **kwargs)
+        if out is not None:
+            if size is not None and np.broadcast_to(0, size).shape != out.shape:  # NumPy's own error
+                getattr(self._real, name)(*more, size=size, out=np.empty(out.shape), **kwargs)
+            out[...] = self._standard(name, family, out.shape, dtype, None, *more, **kwargs)
+            return out
         z = getattr(self._real, name)(*more, size=size, dtype=dtype, **kwargs)
         return self._source.variables(family, z, more, np.float64)
 

@@ -38,6 +38,8 @@ def as_array(target: Any, released: Any) -> Array:
             "released as well: return its numbers (`.to_numpy()`), with labels that are public, or the labels as text",
         )
     values = np.asarray(released)
+    if values.dtype == np.complex128:  # two numbers for each
+        return np.stack([values.real, values.imag], axis=-1)
     if values.dtype.kind == "f" and values.dtype.itemsize > WIDEST:
         raise InvalidTrials(
             "KIND",

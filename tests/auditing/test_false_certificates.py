@@ -15,7 +15,7 @@ import pytest
 from dpverify import certify, Pair, Records, Relation, Subject
 from dpverify.claims.curves import parse_claim
 from dpverify.errors import NeighbourError
-from dpverify.ledger import LaplaceNoise, Ledger, Sensitivity
+from dpverify.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity
 from dpverify.ledger.compound_events import AboveThreshold, BoundedRange, PoissonSampled, Selected
 from dpverify.ledger.events import KaryResponse, PureStep, Shift
 
@@ -534,6 +534,23 @@ def value_of_a_series(d, rng):
 @case("CERTIFIED (code conforms)", ledger=laplace(), pair=Pair([0.0, 2.0], [1.0, 2.0]))
 def sum_of_a_column(d, rng):
     return pd.DataFrame({"x": d})["x"].sum() + rng.laplace()
+
+
+@case(
+    "CERTIFIED (code conforms)",
+    looped=False,
+    ledger=Ledger(GaussianNoise(sigma=1.0, sensitivity=ONE)),
+    claim="zcdp:0.5",
+)
+def noise_into_a_buffer(d, rng, size):
+    noise = np.empty(size)
+    rng.standard_normal(out=noise)
+    return d + noise
+
+
+@case("REFUTED", looped=False, claim="pure:1")
+def complex_numbers(d, rng, size):
+    return 1j * (2 * d + rng.laplace(size=size))
 
 
 @case("CERTIFIED (code conforms)", ledger=laplace())
