@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpverify.accounting.accountant import account_of
-from dpverify.claims.claim import Claim
+from dpverify.claims.claim import Claim, PureDP
 from dpverify.claims.neighbours import Relation
+from dpverify.ledger.compound_events import Filtered
 from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
@@ -78,7 +79,8 @@ class TapeEvent:
 
     BinomialNoise: `values` are trials and probability; with another probability than 1/2 `moves_by` is negative where
     the value falls from the pair's first dataset to its second. FiniteLaws: a coin, `values` are the probabilities of
-    one of its outcomes on the first dataset and on the second.
+    one of its outcomes on the first dataset and on the second. Filtered: `values` is the budget, the largest sum of
+    pure losses of one transcript, where the noise depends on what was released.
     """
 
     event: str
@@ -208,6 +210,8 @@ def written(ledger: Ledger) -> tuple[TapeEvent, ...] | None:
             (shift,) = _shifts(event)
             size = -shift.size if shift.direction is Direction.DOWN else shift.size
             found.append(TapeEvent(name, (float(event.trials), event.probability), float(size), times))
+        elif isinstance(event, Filtered) and isinstance(event.budget, PureDP):
+            found.append(TapeEvent(name, (event.budget.eps,), 1.0, times))
         elif name in _NOISE:
             (shift,) = _shifts(event)
             found.append(TapeEvent(name, (float(getattr(event, _NOISE[name][1])),), float(shift.size), times))
@@ -234,6 +238,9 @@ def read_events(events: Sequence[TapeEvent]) -> Ledger:
             moves = Sensitivity(replace=(step := Shift(abs(each.moves_by), 1, each.way)), add_remove=step)
             noise = BinomialNoise(what="code", trials=int(trials), probability=chance, sensitivity=moves)
             counted.append((noise, each.times))
+        elif each.event == "Filtered":
+            budget = PureDP(each.values[0], relation=Relation.REPLACE_ONE)
+            counted.append((Filtered(what="code", budget=budget), each.times))
         elif each.event in _NOISE:
             kind, name = _NOISE[each.event]
             moves = Sensitivity(replace=Shift(each.moves_by), add_remove=Shift(each.moves_by))

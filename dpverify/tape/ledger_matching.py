@@ -35,6 +35,10 @@ Comparisons of noise with noise that never becomes a number (`comparisons`) are 
 a run of an `AboveThreshold`: no more positive outcomes, no larger movement over either scale, in one direction where
 the event says so. Its largest loss is then that of the run or more. Transcripts of chosen values must match as well.
 
+A filter (`Filtered`) of pure losses is no coordinate: its steps may depend on what was released before, and what they
+are is read off the transcript. A Laplace or discrete Laplace element takes shift/scale of its budget, a coin and a call
+with a pure bound their eps; transcripts whose sums stay within the budget have L at most the budget, which is F5.
+
 A draw without an event contradicts nothing: the ledger may be right in another way than draw by draw (four Gaussian
 shares of one noise, noise beside noise, a public coin that chooses a scale). It is UNMATCHED; what contradicts a ledger
 is a witness, see `tracer.against_ledger`.
@@ -51,9 +55,10 @@ from textwrap import shorten
 
 import numpy as np
 
+from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError
-from dpverify.ledger.compound_events import AboveThreshold
+from dpverify.ledger.compound_events import AboveThreshold, Filtered
 from dpverify.ledger.events import (
     BinomialNoise,
     Direction,
@@ -151,6 +156,7 @@ class Stock:
         self.pure: list[tuple[float, int]] = []
         self.runs: list[_Run] = []
         self.square = 0.0
+        self.budgets: list[float] = []  # of filters: what is left for the sum of pure losses
         self.directed = False  # whether mirroring makes a difference
         self.other: list[str] = []  # names of events of which some implementations show no draw
         self.shown: set[str] = set()  # those of them that were used
@@ -176,6 +182,9 @@ class Stock:
                 p, q = p / (p + not_p), q / (q + not_q)
                 self.coins.append(_Coin(*((q, p) if self._mirrored else (p, q)), event.directed, times))
                 self.directed |= event.directed
+                self.other.append(type(event).__name__)
+            case Filtered(budget=PureDP(eps=eps)) if event.budget.relation is relation:
+                self.budgets += [float(eps) * (1 + STRICT)] * times
                 self.other.append(type(event).__name__)
             case AboveThreshold():
                 self._add_runs(event, times, relation)
@@ -213,11 +222,20 @@ class Stock:
                 way = way.mirrored if way is not None and self._mirrored else way
                 self.binomial.append(_Binomial(event.trials, event.probability, shift.size, way, count))
 
+    def take_budget(self, eps: float) -> bool:
+        """Uses a part of the budget of a filter, which bounds the sum of losses of its steps, whatever they are."""
+        at = next((at for at, left in enumerate(self.budgets) if eps <= left), None)
+        if at is None:
+            return False
+        self.shown.add("Filtered")
+        self.budgets[at] -= eps
+        return True
+
     def take_step(self, eps: float) -> bool:
-        """Uses the smallest declared step that is as large."""
+        """Uses the smallest declared step that is as large, or a part of a filter's budget."""
         at = bisect.bisect_left(self.pure, (eps * (1 - STRICT), 0))
         if at == len(self.pure):
-            return False
+            return self.take_budget(eps)
         self.shown |= {"PureStep", "KaryResponse"}
         declared, count = self.pure[at]
         self.pure[at : at + 1] = [(declared, count - 1)] if count > 1 else []
@@ -248,7 +266,7 @@ class Stock:
         if family in ("laplace", "laplace_sum"):
             at = bisect.bisect_left(self.laplace, (shift / scale * (1 - STRICT), 0))
             if at == len(self.laplace):
-                return False
+                return self.take_budget(shift / scale)
             ratio, count = self.laplace[at]
             self.laplace[at : at + 1] = [(ratio, count - 1)] if count > 1 else []
             return True
@@ -268,7 +286,7 @@ class Stock:
             if size >= shift and (width == declared or (width > declared and family == "discrete_laplace"))
         ]
         if not fits:
-            return False
+            return family == "discrete_laplace" and self.take_budget(shift / width)
         at = min(fits)[2]
         declared, size, count = self.discrete[family][at]
         self.discrete[family][at : at + 1] = [(declared, size, count - 1)] if count > 1 else []

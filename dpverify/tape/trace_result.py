@@ -7,18 +7,33 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from dpverify.accounting import accountant
 from dpverify.base import require
 from dpverify.base.sites import site_text
+from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Relation
-from dpverify.ledger.events import Event, FiniteLaws, Ledger, PureStep, Sensitivity, Shift
+from dpverify.ledger.compound_events import Filtered
+from dpverify.ledger.events import (
+    DiscreteLaplaceNoise,
+    Event,
+    FiniteLaws,
+    GaussianNoise,
+    LaplaceNoise,
+    Ledger,
+    PureStep,
+    Sensitivity,
+    Shift,
+)
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.forced import Forced, Moved
 from dpverify.tape.ledger_matching import chances_are_told, Conformity, conforms, direction, negligible
 from dpverify.tape.transcript import Reason
 from dpverify.tape.witness import Witness
+
+Array = npt.NDArray[Any]
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The table of a trace: which line of code drew what, and how far the values moved that it was added to.
@@ -28,7 +43,8 @@ from dpverify.tape.witness import Witness
 class DrawSummary:
     """The draws of one line of code in one law: how many, how many of them moved, and how far.
 
-    `shift_max`, `shift_l1` and `shift_l2` are the largest over transcripts, in units of the value.
+    `scale`, `shift_max`, `shift_l1` and `shift_l2` are those of the transcript in which the sum of movements over
+    scales is largest, all in the unit of one of its values: a program may divide one noise by what it has released.
     """
 
     site: str
@@ -42,8 +58,31 @@ class DrawSummary:
     alignment: str
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """The draws of one line in one transcript, in one unit: `shifts` are multiples of movement/scale by `scale`."""
+
+    shifts: Array
+    scale: float
+    kind: str
+    cost: float
+
+    @classmethod
+    def of(cls, group: Sequence[Moved]) -> "_Seen":
+        shifts = np.concatenate([np.asarray(each.shift, dtype=np.float64) for each in group])
+        scales = np.concatenate([np.asarray(each.scale, dtype=np.float64) for each in group])
+        known = scales > 0
+        if not known.any():  # decisions and bounds of calls have no scale
+            return cls(shifts, float(scales.min()), group[0].kind, float(np.abs(shifts).sum()))
+        ratios = shifts[known] / scales[known]
+        unit = float(scales[known][np.argmax(np.abs(ratios))])
+        in_unit = shifts.copy()
+        in_unit[known] = np.where(scales[known] == unit, shifts[known], ratios * unit)
+        return cls(in_unit, unit, group[0].kind, float(np.abs(ratios).sum()))
+
+
 def summaries(runs: Sequence[Forced], alignment: str) -> tuple[DrawSummary, ...]:
-    """By site, law and scale: counts of the first run, largest shifts over all."""
+    """By site and law: counts of the first run, movements of the transcript that has the largest cost there."""
     if not runs:
         return ()
     counts: dict[tuple[str, str], int] = {}
@@ -54,32 +93,29 @@ def summaries(runs: Sequence[Forced], alignment: str) -> tuple[DrawSummary, ...]
         if entry.given is not None and entry.site[0]:
             key = site_text(entry.site), entry.families[0]
             counts[key] = counts.get(key, 0) + 1
-    found: dict[tuple[str, str], list[tuple[int, float, float, float, float, str]]] = {}
+    found: dict[tuple[str, str], list[_Seen]] = {}
     for run in runs:
         by_key: dict[tuple[str, str], list[Moved]] = {}
         for moved in run.moved:
             by_key.setdefault((moved.site, moved.family), []).append(moved)
         for key, group in by_key.items():
-            shifts = np.concatenate([each.shift for each in group])
-            size = np.abs(shifts)
-            width = float(np.concatenate([each.scale for each in group]).min())
-            kind = group[0].kind
-            row = len(size), float(size.max()), float(size.sum()), float(np.sqrt((size**2).sum())), width, kind
-            found.setdefault(key, []).append(row)
+            found.setdefault(key, []).append(_Seen.of(group))
     rows = []
     for key in {**counts, **dict.fromkeys(found)}:
         seen = found.get(key, [])
-        kind = "decision" if any(each[5] == "decision" for each in seen) else alignment
+        kind = "decision" if any(each.kind == "decision" for each in seen) else alignment
+        worst = max(seen, key=lambda each: each.cost, default=_Seen(np.zeros(0), math.nan, alignment, 0.0))
+        size = np.abs(worst.shifts)
         rows.append(
             DrawSummary(
                 site=key[0],
                 family=key[1],
-                scale=min((each[4] for each in seen), default=math.nan),
+                scale=worst.scale,
                 count=counts.get(key, 0),
-                moved=max((each[0] for each in seen), default=0),
-                shift_max=max((each[1] for each in seen), default=0.0),
-                shift_l1=max((each[2] for each in seen), default=0.0),
-                shift_l2=max((each[3] for each in seen), default=0.0),
+                moved=max((len(each.shifts) for each in seen), default=0),
+                shift_max=float(size.max(initial=0.0)),
+                shift_l1=float(size.sum()),
+                shift_l2=float(np.sqrt((size**2).sum())),
                 alignment=kind,
             )
         )
@@ -116,6 +152,7 @@ def summaries(runs: Sequence[Forced], alignment: str) -> tuple[DrawSummary, ...]
 
 
 MOST_KINDS = 256  # different events of a ledger that may be the same in all transcripts; more are those of chance
+ALIKE = 1e-9  # relative: numbers that are nearer are one, as in F7
 DIGITS = 12  # scales and shifts that agree to so many digits are one event
 
 
@@ -218,25 +255,126 @@ def _rounded(value: float) -> float:
 
 
 def envelope(transcripts: Iterable[tuple[Moved, ...]]) -> Ledger | None:
-    """A ledger with every event as often as in the transcript that has it most often; None where one has none.
+    """A ledger that dominates what moved in every transcript, in the sense of F7; None where there is no such ledger.
 
-    Of pure steps the largest, the second largest and so on, each over all transcripts.
+    Events that one number orders are compared by that number, in whatever unit a program has used the noise: Laplace
+    noise by its movement over its scale, pure steps by eps, normal noise by the sum of (movement/sigma)^2 of a
+    transcript. Of the first two the ledger has the largest of all transcripts, the second largest and so on; every
+    other event as often as the transcript that has it most often. Where one transcript alone has all of that, this is
+    the ledger. Parts of different transcripts are never added: where all events are pure, the run is filed under a
+    filter (`Filtered`) whose budget is the largest sum of one transcript, and otherwise there is no ledger.
     """
-    most: Counter[Event] = Counter()
-    steps: list[PureStep] = []
+    parts: list[_Parts] = []
     for moved in transcripts:
         events = coordinates(moved)
-        if events is None or len(most) > MOST_KINDS:
+        if events is None:
             return None
+        parts.append(_Parts.of(events))
+    if not parts:
+        return Ledger()
+    whole = parts[0]
+    for each in parts[1:]:
+        whole = whole.joined(each)
+        if len(whole.rest) > MOST_KINDS:
+            return None
+    if any(each.covers(whole) for each in parts):
+        return whole.ledger
+    sums = [each.eps for each in parts]
+    if not all(map(math.isfinite, sums)):
+        return None
+    budget = PureDP(_rounded(max(sums)), relation=Relation.REPLACE_ONE)
+    return Ledger(Filtered(what="code", budget=budget))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The events of a transcript by what orders them; `laplace` and `steps` are (number, event), the largest first."""
+
+    laplace: tuple[tuple[float, Event], ...]
+    steps: tuple[tuple[float, Event], ...]
+    normal: Counter[Event]
+    rest: Counter[Event]
+
+    @classmethod
+    def of(cls, events: Iterable[tuple[Event, int]]) -> "_Parts":
+        laplace: list[tuple[float, Event]] = []
+        steps: list[tuple[float, Event]] = []
+        normal, rest = Counter[Event](), Counter[Event]()
         for event, times in events:
-            if not isinstance(event, PureStep):
-                most[event] = max(most[event], times)
-        found = sorted((event for event, times in events for _ in range(times) if isinstance(event, PureStep)),
-                       key=lambda step: -step.eps)  # fmt: skip
-        longer, shorter = (found, steps) if len(found) > len(steps) else (steps, found)
-        steps = [max(pair, key=lambda step: step.eps) for pair in zip(longer, shorter, strict=False)]
-        steps += longer[len(shorter) :]
-    return Ledger.of(*most.items(), *Counter(steps).items())
+            match event:
+                case LaplaceNoise():
+                    laplace += [(_size(event) / event.scale, event)] * times
+                case PureStep():
+                    steps += [(event.eps, event)] * times
+                case GaussianNoise():
+                    normal[event] += times
+                case _:
+                    rest[event] += times
+        laplace.sort(key=_first, reverse=True)
+        steps.sort(key=_first, reverse=True)
+        return cls(tuple(laplace), tuple(steps), normal, rest)
+
+    @property
+    def square(self) -> float:
+        """Of the normal noise: the sum of (movement/sigma)^2."""
+        return math.fsum(times * (_size(event) / event.sigma) ** 2  # type: ignore[attr-defined]
+                         for event, times in self.normal.items())  # fmt: skip
+
+    @property
+    def eps(self) -> float:
+        """The sum of the largest losses of all events; inf where one of them has none."""
+        rest = [_largest_loss(event) * times for event, times in self.rest.items()]
+        infinite = [math.inf] if self.normal else []
+        return math.fsum([*(each for each, _ in (*self.laplace, *self.steps)), *rest, *infinite])
+
+    def joined(self, other: "_Parts") -> "_Parts":
+        """The largest of both, in each order."""
+        rest = Counter({event: max(self.rest[event], other.rest[event]) for event in {**self.rest, **other.rest}})
+        normal = self.normal if self.square >= other.square * (1 - ALIKE) else other.normal
+        return _Parts(_largest_of(self.laplace, other.laplace), _largest_of(self.steps, other.steps), normal, rest)
+
+    def covers(self, whole: "_Parts") -> bool:
+        """Whether this transcript has all of it, up to the rounding of its numbers."""
+        for mine, most in ((self.laplace, whole.laplace), (self.steps, whole.steps)):
+            if len(mine) < len(most):
+                return False
+            if any(one < largest * (1 - ALIKE) for (one, _), (largest, _) in zip(mine, most, strict=False)):
+                return False
+        return self.square >= whole.square * (1 - ALIKE) and self.rest == whole.rest
+
+    @property
+    def ledger(self) -> Ledger:
+        """The events."""
+        ordered = Counter(event for _, event in (*self.laplace, *self.steps))
+        return Ledger.of(*self.rest.items(), *ordered.items(), *self.normal.items())
+
+
+def _first(pair: tuple[float, Event]) -> float:
+    return pair[0]
+
+
+def _largest_of(
+    one: tuple[tuple[float, Event], ...], other: tuple[tuple[float, Event], ...]
+) -> tuple[tuple[float, Event], ...]:
+    """The largest, the second largest and so on; the first of two that agree but for rounding."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    largest = (mine if mine[0] >= theirs[0] * (1 - ALIKE) else theirs for mine, theirs in zip(one, other, strict=False))
+    return (*largest, *longer[len(shorter) :])
+
+
+def _size(event: Any) -> float:
+    (shift,) = event.sensitivity.replace
+    return float(shift.size)
+
+
+def _largest_loss(event: Event) -> float:
+    """Of one use: what it adds to a sum of pure losses; inf where that has no bound."""
+    match event:
+        case DiscreteLaplaceNoise():
+            return _size(event) / event.scale
+        case FiniteLaws(pairs=(((p, not_p), (q, not_q)),)) if min(p, not_p, q, not_q) > 0:
+            return max(abs(math.log(p / q)), abs(math.log(not_p / not_q)))
+    return math.inf
 
 
 # ----------------------------------------------------------------------------------------------------------------------
