@@ -612,7 +612,7 @@ def rests_on(record):
     need(found["status"] not in ("CONFORMS", "EXACT") or not found["refutes"], "the tape conforms and refutes")
     need(found["status"] != "CONFORMS" or found["ledger"] == "CONFORMS", "the tape has two words about one ledger")
     moves = found.get("paths") is not None or any(row["moved"] for row in found.get("draws", ()))
-    seen = moves and found["alignment"] != "learned" and not found["one_sided"]
+    seen = moves and found["alignment"] != "learned" and not found["uncovered"]
     if seen and found["status"] in ("CONFORMS", "EXACT"):
         return GRADES[0]
     if any(row[1].partition(" ")[0] not in COMPARED for row in record["ledger"]):

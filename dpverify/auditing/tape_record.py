@@ -134,7 +134,8 @@ class Taped:
     chances      of the witness of an enumerated law: its probability on either dataset
     pairs        how many were traced; numbers are the largest of them, words the worst
     transcripts  good and bad ones that count, in each order of each pair
-    one_sided    lines with a decision on noise of which no run took the other side
+    uncovered    what the code may do with noise that no run shows, each with its line: a decision of which no run took
+                 the other side, a noisy number that goes where it is not followed, a rare outcome of a choice
     """
 
     status: str
@@ -161,7 +162,7 @@ class Taped:
     seed: int = 0
     pairs: int = 1
     notes: tuple[str, ...] = ()
-    one_sided: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
 
     @property
     def traced(self) -> bool:
@@ -177,10 +178,11 @@ class Taped:
     def covers(self) -> bool:
         """Whether the runs say what the code does on these pairs.
 
-        A draw moved, and each decision on noise went both ways. A rule that was learned from outputs does not say it:
+        A draw moved, each decision on noise went both ways, and every noisy number was followed until it was returned.
+        A rule that was learned from outputs does not say it:
         the numbers between noise and output are not followed.
         """
-        return self.moves and self.alignment != "learned" and not self.one_sided
+        return self.moves and self.alignment != "learned" and not self.uncovered
 
     @property
     def unlike_ledger(self) -> bool:
@@ -289,7 +291,7 @@ def together(blocks: Sequence[Taped]) -> Taped:
         bad=sum(each.bad for each in blocks),
         pairs=len(blocks),
         notes=tuple(dict.fromkeys(note for each in blocks for note in each.notes))[:MOST],
-        one_sided=tuple(dict.fromkeys(line for each in blocks for line in each.one_sided))[:MOST],
+        uncovered=tuple(dict.fromkeys(line for each in blocks for line in each.uncovered))[:MOST],
     )
 
 

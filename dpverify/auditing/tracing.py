@@ -175,7 +175,7 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
         alignment=found.alignment,
         seed=found.seed,
         notes=found.notes[:MOST],
-        one_sided=found.one_sided[:MOST],
+        uncovered=found.uncovered[:MOST],
     )
     if not found.traced:  # what was seen in a run that was followed is held against a ledger
         seen = any(each.code in AGAINST_LEDGER for each in found.reasons)

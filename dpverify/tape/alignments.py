@@ -61,6 +61,13 @@ def choose(
         tried.append(((rule, rule), whole))
         for pairing in pairings:
             pairing.align = Alignment()
+    if _in_bits(first) and any(run.first.uncovered for order in first for run in order):
+        rule = Alignment("tracked", tracked=True)  # noise that is written into an array stays on the tape
+        kept = _pilots(pairings, (rule, rule))
+        if _in_bits(kept) and not any(run.first.uncovered for order in kept for run in order):
+            return rule.name, kept
+        for pairing in pairings:
+            pairing.align = Alignment()
     if not _in_bits(first) and not _foreign(first):
         for rules in _rules(pairings, first):
             tried.append((rules, _pilots(pairings, rules)))

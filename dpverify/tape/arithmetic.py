@@ -49,7 +49,7 @@ def ufunc(arena: Arena, act: Any, method: str, inputs: Any, out: Any, kwargs: di
         found = _sum(inputs[0], kwargs) if out is None else NotImplemented
         if found is not NotImplemented:
             return found
-    with _linear_use(arena, act in LINEAR):
+    with _linear_use(arena, act in LINEAR), _followed(arena, act in _LESS or act in (np.equal, np.not_equal)):
         given = tuple(_operand(each) for each in inputs)
     if out is not None:
         kwargs = {**kwargs, "out": tuple(_buffer(each) for each in targets)}
@@ -98,7 +98,8 @@ def kept(arena: Arena, act: Any, inputs: Any) -> Any:
         return NotImplemented
     left, right = inputs
     if isinstance(left, Opaque) and isinstance(right, Opaque):
-        right = right.numbers() if act in (np.multiply, np.divide) else _numbers_where_both(left, right)
+        with _followed(arena, act is np.multiply):
+            right = right.numbers() if act in (np.multiply, np.divide) else _numbers_where_both(left, right)
     sides = (left, right)
     if not all(isinstance(each, Opaque) or _is_number(each) for each in sides) or not has_opaque(list(sides)):
         return NotImplemented
@@ -180,7 +181,7 @@ def _numbers_where_both(left: Opaque, right: Opaque) -> Opaque:
         return right
     if not (left._place >= 0).any():
         return right
-    with _linear_use(right._arena, True):
+    with _linear_use(right._arena, True), _followed(right._arena, True):
         right.numbers()
     return right
 
@@ -236,7 +237,8 @@ def _compared(arena: Arena, act: Any, inputs: Any) -> Any:
     if isinstance(left, Opaque) and isinstance(right, Opaque):
         if arena.align.compared and (known := _between(arena, act, left, right)) is not NotImplemented:
             return known
-        right = right.numbers()
+        with _followed(arena, True):
+            right = right.numbers()
     swap = _LESS[act] != (not isinstance(left, Opaque))
     uniform, threshold = (left, right) if isinstance(left, Opaque) else (right, left)
     if not _is_number(threshold):
@@ -326,7 +328,7 @@ def _sum(array: Any, kwargs: dict[str, Any]) -> Any:
     if array._arena.align.composed and (whole := _whole_sum(flat)) is not None:
         return np.reshape(whole, tuple(1 if i in axes else n for i, n in enumerate(array.shape))) if kwargs.get(
             "keepdims") else whole  # fmt: skip
-    with _linear_use(array._arena, True):
+    with _linear_use(array._arena, True), _followed(array._arena, True):
         rest = flat[..., 1:].copy().numbers()
     if array._memory.shown or len(set(axes)) != len(axes):
         return NotImplemented
@@ -386,6 +388,16 @@ def _arena_of(values: Any) -> Arena | None:
         if type(each) in (list, tuple) and (found := _arena_of(each)) is not None:
             return found
     return None
+
+
+@contextlib.contextmanager
+def _followed(arena: Arena, followed: bool) -> Iterator[None]:
+    """Inside, numbers are made for a comparison that is recorded, or for a sum that stays on the tape."""
+    before, arena.followed = arena.followed, arena.followed or followed
+    try:
+        yield
+    finally:
+        arena.followed = before
 
 
 @contextlib.contextmanager
@@ -577,7 +589,11 @@ def _python(act: Any, python: Callable[..., Any], *sides: Any) -> Any:
             return number_of(found)
         if found is not NotImplemented:
             return found.item()
-    return python(*(_plain(each) for each in sides))
+    if arena is None:
+        return python(*sides)
+    with _followed(arena, act in _LESS or act in (np.equal, np.not_equal)):
+        plain = [_plain(each) for each in sides]
+    return python(*plain)
 
 
 def _operator(name: str, act: Any) -> None:

@@ -13,6 +13,7 @@ have left the tape (`float(noisy) > 9`). For those all noise is drawn far out (`
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from dpverify.tape.families import FAMILIES
 Array = npt.NDArray[Any]
 
 BEYOND = 0.25  # how far beyond a cut a forced value lies, in standard variables
+BETWEEN = 16  # values between cuts, at most
+JOINED = 5  # decisions whose other sides are taken in pairs
 NEAR_END = 2.0**-30  # of uniforms, from 0 or 1
 FAR = 40.0  # standard variables: how far out noise is drawn where numbers have left the tape
 KINDS_OF_A_LINE = 8  # different limits that are told apart on one line; the others count as one decision
@@ -58,12 +61,17 @@ class Decisions:
 
     def __init__(self) -> None:
         self.found: dict[Key, Decision] = {}
+        self._cuts: dict[int, set[float]] = {}  # of each variable, a few
         self._limits: dict[tuple[Site, str], set[float]] = {}
 
     def add(
         self, site: Site, act: str, limit: Array, cut: Array, below: Array, place: Array, support: "Support"
     ) -> None:
         """Elements that were compared: `below` says whether z < cut (for "equal": z == cut), one for each place."""
+        for at, value in zip(place[:KINDS_OF_A_LINE].tolist(), cut[:KINDS_OF_A_LINE].tolist(), strict=True):
+            known = self._cuts.setdefault(at, set())
+            if len(known) < KINDS_OF_A_LINE:
+                known.add(value)
         for each in np.unique(limit)[:KINDS_OF_A_LINE]:
             rows = np.flatnonzero(limit == each)
             decision = self.found.setdefault(self._key(site, act, float(each)), Decision())
@@ -74,8 +82,16 @@ class Decisions:
                 decision.outcomes.add(outcome)
                 if decision.flips.get(outcome) is None:
                     one = int(at[0])
-                    value = support.other_side(int(place[one]), float(cut[one]), act, below=outcome)
+                    value = support.other_side(int(place[one]), float(cut[one]), act, below=outcome, row=one)
                     decision.flips[outcome] = None if value is None else (int(place[one]), value)
+
+    def between(self) -> list[dict[int, float]]:
+        """Values of single variables between two neighbouring cuts: `x > .5 and x < .5001` is true there alone."""
+        found = []
+        for place, cuts in self._cuts.items():
+            ordered = sorted(cuts)
+            found += [{place: (one + two) / 2} for one, two in pairwise(ordered) if one < (one + two) / 2 < two]
+        return found[:BETWEEN]
 
     def _key(self, site: Site, act: str, limit: float) -> Key:
         known = self._limits.setdefault((site, act), set())
@@ -91,10 +107,15 @@ class Support:
 
     families: Callable[[int], str]
     parameters: Callable[[int], list[float]]
+    left: tuple[Array, Array] | None = None  # of uniforms: the intervals that earlier decisions have left
 
-    def other_side(self, place: int, cut: float, act: str, *, below: bool) -> float | None:
+    def other_side(self, place: int, cut: float, act: str, *, below: bool, row: int = 0) -> float | None:
         """A possible value of the variable on the other side of the cut; None where there is none."""
         family = FAMILIES[self.families(place)]
+        if self.left is not None:
+            low, high = float(self.left[0][row]), float(self.left[1][row])
+            value = (max(cut, low) + high) / 2 if below else (low + min(cut, high)) / 2
+            return value if low <= value < high and (value >= cut if below else value < cut) else None
         if act == "equal":
             values = [cut] if not below else [cut + 1, cut - 1]
         elif family.lattice:
@@ -112,6 +133,14 @@ class Support:
             if crosses and possible:
                 return float(value)
         return None
+
+
+def together(flips: list[dict[int, float]]) -> list[dict[int, float]]:
+    """All flips at once, and pairs of the first few: a rare side may need two rare outcomes."""
+    if len(flips) < 2:
+        return []
+    every = {place: value for each in flips for place, value in each.items()}
+    return [every, *({**one, **two} for one, two in combinations(flips[:JOINED], 2))]
 
 
 def forced(values: dict[int, float], before: Change | None = None) -> Change:

@@ -20,12 +20,14 @@ import numpy.typing as npt
 from dpverify.base.sites import Site, site_text
 from dpverify.tape.decisions import Decisions, Support
 from dpverify.tape.families import FAMILIES
+from dpverify.tape.returned import is_returned
 from dpverify.tape.transcript import Draw, Reason, same_kind, Transcript, TranscriptEntry
 
 Array = npt.NDArray[Any]
 
 _COLUMNS = ("z", "o", "off", "coef", "low", "high")
 DYADIC_BITS = 10
+MANY = 64  # outcomes of a draw: as many are not expected to be seen
 USED_ALIKE = 1e-9  # of the noise's scale: numbers of used noise that are nearer differ by rounding
 THRESHOLD, QUERY = 1, 2
 GUMBEL_MAXIMUM = "gumbel_maximum"  # an atom that is made of draws
@@ -87,6 +89,9 @@ class Arena:
         self.bad: Reason | None = None
         self.size = 0
         self.called: Site | None = None  # an instrument's: the line that its draws belong to
+        self.followed = False  # whether the numbers that are made now are looked at in a way that is recorded
+        self.uncovered: dict[str, None] = {}  # what the program may do with noise that no run shows, with its line
+        self.outcomes: dict[tuple[Site, str], tuple[int, set[bytes]]] = {}  # of draws whole: how many, and those seen
         self.linear = False  # whether the numbers that are made now go into a linear function alone
         self.calls: list[Any] = []  # of instruments, see `instruments.calls`
         self.spends: list[Any] = []
@@ -400,6 +405,12 @@ class Arena:
         rows, cut = rows[np.isfinite(cut)], cut[np.isfinite(cut)]
         z = self._columns["z"][place[rows]]
         below = z == cut if act == "equal" else z < cut
+        index = len(self.transcript.limits)
+        self.transcript.limits.append((site, limit[rows]))
+        if self.forced is not None and self.bare_use is None and index < len(self.forced.limits):
+            there = self.forced.limits[index][1]
+            if there.shape != rows.shape or (np.abs(there - limit[rows]) > USED_ALIKE * np.abs(coef[rows])).any():
+                self.bare_use = site
         self.decisions.add(site, act, limit[rows], cut, below, place[rows], Support(self._family_at, self._given_at))
 
     def _family_at(self, place: int) -> str:
@@ -451,6 +462,22 @@ class Arena:
         self._role[query[2]], self._role[bar[2]] = QUERY, THRESHOLD
         self.transcript.entries.append(entry)
         return np.asarray(entry.forced ^ opposite)
+
+    def tell_outcome(self, site: Site, family: str, value: Any, support: Any) -> None:
+        """A value that was drawn whole, and how many there are: see `outcomes`."""
+        if not site[0]:
+            return
+        key = site, family
+        if key not in self.outcomes:
+            try:
+                count = len(support.law().values) if support is not None else MANY
+            except Exception:  # a law without an end
+                count = MANY
+            self.outcomes[key] = count if count < MANY else MANY, set()
+        single = support is not None and support.outer
+        self.outcomes[key][1].update(
+            each.tobytes() for each in (np.ravel(value)[:MANY] if single else [np.asarray(value)])
+        )
 
     def atom(self, family: str, value: Any, log_mass: Array | None, key: bytes, site: Site, given: Any = None) -> Any:
         """A value that is drawn whole; `log_mass(value)` is recomputed by `mass_of` in a forced run, see generator."""
@@ -543,7 +570,17 @@ class Arena:
             self._diverge("COMPOSED", self.site(), "a draw that is part of other noise is used again")
         names, codes = self.families_of(place)
         z = self._columns["z"][place]
+        if kind in ("value", "position"):
+            self._look_where_it_goes()
         return TranscriptEntry(kind, names, codes, place.copy(), forced, self.site(), off.copy(), coef.copy(), z)
+
+    def _look_where_it_goes(self) -> None:
+        """Notes the line of the program where a number is made that it does not return as it is."""
+        site = self.site()
+        if self.followed or not site[0] or self.forced is not None:
+            return
+        if not is_returned(sys._getframe(1), _EDGE, _ABOVE):
+            self.uncovered[f"{site_text(site)}: a noisy number goes where it is not followed"] = None
 
     def _keep(self, entry: TranscriptEntry, o: Array) -> None:
         place = entry.place
@@ -585,6 +622,8 @@ class Arena:
 
         Those stay where they are for arrays that a program has kept beyond its run.
         """
+        self.transcript.uses.clear()
+        self.transcript.limits.clear()
         found = copy.copy(self)
         found._columns, found._known = {}, self._known[:0].copy()
         found._touched = found._used = found._role = found._partner = found._known

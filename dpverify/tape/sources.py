@@ -69,7 +69,10 @@ class Opaques:
         self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
         *, given: Any = None,
     ) -> Any:  # fmt: skip
-        entry: TranscriptEntry = self.arena.atom(family, value, None, key, self.arena.site(), given)
+        site = self.arena.site()
+        entry: TranscriptEntry = self.arena.atom(family, value, None, key, site, given)
+        if given is None:
+            self.arena.tell_outcome(site, family, entry.value, support)
         if law is not None:
             entry.log_mass = np.asarray(law(entry.value), dtype=np.float64)
         return entry.value

@@ -412,7 +412,7 @@ class Trace:
     seed: int
     seconds: float
     notes: tuple[str, ...]
-    one_sided: tuple[str, ...] = ()  # lines with a decision on noise of which no run took the other side
+    uncovered: tuple[str, ...] = ()  # what the code may do with noise that no run shows, each with its line
     _moved: tuple[tuple[Moved, ...], ...] = field(default=(), repr=False)
     _at_most: tuple[tuple[float, ...], tuple[float, ...]] = field(default=((), ()), repr=False)  # ratios, rounded up
 

@@ -34,12 +34,11 @@ from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import AccountingError, ParameterError
 from dpverify.ledger.events import Ledger
 from dpverify.tape import alignments, outputs, trace_result, witness
-from dpverify.tape.decisions import far_out, forced, Key
+from dpverify.tape.decisions import Change, far_out, forced, Key, together
 from dpverify.tape.forced import Forced, Moved, OutOfTime, Pairing, transcript_log_ratio
 from dpverify.tape.ledger_matching import compares, conforms, MATCHED_EVENTS
-from dpverify.tape.randomness import Arena, Diverged
+from dpverify.tape.randomness import Arena, Diverged, MANY
 from dpverify.tape.running import keeps_state
-from dpverify.tape.sources import Change
 from dpverify.tape.theorem_laws import missing_laws, SeenLaws
 from dpverify.tape.trace_result import Certified as Certified
 from dpverify.tape.trace_result import summaries
@@ -57,7 +56,7 @@ CHOSEN = 1_000_000  # index of the first transcript of a wider law
 CONFIRMED = 16  # transcripts in each order that must show all values before a claim falls, beside all others
 CONFIRM = 2_000_000  # index of the first of them
 FRESH = 3_000_000  # index of the first transcript after a change of the alignment
-ONE_SIDED = "no run took the other side of a decision on noise"
+ONE_SIDED = "no run took the other side of this decision on noise"
 OBSERVED = ("OUTPUTS_DIFFER", "UNPROTECTED", "OTHER_DRAWS", "MORE_DRAWS", "FEWER_DRAWS", "INFINITE")
 BY_THEOREM = "THEOREM"  # code of a difference that a ledger of theorems allows
 ROUGH = (
@@ -130,7 +129,7 @@ class _Tracing:
     seed: int
     stress: bool
     timeout: float
-    one_sided: tuple[str, ...] = ()  # lines with a decision on noise of which one side was never run
+    uncovered: tuple[str, ...] = ()  # what the code may do with noise that no run shows, each with its line
 
     @property
     def _nothing_asked(self) -> bool:
@@ -299,7 +298,16 @@ class _Tracing:
                 run = pairings[order].transcript(index, change=forced(values, before))
                 found.append(("side", run))
                 learn(run, index, values, before)
-        self.one_sided = tuple(dict.fromkeys(site_text(key[0]) for key, sides in seen.items() if len(sides) == 1))
+        first = next((run for run in runs[0] if not run.row and run.trusted), None)
+        if first is not None:
+            flips = [{flip[0]: flip[1]} for each in first.first.decisions.found.values()
+                     for flip in each.flips.values() if flip is not None and len(each.outcomes) == 1]  # fmt: skip
+            for values in [*first.first.decisions.between(), *together(flips)]:
+                found.append(("side", pairings[0].transcript(base, change=forced(values))))
+        said = [f"{site_text(key[0])}: {ONE_SIDED}" for key, sides in seen.items() if len(sides) == 1]
+        every = [run.first for run in (*runs[0], *runs[1], *(run for _, run in (*chosen, *found))) if run.trusted]
+        self.uncovered = tuple(dict.fromkeys([*said, *(line for arena in every for line in arena.uncovered),
+                                              *_rare_outcomes(every)]))  # fmt: skip
         return found
 
     def _missing_laws(self, every: Sequence[Forced]) -> tuple[Reason, ...]:
@@ -315,7 +323,8 @@ class _Tracing:
         Equal random numbers need not give equal outputs there: each user has a coin of a sample, noise is drawn again
         where it lies outside of an interval, a choice has other chances.
         """
-        if self.ledger is None or any(isinstance(each, MATCHED_EVENTS) for each, _ in self.ledger.counted):
+        events = () if self.ledger is None else tuple(event for event, _ in self.ledger.counted)
+        if not events or any(isinstance(each, MATCHED_EVENTS) for each in events):
             return reasons
         return tuple(replace(each, code=BY_THEOREM) if each.code in OBSERVED else each for each in reasons)
 
@@ -383,8 +392,7 @@ class _Tracing:
         notes = [STATEFUL] if stateful else []
         if hidden:
             notes.append(f"{UNSEEN} ({', '.join(site_text(each) or each[0] for each in hidden[:3])})")
-        if self.one_sided:
-            notes.append(f"{ONE_SIDED}: {', '.join(self.one_sided[:3])}")
+        notes += [f"not covered by any run: {line}" for line in self.uncovered[:3]]
         if any(run.changed for run in every):
             notes.append("MUTATED: a run changes its data; every run here had a copy, trials do not")
         if any(run.rough for run in good):
@@ -400,7 +408,7 @@ class _Tracing:
             ledger=ledger, fixed=fixed,
             log_ratio=(tuple(_ratio(run) for run in runs[0]), tuple(_ratio(run) for run in runs[1])),
             witness=found, conformity=conformity, transcripts=min(len(runs[0]), len(runs[1])), bad=len(bad),
-            confidence=self.confidence, relation=self.relation, alignment=alignment, one_sided=self.one_sided,
+            confidence=self.confidence, relation=self.relation, alignment=alignment, uncovered=self.uncovered,
             rounding=agreement(every),
             seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
             _at_most=(tuple(map(log_ratio_at_most, runs[0])), tuple(map(log_ratio_at_most, runs[1]))),
@@ -411,6 +419,21 @@ def _lines(runs: Sequence[Forced]) -> set[Site]:
     """The lines that draws of these runs belong to."""
     arenas = (arena for run in runs for arena in (run.first, run.second))
     return {draw.site for arena in arenas for draw in arena.transcript.draws}
+
+
+def _rare_outcomes(arenas: Sequence[Arena]) -> list[str]:
+    """Lines that draw a value whole (a choice, a permutation) of which some outcome never came."""
+    counts: dict[tuple[Site, str], int] = {}
+    seen: dict[tuple[Site, str], set[bytes]] = {}
+    for arena in arenas:
+        for key, (count, outcomes) in arena.outcomes.items():
+            counts[key] = max(count, counts.get(key, 0))
+            seen.setdefault(key, set()).update(outcomes)
+    return [
+        f"{site_text(site)}: not every outcome of {family} came"
+        for (site, family), count in counts.items()
+        if len(seen[site, family]) < count or count >= MANY
+    ]
 
 
 def _ratio(run: Forced) -> float:

@@ -80,11 +80,15 @@ class TranscriptEntry:
 
 @dataclass
 class Transcript:
-    """The entries of a run, the draws that they came from, and later uses of known variables by the program."""
+    """The entries of a run and the draws that they came from.
+
+    `uses` are later uses of known variables by the program, `limits` the numbers that it compares noise with.
+    """
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     uses: list[tuple[Site, Array]] = field(default_factory=list)
+    limits: list[tuple[Site, Array]] = field(default_factory=list)
 
 
 def same_kind(entry: TranscriptEntry, other: TranscriptEntry) -> bool:

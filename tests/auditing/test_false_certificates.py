@@ -42,18 +42,20 @@ class Case:
 CASES: dict[str, Case] = {}
 
 
-def case(words: str, *, looped: bool = True, **more: Any) -> Callable[..., Any]:
+def case(words: str, *, looped: bool = True, labelled: bool = False, **more: Any) -> Callable[..., Any]:
     """Registers a release: of one trial a call, or of `size` trials where it is not `looped`."""
 
     def registered(once: Callable[..., Any]) -> Callable[..., Any]:
         def release(data: Any, *, rng: Any, size: int) -> Any:
-            made = [once(data, rng) for _ in range(size)]
-            return np.array(made) if not isinstance(made[0], pd.Series | pd.DataFrame) else made
+            return np.array([once(data, rng) for _ in range(size)])
+
+        def listed(data: Any, *, rng: Any, size: int) -> Any:
+            return [once(data, rng) for _ in range(size)]
 
         def vectorised(data: Any, *, rng: Any, size: int) -> Any:
             return once(data, rng, size)
 
-        CASES[once.__name__] = Case(release if looped else vectorised, words, **more)
+        CASES[once.__name__] = Case(listed if labelled else release if looped else vectorised, words, **more)
         return once
 
     return registered
@@ -323,7 +325,7 @@ def floor_of_the_result(d, rng):
     return [released, np.floor(released / 10)]
 
 
-@case("CERTIFIED (code conforms)", **THOUSAND)
+@case("CERTIFIED (author's ledger)", **THOUSAND)
 def text_of_the_result(d, rng):
     released = d + rng.laplace(scale=1000.0)
     return [released, len(str(abs(released)).split(".")[0])]
@@ -422,7 +424,7 @@ def high_answer_stops(d, rng):
     return [first, d + rng.laplace() if first < 9 else 0.0]
 
 
-@case("CERTIFIED (code conforms)", ledger=laplace(count=2), claim="pure:2")
+@case("CERTIFIED (author's ledger)", ledger=laplace(count=2), claim="pure:2")
 def high_number_stops(d, rng):
     first = float(d + rng.laplace())
     return [first, float(d + rng.laplace()) if first < 9 else 0.0]
@@ -496,17 +498,17 @@ def more_than_is_asked(d, rng, size):
 # What is released is more than its numbers.
 
 
-@case("INVALID", ledger=laplace())
+@case("INVALID", labelled=True, ledger=laplace())
 def index_of_a_series(d, rng):
     return pd.Series([d + rng.laplace()], index=[f"row {d:g}"])
 
 
-@case("INVALID", ledger=laplace())
+@case("INVALID", labelled=True, ledger=laplace())
 def name_of_a_series(d, rng):
     return pd.Series([d + rng.laplace()], name=str(d))
 
 
-@case("INVALID", ledger=laplace())
+@case("INVALID", labelled=True, ledger=laplace())
 def columns_of_a_frame(d, rng):
     return pd.DataFrame({f"mean of {d:g}": [d + rng.laplace()]})
 
@@ -521,7 +523,7 @@ def columns_of_all_rows(d, rng, size):
     return pd.DataFrame({str(d): d + rng.laplace(size=size)})
 
 
-@case("CERTIFIED (code conforms)", looped=False, ledger=laplace())
+@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
 def numbers_of_a_series(d, rng, size):
     return pd.Series(d + rng.laplace(size=size), index=np.arange(size)).to_numpy()
 
