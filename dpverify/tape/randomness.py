@@ -40,7 +40,8 @@ class Alignment:
 
     `coins` are sites whose values are public as they are drawn. With `tracked`, arrays that the target's own modules
     allocate are opaque as well, so that noise written into them stays opaque. With `unscaled`, the transcript has a
-    noisy sum itself where a multiple of it is used, so that other uses of the sum are equal in bits. `shifts` (by
+    noisy sum itself where a multiple of it is used, so that other uses of the sum are equal in bits; with `summed`,
+    where anything is computed from it, so that a step of a difference costs what the sum does. `shifts` (by
     place) are learned: on the other dataset the program uses the value of the transcript plus its shift. With
     `compared`, noises that are compared with one another never become numbers, see `comparisons`. With `composed`,
     draws that make up noise of a known law are one variable, see `composition`.
@@ -53,6 +54,17 @@ class Alignment:
     shifts: Array | None = None
     compared: bool = False
     composed: bool = False
+    summed: bool = False
+
+
+@dataclass(frozen=True)
+class Met:
+    """A difference of a noisy sum with a number: 0 where the sum is `zero`; `left` is what it has besides noise."""
+
+    place: int
+    zero: float
+    left: float
+    site: Site
 
 
 class Diverged(BaseException):
@@ -87,6 +99,8 @@ class Arena:
         self.bad: Reason | None = None
         self.size = 0
         self.called: Site | None = None  # an instrument's: the line that its draws belong to
+        self.resumed = False  # whether something was computed from a noisy sum
+        self.met: list[Met] = []
         self.linear = False  # whether the numbers that are made now go into a linear function alone
         self.calls: list[Any] = []  # of instruments, see `instruments.calls`
         self.spends: list[Any] = []

@@ -18,6 +18,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ from dpverify.trials.target import as_target, declaration, name_of
 ABOVE = 4  # transcripts in each order whose comparisons are all positive: a run must stop there, too
 STRESSED = 16  # transcripts with values from a wider law, at most
 SIDES = 64  # transcripts that take the other side of a decision, at most
+BETWEEN = 8  # transcripts in each order whose noisy sums lie between numbers of both datasets, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
 CHOSEN = 1_000_000  # index of the first transcript of a wider law
 CONFIRMED = 16  # transcripts in each order that must show all values before a claim falls, beside all others
@@ -197,6 +199,7 @@ class _Tracing:
             return runs, []
         chosen = self._chosen(pairings, base, runs)
         chosen += self._other_sides(pairings, base, runs, chosen)
+        chosen += self._between(pairings, base, runs)
         return runs, [*chosen, *self._confirming(pairings, base, runs, chosen)]
 
     def _timed_out(self, runs: tuple[list[Forced], list[Forced]]) -> Reason:
@@ -300,6 +303,39 @@ class _Tracing:
                 found.append(("side", run))
                 learn(run, index, values, before)
         self.one_sided = tuple(dict.fromkeys(site_text(key[0]) for key, sides in seen.items() if len(sides) == 1))
+        return found
+
+    def _between(
+        self, pairings: tuple[Pairing, Pairing], base: int, runs: tuple[list[Forced], list[Forced]]
+    ) -> list[tuple[str, Forced]]:
+        """Where differences are made of sums that are numbers already: transcripts in which such a sum lies between
+        numbers that are taken off it and that the datasets do not share.
+
+        `y = x + noise; return y, y - x > 0` gives the same on both datasets, but where y lies between x and x'.
+        """
+        found: list[tuple[str, Forced]] = []
+        for pairing, order in zip(pairings, runs, strict=True):
+            if order[0].row or not order[0].trusted:
+                continue
+            arena = order[0].first
+            values: dict[int, tuple[float, float]] = {}
+            for entry in arena.transcript.entries:
+                if entry.kind == "value":
+                    off, coef = entry.off.astype(np.float64), entry.coef.astype(np.float64)
+                    values |= dict(
+                        zip(entry.place.tolist(), zip(off.tolist(), coef.tolist(), strict=True), strict=True)
+                    )
+            apart = {(met.place, met.zero) for met in arena.met} ^ {
+                (met.place, met.zero) for met in order[0].second.met
+            }
+            wanted: list[tuple[int, float]] = []
+            for place in sorted({place for place, _ in apart if place in values}):
+                zeros = sorted(zero for each, zero in apart if each == place)
+                wanted += [(place, (one + two) / 2) for one, two in pairwise(zeros)]
+            for place, middle in wanted[:BETWEEN]:
+                off, coef = values[place]
+                change = forced({place: (middle - off) / coef}, None)
+                found.append(("side", pairing.transcript(base, change=change)))
         return found
 
     def _missing_laws(self, every: Sequence[Forced]) -> tuple[Reason, ...]:
