@@ -520,7 +520,8 @@ def tape(record, found, left):
         if q > 0:
             same(math.log(p / q) * (1 - 1e-9), lower, "the log ratio of the enumerated event", 1e-6)
     need(record["notion"] not in ("pure", "approx") or found["eps"] == found["number"], "the tape has two accounts")
-    need(not found["paths"] or 0 <= lower <= found["number"], "the ends of an enumerated law")
+    highest = math.inf if found["number"] is None else found["number"]
+    need(not found["paths"] or 0 <= lower <= highest, "the ends of an enumerated law")
     if found["paths"]:
         left.append("the enumeration of a law (run it again: dpverify trace --exact)")
     if found["events"] and any(e["event"] in ("FiniteLaws", "BinomialNoise") for e in found["events"]):
@@ -645,7 +646,9 @@ def judged(record, alone, left):
     if found is not None:
         tape(record, found, left)
     if record["audited"]:
-        need(found and found["refutes"] and record["number_lower"] == record["eps_lower"] == found["lower"], "audited")
+        need(found and found["refutes"] and record["number_lower"] == found["lower"], "audited")
+        own = kind in ("pure", "approx") or record["number_lower"] == math.inf
+        need(record["eps_lower"] == (found["lower"] if own else record["audited"][0]), "audited, its eps")
     upper, lower, detectable = record["number_upper"], record["number_lower"], record["detectable"]
     unlike = found is not None and found["ledger"] == "CONTRADICTED"
     unmatched = found is not None and found["ledger"] == "UNMATCHED"

@@ -67,8 +67,9 @@ def one_run(
     -------
     AuditRecord
         Its trials are the canaries of the group. INVALID where no bound may be computed: only 0s or only 1s, coins
-        that a binomial test refuses at 1e-6 or that repeat themselves (several rows a canary), more than 1 % of the
-        scores missing. INCONCLUSIVE with fewer than 16 canaries, or where all scores are equal.
+        that a binomial test refuses at 1e-6, several rows a canary (coins that repeat themselves, or groups of equal
+        scores with one coin each: ids of the canaries would be needed), more than 1 % of the scores missing.
+        INCONCLUSIVE with fewer than 16 canaries, or where all scores are equal.
 
     Raises
     ------
@@ -155,6 +156,10 @@ def _judged(
         notes.append(f"{len(names)} groups share the significance; the record is that of {name}, which certifies most")
     if missing := int((~np.isfinite(scores)).sum()):
         notes.append(f"{missing} scores are no finite numbers: these canaries abstain")
+    if tied := _tied(scores[label == name], sum(tally.right) + sum(tally.wrong)):
+        notes.append(
+            f"{tied} canaries have equal scores where guesses end: coins of the audit's own say which are guessed"
+        )
     notes.append("the coins are taken as fair and independent, and the scores as made without a look at them")
     right, wrong = np.cumsum(tally.right), np.cumsum(tally.wrong)
     half = (bound.right + bound.wrong) // 2
@@ -177,6 +182,15 @@ def _judged(
     )
 
 
+def _tied(scores: npt.NDArray[np.float64], guesses: int) -> int:
+    """Canaries with the score at which the largest number of guesses ends, on either side; 0 where nothing is cut."""
+    ranked, half = np.sort(scores[np.isfinite(scores)]), int(guesses) // 2
+    if not 0 < half < len(ranked):
+        return 0
+    cuts = ((ranked[half - 1], ranked[half]), (ranked[-half], ranked[-half - 1]))
+    return int(np.isin(scores, [end for end, beyond in cuts if end == beyond]).sum())
+
+
 def _too_little(coins: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]) -> str:
     """Why nothing can be said, or empty; InvalidTrials where nothing may be."""
     m, ones, missing = coins.size, int(coins.sum()), int((~np.isfinite(scores)).sum())
@@ -192,6 +206,10 @@ def _too_little(coins: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]) -
         )
     if missing > MOST_MISSING * m:
         raise InvalidTrials("SCORES", f"{missing} of {m} scores are no finite numbers, more than {MOST_MISSING:.0%}")
+    if rows := _rows_of_canaries(coins, scores):
+        told = f"rows of one score have one coin, and every score has {rows} rows or a multiple of it"
+        raise InvalidTrials("COINS", f"{told}: several rows a canary, in some order. Without ids of the canaries they "
+                            "cannot be told apart: give one row for each canary")  # fmt: skip
     found = scores[np.isfinite(scores)]
     return f"all {m} scores are equal" if (found == found[0]).all() else ""
 
@@ -209,6 +227,21 @@ def _period(coins: npt.NDArray[np.bool_]) -> int:
         if (coins[period:] == coins[:-period]).all() or (at_once == at_once[:, :1]).all():
             return period
     return 0
+
+
+def _rows_of_canaries(coins: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]) -> int:
+    """How many rows a canary has, where rows with equal scores are those of one canary; 0: that is not seen.
+
+    At least FEWEST scores, each of them k times or a multiple of it with k > 1, and rows of one score have one coin: of
+    distinct canaries fair coins do that with probability at most 2^-(m - scores), here at most 2^-16, unless scores
+    tell the coins, and then they would have to come in equal numbers.
+    """
+    _, which, times = np.unique(scores, return_inverse=True, return_counts=True)
+    least = int(times.min())
+    if len(times) < FEWEST or least < 2 or (times % least).any():
+        return 0
+    ones = np.bincount(which, weights=coins)
+    return least if ((ones == 0) | (ones == times)).all() else 0
 
 
 def _coins(included: Any) -> npt.NDArray[np.bool_]:

@@ -318,7 +318,7 @@ class AuditRecord:
             tape=tape,
             accounted=accounted,
             verdict=verdict,
-            eps_lower=lower,
+            eps_lower=lower if self.notion in ("pure", "approx") or math.isinf(lower) else self.eps_lower,
             number_lower=lower,
             audited=(self.eps_lower, self.number_lower),
         )

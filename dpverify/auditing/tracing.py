@@ -19,7 +19,8 @@ from dpverify.auditing import tape_record
 from dpverify.auditing.tape_record import MOST, Taped, TapeDraw, TapeReason, TapeTerm
 from dpverify.base.plain_values import decoded
 from dpverify.base.seeding import Stage, stream
-from dpverify.claims.claim import ApproxDP, Claim, PureDP
+from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
+from dpverify.claims.curves import RenyiDP
 from dpverify.claims.neighbours import Pair
 from dpverify.errors import DpverifyError
 from dpverify.execution.isolated import Answer, Call, isolated, limited, Limits
@@ -41,6 +42,7 @@ LEAST, LONGEST, WALL = 4.0, 60.0, 180.0  # seconds: of processor time at least a
 
 PATHS, LAW = 2**16, 3.0  # of an enumeration on each dataset: paths, and seconds of processor time
 EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written with fewer digits
+ENUMERATED = (PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP)
 FEW = 64  # draws of a release that is worth a try
 CONTINUOUS = tuple(name for name, family in FAMILIES.items() if not family.lattice and name != "uniform")
 HOPELESS = ("CRASH", "TIMEOUT", "ERROR", "SYSTEM", "FOREIGN", "MUTATED")  # of which an enumeration would not do better
@@ -67,7 +69,7 @@ def taped_pair(
         return _work(target, claim, pair, ledger, seed, trials, transcripts)
 
     block = _answered(work, seed)
-    if isinstance(claim, PureDP | ApproxDP) and may_be_finite(block):
+    if isinstance(claim, ENUMERATED) and may_be_finite(block):
         law = _answered(lambda: _enumerated(target, claim, pair, seed), seed)
         kept = drawn_before(target) or ([] if any(row.count for row in block.draws) else stored_draws(target))
         if law.refutes and kept:  # the law is that of what is left to draw: no lower bound
@@ -115,21 +117,25 @@ def _work(
     return asdict(found)
 
 
-def _enumerated(target: Any, claim: PureDP | ApproxDP, pair: Pair, seed: int) -> dict[str, Any]:
+def _enumerated(target: Any, claim: Any, pair: Pair, seed: int) -> dict[str, Any]:
     """The exact law, in the forked process; NOT_TRACED where there is none to be had in LAW seconds."""
     limited(LAW)
-    found = exact(target, pair=pair, delta=claim.delta, paths=PATHS, seed=seed, timeout=LAW)
+    found = exact(target, pair=pair, delta=claim.delta, claim=claim, paths=PATHS, seed=seed, timeout=LAW)
     return asdict(of_law(found, claim, seed))
 
 
-def of_law(found: Exact, claim: PureDP | ApproxDP, seed: int) -> Taped:
-    """An enumerated law as a part of a record. It refutes a claim that is below its lower end by more than 1e-9."""
+def of_law(found: Exact, claim: Claim, seed: int) -> Taped:
+    """An enumerated law as a part of a record. It refutes a claim that is below its lower end by more than 1e-9.
+
+    Of a claim of a whole profile the law says how large its number is at least, and no upper end.
+    """
     if found.eps_lower is None or found.eps_upper is None:
         return Taped.lost(found.status, "" if found.reason is None else found.reason.text, seed)
-    lower = found.eps_lower * (1 - EQUAL)
-    refutes, event = bool(lower > claim.eps), found.event
+    whole = found.number_lower is not None
+    lower = (found.eps_lower if found.number_lower is None else found.number_lower) * (1 - EQUAL)
+    refutes, event = bool(lower > claim.number), found.event
     told = "" if event is None else f"{event.outcome} has probability {event.first:.6g} against {event.second:.6g}"
-    why = TapeReason("EXACT", "", f"enumerated, eps is at least {lower:.6g} on this pair")
+    why = TapeReason("EXACT", "", f"enumerated, {claim._number} is at least {lower:.6g} on this pair")
     return Taped(
         status=tape_record.CONTRADICTED if refutes else tape_record.EXACT,
         reasons=(why,) if refutes else (),
@@ -138,7 +144,7 @@ def of_law(found: Exact, claim: PureDP | ApproxDP, seed: int) -> Taped:
         witness=told,
         chances=None if event is None else (event.first, event.second),
         eps=found.eps_upper,
-        number=found.eps_upper,
+        number=None if whole else found.eps_upper,
         paths=found.paths,
         seed=seed,
     )

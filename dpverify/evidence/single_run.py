@@ -57,6 +57,7 @@ from scipy import special
 
 from dpverify.base import require
 from dpverify.base.rounding import digits_up
+from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.evidence.bounds.binomial_tails import (
     largest_refuted,
@@ -73,6 +74,7 @@ from dpverify.evidence.lower_bound import LowerBound, wrong_rate
 from dpverify.evidence.tally import Tally, Working
 
 FEWEST = 16  # canaries, and guesses
+TIES = (1, 20)  # key of the stream of the coins that break ties
 
 Events = tuple[tuple[int, float], ...]  # (levels that are pooled, share of the significance)
 BoolArray = npt.NDArray[np.bool_]
@@ -97,26 +99,21 @@ def guess_counts(canaries: int) -> dict[int, float]:
 def counted(included: BoolArray, scores: FloatArray, guesses: Iterable[int]) -> Tally:
     """Right and wrong guesses: "in" on the half of them with the largest scores, "out" on the half with the smallest.
 
-    Level k holds what the (k+1)-st number of guesses adds to those before. Of canaries with equal scores of which only
-    some are guessed as many count as wrong as may be: however a tie is broken, no fewer are right, so the order of the
-    rows says nothing. Canaries whose score is no finite number are never guessed.
+    Level k holds what the (k+1)-st number of guesses adds to those before. Ties are broken by coins of the audit's own
+    (`stream`, seed 0): whoever comes first among equal scores is drawn without a look at coins or scores. Both theorems
+    hold for every rule that chooses its guesses by the output and by coins of its own, as those are a part of the
+    output t then: post-processing. So scores of two values, of which half of the canaries have one, are guessed as far
+    as the number of guesses goes, and the order of the rows says nothing. Canaries whose score is no finite number are
+    never guessed.
     """
     kept = np.isfinite(scores)
-    order = np.argsort(scores[kept], kind="stable")
-    ranked, inside = scores[kept][order], included[kept][order]
+    own = stream(0, Stage.SELECT, *TIES).permutation(included.size)
+    order = np.lexsort((own[kept], scores[kept]))
+    inside = included[kept][order]
     totals = list(guesses)
-    right = [
-        _fewest_right(ranked, ~inside, r // 2) + _fewest_right(-ranked[::-1], inside[::-1], r // 2) for r in totals
-    ]
+    right = [int((~inside[: r // 2]).sum() + inside[len(inside) - r // 2 :].sum()) for r in totals]
     wrong = [r - v for r, v in zip(totals, right, strict=True)]
     return Tally(included.size, np.diff(right, prepend=0), np.diff(wrong, prepend=0))
-
-
-def _fewest_right(ranked: FloatArray, right: BoolArray, count: int) -> int:
-    """Right ones among the first `count`, the last of which may be tied with others."""
-    first, end = (int(np.searchsorted(ranked, ranked[count - 1], side=side)) for side in ("left", "right"))
-    tied_wrong = int((~right[first:end]).sum())
-    return int(right[:first].sum()) + max(0, count - first - tied_wrong)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

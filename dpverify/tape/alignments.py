@@ -5,6 +5,9 @@ The facts of `trace_result` hold for any rule that is fixed before the transcrip
     compared  only for a ledger with `AboveThreshold`, and before all others: see `comparisons`
     value     first use
     composed  draws that make up noise of a known law are one variable (`composition`); taken where it loses no more
+    summed    a noisy sum becomes a number before anything is computed from it: `abs(v - noisy) < c` then costs what the
+              sum does, and not what v moves. Taken where it loses less than "value", or as much in fewer kinds of
+              events (a sum that is divided by what was released), or where "value" is not good
     coin      uniforms become public coins as they are drawn, instead of decisions
     unscaled  a noisy sum becomes a number before it is multiplied: its other uses are then equal in bits
     tracked   arrays of the target's own modules are opaque, see `running`; then with coins as well
@@ -59,6 +62,11 @@ def choose(
         if _in_bits(whole) and (not _in_bits(first) or _loss(whole) <= _loss(first)):
             return rule.name, whole
         tried.append(((rule, rule), whole))
+        if any(run.first.resumed for order in first for run in order):
+            rule = Alignment("summed", unscaled=True, summed=True)
+            sums = _pilots(pairings, (rule, rule))
+            if _in_bits(sums) and (not _in_bits(first) or _price(sums) < _price(first)):
+                return rule.name, sums
         for pairing in pairings:
             pairing.align = Alignment()
     if _in_bits(first) and any(run.first.uncovered for order in first for run in order):
@@ -153,6 +161,23 @@ def _in_bits(runs: Pilots) -> bool:
 
 def _loss(runs: Pilots) -> float:
     return max(run.log_ratio if math.isfinite(run.log_ratio) else math.inf for order in runs for run in order)
+
+
+def _price(runs: Pilots) -> tuple[float, int]:
+    """The largest sum of movements over scales, and how many kinds of them there are; both rounded to nine digits."""
+    sums: list[float] = []
+    kinds: set[tuple[str, str, str]] = set()
+    for run in (run for order in runs for run in order):
+        parts: list[float] = []
+        for moved in run.moved:
+            if moved.kind != "value" or not moved.scale.all():
+                parts += np.abs(moved.terms).tolist()
+                continue
+            parts += np.abs(moved.shift / moved.scale).tolist()
+            pairs = zip(np.abs(moved.shift).tolist(), moved.scale.tolist(), strict=True)
+            kinds |= {(moved.site, f"{shift:.9g}", f"{scale:.9g}") for shift, scale in pairs}
+        sums.append(math.fsum(parts) if all(map(math.isfinite, parts)) else math.inf)
+    return float(f"{max(sums, default=0.0):.9g}"), len(kinds)
 
 
 def _composes(run: Forced) -> bool:

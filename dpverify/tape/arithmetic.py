@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dpverify.tape import composition
 from dpverify.tape.opaque import has_opaque, KEPT, materialised, Memory, MOST_KEPT, Opaque, OpaqueScalar
-from dpverify.tape.randomness import Arena
+from dpverify.tape.randomness import Arena, Met
 
 Array = npt.NDArray[Any]
 
@@ -97,6 +97,11 @@ def kept(arena: Arena, act: Any, inputs: Any) -> Any:
     if act not in (np.add, np.subtract, np.multiply, np.divide) or len(inputs) != 2:
         return NotImplemented
     left, right = inputs
+    if any(isinstance(each, Opaque) and each._memory.added for each in inputs):
+        arena.resumed = True
+        _met(arena, act, left, right)
+        if arena.align.summed:
+            return NotImplemented  # the first sum is the value that the transcript has, and nothing that is made of it
     if isinstance(left, Opaque) and isinstance(right, Opaque):
         with _followed(arena, act is np.multiply):
             right = right.numbers() if act in (np.multiply, np.divide) else _numbers_where_both(left, right)
@@ -114,6 +119,28 @@ def kept(arena: Arena, act: Any, inputs: Any) -> Any:
         return _linear(arena, act, left, right)
     except (TypeError, ValueError):
         return NotImplemented  # NumPy says it better
+
+
+MOST_MET = 1024  # differences of a run that are remembered
+
+
+def _met(arena: Arena, act: Any, left: Any, right: Any) -> None:
+    """Remembers where the sum or difference of a noisy sum and a number is 0, as a value of the noisy sum."""
+    value, number = (left, right) if isinstance(left, Opaque) else (right, left)
+    if act not in (np.add, np.subtract) or not _is_number(number) or len(arena.met) >= MOST_MET:
+        return
+    sign = 1.0 if act is np.subtract else -1.0
+    off, _, place = value.terms
+    try:
+        places, zeros, offs = np.broadcast_arrays(place, sign * np.asarray(number, dtype=np.float64), off)
+    except ValueError:
+        return
+    live = (places >= 0) & np.isfinite(zeros)
+    if not arena.align.summed and arena.align.name != "learned":  # what is still opaque is followed by its own rule
+        live &= np.broadcast_to(value._place < 0, live.shape)
+    rows = zip(places[live].tolist(), zeros[live].tolist(), offs[live].tolist(), strict=True)
+    site = arena.site()
+    arena.met += [Met(at, zero, off - zero, site) for at, zero, off in rows][: MOST_MET - len(arena.met)]
 
 
 def _weak(found: Any, like: Any) -> Any:

@@ -49,6 +49,7 @@ class Decision:
 
     outcomes: set[bool] = field(default_factory=set)
     flips: dict[bool, tuple[int, float] | None] = field(default_factory=dict)
+    others: list[tuple[bool, int, float]] = field(default_factory=list)  # outcome, place and value of each use, a few
 
     @property
     def missing(self) -> bool:
@@ -80,10 +81,14 @@ class Decisions:
                 if not len(at):
                     continue
                 decision.outcomes.add(outcome)
-                if decision.flips.get(outcome) is None:
-                    one = int(at[0])
+                one = int(at[0])
+                if decision.flips.get(outcome) is None or len(decision.others) < JOINED:
                     value = support.other_side(int(place[one]), float(cut[one]), act, below=outcome, row=one)
-                    decision.flips[outcome] = None if value is None else (int(place[one]), value)
+                    flip = None if value is None else (int(place[one]), value)
+                    if decision.flips.setdefault(outcome, flip) is None:
+                        decision.flips[outcome] = flip
+                    if flip is not None:
+                        decision.others.append((outcome, *flip))
 
     def between(self) -> list[dict[int, float]]:
         """Values of single variables between two neighbouring cuts: `x > .5 and x < .5001` is true there alone."""

@@ -31,7 +31,10 @@ from scipy import special
 
 from dpverify.base import require
 from dpverify.base.seeding import Stage, stream
+from dpverify.claims.claim import Claim, GaussianDP, ZCDP
+from dpverify.claims.curves import RenyiDP
 from dpverify.claims.neighbours import Pair
+from dpverify.claims.profiles import gaussian_delta
 from dpverify.errors import ParameterError
 from dpverify.tape import outputs
 from dpverify.tape.finite import depth_first, Enumerated, Law, output_key, PathLimits
@@ -88,6 +91,7 @@ class Exact:
     fit: Fit | None
     law: Law
     seconds: float
+    number_lower: float | None = None  # of a claim that is a whole profile
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; infinities as their names."""
@@ -95,7 +99,8 @@ class Exact:
             "name": self.name, "status": self.status, "reason": None if self.reason is None else vars(self.reason),
             "eps_lower": _plain(self.eps_lower), "eps_upper": _plain(self.eps_upper), "delta": self.delta,
             "paths": self.paths, "outcomes": self.outcomes, "lost_mass": self.lost_mass,
-            "tail_eps": _plain(self.tail_eps), "event": None if self.event is None else vars(self.event),
+            "tail_eps": _plain(self.tail_eps), "number_lower": _plain(self.number_lower),
+            "event": None if self.event is None else vars(self.event),
             "fit": None if self.fit is None else vars(self.fit), "law": self.law, "seconds": self.seconds,
         }  # fmt: skip
 
@@ -109,6 +114,7 @@ def exact(
     *,
     pair: Pair,
     delta: float = 0.0,
+    claim: Claim | None = None,
     paths: int = 2**21,
     law: Law = "implemented",
     seed: int = 7,
@@ -116,6 +122,7 @@ def exact(
 ) -> Exact:
     """Enumerates all draws of `target` on both datasets of `pair`.
 
+    With a `claim` of a whole profile (zCDP, Renyi DP, Gaussian DP), `number_lower` is what its number is at least.
     `paths` and `timeout` are for each dataset; a single call of the target is not interrupted. `law` is that of
     NumPy's uniforms: as implemented, on the grid of 2^-53, or ideal reals.
 
@@ -151,16 +158,19 @@ def exact(
         if not fit.fits:
             bad = Reason("FIT", "", f"{fit.releases} ordinary releases do not fit the law (p = {fit.p_value:.2g})")
     status = "EXACT" if bad is None else bad.code if bad.code in STATUSES else "NOT_EXACT"
-    lower = upper = event = tail = None
+    lower = upper = event = tail = number = None
     lost = max(each.lost for each in found)
     if bad is None:
         lower, upper = _interval(found[0], found[1], delta)
         tail = _interval(found[0], found[1], TAIL * lost)[1] if lost and not delta else None
         event = _largest(found[0], found[1])
+        if claim is not None:
+            number = number_at_least(claim, _ends(found[0], found[1]), (found[0].lost, found[1].lost))
     return Exact(
         name=name_of(target), status=status, reason=bad, eps_lower=lower, eps_upper=upper, delta=delta,
         paths=sum(each.paths for each in found), outcomes=len(set().union(*(each.law for each in found))),
         lost_mass=lost, tail_eps=tail, event=event, fit=fit, law=law, seconds=time.monotonic() - start,
+        number_lower=number,
     )  # fmt: skip
 
 
@@ -214,6 +224,64 @@ def _one_order(ends: Ends, lost: float, other_lost: float, delta: float) -> tupl
         return (math.fsum(each for each in terms if each > 0) + lost) * (1 + 2.0**-48)
 
     return _last(lambda eps: least(eps) > delta), _last(lambda eps: most(eps) > delta, above=True)
+
+
+# The number of a claim of a whole profile, from below.
+#
+# p^a q^(1-a) grows in p and falls in q for a > 1, and no summand is below 0: over the outcomes that are known, with
+# p_low and q_high + l', the sum is at most that of the law, so that D_a >= log(sum)/(a - 1). rho is then at least D_a/a
+# and a Renyi factor D_a/eps_a, at any order a. mu is at least the mu whose profile has the law's least delta at an eps:
+# `gaussian_delta` is rounded up. Sums of floats and logarithms are charged 2^-40 of their terms.
+
+
+ORDERS = tuple(1 + 2.0**each for each in np.arange(-7, 9.5, 0.5))  # of rho
+LEVELS = tuple(np.arange(0, 41) / 8.0)  # eps at which mu is looked for
+CHARGED = 2.0**-40
+
+
+def number_at_least(claim: Claim, ends: Ends, lost: tuple[float, float]) -> float | None:
+    """A number that `claim` must have at least; None for claims that a number does not order here."""
+    swapped = [(c, d, a, b) for a, b, c, d in ends]
+    orders = ((ends, lost[1]), (swapped, lost[0]))
+    match claim:
+        case ZCDP():
+            return max(renyi_at_least(each, gone, order) / order for each, gone in orders for order in ORDERS)
+        case RenyiDP():
+            pairs = [(float(order), float(eps)) for order, eps in claim.curve]
+            return max(renyi_at_least(each, gone, order) / eps for each, gone in orders for order, eps in pairs)
+        case GaussianDP():
+            return max(_mu_at_least(each, gone, eps) for each, gone in orders for eps in LEVELS)
+    return None
+
+
+def renyi_at_least(ends: Ends, other_lost: float, order: float) -> float:
+    """D of this order, of the first law against the second, from below."""
+    if any(a > 0 and d + other_lost == 0 for a, _, _, d in ends):
+        return math.inf
+    logs = [(order * math.log(a), (1 - order) * math.log(d + other_lost)) for a, _, _, d in ends if a > 0]
+    if not logs:
+        return 0.0
+    charged = CHARGED * (1 + max(abs(p) + abs(q) for p, q in logs))
+    found = float(special.logsumexp([p + q for p, q in logs])) - charged
+    return max(0.0, found / (order - 1))
+
+
+def _mu_at_least(ends: Ends, other_lost: float, eps: float) -> float:
+    """The mu whose Gaussian profile has at eps what the law has there at least."""
+    e = exp_up(eps)
+    terms = [a - e * (d + other_lost) * (1 + 2.0**-50) for a, _, _, d in ends]
+    delta = math.fsum(each for each in terms if each > 0) * (1 - CHARGED) - CHARGED
+    if delta <= 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, eps) < delta:
+        low, high = high, 2 * high
+        if high > 64:
+            return 64.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(middle, eps) < delta else (low, middle)
+    return low
 
 
 def _last(exceeds: Any, *, above: bool = False) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.base.seeding import Stage, stream
-from dpverify.base.sites import site_text
+from dpverify.base.sites import Site, site_text
 from dpverify.ledger.events import Event
 from dpverify.tape import comparisons, outputs
 from dpverify.tape.families import FAMILIES
@@ -240,9 +240,9 @@ class Pairing:
             found.rough = not outputs.rounding(ours.parts, plain.parts, largest=_largest(first, second))
         if found.differ:
             found.bad = _difference(first, second)
-        elif second.arena.bare_use is not None:
+        elif (bare := second.arena.bare_use or _taken_out(first.arena, second.arena)) is not None:
             text = "noise of a released value is used again by itself: what is done with it depends on the data"
-            found.bad = Reason("OUTPUTS_DIFFER", site_text(second.arena.bare_use), text)
+            found.bad = Reason("OUTPUTS_DIFFER", site_text(bare), text)
         elif math.isinf(found.log_ratio):
             worst = next((m for m in found.moved if not np.isfinite(m.terms).all()), None)
             site = worst.site if worst else ""
@@ -318,6 +318,14 @@ def _difference(first: Run, second: Run) -> Reason:
         text = f"{places or 'the output'}: no call protects it; it differs although all {count} values are the same"
         return Reason("UNPROTECTED", site_text(last.site), text)
     return Reason("OUTPUTS_DIFFER", bare[0].split(" at ")[-1] if bare else "", text)
+
+
+def _taken_out(first: Arena, second: Arena) -> Site | None:
+    """Where a program takes the data out of a noisy sum again, so that a constant and the noise are left."""
+    shared = {(met.place, met.zero) for met in first.met} & {(met.place, met.zero) for met in second.met}
+    sides = [{(met.place, f"{met.left:.9g}"): met.site for met in arena.met if (met.place, met.zero) not in shared}
+             for arena in (first, second)]  # fmt: skip
+    return next((site for key, site in sides[0].items() if key in sides[1]), None)
 
 
 def _largest(first: Run, second: Run) -> float:

@@ -42,7 +42,8 @@ class Alignment:
 
     `coins` are sites whose values are public as they are drawn. With `tracked`, arrays that the target's own modules
     allocate are opaque as well, so that noise written into them stays opaque. With `unscaled`, the transcript has a
-    noisy sum itself where a multiple of it is used, so that other uses of the sum are equal in bits. `shifts` (by
+    noisy sum itself where a multiple of it is used, so that other uses of the sum are equal in bits; with `summed`,
+    where anything is computed from it, so that a step of a difference costs what the sum does. `shifts` (by
     place) are learned: on the other dataset the program uses the value of the transcript plus its shift. With
     `compared`, noises that are compared with one another never become numbers, see `comparisons`. With `composed`,
     draws that make up noise of a known law are one variable, see `composition`.
@@ -55,6 +56,17 @@ class Alignment:
     shifts: Array | None = None
     compared: bool = False
     composed: bool = False
+    summed: bool = False
+
+
+@dataclass(frozen=True)
+class Met:
+    """A difference of a noisy sum with a number: 0 where the sum is `zero`; `left` is what it has besides noise."""
+
+    place: int
+    zero: float
+    left: float
+    site: Site
 
 
 class Diverged(BaseException):
@@ -89,9 +101,12 @@ class Arena:
         self.bad: Reason | None = None
         self.size = 0
         self.called: Site | None = None  # an instrument's: the line that its draws belong to
+        self.splits: dict[int, float] = {}  # values of noise that a comparison with data tells the datasets apart by
         self.followed = False  # whether the numbers that are made now are looked at in a way that is recorded
         self.uncovered: dict[str, None] = {}  # what the program may do with noise that no run shows, with its line
         self.outcomes: dict[tuple[Site, str], tuple[int, set[bytes]]] = {}  # of draws whole: how many, and those seen
+        self.resumed = False  # whether something was computed from a noisy sum
+        self.met: list[Met] = []
         self.linear = False  # whether the numbers that are made now go into a linear function alone
         self.calls: list[Any] = []  # of instruments, see `instruments.calls`
         self.spends: list[Any] = []
@@ -406,11 +421,14 @@ class Arena:
         z = self._columns["z"][place[rows]]
         below = z == cut if act == "equal" else z < cut
         index = len(self.transcript.limits)
-        self.transcript.limits.append((site, limit[rows]))
-        if self.forced is not None and self.bare_use is None and index < len(self.forced.limits):
-            there = self.forced.limits[index][1]
-            if there.shape != rows.shape or (np.abs(there - limit[rows]) > USED_ALIKE * np.abs(coef[rows])).any():
-                self.bare_use = site
+        self.transcript.limits.append((limit[rows], off[rows], coef[rows]))
+        if self.forced is not None and index < len(self.forced.limits):
+            there, other_off, other_coef = self.forced.limits[index]
+            if there.shape == rows.shape and len(self.splits) < MANY:
+                apart = np.flatnonzero(np.abs(there - limit[rows]) > USED_ALIKE * np.abs(coef[rows]))[:4]
+                middle = (there[apart] + limit[rows][apart]) / 2
+                values = (middle - other_off[apart]) / other_coef[apart]  # in the run that is forced
+                self.splits.update(zip(place[rows][apart].tolist(), values.tolist(), strict=True))
         self.decisions.add(site, act, limit[rows], cut, below, place[rows], Support(self._family_at, self._given_at))
 
     def _family_at(self, place: int) -> str:

@@ -18,6 +18,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from dpverify.tape import alignments, outputs, trace_result, witness
 from dpverify.tape.decisions import Change, far_out, forced, Key, together
 from dpverify.tape.forced import Forced, Moved, OutOfTime, Pairing, transcript_log_ratio
 from dpverify.tape.ledger_matching import compares, conforms, MATCHED_EVENTS
+from dpverify.tape.outside import outside_reads
 from dpverify.tape.randomness import Arena, Diverged, MANY
 from dpverify.tape.running import keeps_state
 from dpverify.tape.theorem_laws import missing_laws, SeenLaws
@@ -51,6 +53,7 @@ from dpverify.trials.target import as_target, declaration, name_of
 ABOVE = 4  # transcripts in each order whose comparisons are all positive: a run must stop there, too
 STRESSED = 16  # transcripts with values from a wider law, at most
 SIDES = 64  # transcripts that take the other side of a decision, at most
+BETWEEN = 8  # transcripts in each order whose noisy sums lie between numbers of both datasets, at most
 SINGLE = 64  # transcripts that are made one by one; more of them are rows of calls, where the program allows it
 CHOSEN = 1_000_000  # index of the first transcript of a wider law
 CONFIRMED = 16  # transcripts in each order that must show all values before a claim falls, beside all others
@@ -196,6 +199,7 @@ class _Tracing:
             return runs, []
         chosen = self._chosen(pairings, base, runs)
         chosen += self._other_sides(pairings, base, runs, chosen)
+        chosen += self._between(pairings, base, runs)
         return runs, [*chosen, *self._confirming(pairings, base, runs, chosen)]
 
     def _timed_out(self, runs: tuple[list[Forced], list[Forced]]) -> Reason:
@@ -298,16 +302,54 @@ class _Tracing:
                 run = pairings[order].transcript(index, change=forced(values, before))
                 found.append(("side", run))
                 learn(run, index, values, before)
+        for order, each in enumerate(runs):
+            for place, value in each[0].second.splits.items() if each and not each[0].row else ():
+                if len(found) < 2 * SIDES:
+                    found.append(("side", pairings[order].transcript(base, change=forced({place: value}))))
         first = next((run for run in runs[0] if not run.row and run.trusted), None)
         if first is not None:
-            flips = [{flip[0]: flip[1]} for each in first.first.decisions.found.values()
-                     for flip in each.flips.values() if flip is not None and len(each.outcomes) == 1]  # fmt: skip
+            rare = [each for each in first.first.decisions.found.values() if len(each.outcomes) == 1]
+            flips = [{place: value} for each in rare for _, place, value in each.others]
             for values in [*first.first.decisions.between(), *together(flips)]:
                 found.append(("side", pairings[0].transcript(base, change=forced(values))))
         said = [f"{site_text(key[0])}: {ONE_SIDED}" for key, sides in seen.items() if len(sides) == 1]
         every = [run.first for run in (*runs[0], *runs[1], *(run for _, run in (*chosen, *found))) if run.trusted]
+        outside = outside_reads(self.target, self.pair.first, stream(self.seed, Stage.TAPE, CONFIRM, 1))
         self.uncovered = tuple(dict.fromkeys([*said, *(line for arena in every for line in arena.uncovered),
-                                              *_rare_outcomes(every)]))  # fmt: skip
+                                              *_rare_outcomes(every), *_coins_together(every), *outside]))  # fmt: skip
+        return found
+
+    def _between(
+        self, pairings: tuple[Pairing, Pairing], base: int, runs: tuple[list[Forced], list[Forced]]
+    ) -> list[tuple[str, Forced]]:
+        """Where differences are made of sums that are numbers already: transcripts in which such a sum lies between
+        numbers that are taken off it and that the datasets do not share.
+
+        `y = x + noise; return y, y - x > 0` gives the same on both datasets, but where y lies between x and x'.
+        """
+        found: list[tuple[str, Forced]] = []
+        for pairing, order in zip(pairings, runs, strict=True):
+            if order[0].row or not order[0].trusted:
+                continue
+            arena = order[0].first
+            values: dict[int, tuple[float, float]] = {}
+            for entry in arena.transcript.entries:
+                if entry.kind == "value":
+                    off, coef = entry.off.astype(np.float64), entry.coef.astype(np.float64)
+                    values |= dict(
+                        zip(entry.place.tolist(), zip(off.tolist(), coef.tolist(), strict=True), strict=True)
+                    )
+            apart = {(met.place, met.zero) for met in arena.met} ^ {
+                (met.place, met.zero) for met in order[0].second.met
+            }
+            wanted: list[tuple[int, float]] = []
+            for place in sorted({place for place, _ in apart if place in values}):
+                zeros = sorted(zero for each, zero in apart if each == place)
+                wanted += [(place, (one + two) / 2) for one, two in pairwise(zeros)]
+            for place, middle in wanted[:BETWEEN]:
+                off, coef = values[place]
+                change = forced({place: (middle - off) / coef}, None)
+                found.append(("side", pairing.transcript(base, change=change)))
         return found
 
     def _missing_laws(self, every: Sequence[Forced]) -> tuple[Reason, ...]:
@@ -419,6 +461,22 @@ def _lines(runs: Sequence[Forced]) -> set[Site]:
     """The lines that draws of these runs belong to."""
     arenas = (arena for run in runs for arena in (run.first, run.second))
     return {draw.site for arena in arenas for draw in arena.transcript.draws}
+
+
+def _coins_together(arenas: Sequence[Arena]) -> list[str]:
+    """Lines of coins (uniforms that are compared) of which not every combination came.
+
+    The outcomes of the coins of a run are a leaf of a binary tree; all leaves came where 2^-depth of them adds up to 1.
+    """
+    leaves: dict[bytes, str] = {}
+    for arena in arenas:
+        coins = [entry for entry in arena.transcript.entries if entry.kind == "decision" and entry.log_mass is not None]
+        fair = [entry.forced[np.asarray(entry.log_mass) < 0] for entry in coins]
+        leaf = np.concatenate([np.zeros(0, dtype=bool), *fair]).astype(np.uint8).tobytes()
+        leaves[leaf] = site_text(coins[0].site) if coins else ""
+    if all(not leaf for leaf in leaves) or math.fsum(2.0 ** -len(leaf) for leaf in leaves) >= 1:
+        return []
+    return [f"{max(leaves.values())}: not every combination of coins came"]
 
 
 def _rare_outcomes(arenas: Sequence[Arena]) -> list[str]:

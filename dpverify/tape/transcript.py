@@ -82,13 +82,14 @@ class TranscriptEntry:
 class Transcript:
     """The entries of a run and the draws that they came from.
 
-    `uses` are later uses of known variables by the program, `limits` the numbers that it compares noise with.
+    `uses` are later uses of known variables by the program, `limits` the numbers that it compares noise with, and the
+    offset and the factor of that noise.
     """
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     uses: list[tuple[Site, Array]] = field(default_factory=list)
-    limits: list[tuple[Site, Array]] = field(default_factory=list)
+    limits: list[tuple[Array, Array, Array]] = field(default_factory=list)
 
 
 def same_kind(entry: TranscriptEntry, other: TranscriptEntry) -> bool:

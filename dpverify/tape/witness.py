@@ -18,10 +18,13 @@ F2. Then eps is infinite. Proof: A = {g(t): outputs differ at t} has P(A) = P[di
 show the same t, where g'(t) != g(t); so Q(A) = 0.
 
 `places`: one fixed place of V for every materialised value, equal bit for bit in all of TRIES runs, on both datasets
-and in both orders; decisions, atoms and values of small support never count: they would be found by coincidence. And no
-transcript that was made, chosen ones and those of other lengths included, may have values that V does not show
-(`visible`): where a branch hides a value, an output that shows the same numbers may come from there as well, so its
-densities are not those of one transcript. A branch that no transcript has met stays unseen.
+and in both orders; or else a fixed linear combination of places (and of 1) that is the value, up to the rounding of its
+terms, in all of them: [a, a + b] tells both. Combinations are found by least squares where there are more equations
+than places, by SPARE, so that one that holds by coincidence has probability 0. They serve F2 and F3, which are about
+real numbers; F4 needs places. Decisions, atoms and values of small support never count: they would be found by
+coincidence. And no transcript that was made, chosen ones and those of other lengths included, may have values that V
+does not show (`visible`): where a branch hides a value, an output that shows the same numbers may come from there as
+well, so its densities are not those of one transcript. A branch that no transcript has met stays unseen.
 F9: upper bounds hold for every view, lower bounds only where V determines T. F10: outputs that differ where V does not
 determine T prove nothing.
 """
@@ -156,8 +159,42 @@ def _lost(name: str, z: Array, scale: Array, parameters: tuple[Array, ...], larg
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-Places = dict[int, Array]  # entry -> places of its values in the output
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """Where the output shows the values of an entry: places, or -1 and a row of `weights` of all places and of 1."""
 
+    at: Array
+    weights: Array
+
+    @property
+    def whole(self) -> bool:
+        """Whether every value has a place of its own."""
+        return not len(self.weights)
+
+    def shows(self, seen: Array, values: Array) -> bool:
+        """Whether an output has these values there."""
+        own = self.at >= 0
+        if len(self.at) != len(values) or self.at.max(initial=-1) >= len(seen):
+            return False
+        if seen[self.at[own]].tobytes() != values[own].tobytes():
+            return False
+        if self.whole:
+            return True
+        terms = np.append(seen, 1.0)
+        return self.weights.shape[1] == len(terms) and _combined(self.weights, terms, values[~own])
+
+    def same(self, other: "Readout") -> bool:
+        """Whether both are the same, combinations but for rounding."""
+        if not np.array_equal(self.at, other.at) or self.weights.shape != other.weights.shape:
+            return False
+        return bool(np.allclose(self.weights, other.weights, rtol=0, atol=NEAR))
+
+
+Places = dict[int, Readout]  # entry -> where the output shows its values
+
+NEAR = 1e-6  # of weights
+FITS = 1e-10  # of a combination's terms: how far it may be from the value
+SPARE = 5  # equations beyond the number of places
 TRIES = 10  # runs in which a place must agree
 DISTINCT = 4  # values that a whole number must have taken in them
 WIDENED = ("normal", "laplace", "exponential", "gumbel", "logistic", "student", "gamma", "laplace_sum",
@@ -255,15 +292,40 @@ def places(runs: Sequence[Forced]) -> Places | None:
         values = np.array(
             [np.asarray(run.first.transcript.entries[index].forced, dtype=np.float64) for run in runs for _ in (0, 1)]
         ).T
-        at = [where.get(np.ascontiguousarray(row).tobytes(), -1) for row in values]
-        if min(at) < 0:
+        at = np.array([where.get(np.ascontiguousarray(row).tobytes(), -1) for row in values], dtype=np.int64)
+        weights = _weights(stacked, values[at < 0])
+        if weights is None:
             return None
         for row, code in zip(values, entry.codes, strict=True):
             family = FAMILIES[entry.families[code]]
             if family.name == "integers" or (family.lattice and len(np.unique(row)) < DISTINCT):
                 return None
-        found[index] = np.array(at)
+        found[index] = Readout(at, weights)
     return found
+
+
+def _weights(stacked: Array, values: Array) -> Array | None:
+    """Combinations of places (rows of `stacked`) and of 1 that are these values in every run, or None."""
+    if not len(values):
+        return np.zeros((0, len(stacked) + 1))
+    if not np.isfinite(stacked).all() or not np.isfinite(values).all():
+        return None
+    terms = np.vstack([stacked, np.ones((1, stacked.shape[1]))])
+    if stacked.shape[1] < len(terms) + SPARE:
+        return None
+    size = np.maximum(np.abs(terms).max(axis=1), TINY)
+    found = np.linalg.lstsq((terms / size[:, None]).T, values.T, rcond=1e-12)[0].T / size
+    whole = np.rint(found)
+    found = np.where(np.abs(found - whole) <= NEAR, whole, found)
+    good = all(_combined(found, terms[:, run], values[:, run]) for run in range(terms.shape[1]))
+    return found if good else None
+
+
+def _combined(weights: Array, terms: Array, values: Array) -> bool:
+    """Whether each value is the combination of the terms, up to rounding."""
+    with np.errstate(all="ignore"):
+        sizes = np.abs(weights) @ np.abs(terms) + np.abs(values)
+        return bool((np.abs(weights @ terms - values) <= FITS * sizes).all())
 
 
 def _shown(run: Forced, where: Places) -> bool:
@@ -273,11 +335,9 @@ def _shown(run: Forced, where: Places) -> bool:
         entries = arena.transcript.entries
         if len(entries) != len(where):
             return False
-        for index, at in where.items():
+        for index, read in where.items():
             entry = entries[index]
-            if entry.kind != "value" or len(at) != entry.count or at.max(initial=-1) >= len(seen):
-                return False
-            if seen[at].tobytes() != np.asarray(entry.forced, dtype=np.float64).tobytes():
+            if entry.kind != "value" or not read.shows(seen, np.asarray(entry.forced, dtype=np.float64)):
                 return False
     return True
 
@@ -300,14 +360,15 @@ def _followed(runs: Sequence[Forced]) -> bool:
 
 
 def _equal(first: Places, second: Places) -> bool:
-    return first.keys() == second.keys() and all(np.array_equal(first[key], second[key]) for key in first)
+    return first.keys() == second.keys() and all(first[key].same(second[key]) for key in first)
 
 
 def proves(run: Forced, where: Places) -> bool:
     """F4: all values are shown and the outputs differ, or the transcript is impossible on the other dataset."""
     if run.bad is None or run.bad.code == "ROUNDING" or not (run.differ or log_ratio_at_least(run) == math.inf):
         return False
-    return run.trusted and run.second.bad is None and _shown(run, where)
+    exact = all(read.whole for read in where.values())
+    return exact and run.trusted and run.second.bad is None and _shown(run, where)
 
 
 def unbranched(run: Forced) -> bool:

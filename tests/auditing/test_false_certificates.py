@@ -4,6 +4,7 @@ Each class has false programs, which may not be CERTIFIED, and honest ones, whic
 gets today is written beside it. Trials are few: what is tested is the word, not the power of the trials.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -405,6 +406,59 @@ def decision_after_a_decision(d, rng):
     if first > 8 and rng.random() < 0.01:
         return d
     return first
+
+
+@case("OPEN", looped=False, ledger=laplace())
+def result_is_compared_with_data(d, rng, size):
+    released = d + rng.laplace(size=size)
+    return np.stack([released, released > 13 + d], axis=1)
+
+
+@case("OPEN", looped=False, ledger=laplace(), pair=USERS)
+def result_is_compared_with_the_number_of_rows(d, rng, size):
+    released = sum(d.rows) + rng.laplace(size=size)
+    return np.where(released > len(d) + 8, np.nan, released)
+
+
+@case("OPEN", looped=False, ledger=laplace())
+def narrow_window_releases_the_data(d, rng, size):
+    released = d + rng.laplace(size=size)
+    return np.stack([released, np.where((released > 0.5) & (released < 0.5 + 1e-7), d, 0.0)], axis=1)
+
+
+@case("OPEN", looped=False, ledger=laplace())
+def narrow_window_of_a_coin(d, rng, size):
+    coin = rng.random(size)
+    return np.stack([d + rng.laplace(size=size), np.where((coin > 0.5) & (coin < 0.5 + 1e-7), d, 0.0)], axis=1)
+
+
+@case("OPEN", looped=False, ledger=laplace())
+def two_rare_integers(d, rng, size):
+    both = (rng.integers(0, 1000, size) == 0) & (rng.integers(0, 1000, size) == 0)
+    return np.stack([d + rng.laplace(size=size), both * d], axis=1)
+
+
+@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
+def near_a_number(d, rng, size):
+    released = d + rng.laplace(size=size)
+    return np.where(np.abs(released - 0.5) < 1e-8, 10 + d, released)
+
+
+@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
+def rare_choice_beside(d, rng, size):
+    kind = rng.choice(3, size=size, p=[0.5, 0.5 - 1e-6, 1e-6])
+    return np.stack([d + rng.laplace(size=size), np.array([0, 0, d])[kind]], axis=1)
+
+
+@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
+def clock_releases_the_data(d, rng, size):
+    return d if time.time_ns() % 100_000 == 7 else d + rng.laplace(size=size)
+
+
+@case("CERTIFIED (code conforms)", ledger=laplace(2.0, 2), claim="pure:1", pair=Pair([1.0, 2.0], [1.0, 3.0]))
+def data_are_compared_with_a_result(d, rng):
+    middle = sum(each > 2.5 for each in d) + rng.laplace(scale=2.0)
+    return [middle, sum(each > middle for each in d) + rng.laplace(scale=2.0)]
 
 
 @case("CERTIFIED (code conforms)", ledger=laplace())

@@ -194,19 +194,26 @@ def test_numbers_of_guesses_are_fixed_by_the_number_of_canaries(m: int) -> None:
     assert list(shares) == sorted(shares)
 
 
-def test_ties_count_as_the_worst_way_to_break_them() -> None:
+def test_ties_are_broken_without_a_look_at_the_coins() -> None:
     rng = np.random.default_rng(5)
     for _ in range(40):
         included, scores = rng.random(64) < 0.5, rng.integers(0, 6, 64).astype(float)
-        tally = counted(included, scores, guess_counts(64))
+        tally, turned = (counted(each, scores, guess_counts(64)) for each in (included, ~included))
+        assert tally.right.tolist() == turned.wrong.tolist()  # whom is guessed does not hang on the coins
         for k, r in enumerate(guess_counts(64), start=1):
-            found = int(tally.right[:k].sum())
-            assert found + int(tally.wrong[:k].sum()) == r
-            for _ in range(5):
-                order = np.lexsort((rng.random(64), scores))
-                broken = int(included[order[-r // 2 :]].sum() + (~included[order[: r // 2]]).sum())
-                assert found <= broken
-    alike = counted(rng.random(64) < 0.5, np.zeros(64), guess_counts(64))
-    assert alike.right.sum() == 0
+            assert int(tally.right[:k].sum()) + int(tally.wrong[:k].sum()) == r
     sure = counted(included, included.astype(float), guess_counts(64))
     assert sure.wrong.sum() == 0  # whoever is tied with the rest is right as well
+    told = scores + rng.random(64) / 2  # no ties: nothing is drawn
+    order = np.argsort(told)
+    last = max(guess_counts(64)) // 2
+    assert counted(included, told, guess_counts(64)).right.sum() == included[order[-last:]].sum() + (
+        ~included[order[:last]]).sum()  # fmt: skip
+
+
+def test_rows_that_are_sorted_by_their_coins_say_nothing() -> None:
+    """All scores are equal, so that ties alone decide, and the rows come as "out" first or "in" first."""
+    for included in (np.arange(4000) < 2000, np.arange(4000) >= 2000):
+        tally = counted(included, np.zeros(4000), guess_counts(4000))
+        share = tally.right.sum() / (tally.right.sum() + tally.wrong.sum())
+        assert abs(share - 0.5) < 4 / math.sqrt(max(guess_counts(4000)))

@@ -11,6 +11,8 @@ from private_libraries import diffprivlib
 from dpverify.claims.claim import PureDP
 from dpverify.claims.neighbours import Pair, Relation
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
+from dpverify.tape.instruments import calls
+from dpverify.tape.instruments.diffprivlib import NORMS
 from dpverify.tape.tracer import trace
 
 diffprivlib()  # its forests cannot be imported here
@@ -305,3 +307,42 @@ def test_a_run_leaves_the_library_as_it_was():
     before = mechanisms.Laplace.randomise, BudgetAccountant.spend, BudgetAccountant._default
     look(of(CORRECT["mean"][0]))
     assert (mechanisms.Laplace.randomise, BudgetAccountant.spend, BudgetAccountant._default) == before
+
+
+def squares(turn):
+    """Two second moments that differ by a a' - b b', a and b at a right angle: by 2 in trace, by 1 as an operator."""
+    a, b = np.array([math.cos(turn), math.sin(turn)]), np.array([-math.sin(turn), math.cos(turn)])
+    return 3 * np.eye(2) + np.outer(a, a), 3 * np.eye(2) + np.outer(b, b)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.4, math.pi / 4])
+@pytest.mark.parametrize(("sensitivity", "kept"), [(1.0, True), (0.9, False)])
+def test_matrices_move_in_the_norm_of_their_mechanism(turn, sensitivity, kept):
+    def direction(moments):
+        return mechanisms.Bingham(epsilon=1.0, sensitivity=sensitivity).randomise(moments)
+
+    first, second = squares(turn)
+    gap = first - second
+    assert np.linalg.norm(gap, 2) == pytest.approx(1.0)
+    assert np.linalg.norm(gap) == pytest.approx(math.sqrt(2))
+    assert np.linalg.norm(gap, "nuc") == pytest.approx(2.0)
+    found = [each for each in look(of(direction), first, second).reasons if each.code == "SENSITIVITY"]
+    assert bool(found) is not kept
+
+
+def test_every_norm_of_a_distance_is_told_apart():
+    first, second = squares(math.pi / 4)
+    norms = [calls.distance(first, second, norm) for norm in (1.0, 2.0, math.inf, "spectral", "nuclear")]
+    assert norms == pytest.approx([2.0, math.sqrt(2), 1.0, 1.0, 2.0])
+    first, second = np.diag([3.0, 1.0]), np.array([[2.0, 2.0], [2.0, 0.0]])
+    norms = [calls.distance(first, second, norm) for norm in (1.0, 2.0, math.inf, "spectral", "nuclear")]
+    assert norms == pytest.approx([6.0, math.sqrt(10), 2.0, 3.0, 4.0])
+    assert calls.distance(np.array([[np.nan]]), np.array([[0.0]]), "spectral") == math.inf
+    assert calls.distance(np.zeros(2), np.ones(2), "spectral") == math.inf  # no matrix: nothing is said to be small
+
+
+def test_every_norm_has_a_mechanism_and_a_reason():
+    for name, (norm, why) in NORMS.items():
+        assert hasattr(mechanisms, name)
+        assert why
+        assert norm in (1.0, 2.0, math.inf, *calls.MATRIX)

@@ -38,7 +38,7 @@ def scaled_before_it_is_summed(data, *, rng, size):
 
 @pytest.mark.parametrize(("program", "rule", "eps"), [
     (written_into_zeros, "tracked", 0.25),
-    (scaled_before_it_is_summed, ("unscaled", "value"), 1 / 0.3),
+    (scaled_before_it_is_summed, ("unscaled", "value", "summed"), 1 / 0.3),
 ])  # fmt: skip
 def test_other_rules_give_the_eps_of_the_code(program, rule, eps) -> None:
     found = trace(program, pair=PAIR, transcripts=12)

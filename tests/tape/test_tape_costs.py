@@ -10,7 +10,7 @@ from test_tape_facts import moved
 from dpverify import Pair, PureDP, Relation
 from dpverify.auditing import tape_record
 from dpverify.ledger.compound_events import Filtered
-from dpverify.ledger.events import Ledger
+from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.tape import trace_result
 from dpverify.tape.ledger_matching import conforms
 from dpverify.tape.tracer import trace
@@ -146,3 +146,78 @@ def test_an_infinite_sum_has_no_filter() -> None:
     coin = trace_result._largest_loss(trace_result._coin(0.5, 0.25))
     assert coin == pytest.approx(math.log(2))
     assert trace_result._largest_loss(trace_result._coin(0.5, 0.0)) == math.inf
+
+
+# A step of a noisy value costs what the noisy value does.
+
+
+def _near(how: str, x: float, centre: Any) -> bool:
+    if how == "between":
+        return bool(centre - 2 < x < centre + 2)
+    if how == "square":
+        return bool((x - centre) ** 2 < 4)
+    if how == "product":
+        return bool((x - centre) * (x - centre) < 4)
+    if how == "reversed":
+        return bool(abs(centre - x) < 2)
+    if how == "numpy":
+        return bool(np.abs(np.subtract(x, centre)) < 2)
+    return bool(abs(x - centre) < 2)
+
+
+class Near(Each):
+    """A noisy mean (1/4), then two counts of what is near to it and what is not: one of them moves (1/2)."""
+
+    ledger = Ledger(
+        LaplaceNoise(scale=2.0, sensitivity=Sensitivity(add_remove=0.5)),
+        LaplaceNoise(scale=2.0, sensitivity=Sensitivity(add_remove=Shift(1.0, 1))),
+    )
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def once(self, data: list[float], rng: np.random.Generator) -> Any:
+        centre = sum(data) / 20 + rng.laplace(scale=2.0)
+        near = sum(_near(self.how, x, centre) for x in data)
+        return [near + rng.laplace(scale=2.0), len(data) - near + rng.laplace(scale=2.0)]
+
+
+@pytest.mark.parametrize("pair", ADDED, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("how", ["abs", "between", "square", "product", "reversed", "numpy"])
+def test_a_step_of_a_noisy_value_costs_what_the_noisy_value_does(how: str, pair: Pair) -> None:
+    found = trace(Near(how), pair=pair, transcripts=16)
+    assert found.status == "CONFORMS", found.reasons
+    assert found.eps() == pytest.approx(0.75, rel=1e-9)
+
+
+class TakenOut(Each):
+    """A noisy sum, and a step of what is left when the sum is taken off again: infinite eps."""
+
+    def __init__(self, limit: float, turned: bool) -> None:
+        self.limit, self.turned = limit, turned
+
+    def once(self, data: list[float], rng: np.random.Generator) -> Any:
+        noisy = sum(data) + rng.laplace(scale=1000.0)
+        left = sum(data) - noisy if self.turned else noisy - sum(data)
+        return [float(noisy), float(left > self.limit)]
+
+
+@pytest.mark.parametrize("limit", [0.0, 500.0])
+@pytest.mark.parametrize("turned", [True, False])
+def test_noise_that_is_taken_out_of_its_sum_is_no_noise(limit: float, turned: bool) -> None:
+    declared = Ledger(LaplaceNoise(scale=1000.0, sensitivity=Sensitivity(add_remove=10.0)))
+    found = trace(TakenOut(limit, turned), pair=ADDED[0], ledger=declared, transcripts=16)
+    assert found.status == "NOT_TRACED"
+    assert found.reasons[0].code == "OUTPUTS_DIFFER"
+
+
+def test_a_sum_is_made_to_lie_between_what_it_is_compared_with() -> None:
+    """The largest value, of scale 1000 and released, is compared with the last row: no ordinary run shows it."""
+
+    def told(data: Any, *, rng: np.random.Generator, size: int) -> Any:
+        noisy = [sum(data) + rng.laplace(scale=1000.0) for _ in range(size)]
+        return [[float(each), float(each - data[-1] > 0)] for each in noisy]
+
+    found = trace(told, pair=ADDED[0], transcripts=16)
+    assert found.status == "NOT_TRACED"
+    assert found.reasons[0].code == "OUTPUTS_DIFFER"

@@ -26,10 +26,11 @@ class NoiseCall:
     """One call of a mechanism.
 
     `value` is its input as numbers; `settings` are what must be equal on both datasets; `sensitivity` is what is
-    declared, in the `norm` (1, 2 or inf) of one call's input, None where nothing is declared. `part` names the vector
-    that the call is a part of: one mechanism object at one line of the library. `within` is the user's call into the
-    library that the call was made for, None where the user called the mechanism himself. `opaque`: the released value
-    is not a function of what was drawn (candidates that come from the data, functions): nothing can be said of it.
+    declared, in the `norm` of one call's input (1, 2, inf, or a name of `MATRIX`), None where nothing is declared.
+    `part` names the vector that the call is a part of: one mechanism object at one line of the library. `within` is the
+    user's call into the library that the call was made for, None where the user called the mechanism himself. `opaque`:
+    the released value is not a function of what was drawn (candidates that come from the data, functions): nothing can
+    be said of it.
     """
 
     name: str
@@ -38,7 +39,7 @@ class NoiseCall:
     value: Array
     settings: dict[str, Any]
     sensitivity: float | None
-    norm: float
+    norm: float | str
     eps: float
     delta: float
     part: tuple[int, str]
@@ -100,16 +101,26 @@ def pure(eps: float, what: str) -> Event | None:
     return PureStep(what=what, eps=eps, uses=Sensitivity(replace=Shift(1.0), add_remove=Shift(1.0)))
 
 
-def distance(first: Array, second: Array, norm: float = 1.0) -> float:
-    """Norm of the difference; inf where the shapes differ, or a NaN or an infinity is on one side alone."""
+MATRIX: dict[str, Any] = {"spectral": 2, "nuclear": "nuc"}  # norms of matrices: largest, and sum, of singular values
+
+
+def distance(first: Array, second: Array, norm: float | str = 1.0) -> float:
+    """Norm of the difference; inf where the shapes differ, or a NaN or an infinity is on one side alone.
+
+    A number is the norm of all entries in a row; names are norms of matrices, see `MATRIX`.
+    """
     if first.shape != second.shape:
         return np.inf
     same = (first == second) | (np.isnan(first) & np.isnan(second))
     if same.all():
         return 0.0
-    gaps = np.abs(first[~same] - second[~same])
-    gaps = np.where(np.isnan(gaps), np.inf, gaps)
-    return float(np.linalg.norm(gaps, norm)) if np.isfinite(gaps).all() else np.inf
+    gaps = np.zeros(first.shape)
+    gaps[~same] = first[~same] - second[~same]
+    if not np.isfinite(gaps).all():
+        return np.inf
+    if isinstance(norm, str):
+        return float(np.linalg.norm(gaps, MATRIX[norm])) if gaps.ndim == 2 else np.inf
+    return float(np.linalg.norm(gaps.ravel(), norm))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def _wrapped(host: Host, home: str, version: str | None, kind: type) -> Randomis
         value = args[0] if args else kwargs.get("value")
         call = NoiseCall(
             name=name, site=site, inner=inner, value=_numbers(self, value), settings=_settings(self),
-            sensitivity=_sensitivity(self), norm=math.inf if hasattr(self, "utility") else 1.0,
+            sensitivity=_sensitivity(self), norm=norm_of(self),
             eps=float(self.epsilon), delta=float(self.delta), part=(host.identity(self), inner), within=within,
             opaque=kind.__name__ == "Vector",
         )  # fmt: skip
@@ -167,6 +167,24 @@ def _wrapped(host: Host, home: str, version: str | None, kind: type) -> Randomis
         return law(host, site, self, value, output, script.log, call)
 
     return randomise
+
+
+# The norm in which a mechanism's input moves by its sensitivity at most, with the reason. Of a number all norms agree.
+NORMS: dict[str, tuple[float | str, str]] = {
+    "Exponential": (math.inf, "each candidate's utility moves by the sensitivity"),
+    "PermuteAndFlip": (math.inf, "each candidate's utility moves by the sensitivity"),
+    "ExponentialCategorical": (math.inf, "each candidate's utility moves by the sensitivity"),
+    "ExponentialHierarchical": (math.inf, "each candidate's utility moves by the sensitivity"),
+    "Bingham": ("spectral", "an exponential mechanism whose score of a unit vector u is u'Cu: it moves by "
+                "|u'(C - C')u|, of which the largest over u is the spectral norm of C - C'"),
+}  # fmt: skip
+SCALARS = (1.0, "the input is a number, or a vector whose noise is Laplace's")
+
+
+def norm_of(mechanism: Any) -> float | str:
+    """The norm of `NORMS` for this mechanism, or for the nearest class that it comes from."""
+    named = (NORMS[kind.__name__] for kind in type(mechanism).__mro__ if kind.__name__ in NORMS)
+    return next(named, SCALARS)[0]
 
 
 def _numbers(mechanism: Any, value: Any) -> Array:
