@@ -158,11 +158,19 @@ def _down(number: Any) -> float:
     return float_down(as_fraction(number))
 
 
+CLOSED = Fraction(1, 2**51)
+
+
 def meets(claim: Claim, ledger: Ledger) -> bool:
     """True iff the ledger proves the claim, under the claim's relation.
 
     Pure claims, and zCDP and GDP ones of Gaussians, are compared in exact fractions, so that "exactly eps" meets
     eps. False means "not proved", and nothing more.
+
+    A sigma that is a root is no float: the nearest one makes mu^2 and rho another fraction, by at most 2^-52 of them,
+    and by 2^-53 each where its square or the claim's number was rounded before. So of a closed form in fractions (rho
+    and mu^2 of Gaussians) CLOSED = 2^-51 of it counts as equal. Bounds that are computed in floats are rounded outwards
+    and compared as they are, and the figures that are reported are those of the floats.
     """
     if not isinstance(claim, Claim):
         raise ParameterError("claim", claim, "a PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or TradeOff")
@@ -179,15 +187,21 @@ def meets(claim: Claim, ledger: Ledger) -> bool:
             within = eps_upper(ledger, delta=claim.delta, relation=relation) <= as_fraction(claim.eps)
             return within or delta_upper(ledger, eps=claim.eps, relation=relation) <= as_fraction(claim.delta)
         case ZCDP():
-            return rho_upper(ledger, relation=relation) <= as_fraction(claim.rho)
+            return rho_upper(ledger, relation=relation) <= as_fraction(claim.rho) * _equal_to(ledger, relation)
         case GaussianDP():
             square = max(mu_square_of(losses) for losses in _listed(ledger, relation))
-            return square <= as_fraction(claim.mu) ** 2
+            return square <= as_fraction(claim.mu) ** 2 * _equal_to(ledger, relation)
         case RenyiDP():
             return meets_renyi(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
         case TradeOff():
             return meets_tradeoff(claim, lambda eps: delta_upper(ledger, eps=eps, relation=relation))
     raise AccountingError(f"no rule says when a ledger meets a {type(claim).__name__}")
+
+
+def _equal_to(ledger: Ledger, relation: Relation) -> Fraction:
+    """What a number of a claim is multiplied with: 1 + CLOSED where all losses are those of Gaussians, else 1."""
+    closed = all(isinstance(loss, GaussianLoss) for losses in _listed(ledger, relation) for loss, _ in losses)
+    return 1 + CLOSED if closed else Fraction(1)
 
 
 def _listed(ledger: Ledger, relation: Relation) -> tuple[Losses, ...]:

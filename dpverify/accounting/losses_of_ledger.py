@@ -264,7 +264,7 @@ def _losses(event: Event, relation: Relation) -> Iterator[tuple[Loss, int]]:
                 raise AccountingError(f"shuffled reports are accounted under replace-one, not {relation}: n is public")
             yield ShuffledLoss(as_fraction(event.local_eps), int(event.users)), 1
         case MatrixGaussian():
-            yield GaussianLoss((event.sensitivity(relation) / as_fraction(event.sigma)) ** 2), 1
+            yield GaussianLoss(event.square(relation) / as_fraction(event.sigma) ** 2), 1
         case Filtered():
             yield _budget(event, relation), 1
         case Selected():

@@ -16,7 +16,7 @@ from dpverify.base.rounding import as_fraction, UNIT
 from dpverify.claims.claim import Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import AccountingError, ParameterError
-from dpverify.ledger.events import Event, Ledger, Sensitivity
+from dpverify.ledger.events import Event, Ledger, Sensitivity, Shift
 from dpverify.ledger.laws import Law
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -61,6 +61,21 @@ def largest_norm(strategy: tuple[tuple[float, ...], ...], participations: int, s
             found = _search(gram, most, separation)
             best = _bound(gram, distance >= separation, most) if found is None else found
     return math.sqrt(best) * (1 + (2 * most * most + 16) * UNIT) * scale
+
+
+def exact_square(strategy: tuple[tuple[float, ...], ...], participations: int, separation: int) -> Fraction | None:
+    """The square of what `largest_norm` bounds, in fractions: of one participation, the largest |C e_j|^2. Else None.
+
+    Columns that floats see below the largest by more than n + 8 units in the last place are not the largest.
+    """
+    c = np.array(strategy, dtype=np.float64)
+    if min(participations, 1 + (len(c) - 1) // min(separation, len(c))) > 1:
+        return None
+    scaled = c / np.abs(c).max() if c.any() else c
+    squares = (scaled * scaled).sum(axis=0)
+    near = np.flatnonzero(squares >= squares.max() * (1 - 4 * (len(c) + 8) * UNIT))
+    columns = {tuple(sorted(np.abs(c[:, j][c[:, j] != 0]).tolist())) for j in near}
+    return max(sum((Fraction(each) ** 2 for each in column), Fraction(0)) for column in columns)
 
 
 def _separate(values: Array, most: int, separation: int) -> float:
@@ -308,13 +323,24 @@ class MatrixGaussian(Event):
 
     def sensitivity(self, relation: Relation) -> Fraction:
         """How far C x moves in l2, rounded up; AccountingError where `movement` is not one number under `relation`."""
-        shifts = self.movement.under(relation)
-        if len(shifts) != 1 or shifts[0].count != 1:
-            raise AccountingError(f"{shifts!r}: a row of x moves by one l2 distance")
+        shift = self._shift(relation)
         largest = largest_norm(self.strategy, self.participations, self.separation)
         if not math.isfinite(largest):
             raise AccountingError(f"the strategy of {self.what!r} is too large: its norm is no float")
-        return as_fraction(shifts[0].size) * Fraction(largest)
+        return as_fraction(shift.size) * Fraction(largest)
+
+    def square(self, relation: Relation) -> Fraction:
+        """The square of how far C x moves: the closed form itself for one participation, else that of `sensitivity`."""
+        exact = exact_square(self.strategy, self.participations, self.separation)
+        if exact is None:
+            return self.sensitivity(relation) ** 2
+        return as_fraction(self._shift(relation).size) ** 2 * exact
+
+    def _shift(self, relation: Relation) -> Shift:
+        shifts = self.movement.under(relation)
+        if len(shifts) != 1 or shifts[0].count != 1:
+            raise AccountingError(f"{shifts!r}: a row of x moves by one l2 distance")
+        return shifts[0]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -243,15 +243,16 @@ def number_at_least(claim: Claim, ends: Ends, lost: tuple[float, float]) -> floa
     """A number that `claim` must have at least; None for claims that a number does not order here."""
     swapped = [(c, d, a, b) for a, b, c, d in ends]
     orders = ((ends, lost[1]), (swapped, lost[0]))
+    found: list[float] = []
     match claim:
         case ZCDP():
-            return max(renyi_at_least(each, gone, order) / order for each, gone in orders for order in ORDERS)
+            found = [renyi_at_least(each, gone, order) / order for each, gone in orders for order in ORDERS]
         case RenyiDP():
             pairs = [(float(order), float(eps)) for order, eps in claim.curve]
-            return max(renyi_at_least(each, gone, order) / eps for each, gone in orders for order, eps in pairs)
+            found = [renyi_at_least(each, gone, order) / eps for each, gone in orders for order, eps in pairs]
         case GaussianDP():
-            return max(_mu_at_least(each, gone, eps) for each, gone in orders for eps in LEVELS)
-    return None
+            found = [_mu_at_least(each, gone, eps) for each, gone in orders for eps in LEVELS]
+    return max(found, default=None)
 
 
 def renyi_at_least(ends: Ends, other_lost: float, order: float) -> float:

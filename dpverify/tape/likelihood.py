@@ -81,11 +81,11 @@ def likelihood(target: Target, pair: Pair, *, seed: int) -> Likelihood:
     if lost is not None:
         raise _refused(f"the code could not be traced: {lost.bad}")
     where = [witness.places(found) for found in runs]
-    if where[0] is None or where[1] is None or not _same(where[0], where[1]):
+    if where[0] is None or where[1] is None or not _same(where[0], where[1]):  # combinations are none
         raise _refused("what is released does not show every value that the code draws, one fixed place for each")
     first = runs[0]
     template = first[0].first.transcript
-    places = tuple(where[0][index] for index in range(len(template.entries)))
+    places = tuple(where[0][index].at for index in range(len(template.entries)))
     return Likelihood(orders[0], template, places, _sides(first))
 
 
@@ -93,8 +93,8 @@ def _refused(why: str) -> ParameterError:
     return ParameterError("score", "trace", f"another score ({why}); `dpverify trace` shows what was found")
 
 
-def _same(one: dict[int, witness.Array], other: dict[int, witness.Array]) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+def _same(one: witness.Places, other: witness.Places) -> bool:
+    return one.keys() == other.keys() and all(one[key].whole and one[key].same(other[key]) for key in one)
 
 
 def _sides(runs: Sequence[Forced]) -> tuple[tuple[Side, Side], ...] | None:

@@ -336,9 +336,8 @@ class _Tracing:
             for entry in arena.transcript.entries:
                 if entry.kind == "value":
                     off, coef = entry.off.astype(np.float64), entry.coef.astype(np.float64)
-                    values |= dict(
-                        zip(entry.place.tolist(), zip(off.tolist(), coef.tolist(), strict=True), strict=True)
-                    )
+                    pairs = zip(off.tolist(), coef.tolist(), strict=True)
+                    values |= dict(zip(entry.place.tolist(), pairs, strict=True))
             apart = {(met.place, met.zero) for met in arena.met} ^ {
                 (met.place, met.zero) for met in order[0].second.met
             }
@@ -347,8 +346,8 @@ class _Tracing:
                 zeros = sorted(zero for each, zero in apart if each == place)
                 wanted += [(place, (one + two) / 2) for one, two in pairwise(zeros)]
             for place, middle in wanted[:BETWEEN]:
-                off, coef = values[place]
-                change = forced({place: (middle - off) / coef}, None)
+                centre, width = values[place]
+                change = forced({place: (middle - centre) / width}, None)
                 found.append(("side", pairing.transcript(base, change=change)))
         return found
 

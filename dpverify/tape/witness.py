@@ -287,7 +287,7 @@ def places(runs: Sequence[Forced]) -> Places | None:
         return None
     stacked = np.ascontiguousarray(np.array(seen).T)  # a row for every place
     where = {row.tobytes(): at for at, row in reversed(list(enumerate(stacked)))}
-    found: dict[int, Array] = {}
+    found: Places = {}
     for index, entry in enumerate(first):
         values = np.array(
             [np.asarray(run.first.transcript.entries[index].forced, dtype=np.float64) for run in runs for _ in (0, 1)]

@@ -3,15 +3,17 @@
 Tail masses such as e^-a/(1 + e^-a) must keep their digits, and so must the distance of laws that are nearly equal.
 """
 
+import math
+
 import mpmath
 import numpy as np
 import pytest
 
 from dpverify.accounting.accountant import meets, mu_upper, renyi_upper, rho_upper
-from dpverify.claims.claim import GaussianDP
+from dpverify.claims.claim import GaussianDP, ZCDP
 from dpverify.claims.neighbours import Relation
-from dpverify.ledger.compound_events import Shuffled
-from dpverify.ledger.events import FiniteLaws, KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
+from dpverify.ledger.compound_events import MatrixGaussian, Shuffled
+from dpverify.ledger.events import FiniteLaws, GaussianNoise, KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
 
 R = Relation.REPLACE_ONE
 ONCE = Sensitivity(replace=1)
@@ -161,3 +163,33 @@ def test_divergences_of_any_size_and_order(eps, t):
         assert truth <= found <= max(truth * (1 + 1e-9), 1e-300)
     found = renyi_upper(Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=eps))), alpha=alpha, relation=R)
     assert noise <= found <= max(noise * (1 + 1e-6), 1e-300)
+
+
+def matrix(n, sigma_scale=1.0):
+    """The square root of the prefix sums of n steps, with the noise of 1-GDP times `sigma_scale`."""
+    falling = [1.0]
+    for k in range(1, n):
+        falling.append(falling[-1] * (2 * k - 1) / (2 * k))
+    rows = tuple(tuple(falling[i - j] if j <= i else 0.0 for j in range(n)) for i in range(n))
+    sigma = math.sqrt(math.fsum(each * each for each in falling)) * sigma_scale
+    return Ledger(MatrixGaussian(strategy=rows, sigma=sigma, movement=Sensitivity(replace=1.0)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 16, 65])
+def test_a_claim_that_is_the_closed_form_is_met_and_one_below_it_is_not(n):
+    assert meets(GaussianDP(1.0), matrix(n))
+    assert meets(ZCDP(0.5), matrix(n))
+    assert not meets(GaussianDP(1.0), matrix(n, 1 - 1e-9))
+    assert not meets(ZCDP(0.5), matrix(n, 1 - 1e-9))
+    assert not meets(GaussianDP(1 - 1e-9), matrix(n))
+    assert not meets(GaussianDP(1.0), matrix(n, 1 - 1e-14))
+    assert mu_upper(matrix(n), relation=Relation.REPLACE_ONE) <= 1 + 2**-51
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 6, 7])
+def test_roots_that_are_no_floats_meet_their_closed_form(count):
+    ledger = Ledger.of((GaussianNoise(sigma=math.sqrt(count), sensitivity=Sensitivity(replace=1.0)), count))
+    assert meets(GaussianDP(1.0), ledger)
+    assert meets(ZCDP(0.5), ledger)
+    less = GaussianNoise(sigma=math.sqrt(count) * (1 - 1e-9), sensitivity=Sensitivity(replace=1.0))
+    assert not meets(GaussianDP(1.0), Ledger.of((less, count)))
