@@ -11,7 +11,8 @@ spread over all, at the end, at the start and among the others.
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,107 @@ def grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[C
     if schema.local:
         return [] if relation is Relation.ADD_OR_REMOVE_ONE else _unique(_local(schema, rng))
     made = _grid if schema.unit is None else _unit_grid
-    return _unique(each for each in made(schema, relation, rng) if complete(schema, each))
+    found = _unique(each for each in made(schema, relation, rng) if complete(schema, each))
+    crossed = [each for each in crossed_pairs(schema, relation, rng) if complete(schema, each)]
+    return _unique([*found[:BEFORE], *crossed, *found[BEFORE:]])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Crossed pairs: where the changed record stands, which way its columns go, how many rows there are, who is of its class
+#
+# A bug may need two of these at once: teachers who all see the first rows show it in small datasets, columns that are
+# compared with one another where one rises and the other falls. All combinations are many; an order in which each two
+# levels of two factors meet early (a pairwise covering array) is short.
+
+BEFORE, CROSSED = 8, 28  # pairs of the grid before the crossed ones; crossed pairs at most
+POSITIONS = {"first": 0.0, "middle": 0.5, "last": 1.0, **{f"{eighth}/8": eighth / 8 for eighth in (1, 2, 3, 5, 6, 7)}}
+WAYS = ("all up", "all down", "up and down in turn", "down and up in turn")
+OTHERS = ("ordinary", "all low", "all high", "against it")
+MEMBERS = (None, 0, 1, 2, 3)  # other rows of the class of the changed record; None: as it comes
+VALUES = ("all high", "all low", "spread over all values")
+
+
+def _levels(schema: Schema) -> dict[str, list[Any]]:
+    """The factors of a schema and their levels."""
+    fewest, most = schema.rows
+    sizes = [size for size in (*range(fewest, fewest + 6), ORDINARY) if max(1, fewest) <= size <= max(1, most)]
+    if schema.unit is not None:
+        return {
+            "size": sizes or [fewest],
+            "place": list(PLACES),
+            "values": list(VALUES),
+            "others": ["ordinary", "alike"],
+        }
+    factors: dict[str, list[Any]] = {"position": list(POSITIONS), "size": sizes or [fewest], "way": list(WAYS),
+                                     "others": list(OTHERS)}  # fmt: skip
+    if _classes_of(schema):
+        factors["members"] = list(MEMBERS)
+    if len(schema.columns) == 1:
+        factors["way"], factors["others"] = list(WAYS[:2]), list(OTHERS[:3])
+    return factors
+
+
+def crossed_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:
+    """Pairs in which each two levels of two factors meet early; at most CROSSED of them, none of a single row."""
+    if schema.rows[1] < 2:
+        return []
+    from allpairspy import AllPairs
+
+    factors = _levels(schema)
+    rows = [dict(zip(factors, row, strict=True)) for row in AllPairs([list(each) for each in factors.values()])]
+    made = _crossed_unit if schema.unit is not None else _crossed
+    found = (each for row in rows for each in made(schema, relation, row, rng))
+    return list(islice(found, CROSSED))
+
+
+def covered_levels(schema: Schema) -> dict[str, tuple[str, ...]]:
+    """The factors of the crossed pairs and the levels that are tried, in words; empty for one local record."""
+    if schema.local or schema.rows[1] < 2:
+        return {}
+    return {name: tuple(str(level) for level in levels) for name, levels in _levels(schema).items()}
+
+
+def _classes_of(schema: Schema) -> list[int]:
+    return [at for at, column in enumerate(schema.columns)
+            if not (column.numeric or column.names) and len(column.values) > 1]  # fmt: skip
+
+
+def _crossed(schema: Schema, relation: Relation, row: dict[str, Any], rng: np.random.Generator) -> list[Candidate]:
+    low, high = _all(schema, 0), _all(schema, 1)
+    turned = tuple((high if at % 2 == 0 else low)[at] for at in range(len(low)))
+    against = tuple((low if at % 2 == 0 else high)[at] for at in range(len(low)))
+    old, new = {WAYS[0]: (low, high), WAYS[1]: (high, low), WAYS[2]: (against, turned), WAYS[3]: (turned, against)}[
+        row["way"]
+    ]
+    size = row["size"]
+    base = ordinary(schema, size, rng)
+    alike = {"all low": low, "all high": high, "against it": old}.get(row["others"])
+    if alike is not None:
+        base = _numbered(schema, (alike,) * size)
+    for at in _classes_of(schema) if row.get("members") is not None else ():
+        mine, other = new[at], next(value for value in schema.columns[at].values if value != new[at])
+        base = tuple((*each[:at], mine if place < row["members"] else other, *each[at + 1 :])
+                     for place, each in enumerate(base))  # fmt: skip
+    if relation is Relation.REPLACE_ONE and base:
+        base = (*base[:-1], tuple(base[-1][at] if schema.columns[at].kind == "id" else cell
+                                  for at, cell in enumerate(old)))  # fmt: skip
+    said = f"{len(base)} rows, {row['others']}"
+    said += "" if row.get("members") is None else f", {row['members']} others of its class"
+    found = _changed(schema, relation, base, row["way"], new, "in", said + ": ")
+    return [each.placed(round(POSITIONS[row["position"]] * (len(each.second) - 1))) for each in found]
+
+
+def _crossed_unit(schema: Schema, relation: Relation, row: dict[str, Any], rng: np.random.Generator) -> list[Candidate]:
+    many, size = most_rows(schema, relation), row["size"]
+    base = ordinary(schema, size, rng)
+    for at in _classes_of(schema):  # others are alike, so that what one user brings is new
+        base = tuple((*each[:at], schema.columns[at].values[0], *each[at + 1 :]) for each in base)
+    high = _all(schema, 1)
+    rows = {VALUES[0]: (high,) * many, VALUES[1]: (_all(schema, 0),) * many, VALUES[2]: _spread(schema, many, high)}[
+        row["values"]
+    ]
+    said = f"{len(base)} rows alike: "
+    return _changed_unit(schema, relation, base, row["values"], rows, said=said, place=row["place"]) if many else []
 
 
 def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:

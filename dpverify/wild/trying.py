@@ -348,6 +348,10 @@ class Trial:
 
     def _remarks(self, races: dict[Relation, Race], apart: Race) -> list[str]:
         found = [] if self.schema.unit is None else [_units_in_words(self.schema, list(races))]
+        if levels := pairs.covered_levels(self.schema):
+            found.append(
+                "crossed in the pairs: " + "; ".join(f"{name} {', '.join(each)}" for name, each in levels.items())
+            )
         every = [each for race in (*races.values(), apart) for each in race.contenders]
         if any(each.changes for each in every):
             found.append("changes its input: every release got a fresh copy; the verdict is its copying twin's")
@@ -445,27 +449,26 @@ def try_out(
         source.close()
 
 
-TRACED_SECONDS, ENOUGH_SECONDS = 6.0, 3.0  # after which no more pairs are traced; where one refutes the claim
+TRACED_PAIRS, ENOUGH_PAIRS = 40, 12  # after which no more pairs are traced; where one of them refutes the claim
 
 
 def traced_grid(
     found: Any, *, claim: Claim, schema: Schema, relation: str | None, call: str, arguments: dict[str, Any], name: str,
     seed: int, trials: int,
 ) -> Code:  # fmt: skip
-    """What the tape says of the pairs that `try_out` begins with: by relation, until time is up."""
+    """What the tape says of the first pairs of the grid, by relation: so many, however long they take."""
     claim = of_schema(claim, schema)
     target = on_wire(found, call=call, arguments=arguments, name=name)
     code: Code = {}
     for each in relations(schema, relation):
         blocks: list[Taped] = []
-        started = time.monotonic()
-        for candidate in pairs.grid(schema, each, stream(seed, Stage.SEARCH, 0, list(Relation).index(each))):
+        grid = pairs.grid(schema, each, stream(seed, Stage.SEARCH, 0, list(Relation).index(each)))
+        for number, candidate in enumerate(grid[:TRACED_PAIRS], 1):
             wires = datasets.wire(schema, candidate.first), datasets.wire(schema, candidate.second)
             pair = Pair(*wires, relation=each, name=candidate.name, mixed=True)
             taped = taped_pair(target, claim=replace(claim, relation=each), pair=pair, seed=seed, trials=trials)
             blocks.append(taped)
-            limit = ENOUGH_SECONDS if any(block.refutes for block in blocks) else TRACED_SECONDS
-            if time.monotonic() - started > limit:
+            if number >= ENOUGH_PAIRS and any(block.refutes for block in blocks):
                 break
         if blocks:
             code[datasets.said(each, schema.unit)] = together(blocks)

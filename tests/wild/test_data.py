@@ -78,7 +78,7 @@ def test_pairs_of_the_grid_are_neighbours_and_different(relation):
     found = schema.parse(DOCUMENT)
     rng = np.random.default_rng(1)
     made = pairs.grid(found, relation, rng)
-    assert 14 <= len(made) <= 25
+    assert 14 <= len(made) <= 25 + pairs.CROSSED
     stream = pairs.random_pairs(found, relation, rng)
     for each in [*made, *(next(stream) for _ in range(30)), *pairs.outside(found, relation, rng)]:
         assert each.relation is relation
