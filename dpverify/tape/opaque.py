@@ -196,9 +196,6 @@ class Opaque(NDArrayOperatorsMixin):
     def item(self, *args: Any) -> Any:
         return self._stored(np.float64).item(*args)
 
-    def tolist(self) -> Any:
-        return self._stored(np.float64).tolist()
-
     def __float__(self) -> float:
         return float(self._stored(np.float64))
 
@@ -227,7 +224,7 @@ class Opaque(NDArrayOperatorsMixin):
         """Everything else is the plain array's."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.numbers(), name)
+        return getattr(self._stored(np.float64) if name == "tolist" else self.numbers(), name)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         from dpverify.tape import arithmetic
