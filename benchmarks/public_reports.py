@@ -178,7 +178,7 @@ def one_in_ten_passes(value: float) -> float:
 
 
 def one_in_ten_passes_clipped(value: float) -> float:
-    """The same with noisy values clipped to [0, 1]."""
+    """The same with noisy values clipped to [0, 1]: the value itself has chance .1 against 0, eps infinite."""
     return value if random.random() < 0.1 else min(1.0, max(0.0, value + np.random.laplace(scale=0.5)))
 
 
