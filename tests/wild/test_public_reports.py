@@ -1,4 +1,4 @@
-"""Programs rebuilt from public reports: wrong twins fall by the fortieth pair, with default settings; right ones stand."""
+"""Programs rebuilt from public reports: wrong twins fall by the fortieth pair by default settings; right ones stand."""
 
 import inspect
 
