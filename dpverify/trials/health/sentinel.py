@@ -352,7 +352,7 @@ def _rarity(trials: int, marked: int, n: int, seen: int) -> float:
     """-log of twice the smaller tail of the hypergeometric law, at least 0."""
     ways = [math.comb(marked, k) * math.comb(trials - marked, n - k) for k in range(seen + 1)]
     every, below = math.comb(trials, n), sum(ways)
-    return max(0.0, math.log(every / (2 * min(below, every - below + ways[seen]))))
+    return max(0.0, math.log(every) - math.log(2 * min(below, every - below + ways[seen])))  # quotients may overflow
 
 
 def _arrangements(outcomes: Outcomes) -> float:
