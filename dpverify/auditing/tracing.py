@@ -206,7 +206,8 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
     except DpverifyError as error:  # a ledger without an account under this claim
         return replace(block, events=events, notes=(*block.notes, f"derived ledger not accounted: {error}"))
     block = replace(block, events=events, eps=eps, number=number)
-    over = number is not None and claim.number * (1 + EQUAL) < number < math.inf
+    named = not any(event.event == "Filtered" for event in events)  # else a sum over an unknown course, not noise
+    over = named and number is not None and claim.number * (1 + EQUAL) < number < math.inf
     if not over or block.ledger not in (tape_record.UNDECIDED, tape_record.UNMATCHED) or refutes:
         return block
     text = f"the draws of the code cost {number:.6g} on this pair, more than is claimed ({claim.number:g})"

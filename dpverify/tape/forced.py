@@ -209,6 +209,10 @@ class Pairing:
         found = self._opaque(self.second, base.first.transcript, (0, self.order, 2, 0), None, shifts=shifts)
         return None if found.bad is not None or found.notes else found.outcome
 
+    def plain_release(self) -> None:
+        """One release on the first dataset without the tape, of which nothing is kept."""
+        self._run(self.first, Arena(), None, (0, self.order, 3, 9), iter(()))
+
     def _judged(self, first: Run, second: Run, key: tuple[int, ...], ours: Run) -> Forced:
         found = Forced(
             math.nan, None, first.arena, second.arena, first.outcome, second.outcome,

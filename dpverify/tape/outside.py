@@ -4,14 +4,10 @@ The tape cannot choose their values, so a decision on one of them (`time.time_ns
 alone. One run is watched by a profile function, which Python calls at every call.
 """
 
-import contextlib
-import copy
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
-
-import numpy as np
 
 from dpverify.base.sites import INSTALLED, Site, site_text
 from dpverify.tape.returned import PACKAGE
@@ -22,17 +18,13 @@ OTHERS = ("urandom", "getrandom", "id", "getpid", "open", "read")
 FILES = ("/secrets.py", "/uuid.py")
 
 
-def outside_reads(target: Any, data: Any, rng: np.random.Generator) -> list[str]:
+def outside_reads(run: Callable[[], Any]) -> list[str]:
     """Lines of the program that read a clock, a file or randomness of the operating system in one release.
 
     Parameters
     ----------
-    target
-        What is released from; it is copied.
-    data
-        A dataset; it is copied.
-    rng
-        A generator for this release, which counts for nothing else.
+    run
+        Makes one release on copies, and leaves the generators of this process as they are.
 
     Returns
     -------
@@ -52,12 +44,10 @@ def outside_reads(target: Any, data: Any, rng: np.random.Generator) -> list[str]
         elif event == "call" and frame.f_code.co_filename.endswith(FILES):
             note(frame.f_back, frame.f_code.co_name)
 
-    target, data = copy.deepcopy(target), copy.deepcopy(data)
-    before: Callable[..., Any] | None = sys.getprofile()
+    before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        with contextlib.suppress(Exception, SystemExit):
-            target.release(data, rng=rng, size=1)
+        run()
     finally:
         sys.setprofile(before)
     return list(found)

@@ -425,9 +425,11 @@ class Arena:
         if self.forced is not None and index < len(self.forced.limits):
             there, other_off, other_coef = self.forced.limits[index]
             if there.shape == rows.shape and len(self.splits) < MANY:
-                apart = np.flatnonzero(np.abs(there - limit[rows]) > USED_ALIKE * np.abs(coef[rows]))[:4]
-                middle = (there[apart] + limit[rows][apart]) / 2
-                values = (middle - other_off[apart]) / other_coef[apart]  # in the run that is forced
+                with np.errstate(all="ignore"):
+                    apart = np.flatnonzero(np.abs(there - limit[rows]) > USED_ALIKE * np.abs(coef[rows]))[:4]
+                    middle = (there[apart] + limit[rows][apart]) / 2
+                    values = (middle - other_off[apart]) / other_coef[apart]  # in the run that is forced
+                apart, values = apart[np.isfinite(values)], values[np.isfinite(values)]
                 self.splits.update(zip(place[rows][apart].tolist(), values.tolist(), strict=True))
         self.decisions.add(site, act, limit[rows], cut, below, place[rows], Support(self._family_at, self._given_at))
 

@@ -314,7 +314,7 @@ class _Tracing:
                 found.append(("side", pairings[0].transcript(base, change=forced(values))))
         said = [f"{site_text(key[0])}: {ONE_SIDED}" for key, sides in seen.items() if len(sides) == 1]
         every = [run.first for run in (*runs[0], *runs[1], *(run for _, run in (*chosen, *found))) if run.trusted]
-        outside = outside_reads(self.target, self.pair.first, stream(self.seed, Stage.TAPE, CONFIRM, 1))
+        outside = outside_reads(pairings[0].plain_release)
         self.uncovered = tuple(dict.fromkeys([*said, *(line for arena in every for line in arena.uncovered),
                                               *_rare_outcomes(every), *_coins_together(every), *outside]))  # fmt: skip
         return found

@@ -16,7 +16,7 @@ FALL = {  # proved infinite or above the claim by one transcript; all others are
     reused_noise one_python_scalar bare_in_plain_array bare_in_memoryview exact_beside_noisy sign_of_zero
     type_of_number uniform_after_decision narrow_noise one_sided scaled_by_data lattice_off_grid scipy_noise
     sum_and_parts repeated another_thread payload_of_nan byte_order zero_dimensions keys_of_histogram
-    scipy_state moved_within gumbel module_random own_bit_generator imported_method
+    scipy_state moved_within gumbel module_random own_bit_generator imported_method keyword_noise
     """.split(),
     *(f"beside {each}" for each in """
     equal_to_everything clean_when_copied typed_array namespace half_range cached slots class_attribute
