@@ -304,6 +304,9 @@ def places(runs: Sequence[Forced]) -> Places | None:
     return found
 
 
+SMALLEST_TERM = 1e-280  # quotients by less may overflow
+
+
 def _weights(stacked: Array, values: Array) -> Array | None:
     """Combinations of places (rows of `stacked`) and of 1 that are these values in every run, or None."""
     if not len(values):
@@ -313,7 +316,8 @@ def _weights(stacked: Array, values: Array) -> Array | None:
     terms = np.vstack([stacked, np.ones((1, stacked.shape[1]))])
     if stacked.shape[1] < len(terms) + SPARE:
         return None
-    size = np.maximum(np.abs(terms).max(axis=1), TINY)
+    largest = np.abs(terms).max(axis=1)
+    size = np.where(largest > SMALLEST_TERM, largest, 1.0)  # a column of zeros, or of next to nothing, stays as it is
     found = np.linalg.lstsq((terms / size[:, None]).T, values.T, rcond=1e-12)[0].T / size
     whole = np.rint(found)
     found = np.where(np.abs(found - whole) <= NEAR, whole, found)
