@@ -599,8 +599,9 @@ class Arena:
         site = self.site()
         if self.followed or not site[0] or self.forced is not None:
             return
-        if not is_returned(sys._getframe(1), _EDGE, _ABOVE):
-            self.uncovered[f"{site_text(site)}: a noisy number goes where it is not followed"] = None
+        line = f"{site_text(site)}: a noisy number goes where it is not followed"
+        if line not in self.uncovered and not is_returned(sys._getframe(1), _EDGE, _ABOVE):
+            self.uncovered[line] = None
 
     def _keep(self, entry: TranscriptEntry, o: Array) -> None:
         place = entry.place

@@ -9,6 +9,7 @@ expressions around it, up to the statement, say where its value goes.
 import ast
 import functools
 import linecache
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -33,16 +34,17 @@ def is_returned(frame: FrameType | None, edge: str, above: tuple[str, ...]) -> b
     while frame is not None and frame.f_code.co_filename != edge:
         file = frame.f_code.co_filename
         if not file.startswith((*above, PACKAGE)):
-            if not _goes_out(file, _position(frame), _called_from(frame, inner)):
+            if not _goes_out(file, _position(frame.f_code, frame.f_lasti), _called_from(frame, inner)):
                 return False
             inner = frame.f_code
         frame = frame.f_back
     return True
 
 
-def _position(frame: FrameType) -> Position:
-    positions = list(frame.f_code.co_positions())
-    return positions[frame.f_lasti // 2] if frame.f_lasti >= 0 else (None, None, None, None)
+@functools.lru_cache(maxsize=4096)
+def _position(code: CodeType, at: int) -> Position:
+    """Where the instruction at this offset stands in the source."""
+    return next(islice(code.co_positions(), at // 2, None)) if at >= 0 else (None, None, None, None)
 
 
 def _called_from(frame: FrameType, inner: CodeType | None) -> tuple[str, ...]:
