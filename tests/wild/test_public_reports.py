@@ -1,6 +1,8 @@
 """Programs rebuilt from public reports: wrong twins fall by the fortieth pair by default settings; right ones stand."""
 
 import inspect
+import time
+import types
 
 import pytest
 
@@ -49,8 +51,8 @@ def test_the_same_seed_gives_the_same_words_however_busy_the_machine_is(monkeypa
         )  # fmt: skip
 
     calm = traced()
-    monotonic = trying.time.monotonic
-    monkeypatch.setattr(trying.time, "monotonic", lambda: 50 * monotonic())
+    fast = types.SimpleNamespace(monotonic=lambda: 50 * time.monotonic())
+    monkeypatch.setattr(trying, "time", fast)  # the limit of a trace that hangs is another clock's
     assert traced() == calm
 
 
