@@ -188,8 +188,9 @@ def estimated_environment(
     means = np.minimum(np.divide(paid, moves, out=np.zeros_like(law), where=moves > 0), 1.0)
     shape = (horizon, *law.shape)
     estimated = f"{steps:g} steps (uniform actions, seed {seed})"
-    return Environment(name, np.broadcast_to(law, shape), np.broadcast_to(means, shape), first / first.sum(),
-                       estimated=estimated)  # fmt: skip
+    return Environment(
+        name, np.broadcast_to(law, shape), np.broadcast_to(means, shape), first / first.sum(), estimated=estimated
+    )
 
 
 def _walk(

@@ -203,13 +203,20 @@ promises = [
     dense("value-nash, mixed", error=0.0),
     dense("value-nash, mixed, noise", error=2e5),
     dense("value-nash, mixed, noise, no private bonus", NoPrivateBonus, error=2e5, expected=BROKEN),
-    *(dense(f"value-nash, mixed, {what}", kind, expected=BROKEN) for what, kind in {
-        "1 for iota": OneForIota, "no sampling bonus": NoSamplingBonus, "players exchanged": PlayersExchanged,
-        "pure maximin": PureMaximin, "uniform play": UniformPlay}.items()),
+    *(
+        dense(f"value-nash, mixed, {what}", kind, expected=BROKEN)
+        for what, kind in {
+            "1 for iota": OneForIota,
+            "no sampling bonus": NoSamplingBonus,
+            "players exchanged": PlayersExchanged,
+            "pure maximin": PureMaximin,
+            "uniform play": UniformPlay,
+        }.items()
+    ),
     # 1/16 of the trials fail, .0067 is allowed
     lemma_b3("lemma-b3, 5 visits", visits=5, chance=0.5, expected=BROKEN, statement=KERNEL + ", E = .001"),
     lemma_b3("lemma-b3, 200 visits", expected=BROKEN, statement=KERNEL + ", E = .001"),
     lemma_b3("lemma-b3, max(E, 1)", least_error=1.0, statement=KERNEL + ", max(E, 1) for E = .001"),
-]  # fmt: skip
+]
 
 promises = unnamed(promises, errata=("lemma-b3, 5 visits", "lemma-b3, 200 visits"))

@@ -47,9 +47,12 @@ def runs(
     """`costs`: rewards are taken for costs."""
     source = NoPrivacy(layout=of.layout) if privatizer is None else privatizer
     learner = kind(
-        layout=of.layout, rewards=1 - of.rewards if costs else of.rewards, episodes=USERS if of is game else 20_000,
-        error=error_of(source, BETA), beta=BETA,
-    )  # fmt: skip
+        layout=of.layout,
+        rewards=1 - of.rewards if costs else of.rewards,
+        episodes=USERS if of is game else 20_000,
+        error=error_of(source, BETA),
+        beta=BETA,
+    )
     trials = 10 if options.get("expected") == BROKEN else 96
     return selfplay_promise(of, learner, source, name=name, **{"trials": trials, "paper": NASH_VI, **options})
 
@@ -115,27 +118,50 @@ promises = [
     runs("output-nash", output=True, statement=OUTPUT),
     runs("output-nash, uniform play", UniformPlay, output=True, expected=BROKEN, statement=OUTPUT),
     runs("output-nash, rewards as costs", costs=True, output=True, expected=BROKEN, statement=OUTPUT),
-    runs("regret-nash, central", privatizer=central,
-         statement="Theorem 5.2, eps = 2e4; " + REGRET + private_share(central)),
-    runs("regret-nash, local", privatizer=local,
-         statement="Theorem 5.5, eps = 2e5; " + REGRET + private_share(local)),
+    runs(
+        "regret-nash, central",
+        privatizer=central,
+        statement="Theorem 5.2, eps = 2e4; " + REGRET + private_share(central),
+    ),
+    runs("regret-nash, local", privatizer=local, statement="Theorem 5.5, eps = 2e5; " + REGRET + private_share(local)),
     rate("rate-nash, no noise", statement="Theorem 4.2: " + RATE),
     rate("rate-nash, central", error=central_error, statement="Theorem 5.2, eps = 1: " + NOISY),
-    rate("rate-nash, central, its bonus as K^-.45", WidenedByNoise, error=central_error, expected=BROKEN,
-         statement=NOISY),
-    rate("rate-nash, central, eps = 1000", error=weak_error, visits=LARGER,
-         statement="Theorem 5.2, eps = 1000: " + NOISY),
+    rate(
+        "rate-nash, central, its bonus as K^-.45", WidenedByNoise, error=central_error, expected=BROKEN, statement=NOISY
+    ),
+    rate(
+        "rate-nash, central, eps = 1000", error=weak_error, visits=LARGER, statement="Theorem 5.2, eps = 1000: " + NOISY
+    ),
     rate("rate-nash, central, K^-.45", Widened, error=weak_error, visits=LARGER, expected=BROKEN, statement=NOISY),
-    rate("rate-nash, local, K^-.45", Widened, error=local_error, visits=(10**12, 10**13, 10**14), power=1.5,
-         expected=BROKEN, statement=NOISY),
-    rate("rate-nash, local", error=local_error, visits=(10**12, 10**13, 10**14), power=1.5,
-         statement="Theorem 5.5, eps = 1: " + NOISY),
+    rate(
+        "rate-nash, local, K^-.45",
+        Widened,
+        error=local_error,
+        visits=(10**12, 10**13, 10**14),
+        power=1.5,
+        expected=BROKEN,
+        statement=NOISY,
+    ),
+    rate(
+        "rate-nash, local",
+        error=local_error,
+        visits=(10**12, 10**13, 10**14),
+        power=1.5,
+        statement="Theorem 5.5, eps = 1: " + NOISY,
+    ),
     rate("rate-nash, E = K/1e5", error=lambda users: users / 1e5, expected=BROKEN, statement=RATE),
     rate("rate-nash, K^-.45", Widened, expected=BROKEN, statement=RATE),
-    *(rate(f"rate-nash, {what}", kind, expected=BROKEN, statement=RATE) for what, kind in {
-        "uniform play": UniformPlay, "pure maximin": PureMaximin, "reversed steps": ReversedSteps,
-        "players exchanged": PlayersExchanged, "mirrored states": MirroredStates}.items()),
+    *(
+        rate(f"rate-nash, {what}", kind, expected=BROKEN, statement=RATE)
+        for what, kind in {
+            "uniform play": UniformPlay,
+            "pure maximin": PureMaximin,
+            "reversed steps": ReversedSteps,
+            "players exchanged": PlayersExchanged,
+            "mirrored states": MirroredStates,
+        }.items()
+    ),
     rate("rate-nash, rewards as costs", costs=True, expected=BROKEN, statement=RATE),
-]  # fmt: skip
+]
 
 promises = unnamed(promises)

@@ -90,10 +90,19 @@ def lower(name: str, of: Bandit, *, instance: HardInstance = hard, printed: str 
     settings: dict[str, Any] = {"statement": statement + printed, "paper": PAPER, "trials": 200, **options}
     cells = [(start, arm) for start in range(STARTS) for arm in range(1, ARMS) if instance.losses[start, arm] > 0]
     return [
-        pulls_promise(instance, of, start=start, arm=arm, distance=GAP, eps=LOWER_EPS, beta=RIGHT,
-                      name=f"{name}, start {start}, arm {arm}", **settings)
+        pulls_promise(
+            instance,
+            of,
+            start=start,
+            arm=arm,
+            distance=GAP,
+            eps=LOWER_EPS,
+            beta=RIGHT,
+            name=f"{name}, start {start}, arm {arm}",
+            **settings,
+        )
         for start, arm in cells
-    ]  # fmt: skip
+    ]
 
 
 def right(name: str, of: Bandit, instances: list[HardInstance], **options: Any) -> Promise:
@@ -118,10 +127,15 @@ promises = [
     right("success, in order", in_order, [*near, other]),
     lower("lemma-8, without noise", public, expected=BROKEN)[0],
     right("success, without noise", public, near),  # so what is wrong with it is privacy
-    *lower("lemma-8 as printed, in order", in_order, instance=other, expected=BROKEN,
-           printed=", with another best arm than 0"),
+    *lower(
+        "lemma-8 as printed, in order",
+        in_order,
+        instance=other,
+        expected=BROKEN,
+        printed=", with another best arm than 0",
+    ),
     right("success, always the same", Stubborn(0), near, expected=BROKEN),  # eps = 0, and no counterexample
-]  # fmt: skip
+]
 
 promises = unnamed(
     promises, errata=("lemma-8 as printed, in order, start 0, arm 2", "lemma-8 as printed, in order, start 1, arm 2")

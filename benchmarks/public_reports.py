@@ -225,8 +225,11 @@ def main() -> None:
         for seed in (1, 2, 3):
             started = time.monotonic()
             said = said_of(report, seed)
-            print(f"{report.function:<28} {'wrong' if report.wrong else 'right'} seed {seed} "
-                  f"{time.monotonic() - started:5.1f} s  {said}", flush=True)  # fmt: skip
+            print(
+                f"{report.function:<28} {'wrong' if report.wrong else 'right'} seed {seed} "
+                f"{time.monotonic() - started:5.1f} s  {said}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

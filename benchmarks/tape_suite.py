@@ -48,8 +48,9 @@ def taped(subject: Subject, transcripts: int) -> Taped:
     if isinstance(claim, PureDP | ApproxDP) and tracing.may_be_finite(block):
         law = tracing.of_law(
             exact(subject.target, pair=pair, delta=claim.delta, paths=tracing.PATHS, seed=SEED, timeout=60.0),
-            claim, SEED,
-        )  # fmt: skip
+            claim,
+            SEED,
+        )
         if law.refutes or (law.number is not None and law.number < math.inf):
             return law
     return block
@@ -96,18 +97,29 @@ def counted_by_word(rows: Sequence[dict[str, Any]]) -> None:
     """Counts of true and of false claims, and of all."""
     for truth in (True, False):
         some = [each for each in rows if each["true"] is truth]
-        print("true" if truth else "false", len(some), dict(Counter(each["status"] for each in some)), "refuted",
-              sum(each["refuted"] for each in some), "called fine", sum(each["fine"] for each in some))  # fmt: skip
+        print(
+            "true" if truth else "false",
+            len(some),
+            dict(Counter(each["status"] for each in some)),
+            "refuted",
+            sum(each["refuted"] for each in some),
+            "called fine",
+            sum(each["fine"] for each in some),
+        )
         pure = [each for each in some if each["claim"] == "pure"]
-        print(f"  pure: {sum(each['refuted'] for each in pure)} of {len(pure)} refuted,",
-              f"cpu {sum(each['cpu'] for each in pure):.0f} s; words by rounding:",
-              dict(Counter(f"{each['rounding']} {each['status']}" for each in some)))  # fmt: skip
+        print(
+            f"  pure: {sum(each['refuted'] for each in pure)} of {len(pure)} refuted,",
+            f"cpu {sum(each['cpu'] for each in pure):.0f} s; words by rounding:",
+            dict(Counter(f"{each['rounding']} {each['status']}" for each in some)),
+        )
         seen = sum(each["shown"] for each in some)
         print(f"  {seen} of {len(some)} ({seen / max(len(some), 1):.1%}) derived, conform, exact or contradicted")
     left = [each for each in rows if not each["shown"]]
     seen = len(rows) - len(left)
-    print(f"all: {seen} of {len(rows)} ({seen / max(len(rows), 1):.1%}); the others by word and code of reason:",
-          dict(Counter(f"{each['status']} {each['code']}" for each in left)))  # fmt: skip
+    print(
+        f"all: {seen} of {len(rows)} ({seen / max(len(rows), 1):.1%}); the others by word and code of reason:",
+        dict(Counter(f"{each['status']} {each['code']}" for each in left)),
+    )
     print("finite draws, enumerated or a product:", sum(each["finite"] for each in rows))
 
 
@@ -115,19 +127,23 @@ def accounts(rows: Sequence[dict[str, Any]]) -> int:
     """Derived against declared accounts; how many differ without a word in the report."""
     print("derived against declared:", dict(Counter(each["compared"] or "nothing to compare" for each in rows)))
     equal = [each for each in rows if each["compared"] == "equal"]
-    print(f"equal to {words.EQUAL:g}: {len(equal)}, by rounding",
-          dict(Counter(each["rounding"] for each in equal)))  # fmt: skip
+    print(f"equal to {words.EQUAL:g}: {len(equal)}, by rounding", dict(Counter(each["rounding"] for each in equal)))
     rounded = [each for each in rows if each["rounding"] != "bits"]
-    print(f"outputs that agree but for the last digits: {len(rounded)}; in bits on a dyadic tape:",
-          sum(each["rounding"] == "dyadic" for each in rounded), "only as real numbers, by word:",
-          dict(Counter(each["status"] for each in rounded if each["rounding"] == "reals")))  # fmt: skip
+    print(
+        f"outputs that agree but for the last digits: {len(rounded)}; in bits on a dyadic tape:",
+        sum(each["rounding"] == "dyadic" for each in rounded),
+        "only as real numbers, by word:",
+        dict(Counter(each["status"] for each in rounded if each["rounding"] == "reals")),
+    )
     silent = 0
     for each in rows:
         if each["compared"] in ("", "equal"):
             continue
         silent += not each["told"]
-        print(f"  {each['subject']}: derived {each['derived']}, declared {each['declared']}, {each['compared']}:",
-              each["told"] or "NOT EXPLAINED")  # fmt: skip
+        print(
+            f"  {each['subject']}: derived {each['derived']}, declared {each['declared']}, {each['compared']}:",
+            each["told"] or "NOT EXPLAINED",
+        )
     return silent
 
 
@@ -143,8 +159,16 @@ def main() -> int:
         if not matches(subject.name, given.expression):
             continue
         rows.append(row(subject, given.transcripts))
-        print(json.dumps({key: str(v) if isinstance(v, float) and not math.isfinite(v) else v
-                          for key, v in rows[-1].items() if key != "told"}), flush=True)  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    key: str(v) if isinstance(v, float) and not math.isfinite(v) else v
+                    for key, v in rows[-1].items()
+                    if key != "told"
+                }
+            ),
+            flush=True,
+        )
     counted_by_word(rows)
     silent = accounts(rows)
     print(f"cpu {sum(each['cpu'] for each in rows):.0f} s")

@@ -67,12 +67,21 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def failing(folder: Path, tests: list[str]) -> str | None:
     """The first test that fails there, in the order of the list; None where all pass. Files are globs."""
-    found = [[each] if "::" in each else sorted(str(file.relative_to(folder)) for file in folder.glob(each))
-             for each in tests]  # fmt: skip
+    found = [
+        [each] if "::" in each else sorted(str(file.relative_to(folder)) for file in folder.glob(each))
+        for each in tests
+    ]
     files = dict.fromkeys(each for some in found for each in some)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-rfE", "-p", "no:cacheprovider", *files]
-    run = subprocess.Popen(command, cwd=folder, env=_environment(folder), stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT, text=True, start_new_session=True)  # fmt: skip
+    run = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=_environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     try:
         said = run.communicate(timeout=LIMIT)[0]
     except subprocess.TimeoutExpired:

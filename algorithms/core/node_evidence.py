@@ -91,8 +91,11 @@ class NodeEvidence:
         for entry, scale in enumerate(self._scales(drawn)):
             with np.errstate(divide="ignore"):  # a scale of 0 is no noise: nothing of a ledger covers it
                 terms = np.abs(shift) / scale
-            rows.append(Moved(entry, "released counts", drawn.family, "value", shift, scale, scale, (), (), terms,
-                              np.sign(shift)))  # fmt: skip
+            rows.append(
+                Moved(
+                    entry, "released counts", drawn.family, "value", shift, scale, scale, (), (), terms, np.sign(shift)
+                )
+            )
         return conforms([tuple(rows)], ledger, Relation.REPLACE_ONE).status
 
     def mu(self, drawn: "FarSide") -> float:

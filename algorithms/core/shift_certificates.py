@@ -34,9 +34,12 @@ def binomial_eps(trials: int, probability: float, moved: tuple[int, int], delta:
     low, high = max(0, math.floor(centre - DEVIATIONS * deviation)), math.ceil(centre + DEVIATIONS * deviation)
     q = np.arange(low, min(trials, high) + 1, dtype=np.float64)
     masses = np.exp(
-        special.gammaln(trials + 1) - special.gammaln(q + 1) - special.gammaln(trials - q + 1)
-        + special.xlogy(q, probability) + special.xlog1py(trials - q, -probability)
-    )  # fmt: skip
+        special.gammaln(trials + 1)
+        - special.gammaln(q + 1)
+        - special.gammaln(trials - q + 1)
+        + special.xlogy(q, probability)
+        + special.xlog1py(trials - q, -probability)
+    )
     odds = math.log(probability) - math.log1p(-probability)
     with np.errstate(divide="ignore"):
         losses = (np.log((q + 1) / (trials - q)) - odds, np.log((trials - q + 1) / q) + odds)

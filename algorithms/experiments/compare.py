@@ -136,9 +136,21 @@ def compare(
     if not any(each["objections"] for each in checks):
         everybody = [*product([*authors, *fair.baselines], eps), *product(fair.references, eps[:1])]
         lines = [*found(fair.line, everybody), *fair.blind()]
-    return Comparison(family, fair.MEASURE, fair.UNIT, fair.AXIS, tuple(fair.data_free), fair.REFUSED,
-                      fair.environment.name, fair.relative_to, fair.users, fair.runs, tuple(eps),
-                      tuple(checks), tuple(Line(**each) for each in lines))  # fmt: skip
+    return Comparison(
+        family,
+        fair.MEASURE,
+        fair.UNIT,
+        fair.AXIS,
+        tuple(fair.data_free),
+        fair.REFUSED,
+        fair.environment.name,
+        fair.relative_to,
+        fair.users,
+        fair.runs,
+        tuple(eps),
+        tuple(checks),
+        tuple(Line(**each) for each in lines),
+    )
 
 
 def _maker(agent: Any) -> MakeAgent:

@@ -119,8 +119,14 @@ def _command(
         raise ParameterError(
             "--deployments", deployments, "with --family batches: others ask before every user, or once"
         )
-    numbers: dict[str, Any] = {"users": users, "runs": runs, "points": points, "seed": seed, "search_seed": search_seed,
-                               "delta": delta}  # fmt: skip
+    numbers: dict[str, Any] = {
+        "users": users,
+        "runs": runs,
+        "points": points,
+        "seed": seed,
+        "search_seed": search_seed,
+        "delta": delta,
+    }
     check_numbers(**numbers)  # before 1e6 steps of an environment
     for each in eps or ():
         require.positive(eps=each)
@@ -223,8 +229,11 @@ def _show(found: Comparison) -> None:
     for eps in found.eps:
         free = min(found.data_free, key=lambda name: found.at(name, eps).regret)
         if not any(found.at(each.agent, eps).regret < found.at(free, eps).regret for each in private):
-            OUT.print(f"eps {eps:g}: nothing was learnt: no private agent is below {free}, which look at "
-                      "nothing; more users, or a larger eps", soft_wrap=True)  # fmt: skip
+            OUT.print(
+                f"eps {eps:g}: nothing was learnt: no private agent is below {free}, which look at "
+                "nothing; more users, or a larger eps",
+                soft_wrap=True,
+            )
     searched = max((each.search.get("runs", 0) for each in private), default=0)
     OUT.print(
         f"{found.measure} relative to {found.relative_to}: {found.unit}\n"

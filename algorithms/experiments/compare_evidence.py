@@ -64,8 +64,14 @@ def _in_one_run(mine: Study, environment: Environment, seed: int) -> tuple[list[
 
 def _on_tape(study: Any, pair: Pair, users: int, transcripts: int, seed: int) -> tuple[list[str], dict[str, Any]]:
     """What the tape says against the code, and its word."""
-    found = trace(study.transcript, pair=pair, ledger=study.ledger, claim=study.claim, transcripts=transcripts,
-                  seed=derive(seed, "compare/tape") % 2**32)  # fmt: skip
+    found = trace(
+        study.transcript,
+        pair=pair,
+        ledger=study.ledger,
+        claim=study.claim,
+        transcripts=transcripts,
+        seed=derive(seed, "compare/tape") % 2**32,
+    )
     said = "; ".join(dict.fromkeys(f"{each.site}: {each.text}".removeprefix(": ") for each in found.reasons))
     objections = []
     if found.status == "CONTRADICTED":
@@ -92,5 +98,10 @@ def offline_evidence(mine: Any, model: Model, seed: int) -> dict[str, Any]:
 def _promise(promise: Promise, users: int, seed: int) -> dict[str, Any]:
     """Are released counts as near as the agent is told? By trials of a run of few users."""
     check = check_promise(promise, seed=seed, trials=PROMISE_TRIALS)
-    return {"verdict": check.verdict, "users": users, "beta": BETA, "rate_upper": check.rate_upper,
-            "tightness": check.tightness}  # fmt: skip
+    return {
+        "verdict": check.verdict,
+        "users": users,
+        "beta": BETA,
+        "rate_upper": check.rate_upper,
+        "tightness": check.tightness,
+    }

@@ -180,8 +180,15 @@ class GameTerms(Terms):
         return {name: float(self.environment.gap(*marginals(laws))) for name, laws in gaps.items()}
 
     def _nash(self, users: int, error: float, bonus: float, gap: float) -> Any:
-        planner = NashVI(layout=self.layout, rewards=self.environment.rewards, episodes=users, error=error, beta=BETA,
-                         bonus_scale=bonus, gap_scale=gap)  # fmt: skip
+        planner = NashVI(
+            layout=self.layout,
+            rewards=self.environment.rewards,
+            episodes=users,
+            error=error,
+            beta=BETA,
+            bonus_scale=bonus,
+            gap_scale=gap,
+        )
         return JointLaws(planner)
 
     @property
@@ -248,8 +255,9 @@ class OfflineTerms(Terms):
         return {**super().data_free, REWARDS_ONLY: float(suboptimality(known, self.model))}
 
     def _apvi(self, error: float, scale: float) -> Any:
-        planner = APVI(layout=self.layout, rewards=self.model.rewards, error=error, c1=math.sqrt(2) * scale,
-                       c2=16 * scale)  # fmt: skip
+        planner = APVI(
+            layout=self.layout, rewards=self.model.rewards, error=error, c1=math.sqrt(2) * scale, c2=16 * scale
+        )
         return Policies(planner)
 
     @property
@@ -326,5 +334,8 @@ class Logged:
 
 
 FAMILIES: dict[str, type[Terms]] = {
-    "online": Terms, "batches": BatchTerms, "games": GameTerms, "offline": OfflineTerms,
-}  # fmt: skip
+    "online": Terms,
+    "batches": BatchTerms,
+    "games": GameTerms,
+    "offline": OfflineTerms,
+}

@@ -104,8 +104,14 @@ class Terms:
         if not isinstance(self.environment, self.SETTING):
             found = type(self.environment).__name__
             raise ParameterError("environment", found, f"of type {self.SETTING.__name__} for this family")
-        check_numbers(users=self.users, runs=self.runs, points=self.points, seed=self.seed,
-                      search_seed=self.search_seed, delta=self.delta)  # fmt: skip
+        check_numbers(
+            users=self.users,
+            runs=self.runs,
+            points=self.points,
+            seed=self.seed,
+            search_seed=self.search_seed,
+            delta=self.delta,
+        )
 
     @property
     def model(self) -> Model:
@@ -152,9 +158,13 @@ class Terms:
         one, eps = cell
         point, told = dict(*one.known[:1]), dict[str, Any]()
         if one.space and not one.exact:
-            found = search({one.name: one.space}, lambda _, tried, seeds: self.study(one, tried, eps).losses(
-                self.environment, seeds), points=self.points, seed=self.search_seed, known={one.name: one.known},
-            )[one.name]  # fmt: skip
+            found = search(
+                {one.name: one.space},
+                lambda _, tried, seeds: self.study(one, tried, eps).losses(self.environment, seeds),
+                points=self.points,
+                seed=self.search_seed,
+                known={one.name: one.known},
+            )[one.name]
             point, told = found.point, {"points": self.points, "seed": self.search_seed, **found.record}
         mine = self.study(one, point, eps)
         regret = mine.regret(self.environment, runs=self.runs, seed=self.seed, exact=one.exact, per_user=True)
@@ -194,14 +204,22 @@ class Terms:
     def settings(self, agents: Mapping[str, Any]) -> dict[str, Any]:
         """All that a finished cell depends on but its agent's name and its eps."""
         try:
-            objects = {name: joblib.hash(each) for name, each in {
-                **agents, "privatizer": self.privatizer, "environment": self.environment}.items()}  # fmt: skip
+            objects = {
+                name: joblib.hash(each)
+                for name, each in {**agents, "privatizer": self.privatizer, "environment": self.environment}.items()
+            }
         except Exception as error:  # whatever a foreign object raises when it is pickled
             raise ParameterError("agents", list(agents), f"objects that pickle takes, to be kept ({error})") from error
         files = [inspect.getfile(type(self)), *sources.files_of(*agents.values(), self.privatizer)]
         numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.type in (int, float)}
-        return {"family": type(self).__name__, **numbers, "objects": objects,
-                "sources": sources.digest(files), "own": sources.own_digest(), **sources.environment()}  # fmt: skip
+        return {
+            "family": type(self).__name__,
+            **numbers,
+            "objects": objects,
+            "sources": sources.digest(files),
+            "own": sources.own_digest(),
+            **sources.environment(),
+        }
 
     def curve(self, measured: Array) -> tuple[npt.NDArray[np.int64], Array]:
         """Where it is kept, and its values there, (points, runs): of every user's (users, runs)."""
@@ -217,8 +235,20 @@ class Terms:
         """A line from the regret of every user in every run, (users, runs)."""
         at, total = self.curve(regret)
         mean, spread = total.mean(axis=1), total.std(axis=1, ddof=1) / math.sqrt(self.runs)
-        return asdict(Line(name, privacy, float(mean[-1]), float(spread[-1]), self.seed, dict(point), told,
-                           at.tolist(), mean.tolist(), spread.tolist()))  # fmt: skip
+        return asdict(
+            Line(
+                name,
+                privacy,
+                float(mean[-1]),
+                float(spread[-1]),
+                self.seed,
+                dict(point),
+                told,
+                at.tolist(),
+                mean.tolist(),
+                spread.tolist(),
+            )
+        )
 
 
 def check_numbers(*, users: int, runs: int, points: int, seed: int, search_seed: int, delta: float) -> None:
@@ -238,8 +268,13 @@ def privacy_of(study: Any) -> dict[str, Any]:
     """What everybody spends, in words."""
     notion = "(eps, delta)-DP" if study.delta else "eps-DP"
     claim = study.claim
-    return {"view": claim.view.value, "notion": notion, "eps": study.eps, "delta": study.delta,
-            "unit": claim.unit.value}  # fmt: skip
+    return {
+        "view": claim.view.value,
+        "notion": notion,
+        "eps": study.eps,
+        "delta": study.delta,
+        "unit": claim.unit.value,
+    }
 
 
 def takes(function: Any, *given: Any, **named: Any) -> bool:

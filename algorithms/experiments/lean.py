@@ -73,8 +73,13 @@ def lean_table(
             rows.append({"seed": seed, "learner": name, "gap": float(each.mean()), "error": error})
         rows += [{"seed": seed, "learner": name, "gap": value, "error": 0.0} for name, value in free.items()]
     told = {name: {"point": each.point, "runs": each.runs} for name, each in found.items()}
-    return {"rho": rho, "users": users, "runs": runs, "search": {"seed": search_seed, "points": points, **told},
-            "rows": rows}  # fmt: skip
+    return {
+        "rho": rho,
+        "users": users,
+        "runs": runs,
+        "search": {"seed": search_seed, "points": points, **told},
+        "rows": rows,
+    }
 
 
 def main() -> None:

@@ -188,8 +188,10 @@ def tuned(users: int, points: int, seed: int) -> tuple[OfflineConstants, dict[st
             found.append(float(suboptimality(plan.policy, linear.model)[0]))
         return np.array(found)
 
-    spaces = {name: {"penalty": (getattr(CONSTANTS, field) / 10, 100 * getattr(CONSTANTS, field))}
-              for name, field in fields.items()}  # fmt: skip
+    spaces = {
+        name: {"penalty": (getattr(CONSTANTS, field) / 10, 100 * getattr(CONSTANTS, field))}
+        for name, field in fields.items()
+    }
     known = {name: [{"penalty": getattr(CONSTANTS, field)}] for name, field in fields.items()}
     done = search(spaces, loss, points=points, seed=seed, known=known)
     record = {name: each.record for name, each in done.items()}

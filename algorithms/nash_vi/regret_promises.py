@@ -71,9 +71,13 @@ def selfplay_promise(
 
 
 def rate_promise(
-    game: MarkovGame, planner: Callable[[int], NashVI], visits: tuple[int, int, int], *, power: float = 0.5,
+    game: MarkovGame,
+    planner: Callable[[int], NashVI],
+    visits: tuple[int, int, int],
+    *,
+    power: float = 0.5,
     **options: Any,
-) -> Promise:  # fmt: skip
+) -> Promise:
     """`planner(K)` for each K. The error is the largest of slopes plus 1/2 and gaps less widths, at least 0."""
     cells = game.layout.tuples // game.layout.H
     sizes = np.log([each * cells for each in visits])

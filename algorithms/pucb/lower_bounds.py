@@ -145,9 +145,16 @@ def pac_lower(starts: int, actions: int, gap: float, eps: float, beta: float) ->
 
 
 def pulls_promise(
-    instance: HardInstance, learner: Bandit, *, start: int, arm: int, distance: float, eps: float, beta: float,
+    instance: HardInstance,
+    learner: Bandit,
+    *,
+    start: int,
+    arm: int,
+    distance: float,
+    eps: float,
+    beta: float,
     **options: Any,
-) -> Promise:  # fmt: skip
+) -> Promise:
     """Lemma 8 for one start and arm; the error is how many pulls are missing."""
     needed = pulls_needed(distance, eps, beta)
     if not instance.losses[start, arm] > 0:

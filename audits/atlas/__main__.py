@@ -30,8 +30,13 @@ def main(words: Sequence[str] | None = None, folders: Sequence[Path] = FOLDERS) 
     commands.add_parser("page", help="write docs/errata-atlas.md and docs/field-report.md; computes no evidence")
     run = commands.add_parser("run", help="compute evidence again, and compare with what the entries say", epilog=EXITS)
     run.add_argument("ids", nargs="*", metavar="ID", help="default: all of audits/published")
-    run.add_argument("--python", action="append", default=[], metavar="NAME=PATH", help="the interpreter of a "
-                     "library's environment, or a folder with NAME/bin/python in it")  # fmt: skip
+    run.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="the interpreter of a library's environment, or a folder with NAME/bin/python in it",
+    )
     run.add_argument("--by", default="", choices=["", *METHODS], help="this kind of evidence alone")
     run.add_argument("--seed", type=int, help="of runs of try and replay")
     run.add_argument("--repro", metavar="DIR", help="write a script without dpverify a refuted pair")

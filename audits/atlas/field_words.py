@@ -35,8 +35,9 @@ INTRODUCTION = (
 
 def source(place: Place) -> list[tuple[str, str]]:
     """Where the claim stands."""
-    packages = " ".join(f"'{each}'" if set(each) & set("<>") else each
-                        for each in (f"{place.package}=={place.version}", *place.also))  # fmt: skip
+    packages = " ".join(
+        f"'{each}'" if set(each) & set("<>") else each for each in (f"{place.package}=={place.version}", *place.also)
+    )
     return [
         ("library", f"{place.package} {place.version} ({place.licence})"),
         ("place", place.place),

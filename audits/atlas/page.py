@@ -67,8 +67,14 @@ def _runs(entry: Entry, folder: Path) -> list[str]:
         )
     for number, each in enumerate(entry.evidence):
         said = field_words.details(each, number, results)
-        lines += ["", f"{each.by}: {_cell(each.what)}", "", "```text", field_words.asked(each),
-                  *(clean(line) for line in said)]  # fmt: skip
+        lines += [
+            "",
+            f"{each.by}: {_cell(each.what)}",
+            "",
+            "```text",
+            field_words.asked(each),
+            *(clean(line) for line in said),
+        ]
         lines += [clean(line) for line in field_words.pair(number, results)] if not each.planted else []
         lines.append("```")
     return lines

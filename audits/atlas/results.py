@@ -68,8 +68,11 @@ def _relation(name: str, row: dict[str, Any]) -> str:
     said = f"{name}: {row['verdict'].replace('_', ' ')}; {row['refuted']} of {row['pairs']} pairs"
     if "eps_upper" in row:
         cost = float(row["eps_upper"])
-        return f"{said} OVER; " + (f"the costliest pair's calls add up to eps {cost:.4g}" if math.isfinite(cost) else
-                                   "no finite cost on some pair")  # fmt: skip
+        return f"{said} OVER; " + (
+            f"the costliest pair's calls add up to eps {cost:.4g}"
+            if math.isfinite(cost)
+            else "no finite cost on some pair"
+        )
     said += f" refuted, {row['trials']:,} trials"
     if row["refuted"]:
         return f"{said}; eps >= {row['eps_lower']:.3g}"

@@ -85,22 +85,40 @@ def run(evidence: Evidence, entry: Entry, folder: Path, how: How) -> tuple[str, 
     if not schema.is_file():
         raise UsageError(f"{asked.schema}: no such file in the folder of the entries")
     if evidence.by == "replay":
-        relation = {"relation": options.pop("relation", None), "count": options.pop("pairs", 40),
-                    "instrument": options.pop("calls", "auto")}  # fmt: skip
+        relation = {
+            "relation": options.pop("relation", None),
+            "count": options.pop("pairs", 40),
+            "instrument": options.pop("calls", "auto"),
+        }
         lists = {key: list(options.pop(key, ())) for key in ("out", "public")}
         document = replayed_elsewhere(
-            python=python, timeout=REPLAY_SECONDS, cwd=str(home),
-            asked={"target": target, "claim": asked.claim, "data": str(schema), **relation, **lists, **options,
-                   "arg": [f"{key}={value!r}" for key, value in arguments.items()]},
-        )["document"]  # fmt: skip
+            python=python,
+            timeout=REPLAY_SECONDS,
+            cwd=str(home),
+            asked={
+                "target": target,
+                "claim": asked.claim,
+                "data": str(schema),
+                **relation,
+                **lists,
+                **options,
+                "arg": [f"{key}={value!r}" for key, value in arguments.items()],
+            },
+        )["document"]
     else:
         for key in ("out", "public"):
             options[key] = tuple(options.get(key, ()))
         record = try_out(
-            target, claim=parse_claim(asked.claim), schema=schema, python=python, cwd=str(home), timeout_s=SECONDS,
-            arguments=arguments, repro=None if evidence.planted else how.repro,
+            target,
+            claim=parse_claim(asked.claim),
+            schema=schema,
+            python=python,
+            cwd=str(home),
+            timeout_s=SECONDS,
+            arguments=arguments,
+            repro=None if evidence.planted else how.repro,
             **{"minutes": MINUTES, "out_of_domain": "off", **options},
-        )  # fmt: skip
+        )
         document = record.to_dict()
     return document["verdict"], _kept(document, entry.source.package)
 
@@ -119,8 +137,14 @@ def _kept(document: dict[str, Any], package: str) -> dict[str, Any]:
     with_event = [each for each in shown if each["witness"]]
     if with_event or shown:
         best = (with_event or shown)[0]
-        kept["pair"] = {"name": best["name"], "relation": best["relation"], "first": best["first"],
-                        "second": best["second"], "eps_lower": best["eps_lower"], "trials": best["trials"]}  # fmt: skip
+        kept["pair"] = {
+            "name": best["name"],
+            "relation": best["relation"],
+            "first": best["first"],
+            "second": best["second"],
+            "eps_lower": best["eps_lower"],
+            "trials": best["trials"],
+        }
         if best["witness"]:
             kept["witness"] = best["witness"]["text"]
     kept["findings"] = list(dict.fromkeys(each["text"] for each in document["findings"]))[:SHOWN]

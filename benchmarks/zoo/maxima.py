@@ -66,17 +66,35 @@ def animals() -> list[Animal]:
         ratio = np.log(_law(kind, scale, SPREAD) / _law(kind, scale, ONES))
         found.append(
             Animal(
-                name, partial(_which, kind, scale), SPREAD, ONES, pure(EPS), float(np.abs(ratio).max()),
-                "Dwork, Roth 2014, section 3.3; Ding et al. 2018", ratio=partial(_table, ratio),
+                name,
+                partial(_which, kind, scale),
+                SPREAD,
+                ONES,
+                pure(EPS),
+                float(np.abs(ratio).max()),
+                "Dwork, Roth 2014, section 3.3; Ding et al. 2018",
+                ratio=partial(_table, ratio),
             )
-        )  # fmt: skip
+        )
     # the maximum of 5 Laplace(2/eps): below both answers the densities differ by e^(5 eps/2)
     three = Animal(
-        "report noisy max 3", partial(_value, "laplace", 2 / EPS), ONES, 2 * ONES, pure(EPS), 5 * EPS / 2,
-        "Ding et al. 2018", ratio=partial(_max_ratio, "laplace", 2 / EPS, 1.0, 2.0, 5),
-    )  # fmt: skip
+        "report noisy max 3",
+        partial(_value, "laplace", 2 / EPS),
+        ONES,
+        2 * ONES,
+        pure(EPS),
+        5 * EPS / 2,
+        "Ding et al. 2018",
+        ratio=partial(_max_ratio, "laplace", 2 / EPS, 1.0, 2.0, 5),
+    )
     four = Animal(
-        "report noisy max 4", partial(_value, "exponential", 2 / EPS), ONES, 2 * ONES, pure(EPS), np.inf,
-        "Ding et al. 2018", ratio=partial(_max_ratio, "exponential", 2 / EPS, 1.0, 2.0, 5),
-    )  # fmt: skip
+        "report noisy max 4",
+        partial(_value, "exponential", 2 / EPS),
+        ONES,
+        2 * ONES,
+        pure(EPS),
+        np.inf,
+        "Ding et al. 2018",
+        ratio=partial(_max_ratio, "exponential", 2 / EPS, 1.0, 2.0, 5),
+    )
     return [*found, three, four]

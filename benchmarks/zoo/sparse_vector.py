@@ -66,24 +66,43 @@ def animals() -> list[Animal]:
         draw = partial(_binary, 1, t, rho, nu)
         found.append(
             Animal(
-                f"sparse vector {number}", draw, ONES, HALVES, pure(claimed), _truth(ratio, True), lyu + str(number),
+                f"sparse vector {number}",
+                draw,
+                ONES,
+                HALVES,
+                pure(claimed),
+                _truth(ratio, True),
+                lyu + str(number),
                 ratio=ratio,
             )
-        )  # fmt: skip
+        )
     three = partial(_values, 1, 1.0, 1 / h, 1 / h, 0.0)
     found.append(
         Animal(
-            "sparse vector 3", three, ONES, HALVES, pure(EPS), np.inf, lyu + "3 (inf as queries grow)", False,
+            "sparse vector 3",
+            three,
+            ONES,
+            HALVES,
+            pure(EPS),
+            np.inf,
+            lyu + "3 (inf as queries grow)",
+            False,
             ratio=ReleasedRatio(Noise(1.0, 1 / h, 1 / h), ONES, HALVES),
         )
-    )  # fmt: skip
+    )
     five = partial(_binary, 11, 1.0, 1 / h, 0.0)
     found.append(
         Animal(
-            "sparse vector 5", five, HALVES, ONES, pure(EPS), np.inf, lyu + "5 (no noise on answers)",
+            "sparse vector 5",
+            five,
+            HALVES,
+            ONES,
+            pure(EPS),
+            np.inf,
+            lyu + "5 (no noise on answers)",
             ratio=PatternRatio(Noise(1.0, 1 / h, 0.0), HALVES, ONES),
         )
-    )  # fmt: skip
+    )
     six = partial(_binary, 11, 1.0, 1 / h, 1 / h)
     ratio = PatternRatio(Noise(1.0, 1 / h, 1 / h), ONES, HALVES)
     found.append(Animal("sparse vector 6", six, ONES, HALVES, pure(EPS), _truth(ratio, False), lyu + "6", ratio=ratio))
@@ -91,8 +110,15 @@ def animals() -> list[Animal]:
     numerical = partial(_values, 2, 1.0, 1 / third, 4 / third, 2 / third)
     found.append(
         Animal(
-            "numerical sparse vector", numerical, ONES, np.zeros(10), pure(EPS), EPS, "Dwork, Roth 2014, 3.4", False,
+            "numerical sparse vector",
+            numerical,
+            ONES,
+            np.zeros(10),
+            pure(EPS),
+            EPS,
+            "Dwork, Roth 2014, 3.4",
+            False,
             ratio=FreshRatio(Noise(1.0, 1 / third, 4 / third), 2 / third, ONES, np.zeros(10)),
         )
-    )  # fmt: skip
+    )
     return found

@@ -125,9 +125,13 @@ def _budget(event: Filtered, k: int) -> PureDP | ZCDP | GaussianDP:
 
 
 def private_selection(
-    ledger: Ledger, *, shape: float = 1.0, gamma: float | None = None, poisson: float | None = None,
+    ledger: Ledger,
+    *,
+    shape: float = 1.0,
+    gamma: float | None = None,
+    poisson: float | None = None,
     relation: Relation = Relation.REPLACE_ONE,
-) -> Ledger:  # fmt: skip
+) -> Ledger:
     """The best of a random number of runs on the same data: hyperparameters that are tuned on the data themselves.
 
     The number of runs is drawn, apart from all data, from a truncated negative binomial law: `shape` 1 is geometric,
@@ -191,8 +195,10 @@ def private_selection(
         raise ParameterError("shape", shape, "above -1 and finite")
     eps = pure_eps(ledger, relation=relation)
     if not eps < math.inf:
-        raise AccountingError("private selection: one run has no finite pure eps; its Renyi divergences are accounted "
-                              "where gamma (or poisson) says of which law the number of runs is")  # fmt: skip
+        raise AccountingError(
+            "private selection: one run has no finite pure eps; its Renyi divergences are accounted "
+            "where gamma (or poisson) says of which law the number of runs is"
+        )
     if eps == 0:
         return Ledger()
     once = Shift(1)

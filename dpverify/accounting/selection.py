@@ -110,8 +110,10 @@ class SelectedLoss(ConvertedLoss):
 
 def divergence(runs: Runs, alpha: float) -> float:
     """The largest over the alternatives of the sums of Renyi divergences, rounded up."""
-    return max((math.fsum(count * renyi_of_loss(loss, alpha) for loss, count in losses) for losses in runs),
-               default=0.0) * UP  # fmt: skip
+    return (
+        max((math.fsum(count * renyi_of_loss(loss, alpha) for loss, count in losses) for losses in runs), default=0.0)
+        * UP
+    )
 
 
 @lru_cache(maxsize=256)

@@ -208,8 +208,11 @@ def _too_little(coins: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]) -
         raise InvalidTrials("SCORES", f"{missing} of {m} scores are no finite numbers, more than {MOST_MISSING:.0%}")
     if rows := _rows_of_canaries(coins, scores):
         told = f"rows of one score have one coin, and every score has {rows} rows or a multiple of it"
-        raise InvalidTrials("COINS", f"{told}: several rows a canary, in some order. Without ids of the canaries they "
-                            "cannot be told apart: give one row for each canary")  # fmt: skip
+        raise InvalidTrials(
+            "COINS",
+            f"{told}: several rows a canary, in some order. Without ids of the canaries they "
+            "cannot be told apart: give one row for each canary",
+        )
     found = scores[np.isfinite(scores)]
     return f"all {m} scores are equal" if (found == found[0]).all() else ""
 

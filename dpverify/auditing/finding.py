@@ -208,9 +208,16 @@ def without_trials(
     """What is known of a claim before any trial: its account. INCONCLUSIVE unless something else judges it."""
     digest = sources.digest(sources.files_of(target))
     return recorded(
-        as_target(target), claim, pair, nothing(), ledger,
-        significance=significance, seed=seed, budget=0, source_digest=digest,
-    )  # fmt: skip
+        as_target(target),
+        claim,
+        pair,
+        nothing(),
+        ledger,
+        significance=significance,
+        seed=seed,
+        budget=0,
+        source_digest=digest,
+    )
 
 
 def _notes(target: Target, pair: Pair, finding: Finding, account: Account) -> tuple[str, ...]:

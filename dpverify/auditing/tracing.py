@@ -152,9 +152,15 @@ def of_law(found: Exact, claim: Claim, seed: int) -> Taped:
 
 def _traced(target: Any, claim: Claim, pair: Pair, ledger: Ledger | None, seed: int, count: int) -> Trace:
     return trace(
-        target, pair=pair, claim=claim, ledger=ledger, transcripts=count, confidence=CONFIDENCE, seed=seed,
+        target,
+        pair=pair,
+        claim=claim,
+        ledger=ledger,
+        transcripts=count,
+        confidence=CONFIDENCE,
+        seed=seed,
         timeout=LONGEST,
-    )  # fmt: skip
+    )
 
 
 def _seconds(target: Any, pair: Pair) -> float:
@@ -190,8 +196,12 @@ def of_trace(found: Trace, claim: Claim) -> Taped:
         one = found.witness
         order = "the first dataset against the second" if one.order == 0 else "the second dataset against the first"
         lower = _bounded(one.log_ratio, claim, refutes=refutes)
-        block = replace(block, lower=lower, terms=None if lower is None else _terms(one),
-                        witness=f"transcript {one.transcript} ({one.kind}), {order}, seed {one.seed}")  # fmt: skip
+        block = replace(
+            block,
+            lower=lower,
+            terms=None if lower is None else _terms(one),
+            witness=f"transcript {one.transcript} ({one.kind}), {order}, seed {one.seed}",
+        )
     if found.bad or not found.transcripts:
         return block
     missed = trace_result.failure_mass(found.transcripts, (1 - found.confidence) / 2)

@@ -93,8 +93,16 @@ def describe_error(error: BaseException) -> dict[str, Any]:
 
 def is_described(plain: Any) -> bool:
     """Whether it may have been written by `describe_error`: what a child answers is not taken on its word."""
-    kinds = {"kind": str, "expected": bool, "usage": bool, "type": str, "text": str, "traceback": str, "file": str,
-             "line": int}  # fmt: skip
+    kinds = {
+        "kind": str,
+        "expected": bool,
+        "usage": bool,
+        "type": str,
+        "text": str,
+        "traceback": str,
+        "file": str,
+        "line": int,
+    }
     return isinstance(plain, dict) and all(isinstance(plain.get(name), kind) for name, kind in kinds.items())
 
 

@@ -136,8 +136,10 @@ def arguments(texts: list[str]) -> dict[str, Any]:
         try:
             found[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise UsageError(f"--arg {each!r}: the value must be a number, tuple, ... as Python writes it; a text "
-                             f"in quotes: --arg \"{name}='{value}'\"") from None  # fmt: skip
+            raise UsageError(
+                f"--arg {each!r}: the value must be a number, tuple, ... as Python writes it; a text "
+                f"in quotes: --arg \"{name}='{value}'\""
+            ) from None
     return found
 
 

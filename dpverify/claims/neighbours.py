@@ -281,8 +281,10 @@ class Pair:
         if self.relation is not None and self.relation is not relation:
             raise NeighbourError(f"pair {self.name!r} is declared {self.relation}, the claim is about {relation}")
         if unit is Unit.RECORD and self.of_users:
-            raise NeighbourError(f"pair {self.name!r} differs in all rows of a user, the claim is about one record: it "
-                                 "needs unit=Unit.USER")  # fmt: skip
+            raise NeighbourError(
+                f"pair {self.name!r} differs in all rows of a user, the claim is about one record: it "
+                "needs unit=Unit.USER"
+            )
         typed = isinstance(self.first, Dataset), isinstance(self.second, Dataset)
         if True in typed and type(self.first) is not type(self.second):
             raise NeighbourError(
@@ -303,8 +305,10 @@ class Pair:
         else:
             difference = self.first.differences(self.second)
         if difference == Difference() or equal_values(self.first, self.second):
-            raise NeighbourError(f"pair {self.name!r}: both datasets are equal, so nothing can be seen on them; "
-                                 "neighbours differ in one unit")  # fmt: skip
+            raise NeighbourError(
+                f"pair {self.name!r}: both datasets are equal, so nothing can be seen on them; "
+                "neighbours differ in one unit"
+            )
         if difference is None:
             return replace(self, relation=relation)
         if not difference.allowed_by(relation):

@@ -36,8 +36,15 @@ class ViewName(str, Enum):  # noqa: UP042
 
 
 # parameter -> option, of those that mean nothing beside the other; where settings name them they are not heeded
-DATA_ALONE = {"encode": "--encode", "out": "--out", "public": "--public", "minutes": "--minutes",
-              "out_of_domain": "--out-of-domain", "repro": "--repro", "dry_run": "--dry-run"}  # fmt: skip
+DATA_ALONE = {
+    "encode": "--encode",
+    "out": "--out",
+    "public": "--public",
+    "minutes": "--minutes",
+    "out_of_domain": "--out-of-domain",
+    "repro": "--repro",
+    "dry_run": "--dry-run",
+}
 PAIRS_ALONE = {"ladder": "--ladder", "html": "--html", "jobs": "--jobs"}
 
 
@@ -138,15 +145,32 @@ def certify(
         if view not in (ViewName.central, ViewName.local):
             raise UsageError(f"--view {view.value}: not with --data, which knows central and local")
         options: dict[str, Any] = {
-            "relation": None if relation is None else relation.value, "seed": seed, "significance": significance,
-            "trials": trials, "minutes": minutes, "out": tuple(out or ()), "public": tuple(public or ()),
-            "out_of_domain": None if out_of_domain is None else out_of_domain.value, "repro": repro,
-        }  # fmt: skip
+            "relation": None if relation is None else relation.value,
+            "seed": seed,
+            "significance": significance,
+            "trials": trials,
+            "minutes": minutes,
+            "out": tuple(out or ()),
+            "public": tuple(public or ()),
+            "out_of_domain": None if out_of_domain is None else out_of_domain.value,
+            "repro": repro,
+        }
         wanted = certify_data.Wanted(
-            target=subject, claim=claim, data=data, view=view.value, call=call.value, arg=tuple(arg or ()),
-            python=python, encode=encode, timeout=timeout, memory=memory, tape=tape, require_tape=require_tape,
-            allow_open=allow_open, options=options,
-        )  # fmt: skip
+            target=subject,
+            claim=claim,
+            data=data,
+            view=view.value,
+            call=call.value,
+            arg=tuple(arg or ()),
+            python=python,
+            encode=encode,
+            timeout=timeout,
+            memory=memory,
+            tape=tape,
+            require_tape=require_tape,
+            allow_open=allow_open,
+            options=options,
+        )
         raise typer.Exit(certify_data.certify_data(wanted, json=json, quiet=quiet, explain=explain, dry_run=dry_run))
     if relation is Neighbours.both:
         raise UsageError("--relation both: only with --data; pairs are of one relation")
@@ -159,20 +183,39 @@ def certify(
     words += [] if call is CallShape.auto else ["--call", call.value]
     words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
     arguments = {
-        "spec": subject, "claim": claim, "relation": relation.value, "view": view.value, "pairs": pairs,
-        "trials": trials, "significance": significance, "seed": seed,
-        "jobs": usable_processors() if jobs is None else jobs, "ladder": ladder, "command": shlex.join(words),
-        "tape": tape, "require_tape": require_tape, "call": call.value, "arg": list(arg or []), "python": python,
-    }  # fmt: skip
-    code = _certify_pairs(arguments, Limits(timeout, memory), json=json, html=html, quiet=quiet, explain=explain,
-                          allow_open=allow_open)  # fmt: skip
+        "spec": subject,
+        "claim": claim,
+        "relation": relation.value,
+        "view": view.value,
+        "pairs": pairs,
+        "trials": trials,
+        "significance": significance,
+        "seed": seed,
+        "jobs": usable_processors() if jobs is None else jobs,
+        "ladder": ladder,
+        "command": shlex.join(words),
+        "tape": tape,
+        "require_tape": require_tape,
+        "call": call.value,
+        "arg": list(arg or []),
+        "python": python,
+    }
+    code = _certify_pairs(
+        arguments, Limits(timeout, memory), json=json, html=html, quiet=quiet, explain=explain, allow_open=allow_open
+    )
     raise typer.Exit(code)
 
 
 def _certify_pairs(
-    arguments: dict[str, Any], limits: Any, *, json: str | None, html: str | None, quiet: bool, explain: bool,
+    arguments: dict[str, Any],
+    limits: Any,
+    *,
+    json: str | None,
+    html: str | None,
+    quiet: bool,
+    explain: bool,
     allow_open: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Makes the certificate in a child, writes and shows it; the exit code."""
     from dpverify.auditing.certificate import Certificate, Word
     from dpverify.base.text import clean
@@ -199,9 +242,17 @@ def _certify_pairs(
 
 
 def certified_in_child(
-    *, spec: str, claim: str, relation: str, view: str, pairs: str | None, call: str = "auto",
-    arg: list[str] | None = None, python: str = "", **settings: Any,
-) -> dict[str, Any]:  # fmt: skip
+    *,
+    spec: str,
+    claim: str,
+    relation: str,
+    view: str,
+    pairs: str | None,
+    call: str = "auto",
+    arg: list[str] | None = None,
+    python: str = "",
+    **settings: Any,
+) -> dict[str, Any]:
     """The certificate as plain values; runs in the child."""
     from dpverify.auditing.certificate import certify
     from dpverify.auditing.subject import as_pairs, for_units, own_pairs
@@ -217,8 +268,9 @@ def certified_in_child(
     if own is None and own_pairs(subject, stated) is None:
         data = EXAMPLES["list"] if python else guessed(isolated_command.load_object(spec))
         example = shlex.join(["dpverify", "certify", spec, "--claim", claim, "--data", data])
-        raise UsageError(f"{spec}: on which datasets? Give --pairs MODULE:NAME, or say what its data look like, as in: "
-                         f"{example}")  # fmt: skip
+        raise UsageError(
+            f"{spec}: on which datasets? Give --pairs MODULE:NAME, or say what its data look like, as in: {example}"
+        )
     stated = for_units(stated, subject, own)
     return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
 

@@ -44,8 +44,10 @@ class Wanted:
         for name, values in (("--arg", self.arg), ("--out", given["out"]), ("--public", given["public"])):
             words += [word for each in values for word in (name, each)]
         options = [("--python", self.python), ("--encode", self.encode)]
-        options += [(f"--{name.replace('_', '-')}", given[name]) for name in ("relation", "trials", "minutes",
-                    "out_of_domain", "repro")]  # fmt: skip
+        options += [
+            (f"--{name.replace('_', '-')}", given[name])
+            for name in ("relation", "trials", "minutes", "out_of_domain", "repro")
+        ]
         if given["significance"] != SIGNIFICANCE:
             options.append(("--significance", given["significance"]))
         words += [word for name, value in options if value not in (None, "") for word in (name, str(value))]
@@ -80,10 +82,15 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     if wanted.view == "local" and not schema.local:
         raise UsageError("--view local: one record is the whole dataset; --data must begin with value:")
     given: dict[str, Any] = {
-        "claim": parse_claim(wanted.claim, view=View(wanted.view)), "schema": schema, "call": wanted.call,
-        "arguments": arguments(list(wanted.arg)), "python": wanted.python, "encode": wanted.encode,
-        "timeout_s": min(wanted.timeout, ONE_RELEASE), "memory": wanted.memory,
-    }  # fmt: skip
+        "claim": parse_claim(wanted.claim, view=View(wanted.view)),
+        "schema": schema,
+        "call": wanted.call,
+        "arguments": arguments(list(wanted.arg)),
+        "python": wanted.python,
+        "encode": wanted.encode,
+        "timeout_s": min(wanted.timeout, ONE_RELEASE),
+        "memory": wanted.memory,
+    }
     options = {"trials": MOST_EACH, **{name: value for name, value in wanted.options.items() if value is not None}}
     if dry_run:
         planned(wanted.target, say=say, **given, **options)
@@ -94,9 +101,16 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     code: dict[str, Taped] = {}
     try:
         if wanted.tape and not wanted.python:
-            asked = {"spec": wanted.target, "claim": wanted.claim, "data": wanted.data, "call": wanted.call,
-                     "arg": list(wanted.arg), "relation": options.get("relation"), "seed": options["seed"],
-                     "trials": options["trials"]}  # fmt: skip
+            asked = {
+                "spec": wanted.target,
+                "claim": wanted.claim,
+                "data": wanted.data,
+                "call": wanted.call,
+                "arg": list(wanted.arg),
+                "relation": options.get("relation"),
+                "seed": options["seed"],
+                "trials": options["trials"],
+            }
             name, limits = (
                 "dpverify.cli.certify_data:traced_in_child",
                 Limits(min(wanted.timeout, TRACED), wanted.memory),
@@ -133,7 +147,15 @@ def traced_in_child(
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.trying import traced_grid
 
-    code = traced_grid(isolated_command.load_object(spec), claim=parse_claim(claim), schema=data_schema(data),
-                       relation=relation, call=call, arguments=arguments(arg), name=spec.rpartition(":")[2],
-                       seed=seed, trials=trials)  # fmt: skip
+    code = traced_grid(
+        isolated_command.load_object(spec),
+        claim=parse_claim(claim),
+        schema=data_schema(data),
+        relation=relation,
+        call=call,
+        arguments=arguments(arg),
+        name=spec.rpartition(":")[2],
+        seed=seed,
+        trials=trials,
+    )
     return {name: asdict(each) for name, each in code.items()}

@@ -44,7 +44,12 @@ class RelationName(str, Enum):  # noqa: UP042 - typer shows the values of a plai
 
 LISTED = ("dpverify.suite.discovery",)  # enough to read audit files
 PRELOAD = (
-    "dpverify.suite.task", "dpverify.auditing.certificate",
-    "scipy.stats", "scipy.signal", "scipy.optimize", "sklearn.ensemble", "dp_accounting.pld.pld_pmf",
-)  # fmt: skip
+    "dpverify.suite.task",
+    "dpverify.auditing.certificate",
+    "scipy.stats",
+    "scipy.signal",
+    "scipy.optimize",
+    "sklearn.ensemble",
+    "dp_accounting.pld.pld_pmf",
+)
 CERTIFIED = ("dpverify.auditing.certificate",)  # one subject: what learns scores is loaded once it is needed

@@ -64,10 +64,19 @@ def replay(
     files.check_writable(outputs)
     files.drop(outputs)  # old ones
     asked: dict[str, Any] = {
-        "target": target, "claim": claim, "data": data, "instrument": calls.value, "count": pairs,
-        "confirm": confirm, "relation": None if relation is None else relation.value, "call": call.value,
-        "arg": list(arg or []), "out": list(out or []), "public": list(public or []), "seed": seed,
-    }  # fmt: skip
+        "target": target,
+        "claim": claim,
+        "data": data,
+        "instrument": calls.value,
+        "count": pairs,
+        "confirm": confirm,
+        "relation": None if relation is None else relation.value,
+        "call": call.value,
+        "arg": list(arg or []),
+        "out": list(out or []),
+        "public": list(public or []),
+        "seed": seed,
+    }
     if python:
         asked = {"python": python, "asked": asked, "timeout": timeout}
     name = "dpverify.wild.replaying:replayed_elsewhere" if python else "dpverify.wild.replaying:replayed"

@@ -112,8 +112,11 @@ def _options(command: Callable[..., Any]) -> dict[str, Setting]:
 
 def _of(known: dict[str, Setting], values: dict[str, Any], file: str) -> dict[str, Any]:
     """Those values that a command has options for, by parameter."""
-    return {known[key].parameter: _checked(known[key], value, f"{file}: [tool.dpverify] {key}")
-            for key, value in values.items() if key in known}  # fmt: skip
+    return {
+        known[key].parameter: _checked(known[key], value, f"{file}: [tool.dpverify] {key}")
+        for key, value in values.items()
+        if key in known
+    }
 
 
 def _checked(option: Setting, value: Any, where: str) -> Any:

@@ -49,12 +49,22 @@ def trace(
     """
     from dpverify.cli import isolated_command
 
-    for name, given, fits in (("--ledger", ledger, not exact), ("--transcripts", transcripts, not exact),
-                              ("--delta", delta, exact), ("--paths", paths, exact)):  # fmt: skip
+    for name, given, fits in (
+        ("--ledger", ledger, not exact),
+        ("--transcripts", transcripts, not exact),
+        ("--delta", delta, exact),
+        ("--paths", paths, exact),
+    ):
         if given is not None and not fits:
             raise UsageError(f"{name} goes with{'out' if exact else ''} --exact")
-    shared = {"spec": subject, "pairs": pairs, "claim": claim, "relation": relation.value, "seed": seed,
-              "timeout": timeout}  # fmt: skip
+    shared = {
+        "spec": subject,
+        "pairs": pairs,
+        "claim": claim,
+        "relation": relation.value,
+        "seed": seed,
+        "timeout": timeout,
+    }
     if exact:
         more: dict[str, Any] = {"delta": 0.0 if delta is None else delta, "paths": PATHS if paths is None else paths}
         function, missing, seconds = "enumerated_in_child", "law", 2 * timeout

@@ -322,9 +322,15 @@ def _on_events(attack: Attack, tally: Tally, claim: Claim, significance: float, 
     event, detectable, eps = tally.pooled(deciding), math.inf, claim.eps
     if fraction > 0:
         detectable = detectable_eps(
-            test, trials=n, guess_fraction=fraction, claim_eps=eps, delta=delta, significance=level, power=wanted_power,
+            test,
+            trials=n,
+            guess_fraction=fraction,
+            claim_eps=eps,
+            delta=delta,
+            significance=level,
+            power=wanted_power,
             one_sided=tally.one_sided,
-        )  # fmt: skip
+        )
     lower = test.eps_lower(seen, delta=delta, significance=significance)
     return LowerBound(
         eps_lower=lower,

@@ -221,9 +221,15 @@ def _git(folder: str, *words: str) -> str | None:
     """What git says; None where there is none, or it fails."""
     try:
         done = subprocess.run(
-            ["git", *_QUIET, *words], cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=True,
-            errors="replace", stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            ["git", *_QUIET, *words],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

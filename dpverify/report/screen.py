@@ -61,12 +61,16 @@ def tried(record: TryRecord, again: str) -> list[str]:
             *(("", _noise(row)) for each in codes[:1] for row in each.draws[:DRAWS] if row.moved and each.traced),
             ("ledger", "none declared" + ("" if lower else ": nothing proves the claim for all neighbours")),
             ("witness", "" if shown is None else _witness(shown)),
-            ("outside", f"{many(len(apart), 'pair')} with data outside of --data can be told apart: not counted"
-             if apart else ""),
+            (
+                "outside",
+                f"{many(len(apart), 'pair')} with data outside of --data can be told apart: not counted"
+                if apart
+                else "",
+            ),
             ("next", _next(record, codes)),
             ("again", again),
         ],
-    )  # fmt: skip
+    )
 
 
 def certified(certificate: Certificate) -> list[str]:

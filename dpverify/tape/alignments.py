@@ -81,8 +81,10 @@ def choose(
             tried.append((rules, _pilots(pairings, rules)))
             if _in_bits(tried[-1][1]):
                 break
-    rules, found = next((each for each in reversed(tried) if _in_bits(each[1])),
-                        next((each for each in tried if _good(each[1])), tried[0]))  # fmt: skip
+    rules, found = next(
+        (each for each in reversed(tried) if _in_bits(each[1])),
+        next((each for each in tried if _good(each[1])), tried[0]),
+    )
     if not _good(found):
         telling = next((each for each in tried if _telling(each[1])), None)
         better = telling or next((each for each in tried if _rounds(each[1])), tried[0])

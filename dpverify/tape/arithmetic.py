@@ -20,12 +20,41 @@ from dpverify.tape.randomness import Arena, Met
 Array = npt.NDArray[Any]
 
 LINEAR = (np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.matmul)
-LINEAR_FUNCTIONS = frozenset((
-    np.dot, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.cumsum, np.sum, np.mean, np.convolve, np.diff,
-    np.kron, np.average, np.trace, np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.append,
-    np.insert, np.pad, np.split, np.array_split, np.ravel, np.reshape, np.fft.fft, np.fft.ifft, np.fft.rfft,
-    np.fft.irfft, np.linalg.solve,
-))  # fmt: skip
+LINEAR_FUNCTIONS = frozenset(
+    (
+        np.dot,
+        np.vdot,
+        np.inner,
+        np.outer,
+        np.tensordot,
+        np.einsum,
+        np.cumsum,
+        np.sum,
+        np.mean,
+        np.convolve,
+        np.diff,
+        np.kron,
+        np.average,
+        np.trace,
+        np.concatenate,
+        np.stack,
+        np.vstack,
+        np.hstack,
+        np.column_stack,
+        np.append,
+        np.insert,
+        np.pad,
+        np.split,
+        np.array_split,
+        np.ravel,
+        np.reshape,
+        np.fft.fft,
+        np.fft.ifft,
+        np.fft.rfft,
+        np.fft.irfft,
+        np.linalg.solve,
+    )
+)
 _LESS = {np.less: False, np.greater: True, np.less_equal: False, np.greater_equal: True}  # value: operands swapped
 
 
@@ -53,8 +82,11 @@ def ufunc(arena: Arena, act: Any, method: str, inputs: Any, out: Any, kwargs: di
         given = tuple(_operand(each) for each in inputs)
     if out is not None:
         kwargs = {**kwargs, "out": tuple(_buffer(each) for each in targets)}
-    result = getattr(act, method)(*given, **{k: materialised(value) for k, value in kwargs.items() if k != "out"},
-                                  **({"out": kwargs["out"]} if "out" in kwargs else {}))  # fmt: skip
+    result = getattr(act, method)(
+        *given,
+        **{k: materialised(value) for k, value in kwargs.items() if k != "out"},
+        **({"out": kwargs["out"]} if "out" in kwargs else {}),
+    )
     if out is not None:
         return targets[0] if len(targets) == 1 else targets
     return result
@@ -112,8 +144,11 @@ def kept(arena: Arena, act: Any, inputs: Any) -> Any:
         return NotImplemented
     if _result_type(act, left, right) not in KEPT:
         return NotImplemented
-    if act in (np.multiply, np.divide) and arena.align.unscaled and any(
-            isinstance(each, Opaque) and each._memory.added for each in sides):  # fmt: skip
+    if (
+        act in (np.multiply, np.divide)
+        and arena.align.unscaled
+        and any(isinstance(each, Opaque) and each._memory.added for each in sides)
+    ):
         return NotImplemented  # the sum is the value that the transcript has, and not a multiple of it
     try:
         return _linear(arena, act, left, right)
@@ -148,8 +183,16 @@ def _weak(found: Any, like: Any) -> Any:
     return number_of(found) if isinstance(like, OpaqueNumber) and isinstance(found, OpaqueScalar) else found
 
 
-_FUNCTIONS = {np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.sign: "sign", np.absolute: "absolute",
-              np.fabs: "absolute", np.cos: "cos", np.sin: "sin"}  # fmt: skip
+_FUNCTIONS = {
+    np.log: "log",
+    np.log1p: "log1p",
+    np.sqrt: "sqrt",
+    np.sign: "sign",
+    np.absolute: "absolute",
+    np.fabs: "absolute",
+    np.cos: "cos",
+    np.sin: "sin",
+}
 
 
 def _composed(arena: Arena, act: Any, inputs: Any) -> Any:
@@ -294,8 +337,16 @@ def _compared(arena: Arena, act: Any, inputs: Any) -> Any:
     return found if found.ndim else found[()]
 
 
-_LOOKS = {np.equal: "equal", np.not_equal: "equal", np.minimum: "less", np.maximum: "less", np.fmin: "less",
-          np.fmax: "less", np.sign: "less", np.absolute: "less"}  # fmt: skip
+_LOOKS = {
+    np.equal: "equal",
+    np.not_equal: "equal",
+    np.minimum: "less",
+    np.maximum: "less",
+    np.fmin: "less",
+    np.fmax: "less",
+    np.sign: "less",
+    np.absolute: "less",
+}
 
 
 def _look(arena: Arena, act: str, inputs: Any) -> None:
@@ -328,8 +379,14 @@ def _between(arena: Arena, act: Any, left: Opaque, right: Opaque) -> Any:
         shape = np.broadcast_shapes(left.shape, right.shape)
     except ValueError:
         return NotImplemented
-    first, second = ((np.broadcast_to(side._off, shape).ravel(), np.broadcast_to(side._coef, shape).ravel(),
-                      np.broadcast_to(side._place, shape).ravel()) for side in (left, right))  # fmt: skip
+    first, second = (
+        (
+            np.broadcast_to(side._off, shape).ravel(),
+            np.broadcast_to(side._coef, shape).ravel(),
+            np.broadcast_to(side._place, shape).ravel(),
+        )
+        for side in (left, right)
+    )
     for off, coef, place in (first, second):
         if (place < 0).any() or not (arena.comparable(place) and np.isfinite(off).all() and coef.all()):
             return NotImplemented
@@ -353,8 +410,11 @@ def _sum(array: Any, kwargs: dict[str, Any]) -> Any:
     kept = moved.shape[: array.ndim - len(axes)]
     flat = moved.reshape(*kept, -1)
     if array._arena.align.composed and (whole := _whole_sum(flat)) is not None:
-        return np.reshape(whole, tuple(1 if i in axes else n for i, n in enumerate(array.shape))) if kwargs.get(
-            "keepdims") else whole  # fmt: skip
+        return (
+            np.reshape(whole, tuple(1 if i in axes else n for i, n in enumerate(array.shape)))
+            if kwargs.get("keepdims")
+            else whole
+        )
     with _linear_use(array._arena, True), _followed(array._arena, True):
         rest = flat[..., 1:].copy().numbers()
     if array._memory.shown or len(set(axes)) != len(axes):
@@ -482,8 +542,10 @@ def _where(condition: Any, *choices: Any) -> Any:
         return NotImplemented
     if not all(isinstance(each, Opaque) or _is_number(each) for each in choices):
         return NotImplemented
-    kinds = [each.dtype if isinstance(each, Opaque) else type(each) if type(each) in (int, float) else
-             np.asarray(each).dtype for each in choices]  # fmt: skip
+    kinds = [
+        each.dtype if isinstance(each, Opaque) else type(each) if type(each) in (int, float) else np.asarray(each).dtype
+        for each in choices
+    ]
     weak: dict[Any, Any] = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
     dtype = np.result_type(*(weak.get(kind, kind) for kind in kinds))
     if dtype not in KEPT:
@@ -514,8 +576,11 @@ def _searched(sorted_: Any, value: Any, side: str = "left", sorter: Any = None) 
         sorted_ = np.array(sorted_)
     if not isinstance(value, Opaque) or not _is_number(sorted_) or sorter is not None or side not in ("left", "right"):
         return NotImplemented
-    if not isinstance(sorted_, np.ndarray) or sorted_.ndim != 1 or not value._arena.is_uniform(
-            value._place[value._place >= 0].ravel()):  # fmt: skip
+    if (
+        not isinstance(sorted_, np.ndarray)
+        or sorted_.ndim != 1
+        or not value._arena.is_uniform(value._place[value._place >= 0].ravel())
+    ):
         return NotImplemented
     wide = value._same(lambda buffer: buffer[..., None].copy())
     found = wide > sorted_ if side == "left" else wide >= sorted_

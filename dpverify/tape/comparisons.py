@@ -72,15 +72,32 @@ def comparisons(first: Arena, second: Arena) -> Iterator[Comparisons]:
         gained = (there.off - here.off) - (there.against[1] - here.against[1])
         size = max(float(np.abs(each).max()) for each in (here.off, there.off, here.against[1], there.against[1]))
         for at, threshold in enumerate(here.against[0].tolist()):
-            row = (index, here.site, float(here.against[2][at]), int(here.place[at]), float(here.coef[at]),
-                   float(gained[at]), bool(here.forced[at]), ERROR * size)  # fmt: skip
+            row = (
+                index,
+                here.site,
+                float(here.against[2][at]),
+                int(here.place[at]),
+                float(here.coef[at]),
+                float(gained[at]),
+                bool(here.forced[at]),
+                ERROR * size,
+            )
             rows.setdefault(threshold, []).append(row)
     for threshold, found in rows.items():
         entry, sites, factors, place, factor, gained, above, error = zip(*found, strict=True)
         # a noise that has another factor for other queries is no threshold: it costs infinitely much
         whole = factors[0] if len(set(factors)) == 1 else 0.0
-        yield Comparisons(entry[0], sites[0], threshold, whole, np.array(place), np.array(factor), np.array(gained),
-                          np.array(above), max(error))  # fmt: skip
+        yield Comparisons(
+            entry[0],
+            sites[0],
+            threshold,
+            whole,
+            np.array(place),
+            np.array(factor),
+            np.array(gained),
+            np.array(above),
+            max(error),
+        )
 
 
 def settle(first: Arena, second: Arena) -> None:

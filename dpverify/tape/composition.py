@@ -125,16 +125,22 @@ def products(arena: Arena, left: Any, right: Any) -> tuple[Array, Array] | None:
         whole = Whole("normal_product", (), coef, z, lambda w, parts: [w / parts[1], parts[1]])
         return _derived(arena, whole, coef.shape, [one, two])
     if (one.family, two.family) == ("root_exponential", "normal"):
-        whole = Whole("laplace", (), coef / math.sqrt(2), z * math.sqrt(2),
-                      lambda w, parts: [parts[0], w / math.sqrt(2) / parts[0]])  # fmt: skip
+        whole = Whole(
+            "laplace",
+            (),
+            coef / math.sqrt(2),
+            z * math.sqrt(2),
+            lambda w, parts: [parts[0], w / math.sqrt(2) / parts[0]],
+        )
         return _derived(arena, whole, coef.shape, [one, two])
     return None
 
 
 def _derived(arena: Arena, whole: Whole, shape: tuple[int, ...], sides: list[Side]) -> tuple[Array, Array]:
     parts = [each.place for each in sides]
-    (place,) = arena.derive([(whole.family, whole.z, whole.parameters)], parts,
-                            lambda made, old: whole.undo(made[0], old))  # fmt: skip
+    (place,) = arena.derive(
+        [(whole.family, whole.z, whole.parameters)], parts, lambda made, old: whole.undo(made[0], old)
+    )
     return whole.coef, place
 
 
@@ -170,8 +176,13 @@ def _gammas(one: Side, two: Side, turned: Array) -> Whole | None:
     if shapes[0] is not None and shapes[1] is not None:
         if (one.coef == turned).all():
             z = one.z + two.z
-            return Whole("gamma", (shapes[0] + shapes[1],), one.coef, z,
-                         lambda w, parts: [each * w / (parts[0] + parts[1]) for each in parts])  # fmt: skip
+            return Whole(
+                "gamma",
+                (shapes[0] + shapes[1],),
+                one.coef,
+                z,
+                lambda w, parts: [each * w / (parts[0] + parts[1]) for each in parts],
+            )
         if (one.coef == -turned).all() and _near(shapes[0], shapes[1]):
             return _laplace(shapes[0], one.coef, one.z - two.z, _apart)
         return None
@@ -197,8 +208,7 @@ def _laplace(terms: Array, coef: Array, z: Array, undo: Callable[[Array, list[Ar
 def _others(one: Side, two: Side, turned: Array) -> Whole | None:
     if (one.family, two.family) == ("normal_product", "normal_product") and (np.abs(one.coef) == np.abs(turned)).all():
         way = np.sign(turned) * np.sign(one.coef)
-        return Whole("laplace", (), one.coef, one.z + way * two.z,
-                     lambda w, parts: [w - way * parts[1], parts[1]])  # fmt: skip
+        return Whole("laplace", (), one.coef, one.z + way * two.z, lambda w, parts: [w - way * parts[1], parts[1]])
     if (one.family, two.family) == ("geometric", "geometric") and (one.coef == -turned).all():
         chance = one.parameters[0]
         if not (chance == two.parameters[0]).all() or not ((chance > 0) & (chance < 1)).all():

@@ -131,8 +131,13 @@ class Support:
             values = [cut + BEYOND, cut + BEYOND / 64] if below else [cut - BEYOND, cut - BEYOND / 64, cut / 2]
         given = tuple(np.array([each]) for each in self.parameters(place))
         for value in values:
-            crosses = value == cut if act == "equal" and not below else value != cut if act == "equal" else (
-                value >= cut if below else value < cut)  # fmt: skip
+            crosses = (
+                value == cut
+                if act == "equal" and not below
+                else value != cut
+                if act == "equal"
+                else (value >= cut if below else value < cut)
+            )
             with np.errstate(all="ignore"):
                 possible = np.isfinite(value) and np.isfinite(family.log_mass(np.array([value]), *given)).all()
             if crosses and possible:

@@ -180,8 +180,11 @@ class _Led(type):
             seed = given[0] if given else None
             bits = isinstance(seed, np.random.BitGenerator)
             if bits if fresh == "generator" else seed is None or entropy.material.seeds(seed):
-                return entropy.generator(kind, seed) if bits else getattr(entropy, fresh)(
-                    *((kind,) if fresh == "bit_generator" else ()))  # fmt: skip
+                return (
+                    entropy.generator(kind, seed)
+                    if bits
+                    else getattr(entropy, fresh)(*((kind,) if fresh == "bit_generator" else ()))
+                )
         return kind(*args, **kwargs)
 
 
@@ -192,9 +195,11 @@ def _class(kind: Any, fresh: str) -> Any:
 _KINDS = {
     "RandomState": _class(np.random.RandomState, "legacy_fresh"),
     "Generator": _class(np.random.Generator, "generator"),
-    **{name: _class(getattr(np.random, name), "bit_generator")
-       for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")},
-}  # fmt: skip
+    **{
+        name: _class(getattr(np.random, name), "bit_generator")
+        for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+    },
+}
 _RANDOM = {name: _led_standard(name) for name in (*DRAWN, *SEEDS)}
 _SYSTEM = {name: _led_system(name) for name in (*DRAWN, "_randbelow")}
 _STANDARD = {**_RANDOM, "Random": _class(random.Random, "standard_fresh"), "_urandom": _urandom}
@@ -211,10 +216,12 @@ def _own(loaded: int) -> tuple[Names, ...]:
     here = __file__.rpartition("/")[0].rpartition("/")[0] + "/"
     found = [getattr(module, "__dict__", None) for module in list(sys.modules.values())]
     return tuple(
-        names for names in found
-        if names is not None and isinstance(file := names.get("__file__"), str)
+        names
+        for names in found
+        if names is not None
+        and isinstance(file := names.get("__file__"), str)
         and not file.startswith((*INSTALLED, here))
-    )  # fmt: skip
+    )
 
 
 def own_modules() -> tuple[Names, ...]:
@@ -281,8 +288,11 @@ _SHARED = np.random.mtrand._rand
 def _scipy() -> Iterator[None]:
     """SciPy's distributions keep the shared generator that they have found when they were made."""
     found = [("scipy.stats._distn_infrastructure", "rv_generic"), ("scipy.stats._multivariate", "multi_rv_generic")]
-    kinds = [vars(module)[name] for home, name in found if (module := sys.modules.get(home)) is not None
-             and name in vars(module)]  # fmt: skip
+    kinds = [
+        vars(module)[name]
+        for home, name in found
+        if (module := sys.modules.get(home)) is not None and name in vars(module)
+    ]
     kinds = [kind for kind in kinds if "_random_state" not in vars(kind)]
     for kind in kinds:
         kind._random_state = _SharedState()

@@ -96,13 +96,22 @@ class Exact:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; infinities as their names."""
         return {
-            "name": self.name, "status": self.status, "reason": None if self.reason is None else vars(self.reason),
-            "eps_lower": _plain(self.eps_lower), "eps_upper": _plain(self.eps_upper), "delta": self.delta,
-            "paths": self.paths, "outcomes": self.outcomes, "lost_mass": self.lost_mass,
-            "tail_eps": _plain(self.tail_eps), "number_lower": _plain(self.number_lower),
+            "name": self.name,
+            "status": self.status,
+            "reason": None if self.reason is None else vars(self.reason),
+            "eps_lower": _plain(self.eps_lower),
+            "eps_upper": _plain(self.eps_upper),
+            "delta": self.delta,
+            "paths": self.paths,
+            "outcomes": self.outcomes,
+            "lost_mass": self.lost_mass,
+            "tail_eps": _plain(self.tail_eps),
+            "number_lower": _plain(self.number_lower),
             "event": None if self.event is None else vars(self.event),
-            "fit": None if self.fit is None else vars(self.fit), "law": self.law, "seconds": self.seconds,
-        }  # fmt: skip
+            "fit": None if self.fit is None else vars(self.fit),
+            "law": self.law,
+            "seconds": self.seconds,
+        }
 
 
 def _plain(value: float | None) -> Any:
@@ -167,11 +176,22 @@ def exact(
         if claim is not None:
             number = number_at_least(claim, _ends(found[0], found[1]), (found[0].lost, found[1].lost))
     return Exact(
-        name=name_of(target), status=status, reason=bad, eps_lower=lower, eps_upper=upper, delta=delta,
-        paths=sum(each.paths for each in found), outcomes=len(set().union(*(each.law for each in found))),
-        lost_mass=lost, tail_eps=tail, event=event, fit=fit, law=law, seconds=time.monotonic() - start,
+        name=name_of(target),
+        status=status,
+        reason=bad,
+        eps_lower=lower,
+        eps_upper=upper,
+        delta=delta,
+        paths=sum(each.paths for each in found),
+        outcomes=len(set().union(*(each.law for each in found))),
+        lost_mass=lost,
+        tail_eps=tail,
+        event=event,
+        fit=fit,
+        law=law,
+        seconds=time.monotonic() - start,
         number_lower=number,
-    )  # fmt: skip
+    )
 
 
 def _law(target: Any, data: Any, limits: PathLimits, seed: int) -> Enumerated:
@@ -375,8 +395,14 @@ def _p_value(seen: Counter[bytes], law: Enumerated) -> float:
     ranked = sorted(law.law, key=lambda key: -law.law[key][1])
     cells = [[key] for key in ranked[:CELLS]]
     cells += [ranked[CELLS + at :: CELLS] for at in range(CELLS) if ranked[CELLS + at :: CELLS]]
-    tests = [(sum(counts.pop(key, 0) for key in cell), math.fsum(law.law[key][0] for key in cell),
-              math.fsum(law.law[key][1] for key in cell)) for cell in cells]  # fmt: skip
+    tests = [
+        (
+            sum(counts.pop(key, 0) for key in cell),
+            math.fsum(law.law[key][0] for key in cell),
+            math.fsum(law.law[key][1] for key in cell),
+        )
+        for cell in cells
+    ]
     tests.append((sum(counts.values()), 0.0, law.lost))  # what was not enumerated
     least = min(_binomial_test(count, releases, low, high) for count, low, high in tests)
     return min(1.0, least * len(tests))

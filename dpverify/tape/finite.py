@@ -276,5 +276,9 @@ def _repeated(target: Any, data: Any, source: _Branches, seen: Run, streams: Any
         return again.notes[0] if again.notes else again.bad
     if outputs.same_bits(again.parts, seen.parts):
         return None
-    return Reason("UNFAITHFUL", "", "the same draws, as plain numbers, give something else: randomness or state that "
-                  "the tape does not see, or an array that it has changed")  # fmt: skip
+    return Reason(
+        "UNFAITHFUL",
+        "",
+        "the same draws, as plain numbers, give something else: randomness or state that "
+        "the tape does not see, or an array that it has changed",
+    )

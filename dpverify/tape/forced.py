@@ -70,18 +70,35 @@ class Moved:
     def mirrored(self) -> "Moved":
         """The same elements as the other order sees them: D and D' change places."""
         return replace(
-            self, shift=-self.shift, direction=-self.direction, terms=-self.terms, scale=self.other_scale,
-            other_scale=self.scale, parameters=self.other_parameters, other_parameters=self.parameters,
-            z=self.other_z, other_z=self.z,
-        )  # fmt: skip
+            self,
+            shift=-self.shift,
+            direction=-self.direction,
+            terms=-self.terms,
+            scale=self.other_scale,
+            other_scale=self.scale,
+            parameters=self.other_parameters,
+            other_parameters=self.parameters,
+            z=self.other_z,
+            other_z=self.z,
+        )
 
     def part(self, rows: Array) -> "Moved":
         """Some of the elements."""
         ours, theirs = (tuple(each[rows] for each in given) for given in (self.parameters, self.other_parameters))
         return Moved(
-            self.entry, self.site, self.family, self.kind, self.shift[rows], self.scale[rows], self.other_scale[rows],
-            ours, theirs, self.terms[rows], self.direction[rows], self.place[rows],
-        )  # fmt: skip
+            self.entry,
+            self.site,
+            self.family,
+            self.kind,
+            self.shift[rows],
+            self.scale[rows],
+            self.other_scale[rows],
+            ours,
+            theirs,
+            self.terms[rows],
+            self.direction[rows],
+            self.place[rows],
+        )
 
 
 @dataclass(eq=False)
@@ -180,9 +197,14 @@ class Pairing:
                 return self._failed(first, real.notes[0])
         second = self._opaque(self.second, first.arena.transcript, (*key, 2), None, shifts=self.align.shifts)
         found = self._judged(first, second, key, plain)
-        rounded = found.bad is not None and (found.bad.code == "ROUNDING" or (
-            found.bad.code == "OUTPUTS_DIFFER" and found.differ
-            and outputs.rounding(first.parts, second.parts, largest=_largest(first, second), single=True)))  # fmt: skip
+        rounded = found.bad is not None and (
+            found.bad.code == "ROUNDING"
+            or (
+                found.bad.code == "OUTPUTS_DIFFER"
+                and found.differ
+                and outputs.rounding(first.parts, second.parts, largest=_largest(first, second), single=True)
+            )
+        )
         if rounded and self._exactly(key, first.arena):
             found.bad, found.differ, found.dyadic = None, False, True
         return found
@@ -215,10 +237,17 @@ class Pairing:
 
     def _judged(self, first: Run, second: Run, key: tuple[int, ...], ours: Run) -> Forced:
         found = Forced(
-            math.nan, None, first.arena, second.arena, first.outcome, second.outcome,
-            trusted=True, order=self.order, raised=first.outcome[0] == "raised",
+            math.nan,
+            None,
+            first.arena,
+            second.arena,
+            first.outcome,
+            second.outcome,
+            trusted=True,
+            order=self.order,
+            raised=first.outcome[0] == "raised",
             changed=first.changed or second.changed,
-        )  # fmt: skip
+        )
         if second.notes:
             found.bad, found.trusted = second.notes[0], False
             return found
@@ -290,9 +319,17 @@ class Pairing:
         if which not in self._before:
             self._before[which] = fingerprint(copy.deepcopy(data))
         return run_on_tape(
-            self.target, data, arena, source, rng, spare,
-            size=self.size, before=self._before[which], played=played, instrumented=True,
-        )  # fmt: skip
+            self.target,
+            data,
+            arena,
+            source,
+            rng,
+            spare,
+            size=self.size,
+            before=self._before[which],
+            played=played,
+            instrumented=True,
+        )
 
 
 def _equal(one: Array, other: Array) -> bool:
@@ -327,8 +364,10 @@ def _difference(first: Run, second: Run) -> Reason:
 def _taken_out(first: Arena, second: Arena) -> Site | None:
     """Where a program takes the data out of a noisy sum again, so that a constant and the noise are left."""
     shared = {(met.place, met.zero) for met in first.met} & {(met.place, met.zero) for met in second.met}
-    sides = [{(met.place, f"{met.left:.9g}"): met.site for met in arena.met if (met.place, met.zero) not in shared}
-             for arena in (first, second)]  # fmt: skip
+    sides = [
+        {(met.place, f"{met.left:.9g}"): met.site for met in arena.met if (met.place, met.zero) not in shared}
+        for arena in (first, second)
+    ]
     return next((site for key, site in sides[0].items() if key in sides[1]), None)
 
 
@@ -395,8 +434,23 @@ def _entry_ratio(index: int, here: TranscriptEntry, there: TranscriptEntry, firs
         nothing = np.zeros(len(rows))
         shift = nothing if loss is None else np.array([loss.moved])
         place = here.place[rows] if len(here.place) else here.place
-        return [Moved(index, site, here.families[0], here.kind, shift, nothing, nothing, (chances[0],),
-                      (chances[1],), terms[rows], nothing, place, loss)]  # fmt: skip
+        return [
+            Moved(
+                index,
+                site,
+                here.families[0],
+                here.kind,
+                shift,
+                nothing,
+                nothing,
+                (chances[0],),
+                (chances[1],),
+                terms[rows],
+                nothing,
+                place,
+                loss,
+            )
+        ]
     found = []
     for name, site, rows, ours, theirs in elements(here, there, first, second):
         family = FAMILIES[name]
@@ -461,10 +515,21 @@ def _has_parameters(entry: TranscriptEntry, *arenas: Arena) -> bool:
 def _compared(found: comparisons.Comparisons) -> Moved:
     scale, way = np.abs(found.factor), np.zeros(len(found.factor))
     return Moved(
-        found.entry, site_text(found.site), "laplace", "comparison", -found.gained, scale, scale, (), (),
-        np.array([found.largest_loss]), way, found.place,
-        threshold_scale=abs(found.threshold_factor), above=found.above,
-    )  # fmt: skip
+        found.entry,
+        site_text(found.site),
+        "laplace",
+        "comparison",
+        -found.gained,
+        scale,
+        scale,
+        (),
+        (),
+        np.array([found.largest_loss]),
+        way,
+        found.place,
+        threshold_scale=abs(found.threshold_factor),
+        above=found.above,
+    )
 
 
 def _bounded(index: int, site: str, entry: TranscriptEntry, loss: CallLoss) -> Moved:

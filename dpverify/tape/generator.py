@@ -81,8 +81,12 @@ class Sampler:
         """A law of whole numbers, or one without shift: what the real method returns is z."""
         z = getattr(self._real, name)(*args, size)
         whole = np.asarray(z).dtype.kind in "iu"
-        if whole and np.size(z) and (np.abs(np.asarray(z, dtype=object)).max() if np.asarray(z).dtype.kind == "u"
-                                     else np.abs(z).max()) >= MOST_WHOLE:  # fmt: skip
+        if (
+            whole
+            and np.size(z)
+            and (np.abs(np.asarray(z, dtype=object)).max() if np.asarray(z).dtype.kind == "u" else np.abs(z).max())
+            >= MOST_WHOLE
+        ):
             return self._atom(name, z, (args, size))
         return self._source.variables(family, z, parameters, np.int64 if whole else np.float64)
 
@@ -458,9 +462,26 @@ def _fail_closed(kind: Any, base: Any) -> None:
 
     Names that NumPy has and this file does not know are noted.
     """
-    known = {"f", "hypergeometric", "lognormal", "logseries", "multivariate_hypergeometric", "multivariate_normal",
-             "noncentral_chisquare", "noncentral_f", "pareto", "power", "rayleigh", "triangular", "vonmises", "wald",
-             "weibull", "zipf", "random_integers", "tomaxint"}  # fmt: skip
+    known = {
+        "f",
+        "hypergeometric",
+        "lognormal",
+        "logseries",
+        "multivariate_hypergeometric",
+        "multivariate_normal",
+        "noncentral_chisquare",
+        "noncentral_f",
+        "pareto",
+        "power",
+        "rayleigh",
+        "triangular",
+        "vonmises",
+        "wald",
+        "weibull",
+        "zipf",
+        "random_integers",
+        "tomaxint",
+    }
     mine = {name for each in (kind, Sampler) for name in vars(each)}
     for name in dir(base):
         if not name.startswith("_") and name not in mine:
@@ -510,9 +531,15 @@ class Streamed:
         return chosen if np.ndim(z) else dtype(chosen)
 
     def atom(
-        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: Whole | None = None,
-        *, given: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        family: str,
+        value: Any,
+        law: Callable[[Any], Array] | None,
+        key: bytes,
+        support: Whole | None = None,
+        *,
+        given: Any = None,
+    ) -> Any:
         """The value itself: what is drawn whole is never chosen."""
         return value
 

@@ -99,13 +99,19 @@ def _same(one: witness.Places, other: witness.Places) -> bool:
 
 def _sides(runs: Sequence[Forced]) -> tuple[tuple[Side, Side], ...] | None:
     """Off, coef and parameters of every entry on both datasets, if all runs have the same and each entry one law."""
-    seen = [[[_side(arena, entry) for entry in arena.transcript.entries] for arena in (run.first, run.second)]
-            for run in runs]  # fmt: skip
+    seen = [
+        [[_side(arena, entry) for entry in arena.transcript.entries] for arena in (run.first, run.second)]
+        for run in runs
+    ]
     if any(len(entry.families) != 1 for entry in runs[0].first.transcript.entries):
         return None
     first = seen[0]
-    same = all(_equal(a, b) for run in seen for ours, theirs in zip(run, first, strict=True)
-               for a, b in zip(ours, theirs, strict=True))  # fmt: skip
+    same = all(
+        _equal(a, b)
+        for run in seen
+        for ours, theirs in zip(run, first, strict=True)
+        for a, b in zip(ours, theirs, strict=True)
+    )
     return tuple(zip(first[0], first[1], strict=True)) if same else None
 
 

@@ -15,9 +15,7 @@ from dpverify.ledger.everyday import dp_sgd
 from dpverify.tape.training import check_training, TrainingCheck
 
 
-def check_opacus(
-    train: Callable[[Any], Any], *, data: Any, delta: float = 1e-5, seed: int = 0
-) -> TrainingCheck:  # fmt: skip
+def check_opacus(train: Callable[[Any], Any], *, data: Any, delta: float = 1e-5, seed: int = 0) -> TrainingCheck:
     """`check_training` of a loop with a `PrivacyEngine` of opacus, against what its accountant was told.
 
     Noise of `DPOptimizer` is drawn on the tape; samples and weights come from torch's generator, which is seeded. A

@@ -12,8 +12,22 @@ from typing import Any
 from dpverify.base.sites import INSTALLED, Site, site_text
 from dpverify.tape.returned import PACKAGE
 
-CLOCKS = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
-          "process_time_ns", "thread_time", "thread_time_ns", "clock_gettime", "now", "utcnow", "today")  # fmt: skip
+CLOCKS = (
+    "time",
+    "time_ns",
+    "monotonic",
+    "monotonic_ns",
+    "perf_counter",
+    "perf_counter_ns",
+    "process_time",
+    "process_time_ns",
+    "thread_time",
+    "thread_time_ns",
+    "clock_gettime",
+    "now",
+    "utcnow",
+    "today",
+)
 OTHERS = ("urandom", "getrandom", "id", "getpid", "open", "read")
 FILES = ("/secrets.py", "/uuid.py")
 

@@ -237,8 +237,9 @@ def _pass(
             found.bad = _independent(target, data, digits, numbers, limits, seed, [keys[each] for each in which])
             if found.bad is not None:
                 return found, new
-    found.law = {key: (float(down(np.array(math.fsum(lows[key])))), float(up(np.array(math.fsum(highs[key])))))
-                 for key in lows}  # fmt: skip
+    found.law = {
+        key: (float(down(np.array(math.fsum(lows[key])))), float(up(np.array(math.fsum(highs[key]))))) for key in lows
+    }
     found.lost = math.fsum(each.support.lost for each in digits if each.support is not None) * (1 + 1e-9)
     return found, new
 

@@ -208,8 +208,12 @@ class Arena:
     @property
     def largest(self) -> float:
         """The largest term of the values of the transcript: noise, what it was added to, and their sum."""
-        found = (each for entry in self.transcript.entries if entry.kind == "value" and entry.count
-                 for each in (entry.forced, entry.off, entry.coef * entry.z))  # fmt: skip
+        found = (
+            each
+            for entry in self.transcript.entries
+            if entry.kind == "value" and entry.count
+            for each in (entry.forced, entry.off, entry.coef * entry.z)
+        )
         with np.errstate(all="ignore"):
             sizes = [float(np.abs(np.asarray(each, dtype=np.float64)).max()) for each in found]
         return max((each for each in sizes if math.isfinite(each)), default=0.0)
@@ -285,8 +289,12 @@ class Arena:
     def _value(self, off: Array, coef: Array, place: Array) -> Array:
         shift = self._shift(off, place)
         if shift is not None and shift.any() and not self.linear and self.site()[0]:
-            self._diverge("OUTPUTS_DIFFER", self.site(), "noise that must have another value on the other dataset is "
-                          "compared, cast or handed on, which is no linear use: nothing hides it")  # fmt: skip
+            self._diverge(
+                "OUTPUTS_DIFFER",
+                self.site(),
+                "noise that must have another value on the other dataset is "
+                "compared, cast or handed on, which is no linear use: nothing hides it",
+            )
         o = self._first_use(off - shift if shift is not None else off, coef, place)
         return o if shift is None else o + shift
 
@@ -330,8 +338,10 @@ class Arena:
         draws = self.forced.draws
         starts = np.array([draw.start for draw in draws])
         sides = []
-        for made, first, place in ((self.transcript.draws, np.asarray(self._starts), entry.place),
-                                   (draws, starts, other.place)):  # fmt: skip
+        for made, first, place in (
+            (self.transcript.draws, np.asarray(self._starts), entry.place),
+            (draws, starts, other.place),
+        ):
             which = np.searchsorted(first, place, side="right") - 1
             whole = np.array([draw.made for draw in made])[which]
             sides.append((whole, _each_parameters(made, which[whole], place[whole])))
@@ -452,8 +462,10 @@ class Arena:
         """
         roles = [self._role[side[2]] for side in (left, right)]
         swapped = (roles[0] == THRESHOLD) | ((roles[1] != THRESHOLD) & (left[2] < right[2]))  # the threshold is left
-        query, bar = (tuple(np.where(each, one, other) for one, other in zip(sides[0], sides[1], strict=True))
-                      for each, sides in ((swapped, (right, left)), (swapped, (left, right))))  # fmt: skip
+        query, bar = (
+            tuple(np.where(each, one, other) for one, other in zip(sides[0], sides[1], strict=True))
+            for each, sides in ((swapped, (right, left)), (swapped, (left, right)))
+        )
         if (
             (query[2] == bar[2]).any()
             or self._role[query[2]].any()
@@ -475,8 +487,12 @@ class Arena:
             other = self._next(entry)
             assert other.against is not None
             entry.forced = other.forced
-            same = ((entry.place, other.place), (entry.coef, other.coef), (bar[2], other.against[0]),
-                    (bar[1], other.against[2]))  # fmt: skip
+            same = (
+                (entry.place, other.place),
+                (entry.coef, other.coef),
+                (bar[2], other.against[0]),
+                (bar[1], other.against[2]),
+            )
             if not all(np.array_equal(ours, theirs) for ours, theirs in same):
                 self._diverge("OTHER_DRAWS", entry.site, "other noise is compared, or of another scale")
         self._role[query[2]], self._role[bar[2]] = QUERY, THRESHOLD
@@ -510,8 +526,12 @@ class Arena:
             other = self._next(entry)
             entry.value = other.value
             if other.key != key:
-                self._diverge("UNKNOWN_LAW", site, f"{family} is called with other arguments on the other dataset, and "
-                              "its law is not known to the tape")  # fmt: skip
+                self._diverge(
+                    "UNKNOWN_LAW",
+                    site,
+                    f"{family} is called with other arguments on the other dataset, and "
+                    "its law is not known to the tape",
+                )
         self.transcript.entries.append(entry)
         return entry
 

@@ -14,11 +14,45 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 PACKAGE = str(Path(__file__).resolve().parents[1]) + "/"
-CALLS = frozenset((
-    "float", "int", "round", "abs", "min", "max", "sum", "list", "tuple", "dict", "array", "asarray", "stack", "hstack",
-    "vstack", "column_stack", "concatenate", "rint", "floor", "ceil", "around", "clip", "minimum", "maximum", "tolist",
-    "item", "astype", "copy", "ravel", "reshape", "squeeze", "float64", "int64", "Series", "DataFrame",
-))  # fmt: skip
+CALLS = frozenset(
+    (
+        "float",
+        "int",
+        "round",
+        "abs",
+        "min",
+        "max",
+        "sum",
+        "list",
+        "tuple",
+        "dict",
+        "array",
+        "asarray",
+        "stack",
+        "hstack",
+        "vstack",
+        "column_stack",
+        "concatenate",
+        "rint",
+        "floor",
+        "ceil",
+        "around",
+        "clip",
+        "minimum",
+        "maximum",
+        "tolist",
+        "item",
+        "astype",
+        "copy",
+        "ravel",
+        "reshape",
+        "squeeze",
+        "float64",
+        "int64",
+        "Series",
+        "DataFrame",
+    )
+)
 SUMS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 PLAIN = (ast.Return, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)

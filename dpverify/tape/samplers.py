@@ -46,10 +46,13 @@ def sampler_levels(drawn: Sequence[Sequence[Array]], users: int, *, poisson: boo
     if poisson:
         often = max(Counter(sizes).values())
         alike = [
-            _choose(number, often) + often * _choose(users, size)
-            + _choose(users * (number - often), total - often * size) - _choose(users * number, total)
-            for size in range(min(users, total // often) + 1) if total - often * size <= users * (number - often)
-        ]  # fmt: skip
+            _choose(number, often)
+            + often * _choose(users, size)
+            + _choose(users * (number - often), total - often * size)
+            - _choose(users * number, total)
+            for size in range(min(users, total // often) + 1)
+            if total - often * size <= users * (number - often)
+        ]
         levels["fixed"] = math.exp(min(0.0, float(special.logsumexp(alike))))
     return levels
 

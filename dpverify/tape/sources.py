@@ -37,9 +37,15 @@ class Source(Protocol):
         ...
 
     def atom(
-        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
-        *, given: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        family: str,
+        value: Any,
+        law: Callable[[Any], Array] | None,
+        key: bytes,
+        support: "Whole | None" = None,
+        *,
+        given: Any = None,
+    ) -> Any:
         """A value that is drawn whole; `law` gives its log masses, `key` what must be equal on both datasets.
 
         `given` is an instrument's, see `instruments.calls.Given`.
@@ -66,9 +72,15 @@ class Opaques:
         return found
 
     def atom(
-        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
-        *, given: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        family: str,
+        value: Any,
+        law: Callable[[Any], Array] | None,
+        key: bytes,
+        support: "Whole | None" = None,
+        *,
+        given: Any = None,
+    ) -> Any:
         site = self.arena.site()
         entry: TranscriptEntry = self.arena.atom(family, value, None, key, site, given)
         if given is None:
@@ -104,9 +116,15 @@ class Plain:
         return found if found.ndim else found.item()
 
     def atom(
-        self, family: str, value: Any, law: Callable[[Any], Array] | None, key: bytes, support: "Whole | None" = None,
-        *, given: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        family: str,
+        value: Any,
+        law: Callable[[Any], Array] | None,
+        key: bytes,
+        support: "Whole | None" = None,
+        *,
+        given: Any = None,
+    ) -> Any:
         entry = next(self._atoms, None)
         if entry is None or entry.families != (family,):
             self._stop()

@@ -22,11 +22,28 @@ LARGE = 2**31  # numbers from here on are seeds
 LEAST = 4  # bytes of a seed
 
 DRAWN = (
-    "random", "uniform", "triangular", "randint", "choice", "randrange", "sample", "shuffle", "choices",
-    "normalvariate", "lognormvariate", "expovariate", "vonmisesvariate", "gammavariate", "gauss", "betavariate",
-    "paretovariate", "weibullvariate", "getrandbits", "randbytes",
+    "random",
+    "uniform",
+    "triangular",
+    "randint",
+    "choice",
+    "randrange",
+    "sample",
+    "shuffle",
+    "choices",
+    "normalvariate",
+    "lognormvariate",
+    "expovariate",
+    "vonmisesvariate",
+    "gammavariate",
+    "gauss",
+    "betavariate",
+    "paretovariate",
+    "weibullvariate",
+    "getrandbits",
+    "randbytes",
     *(("binomialvariate",) if hasattr(random, "binomialvariate") else ()),
-)  # fmt: skip
+)
 SEEDS = ("seed", "getstate", "setstate")
 
 

@@ -98,8 +98,9 @@ def gathered(pieces: Iterable[tuple[bytes, float, float]]) -> dict[bytes, tuple[
         found = lists.setdefault(key, ([], []))
         found[0].append(low)
         found[1].append(high)
-    return {key: (_floor(math.fsum(low)), math.nextafter(math.fsum(high), math.inf))
-            for key, (low, high) in lists.items()}  # fmt: skip
+    return {
+        key: (_floor(math.fsum(low)), math.nextafter(math.fsum(high), math.inf)) for key, (low, high) in lists.items()
+    }
 
 
 def _floor(value: float) -> float:
@@ -198,8 +199,9 @@ def _one(value: int) -> Support:
 
 def _walk(mode: int, ratio: Callable[[Array], Array], first: int, last: int | None) -> Support:
     """Masses from the mode: mass(k)/mass(k-1) = ratio(k), which does not increase."""
-    upwards, beyond = _tail(lambda steps: ratio(np.asarray(mode + steps, dtype=np.float64)),
-                            None if last is None else last - mode)  # fmt: skip
+    upwards, beyond = _tail(
+        lambda steps: ratio(np.asarray(mode + steps, dtype=np.float64)), None if last is None else last - mode
+    )
     downwards, below = _tail(lambda steps: 1 / ratio(np.asarray(mode - steps + 1, dtype=np.float64)), mode - first)
     weights = np.concatenate([downwards[::-1], [1.0], upwards])
     k = np.arange(mode - len(downwards), mode + len(upwards) + 1)

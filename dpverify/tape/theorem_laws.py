@@ -121,8 +121,11 @@ def _missing(event: Event, seen: SeenLaws) -> list[str]:
             needs = [("a threshold", event.threshold_scale), ("queries", event.query_scale)]
             if event.value_scale is not None:
                 needs.append(("released values", event.value_scale))
-            return [f"{name} needs {what} with Laplace noise of scale {scale:g}" for what, scale in needs
-                    if not seen.has_scale(LAPLACE, scale)]  # fmt: skip
+            return [
+                f"{name} needs {what} with Laplace noise of scale {scale:g}"
+                for what, scale in needs
+                if not seen.has_scale(LAPLACE, scale)
+            ]
         case Selected():
             chance = event.gamma if event.gamma is not None else event.poisson
             assert chance is not None

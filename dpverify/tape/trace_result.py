@@ -317,8 +317,10 @@ class _Parts:
     @property
     def square(self) -> float:
         """Of the normal noise: the sum of (movement/sigma)^2."""
-        return math.fsum(times * (_size(event) / event.sigma) ** 2  # type: ignore[attr-defined]
-                         for event, times in self.normal.items())  # fmt: skip
+        return math.fsum(
+            times * (_size(event) / event.sigma) ** 2  # type: ignore[attr-defined]
+            for event, times in self.normal.items()
+        )
 
     @property
     def eps(self) -> float:

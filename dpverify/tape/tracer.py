@@ -230,8 +230,9 @@ class _Tracing:
         for index in range(CONFIRMED):
             for pairing in pairings:
                 wide = witness.stress(self.seed, CONFIRM + index, pairing.order) if index % 2 else None
-                more.append(("stress" if index % 2 else "sampled",
-                             pairing.transcript(CONFIRM + base + index, change=wide)))  # fmt: skip
+                more.append(
+                    ("stress" if index % 2 else "sampled", pairing.transcript(CONFIRM + base + index, change=wide))
+                )
         return more
 
     def _chosen(
@@ -315,8 +316,17 @@ class _Tracing:
         said = [f"{site_text(key[0])}: {ONE_SIDED}" for key, sides in seen.items() if len(sides) == 1]
         every = [run.first for run in (*runs[0], *runs[1], *(run for _, run in (*chosen, *found))) if run.trusted]
         outside = outside_reads(pairings[0].plain_release)
-        self.uncovered = tuple(dict.fromkeys([*said, *(line for arena in every for line in arena.uncovered),
-                                              *_rare_outcomes(every), *_coins_together(every), *outside]))  # fmt: skip
+        self.uncovered = tuple(
+            dict.fromkeys(
+                [
+                    *said,
+                    *(line for arena in every for line in arena.uncovered),
+                    *_rare_outcomes(every),
+                    *_coins_together(every),
+                    *outside,
+                ]
+            )
+        )
         return found
 
     def _between(
@@ -445,15 +455,28 @@ class _Tracing:
             notes += [str(reason) for reason in against]
         shown = [run for run in good if not run.row] or every
         return Trace(
-            name=name_of(self.target), status=status, reasons=reasons, draws=summaries(shown, alignment),
-            ledger=ledger, fixed=fixed,
+            name=name_of(self.target),
+            status=status,
+            reasons=reasons,
+            draws=summaries(shown, alignment),
+            ledger=ledger,
+            fixed=fixed,
             log_ratio=(tuple(_ratio(run) for run in runs[0]), tuple(_ratio(run) for run in runs[1])),
-            witness=found, conformity=conformity, transcripts=min(len(runs[0]), len(runs[1])), bad=len(bad),
-            confidence=self.confidence, relation=self.relation, alignment=alignment, uncovered=self.uncovered,
+            witness=found,
+            conformity=conformity,
+            transcripts=min(len(runs[0]), len(runs[1])),
+            bad=len(bad),
+            confidence=self.confidence,
+            relation=self.relation,
+            alignment=alignment,
+            uncovered=self.uncovered,
             rounding=agreement(every),
-            seed=self.seed, seconds=time.monotonic() - start, notes=tuple(notes), _moved=moved,
+            seed=self.seed,
+            seconds=time.monotonic() - start,
+            notes=tuple(notes),
+            _moved=moved,
             _at_most=(tuple(map(log_ratio_at_most, runs[0])), tuple(map(log_ratio_at_most, runs[1]))),
-        )  # fmt: skip
+        )
 
 
 def _lines(runs: Sequence[Forced]) -> set[Site]:
@@ -646,10 +669,22 @@ def batch(pairing: Pairing, index: int, rows: int) -> list[Forced] | None:
         return None
     width = [draw.count // rows for draw in whole.first.transcript.draws]
     found = [
-        Forced(float(total[row]), None, whole.first, whole.second, None, None, order=pairing.order, trusted=True,
-               moved=moved[row], changed=whole.changed, row=True, lost=float(lost[row]))
+        Forced(
+            float(total[row]),
+            None,
+            whole.first,
+            whole.second,
+            None,
+            None,
+            order=pairing.order,
+            trusted=True,
+            moved=moved[row],
+            changed=whole.changed,
+            row=True,
+            lost=float(lost[row]),
+        )
         for row in range(rows)
-    ]  # fmt: skip
+    ]
     for row in {
         *np.linspace(0, rows - 1, PROBED).astype(int).tolist(),
         *different,
@@ -673,8 +708,9 @@ def _rowwise(whole: Forced, rows: int) -> bool:
     if any(entry.kind in ("atom", "comparison") for entry in whole.first.transcript.entries):
         return False
     shown = (whole.output[1], whole.other_output[1])
-    return all(type(each) is np.ndarray and each.dtype.kind in "biuf" and len(each) == rows for each in shown
-               if np.ndim(each)) and all(np.ndim(each) for each in shown)  # fmt: skip
+    return all(
+        type(each) is np.ndarray and each.dtype.kind in "biuf" and len(each) == rows for each in shown if np.ndim(each)
+    ) and all(np.ndim(each) for each in shown)
 
 
 def _row_of(arena: Arena, place: Array, rows: int) -> Array:
@@ -723,8 +759,10 @@ def _different(whole: Forced, rows: int) -> list[int] | None:
 
 def _values(arena: Arena, widths: list[int], row: int, rows: int) -> Change:
     """The values of one row, for a run that makes it alone."""
-    parts = [arena.values(draw.start + row * width, width)
-             for draw, width in zip(arena.transcript.draws, widths, strict=True)]  # fmt: skip
+    parts = [
+        arena.values(draw.start + row * width, width)
+        for draw, width in zip(arena.transcript.draws, widths, strict=True)
+    ]
     values = np.concatenate([np.zeros(0), *parts])
 
     def change(family: str, z: Array, start: int) -> Array:

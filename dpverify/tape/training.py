@@ -135,9 +135,7 @@ class TrainingCheck:
         return "\n".join(lines)
 
 
-def check_training(
-    train: Train, *, data: Any, ledger: Ledger, delta: float = 1e-5, seed: int = 0
-) -> TrainingCheck:  # fmt: skip
+def check_training(train: Train, *, data: Any, ledger: Ledger, delta: float = 1e-5, seed: int = 0) -> TrainingCheck:
     """Compare a training loop with the ledger of its accountant, by a few steps of it.
 
     Parameters
@@ -404,10 +402,14 @@ class _Loop:
             for key in range(1, SEEDS):
                 run = self.run(key=key)
                 number = next((first for each in run.reads for first, _ in each), 0)
-                drawn.append([
-                    np.unique(np.concatenate([rows for first, rows in each if first == number] or [np.zeros(0, int)]))
-                    for each in run.reads[: run.steps]
-                ])  # fmt: skip
+                drawn.append(
+                    [
+                        np.unique(
+                            np.concatenate([rows for first, rows in each if first == number] or [np.zeros(0, int)])
+                        )
+                        for each in run.reads[: run.steps]
+                    ]
+                )
         sizes = [len(each) for run in drawn for each in run]
         usual, often = Counter(sizes).most_common(1)[0]
         every, poisson = min(sizes) == users or not sum(sizes), told.kind == "poisson"

@@ -129,16 +129,20 @@ def _of_values(
     largest = _largest(here, there)
     for name, _, rows, ours, theirs in elements(here, there, first, second, shifted=True):
         scales = [np.abs(np.asarray(entry.coef[rows], dtype=np.float64)) for entry in (here, there)]
-        lost = sum(_lost(name, np.asarray(entry.z[rows], dtype=np.float64), scale, given, largest)
-                   for entry, scale, given in zip((here, there), scales, (ours, theirs), strict=True))  # fmt: skip
+        lost = sum(
+            _lost(name, np.asarray(entry.z[rows], dtype=np.float64), scale, given, largest)
+            for entry, scale, given in zip((here, there), scales, (ours, theirs), strict=True)
+        )
         with np.errstate(all="ignore"):  # a factor of 0 has been looked at: its loss is not finite
             lost += 4 * UNIT * (1 + np.abs(np.log(scales[0] / scales[1])))
         yield here.place[rows], np.where(np.isnan(lost), np.inf, lost)
 
 
 def _largest(here: TranscriptEntry, there: TranscriptEntry) -> float:
-    return max(float(np.abs(np.asarray(each, dtype=np.float64)).max(initial=0.0))
-               for each in (here.forced, here.off, there.off))  # fmt: skip
+    return max(
+        float(np.abs(np.asarray(each, dtype=np.float64)).max(initial=0.0))
+        for each in (here.forced, here.off, there.off)
+    )
 
 
 def _lost(name: str, z: Array, scale: Array, parameters: tuple[Array, ...], largest: float) -> Array:
@@ -197,8 +201,21 @@ FITS = 1e-10  # of a combination's terms: how far it may be from the value
 SPARE = 5  # equations beyond the number of places
 TRIES = 10  # runs in which a place must agree
 DISTINCT = 4  # values that a whole number must have taken in them
-WIDENED = ("normal", "laplace", "exponential", "gumbel", "logistic", "student", "gamma", "laplace_sum",
-           "discrete_laplace", "discrete_gaussian", "poisson", "geometric", "negative_binomial")  # fmt: skip
+WIDENED = (
+    "normal",
+    "laplace",
+    "exponential",
+    "gumbel",
+    "logistic",
+    "student",
+    "gamma",
+    "laplace_sum",
+    "discrete_laplace",
+    "discrete_gaussian",
+    "poisson",
+    "geometric",
+    "negative_binomial",
+)
 
 
 MOST_TERMS = 256

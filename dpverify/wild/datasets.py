@@ -91,8 +91,11 @@ def _handed(schema: Schema, records: Records) -> tuple[str, Any]:
         columns = [[each.name, _array(each, cells(schema, records, each.name))] for each in schema.columns]
         return "keywords" if schema.container == "keywords" else "one", ("dict", columns)
     if schema.container == "frame":
-        return "one", ("frame", [[each.name, _series(each, cells(schema, records, each.name))]
-                                 for each in schema.columns], None)  # fmt: skip
+        return "one", (
+            "frame",
+            [[each.name, _series(each, cells(schema, records, each.name))] for each in schema.columns],
+            None,
+        )
     if schema.container == "array":
         return "one", _matrix(schema, records, names)
     if schema.container == "vector":
@@ -104,8 +107,13 @@ def _handed(schema: Schema, records: Records) -> tuple[str, Any]:
         if schema.label:
             found.append(_array(schema.column(schema.label), cells(schema, records, schema.label)))
         return "args", found
-    dicts = [("dict", [[name, _missing(column, cell)] for name, column, cell in
-                       zip(names, schema.columns, record, strict=True)]) for record in records]  # fmt: skip
+    dicts = [
+        (
+            "dict",
+            [[name, _missing(column, cell)] for name, column, cell in zip(names, schema.columns, record, strict=True)],
+        )
+        for record in records
+    ]
     if schema.container == "records":
         return "one", dicts
     return "one", dicts[0] if len(names) > 1 else records[0][0]  # a value
@@ -169,12 +177,14 @@ def literal(schema: Schema, records: Records) -> str:
     schema, records = _without_hidden(schema, records)
     names = [each.name for each in schema.columns]
     if schema.container in ("columns", "keywords"):
-        inside = ", ".join(f"{each.name!r}: {_text_array(each, cells(schema, records, each.name))}"
-                           for each in schema.columns)  # fmt: skip
+        inside = ", ".join(
+            f"{each.name!r}: {_text_array(each, cells(schema, records, each.name))}" for each in schema.columns
+        )
         return "{" + inside + "}"
     if schema.container == "frame":
-        inside = ", ".join(f"{each.name!r}: {_text_series(each, cells(schema, records, each.name))}"
-                           for each in schema.columns)  # fmt: skip
+        inside = ", ".join(
+            f"{each.name!r}: {_text_series(each, cells(schema, records, each.name))}" for each in schema.columns
+        )
         return "pd.DataFrame({" + inside + "})"
     if schema.container == "array":
         return _text_matrix(schema, records, names)
@@ -260,8 +270,11 @@ class Candidate:
 
     def __post_init__(self) -> None:
         ours, theirs = ([tuple(map(_comparable, record)) for record in each] for each in (self.first, self.second))
-        found = sequence_difference(ours, theirs) if self.unit is None else unit_difference(
-            _units(self.first, self.unit), _units(self.second, self.unit))  # fmt: skip
+        found = (
+            sequence_difference(ours, theirs)
+            if self.unit is None
+            else unit_difference(_units(self.first, self.unit), _units(self.second, self.unit))
+        )
         if not found.allowed_by(self.relation) or ours == theirs:
             raise NeighbourError(f"pair {self.name!r} is not {self.said}: {found}")
 
@@ -291,8 +304,10 @@ def of_schema(schema: Schema, candidate: Candidate) -> Candidate:
         return candidate
     width = len(schema.columns)
     if any(len(row) != width for each in (candidate.first, candidate.second) for row in each):
-        raise UsageError(f"pair {candidate.name!r}: each row must have the {width} columns of the schema, with the "
-                         f"unit {schema.columns[schema.unit].name!r} among them")  # fmt: skip
+        raise UsageError(
+            f"pair {candidate.name!r}: each row must have the {width} columns of the schema, with the "
+            f"unit {schema.columns[schema.unit].name!r} among them"
+        )
     for each in (candidate.first, candidate.second):
         refuse_more_rows((row[schema.unit] for row in each), schema.columns[schema.unit].most)
     return replace(candidate, unit=schema.unit)

@@ -47,8 +47,9 @@ class Narrowed:
         """See `ReleaseSource`."""
         answer = self._source.fields(data, seeds)
         self.raised = answer.get("raised", "") or self.raised
-        answer["fields"] = [{name: value for name, value in each.items() if self._shown(name)}
-                            for each in answer["fields"]]  # fmt: skip
+        answer["fields"] = [
+            {name: value for name, value in each.items() if self._shown(name)} for each in answer["fields"]
+        ]
         return answer
 
     def _shown(self, name: str) -> bool:
@@ -70,8 +71,7 @@ class Narrowed:
     def objection(self) -> None:
         """UsageError where no release had any field that was asked for."""
         if self._out and not self._met:
-            raise UsageError(f"--out {', '.join(self._out)}: no such field; there are " +
-                             (self.not_shown or "none"))  # fmt: skip
+            raise UsageError(f"--out {', '.join(self._out)}: no such field; there are " + (self.not_shown or "none"))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -68,9 +68,13 @@ class Worker:
             try:
                 self._process = subprocess.Popen(
                     [python, "-c", BOOT],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=cwd,
-                    env=around if env is None else {**around, **env}, start_new_session=True,
-                )  # fmt: skip
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    cwd=cwd,
+                    env=around if env is None else {**around, **env},
+                    start_new_session=True,
+                )
             except OSError as error:
                 self._folder.cleanup()
                 raise UsageError(f"{python}: cannot be started ({error.strerror or error})") from None
@@ -262,8 +266,10 @@ class Elsewhere:
             ("args", codec.plain(list(data))) if isinstance(data, tuple) else ("one", codec.plain(data))
         )
         found = self._asked("values", wire, seeds, releases=size)
-        return [codec.restored(value) if kind == "value" else Failed(named(calling.described(value)()))
-                for kind, value in found]  # fmt: skip
+        return [
+            codec.restored(value) if kind == "value" else Failed(named(calling.described(value)()))
+            for kind, value in found
+        ]
 
     def _asked(self, *request: Any, releases: int = 0) -> Any:
         for attempt in range(ATTEMPTS):
@@ -287,9 +293,15 @@ class Elsewhere:
         made = Worker(python, cwd=self.cwd, env=self.env, timeout_s=self.timeout_s)
         try:
             made.hello = made.ask(
-                "open", self.spec, self.call, self.arguments, self.encode, [self.cwd or os.getcwd()], self.memory,
+                "open",
+                self.spec,
+                self.call,
+                self.arguments,
+                self.encode,
+                [self.cwd or os.getcwd()],
+                self.memory,
                 timeout_s=max(START_SECONDS, self.timeout_s),
-            )  # fmt: skip
+            )
         except BaseException:
             made.close()
             raise

@@ -55,8 +55,13 @@ class Here:
         except calling.Refused as error:
             raise UsageError(clean(error)) from None
         self.name: str = self._caller.name
-        self.hello = {"call": self._caller.call, "python": platform.python_version(), "platform": platform.platform(),
-                      "executable": sys.executable, "stream": self._caller.stream}  # fmt: skip
+        self.hello = {
+            "call": self._caller.call,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "executable": sys.executable,
+            "stream": self._caller.stream,
+        }
 
     def check(self, data: bytes) -> None:
         """See `ReleaseSource`."""
@@ -102,8 +107,10 @@ def is_shaped(found: Any) -> bool:
         return True
     if {"rng", "size"} <= set(parameters):
         return False
-    return any(each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-               for each in parameters.values())  # fmt: skip
+    return any(
+        each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        for each in parameters.values()
+    )
 
 
 def shaped(found: Any, *, call: str = "auto", arguments: dict[str, Any] | None = None, name: str = "") -> Any:

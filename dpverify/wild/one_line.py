@@ -27,9 +27,16 @@ EXAMPLES = {
 }
 FLAGS = ("missing", "open", "all_present")
 _GUESSES = (  # parts of an annotation or a name, and the shape that they mean
-    ("DataFrame", "frame"), ("dict", "records"), ("list", "list"), ("Sequence", "list"), ("ndarray", "vector"),
-    ("str", "value"), ("bool", "value"), ("int", "value"), ("float", "value"),
-)  # fmt: skip
+    ("DataFrame", "frame"),
+    ("dict", "records"),
+    ("list", "list"),
+    ("Sequence", "list"),
+    ("ndarray", "vector"),
+    ("str", "value"),
+    ("bool", "value"),
+    ("int", "value"),
+    ("float", "value"),
+)
 
 
 def data_schema(spec: str) -> Schema:

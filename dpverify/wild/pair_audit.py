@@ -39,9 +39,17 @@ class Contender:
     """A pair, its trials so far and what they say against the claim at the pair's share of the significance."""
 
     def __init__(
-        self, candidate: Candidate, data: tuple[bytes, bytes], source: ReleaseSource, claim: Claim, *, share: float,
-        seed: int, index: int, block: int,
-    ) -> None:  # fmt: skip
+        self,
+        candidate: Candidate,
+        data: tuple[bytes, bytes],
+        source: ReleaseSource,
+        claim: Claim,
+        *,
+        share: float,
+        seed: int,
+        index: int,
+        block: int,
+    ) -> None:
         self.candidate, self.data, self.claim, self.share = candidate, data, claim, share
         self.index, self.block = index, block
         self._source, self._seed, self._calls = source, seed, 0
@@ -222,9 +230,19 @@ class Race:
     """Contenders of one relation, or of those out of the domain."""
 
     def __init__(
-        self, source: ReleaseSource, schema: Schema, claim: Claim, *, alpha: float, planned: int, seed: int, block: int,
-        first_index: int, most_each: int = MOST_EACH, relations: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        source: ReleaseSource,
+        schema: Schema,
+        claim: Claim,
+        *,
+        alpha: float,
+        planned: int,
+        seed: int,
+        block: int,
+        first_index: int,
+        most_each: int = MOST_EACH,
+        relations: int = 1,
+    ) -> None:
         self.most_each = most_each
         self.source, self.schema, self.claim = source, schema, claim
         self.alpha, self.planned, self.seed, self.block = alpha, planned, seed, block
@@ -236,8 +254,9 @@ class Race:
         """A contender, not yet started."""
         data = datasets.wire(self.schema, candidate.first), datasets.wire(self.schema, candidate.second)
         self._index += 1
-        return Contender(candidate, data, self.source, self.claim, share=share, seed=self.seed, index=self._index,
-                         block=self.block)  # fmt: skip
+        return Contender(
+            candidate, data, self.source, self.claim, share=share, seed=self.seed, index=self._index, block=self.block
+        )
 
     def first_pass(self, candidates: list[Candidate], budget: Budget, pairs: int) -> None:
         """Every pair of the grid, as far as time goes; of those that it does not reach nothing is known.
@@ -254,8 +273,9 @@ class Race:
         """Doubles the trials of the better half and tries random pairs in turn, until something falls or time is up."""
         limit = self.most_each * max(1, len(self.contenders))
         while self.contenders and budget.left > 0 and not self.refuted and self.trials < limit:
-            standing = sorted((each for each in self.contenders if each.process.trials),
-                              key=lambda each: -each.process.log_wealth)  # fmt: skip
+            standing = sorted(
+                (each for each in self.contenders if each.process.trials), key=lambda each: -each.process.log_wealth
+            )
             for each in standing[: max(1, len(standing) // 2)]:
                 if budget.left <= 0 or self.refuted:
                     return

@@ -64,8 +64,12 @@ def _levels(schema: Schema) -> dict[str, list[Any]]:
             "values": list(VALUES),
             "others": ["ordinary", "alike"],
         }
-    factors: dict[str, list[Any]] = {"position": list(POSITIONS), "size": sizes or [fewest], "way": list(WAYS),
-                                     "others": list(OTHERS)}  # fmt: skip
+    factors: dict[str, list[Any]] = {
+        "position": list(POSITIONS),
+        "size": sizes or [fewest],
+        "way": list(WAYS),
+        "others": list(OTHERS),
+    }
     if _classes_of(schema):
         factors["members"] = list(MEMBERS)
     if len(schema.columns) == 1:
@@ -94,8 +98,11 @@ def covered_levels(schema: Schema) -> dict[str, tuple[str, ...]]:
 
 
 def _classes_of(schema: Schema) -> list[int]:
-    return [at for at, column in enumerate(schema.columns)
-            if not (column.numeric or column.names) and len(column.values) > 1]  # fmt: skip
+    return [
+        at
+        for at, column in enumerate(schema.columns)
+        if not (column.numeric or column.names) and len(column.values) > 1
+    ]
 
 
 def _crossed(schema: Schema, relation: Relation, row: dict[str, Any], rng: np.random.Generator) -> list[Candidate]:
@@ -112,11 +119,14 @@ def _crossed(schema: Schema, relation: Relation, row: dict[str, Any], rng: np.ra
         base = _numbered(schema, (alike,) * size)
     for at in _classes_of(schema) if row.get("members") is not None else ():
         mine, other = new[at], next(value for value in schema.columns[at].values if value != new[at])
-        base = tuple((*each[:at], mine if place < row["members"] else other, *each[at + 1 :])
-                     for place, each in enumerate(base))  # fmt: skip
+        base = tuple(
+            (*each[:at], mine if place < row["members"] else other, *each[at + 1 :]) for place, each in enumerate(base)
+        )
     if relation is Relation.REPLACE_ONE and base:
-        base = (*base[:-1], tuple(base[-1][at] if schema.columns[at].kind == "id" else cell
-                                  for at, cell in enumerate(old)))  # fmt: skip
+        base = (
+            *base[:-1],
+            tuple(base[-1][at] if schema.columns[at].kind == "id" else cell for at, cell in enumerate(old)),
+        )
     said = f"{len(base)} rows, {row['others']}"
     said += "" if row.get("members") is None else f", {row['members']} others of its class"
     found = _changed(schema, relation, base, row["way"], new, "in", said + ": ")
@@ -214,8 +224,11 @@ def _numbered(schema: Schema, records: Records) -> Records:
         users = (user for user in range(len(records)) for _ in range((1, min(2, most), most)[user % 3]))
         records = tuple((*row[:at], user, *row[at + 1 :]) for user, row in zip(users, records, strict=False))
     ids = [at for at, column in enumerate(schema.columns) if column.kind == "id"]
-    return tuple(tuple(row if at in ids else cell for at, cell in enumerate(record)) for row, record in
-                 enumerate(records)) if ids else records  # fmt: skip
+    return (
+        tuple(tuple(row if at in ids else cell for at, cell in enumerate(record)) for row, record in enumerate(records))
+        if ids
+        else records
+    )
 
 
 def _size(schema: Schema, wanted: int) -> int:
@@ -308,32 +321,40 @@ def _mixed(schema: Schema, base: Records) -> Records:
     """Classes in turn: equal numbers need no equal classes."""
     found = []
     for row, record in enumerate(base):
-        found.append(tuple(cell if column.numeric or column.names else column.values[row % len(column.values)]
-                           for column, cell in zip(schema.columns, record, strict=True)))  # fmt: skip
+        found.append(
+            tuple(
+                cell if column.numeric or column.names else column.values[row % len(column.values)]
+                for column, cell in zip(schema.columns, record, strict=True)
+            )
+        )
     return _numbered(schema, tuple(found))
 
 
 def _complete(schema: Schema, base: Records) -> Records:
     """No value is missing: extremes stand for those that are."""
-    return tuple(tuple(column.extremes()[row % 2] if cell is None else cell
-                       for column, cell in zip(schema.columns, record, strict=True))
-                 for row, record in enumerate(base))  # fmt: skip
+    return tuple(
+        tuple(
+            column.extremes()[row % 2] if cell is None else cell
+            for column, cell in zip(schema.columns, record, strict=True)
+        )
+        for row, record in enumerate(base)
+    )
 
 
 def _mostly_missing(schema: Schema, base: Records, column: Column) -> Records:
     """Two values are left: the last record's, which is changed, and one before it."""
     at = schema.columns.index(column)
     there = [column.extremes()[row % 2] if each[at] is None else each[at] for row, each in enumerate(base)]
-    return tuple((*each[:at], None if row < len(base) - 2 else there[row], *each[at + 1 :])
-                 for row, each in enumerate(base))  # fmt: skip
+    return tuple(
+        (*each[:at], None if row < len(base) - 2 else there[row], *each[at + 1 :]) for row, each in enumerate(base)
+    )
 
 
 def _changed(
     schema: Schema, relation: Relation, base: Records, what: str, record: Record, domain: str, said: str = ""
 ) -> list[Candidate]:
     """The last record replaced, or the record added; none where they are equal or there is no room."""
-    record = tuple(10**6 if column.kind == "id" else cell
-                   for column, cell in zip(schema.columns, record, strict=True))  # fmt: skip
+    record = tuple(10**6 if column.kind == "id" else cell for column, cell in zip(schema.columns, record, strict=True))
     if relation is Relation.REPLACE_ONE:
         if not base or not _differ(base[-1], record):
             return []
@@ -391,9 +412,13 @@ def _unit_grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> 
 
 def _spread(schema: Schema, count: int, record: Record) -> Records:
     """Rows of one user in as many groups as there are."""
-    return tuple(tuple(cell if column.numeric or column.names else column.values[row % len(column.values)]
-                       for column, cell in zip(schema.columns, record, strict=True))
-                 for row in range(count))  # fmt: skip
+    return tuple(
+        tuple(
+            cell if column.numeric or column.names else column.values[row % len(column.values)]
+            for column, cell in zip(schema.columns, record, strict=True)
+        )
+        for row in range(count)
+    )
 
 
 def _random_unit(
@@ -409,9 +434,17 @@ def _random_unit(
 
 
 def _changed_unit(
-    schema: Schema, relation: Relation, base: Records, what: str, rows: Records, *, domain: str = "in", said: str = "",
-    place: str = PLACES[0], before: int | None = None,
-) -> list[Candidate]:  # fmt: skip
+    schema: Schema,
+    relation: Relation,
+    base: Records,
+    what: str,
+    rows: Records,
+    *,
+    domain: str = "in",
+    said: str = "",
+    place: str = PLACES[0],
+    before: int | None = None,
+) -> list[Candidate]:
     """A user with these rows is added, or takes the place of one with `before` rows (default: as many)."""
     count, (fewest, most) = len(rows), schema.rows
     adds = relation is Relation.ADD_OR_REMOVE_ONE
@@ -431,9 +464,13 @@ def _changed_unit(
 
 def _of_user(schema: Schema, rows: Records) -> Records:
     """The rows of the user who is changed."""
-    return tuple(tuple(USER if column.kind == "unit" else USER + row if column.kind == "id" else cell
-                       for column, cell in zip(schema.columns, record, strict=True))
-                 for row, record in enumerate(rows))  # fmt: skip
+    return tuple(
+        tuple(
+            USER if column.kind == "unit" else USER + row if column.kind == "id" else cell
+            for column, cell in zip(schema.columns, record, strict=True)
+        )
+        for row, record in enumerate(rows)
+    )
 
 
 def _placed(others: Records, rows: Records, place: str) -> Records:
@@ -480,8 +517,10 @@ def unseen(column: Column) -> object:
 
 def _local(schema: Schema, rng: np.random.Generator) -> Iterator[Candidate]:
     low, high = _all(schema, 0), _all(schema, 1)
-    middle = tuple(column.number((column.low + column.high) / 2) if column.numeric else cell
-                   for column, cell in zip(schema.columns, low, strict=True))  # fmt: skip
+    middle = tuple(
+        column.number((column.low + column.high) / 2) if column.numeric else cell
+        for column, cell in zip(schema.columns, low, strict=True)
+    )
     found = [("all low and all high", low, high), ("all low and the middle", low, middle)]
     for at, column in enumerate(schema.columns):
         if not column.numeric:
@@ -502,9 +541,10 @@ def complete(schema: Schema, candidate: Candidate) -> bool:
     """Whether both datasets have every value of the columns that promise so."""
     return all(
         {repr(value) for value in column.values} <= {repr(record[at]) for record in records}
-        for at, column in enumerate(schema.columns) if column.all_present
+        for at, column in enumerate(schema.columns)
+        if column.all_present
         for records in (candidate.first, candidate.second)
-    )  # fmt: skip
+    )
 
 
 def _unique(found: Iterable[Candidate]) -> list[Candidate]:

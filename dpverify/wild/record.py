@@ -49,8 +49,13 @@ class Condition:
                 return np.isnan(values)
             if self.op in ("inf", "-inf"):
                 return np.asarray(values == float(self.op))
-            return np.asarray(values >= self.number if self.op == ">=" else values <= self.number if self.op == "<="
-                              else values == self.number)  # fmt: skip
+            return np.asarray(
+                values >= self.number
+                if self.op == ">="
+                else values <= self.number
+                if self.op == "<="
+                else values == self.number
+            )
 
     def __str__(self) -> str:
         name, yes = self.column.name, self.number == 1
@@ -138,8 +143,12 @@ class FieldWitness:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"text": str(self), "event": str(self.event), "first": self.first.to_dict(),
-                "second": self.second.to_dict()}  # fmt: skip
+        return {
+            "text": str(self),
+            "event": str(self.event),
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+        }
 
 
 def _ratio(more: float, less: float) -> float:
@@ -150,8 +159,11 @@ def _ratio(more: float, less: float) -> float:
 
 def stated(event: Any, first: Array, second: Array) -> FieldWitness:
     """The event on these releases."""
-    return FieldWitness(event, Frequency(int(event.holds(first).sum()), len(first)),
-                   Frequency(int(event.holds(second).sum()), len(second)))  # fmt: skip
+    return FieldWitness(
+        event,
+        Frequency(int(event.holds(first).sum()), len(first)),
+        Frequency(int(event.holds(second).sum()), len(second)),
+    )
 
 
 def search_event(codebook: Codebook, first: Array, second: Array, eps: float, delta: float) -> FieldEvent | None:
@@ -164,9 +176,15 @@ def search_event(codebook: Codebook, first: Array, second: Array, eps: float, de
     if best[0] > eps:
         return _readable(best[1], first, second, delta)
     joined = _scored(
-        [(*a.conditions, *b.conditions) for (_, a), (_, b) in itertools.combinations(singles[:KEPT], 2)
-         if a.conditions[0].place != b.conditions[0].place], first, second, delta,
-    )  # fmt: skip
+        [
+            (*a.conditions, *b.conditions)
+            for (_, a), (_, b) in itertools.combinations(singles[:KEPT], 2)
+            if a.conditions[0].place != b.conditions[0].place
+        ],
+        first,
+        second,
+        delta,
+    )
     for more in (joined, _scored(_paths(codebook, first, second), first, second, delta)):
         top = max(more, key=lambda each: each[0], default=best)
         if top[0] > max(best[0], 0.0) * MORE:
@@ -232,8 +250,11 @@ def _paths(codebook: Codebook, first: Array, second: Array) -> list[tuple[Condit
         place, cut = int(inner.feature[node]), float(inner.threshold[node])
         column = codebook.labels[place]
         below = Condition(place, column, "<=", cut) if column.kind == "value" else Condition(place, column, "=", 0.0)
-        above = Condition(place, column, ">=", float(np.nextafter(cut, np.inf))) if column.kind == "value" else (
-            Condition(place, column, "=", 1.0))  # fmt: skip
+        above = (
+            Condition(place, column, ">=", float(np.nextafter(cut, np.inf)))
+            if column.kind == "value"
+            else (Condition(place, column, "=", 1.0))
+        )
         walk(int(inner.children_left[node]), (*path, below))
         walk(int(inner.children_right[node]), (*path, above))
 
@@ -262,8 +283,14 @@ def _readable(event: FieldEvent, first: Array, second: Array, delta: float) -> F
 
 
 MOST = 12  # findings that are shown
-CODES = {"REFUTED": EXIT_UNEXPECTED, "NOT_REFUTED": EXIT_FAILED, "INCONCLUSIVE": EXIT_FAILED, "KEPT": EXIT_OK,
-         "OVER": EXIT_UNEXPECTED, "UNDECIDED": EXIT_FAILED}  # fmt: skip
+CODES = {
+    "REFUTED": EXIT_UNEXPECTED,
+    "NOT_REFUTED": EXIT_FAILED,
+    "INCONCLUSIVE": EXIT_FAILED,
+    "KEPT": EXIT_OK,
+    "OVER": EXIT_UNEXPECTED,
+    "UNDECIDED": EXIT_FAILED,
+}
 
 
 @dataclass(frozen=True)
@@ -287,8 +314,12 @@ class PairResult:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         found = {name: value for name, value in self.__dict__.items() if name != "witness"}
-        return {**found, "first": list(self.first), "second": list(self.second),
-                "witness": None if self.witness is None else self.witness.to_dict()}  # fmt: skip
+        return {
+            **found,
+            "first": list(self.first),
+            "second": list(self.second),
+            "witness": None if self.witness is None else self.witness.to_dict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -348,13 +379,22 @@ class WildRecord:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, the same keys for both commands."""
         return {
-            "command": self.command, "target": self.target, "claim": self.claim, "relation": self.relation,
-            "verdict": self.verdict, "versions": self.versions, "predicted_seconds": self.predicted_seconds,
-            "seconds": self.seconds, "seed": self.seed, "notes": list(self.notes),
-            "matrix": [asdict(each) for each in self.matrix], "pairs": [each.to_dict() for each in self.pairs],
-            "findings": [asdict(each) for each in self.findings], "repro": list(self.repro),
+            "command": self.command,
+            "target": self.target,
+            "claim": self.claim,
+            "relation": self.relation,
+            "verdict": self.verdict,
+            "versions": self.versions,
+            "predicted_seconds": self.predicted_seconds,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "notes": list(self.notes),
+            "matrix": [asdict(each) for each in self.matrix],
+            "pairs": [each.to_dict() for each in self.pairs],
+            "findings": [asdict(each) for each in self.findings],
+            "repro": list(self.repro),
             "code": {relation: asdict(each) for relation, each in self.code.items()},
-        }  # fmt: skip
+        }
 
 
 class TryRecord(WildRecord):
@@ -365,20 +405,31 @@ def lines(record: WildRecord) -> list[str]:
     """A record in words, for a terminal."""
     found = [f"{record.verdict.replace('_', ' ')}: {record.target}, claim {record.claim}"]
     for row in record.matrix if record.command == "replay" else ():
-        cost = f"the costliest pair's calls add up to eps {row.detectable:.4g}" if row.detectable < math.inf else (
-            "no finite cost on some pair")  # fmt: skip
+        cost = (
+            f"the costliest pair's calls add up to eps {row.detectable:.4g}"
+            if row.detectable < math.inf
+            else ("no finite cost on some pair")
+        )
         found.append(f"  {row.relation}: {row.verdict}; {row.refuted} of {row.pairs} pairs OVER; {cost}")
     for row in record.matrix if record.command == "certify" else ():
-        said = f"  {row.relation}: {row.verdict.replace('_', ' ')}; {row.refuted} of {row.pairs} pairs refuted, " \
-               f"{row.trials:,} trials"  # fmt: skip
+        said = (
+            f"  {row.relation}: {row.verdict.replace('_', ' ')}; {row.refuted} of {row.pairs} pairs refuted, "
+            f"{row.trials:,} trials"
+        )
         if row.refuted:
             said += f"; eps >= {text_above(row.eps_lower, record.claimed_eps)}"
         elif row.trials:
-            said += f"; at best eps {row.detectable:.3g} would have been caught (the most favourable violation, on " \
-                    "the best pair)" if row.detectable < math.inf else "; nothing could have been caught"  # fmt: skip
+            said += (
+                f"; at best eps {row.detectable:.3g} would have been caught (the most favourable violation, on "
+                "the best pair)"
+                if row.detectable < math.inf
+                else "; nothing could have been caught"
+            )
         found.append(said)
-    found += [f"  {each.rule}{'' if each.decided else ' (undecided)'}: {each.text} ({each.pair})"
-              for each in record.findings[:MOST]]  # fmt: skip
+    found += [
+        f"  {each.rule}{'' if each.decided else ' (undecided)'}: {each.text} ({each.pair})"
+        for each in record.findings[:MOST]
+    ]
     if len(record.findings) > MOST:
         found.append(f"  and {len(record.findings) - MOST} more")
     for each in record.pairs:
@@ -391,8 +442,12 @@ def lines(record: WildRecord) -> list[str]:
     rest = [each for each in record.pairs if each.verdict == "REFUTED" and each.witness is None]
     if rest and record.command == "certify":
         told = [text_above(each.eps_lower, record.claimed_eps) for each in rest]
-        found.append("also refuted: " + "; ".join(f"{each.name} (eps >= {eps}, {_where(each)})"
-                                                  for each, eps in zip(rest[:12], told, strict=False)))  # fmt: skip
+        found.append(
+            "also refuted: "
+            + "; ".join(
+                f"{each.name} (eps >= {eps}, {_where(each)})" for each, eps in zip(rest[:12], told, strict=False)
+            )
+        )
     found += [f"note: {each}" for each in record.notes]
     found += [f"script without dpverify: {each}" for each in record.repro]
     return [clean(line) for line in found]

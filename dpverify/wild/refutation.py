@@ -64,11 +64,17 @@ def _smaller(schema: Schema, candidate: Candidate) -> Iterator[Candidate]:
             kept = [at for at in range(len(first)) if at not in drop]
             there = [at for at in range(len(second)) if at not in other]
             gone = {there[common.index(at)] for at in drop}
-            yield from _new(candidate, tuple(first[at] for at in kept),
-                            tuple(second[at] for at in range(len(second)) if at not in gone), seen)  # fmt: skip
+            yield from _new(
+                candidate,
+                tuple(first[at] for at in kept),
+                tuple(second[at] for at in range(len(second)) if at not in gone),
+                seen,
+            )
     if common:
-        model = tuple(column.extremes()[0] if column.numeric else cell
-                      for column, cell in zip(schema.columns, first[common[0]], strict=True))  # fmt: skip
+        model = tuple(
+            column.extremes()[0] if column.numeric else cell
+            for column, cell in zip(schema.columns, first[common[0]], strict=True)
+        )
         yield from _new(candidate, _flat(schema, first, own, model), _flat(schema, second, other, model), seen)
     yield from _new(candidate, _rounded(schema, first), _rounded(schema, second), seen)
 
@@ -87,8 +93,12 @@ def _new(candidate: Candidate, first: Records, second: Records, seen: set[tuple[
 def _flat(schema: Schema, records: Records, keep: set[int], model: Record) -> Records:
     """Common rows with all their numbers at the low end; ids stay."""
     numeric = [column.numeric for column in schema.columns]
-    return tuple(record if at in keep else tuple(low if is_number else cell for low, cell, is_number in
-                 zip(model, record, numeric, strict=True)) for at, record in enumerate(records))  # fmt: skip
+    return tuple(
+        record
+        if at in keep
+        else tuple(low if is_number else cell for low, cell, is_number in zip(model, record, numeric, strict=True))
+        for at, record in enumerate(records)
+    )
 
 
 def _rounded(schema: Schema, records: Records) -> Records:
@@ -169,8 +179,7 @@ def shown_of(
     def on(candidate: Candidate) -> Contender:
         number[0] += 1
         data = datasets.wire(schema, candidate.first), datasets.wire(schema, candidate.second)
-        return Contender(candidate, data, source, claim, share=LEVEL, seed=seed, index=number[0],
-                         block=contender.block)  # fmt: skip
+        return Contender(candidate, data, source, claim, share=LEVEL, seed=seed, index=number[0], block=contender.block)
 
     def refutes(candidate: Candidate) -> bool:
         if budget.spent > ends:
@@ -244,9 +253,19 @@ class Inexpressible(ValueError):
 
 
 def script(
-    *, spec: str, call: str, stream: str, arguments: dict[str, Any], schema: Schema, candidate: Candidate, claim: Claim,
-    witness: FieldWitness, hello: dict[str, Any], versions: dict[str, str], trials: int,
-) -> str:  # fmt: skip
+    *,
+    spec: str,
+    call: str,
+    stream: str,
+    arguments: dict[str, Any],
+    schema: Schema,
+    candidate: Candidate,
+    claim: Claim,
+    witness: FieldWitness,
+    hello: dict[str, Any],
+    versions: dict[str, str],
+    trials: int,
+) -> str:
     """The text of the script; Inexpressible where the event is none on the output itself."""
     where, _, name = spec.rpartition(":")
     event = " and ".join(_expression(each) for each in witness.event.conditions)
@@ -330,8 +349,9 @@ def write_checked(text: str, *, python: str, cwd: str | None, path: Path, second
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     try:
-        done = subprocess.run([python, str(path.absolute())], cwd=cwd, capture_output=True, text=True, timeout=seconds,
-                              check=False)  # fmt: skip
+        done = subprocess.run(
+            [python, str(path.absolute())], cwd=cwd, capture_output=True, text=True, timeout=seconds, check=False
+        )
     except subprocess.TimeoutExpired:
         path.unlink()
         raise RunError(f"{path}: the script did not end within {seconds:.0f} s") from None
@@ -353,8 +373,15 @@ def _told(where: str, versions: dict[str, str]) -> list[str]:
 
 
 def _imports(frame: bool, numpy: bool) -> str:
-    lines = ["import copy", "import importlib", "import math", "import random", "import re", "import sys",
-             "import warnings"]  # fmt: skip
+    lines = [
+        "import copy",
+        "import importlib",
+        "import math",
+        "import random",
+        "import re",
+        "import sys",
+        "import warnings",
+    ]
     more = ["import numpy as np"] * numpy + ["import pandas as pd"] * frame
     return "\n".join([*lines, "", *more] if more else lines)
 

@@ -46,8 +46,15 @@ def replayed(
     from dpverify.wild.record import lines
 
     search_path.add(str(Path.cwd()))
-    record = replay(target, claim=parse_claim(claim), schema=data_schema(data), arguments=read_arguments(arg),
-                    out=tuple(out), public=tuple(public), **settings)  # fmt: skip
+    record = replay(
+        target,
+        claim=parse_claim(claim),
+        schema=data_schema(data),
+        arguments=read_arguments(arg),
+        out=tuple(out),
+        public=tuple(public),
+        **settings,
+    )
     return {"lines": lines(record), "document": record.to_dict(), "code": record.exit_code}
 
 
@@ -117,11 +124,21 @@ def replay(
         verdict = "REFUTED"
     listed_pairs = [_result(each, found) for each in every]
     return ReplayRecord(
-        command="replay", target=caller.name, claim=str(claim), relation=standing, verdict=verdict,
-        versions=serving.versions(), predicted_seconds=0.0, seconds=time.monotonic() - started, seed=seed,
-        notes=(*notes, *task.notes(every, verdict)), matrix=rows, pairs=(*confirmed, *listed_pairs),
-        findings=_distinct(every), ledger=_ledger(every, claim),
-    )  # fmt: skip
+        command="replay",
+        target=caller.name,
+        claim=str(claim),
+        relation=standing,
+        verdict=verdict,
+        versions=serving.versions(),
+        predicted_seconds=0.0,
+        seconds=time.monotonic() - started,
+        seed=seed,
+        notes=(*notes, *task.notes(every, verdict)),
+        matrix=rows,
+        pairs=(*confirmed, *listed_pairs),
+        findings=_distinct(every),
+        ledger=_ledger(every, claim),
+    )
 
 
 def _caller(target: Any, call: str, arguments: Any, encode: Any) -> Any:
@@ -148,13 +165,17 @@ def _verdict(rows: tuple[Row, ...], relation: str | None) -> tuple[str, str, lis
     standing = [row for row in rows if row.verdict != "OVER"]
     fallen = ", ".join(row.relation for row in rows if row.verdict == "OVER")
     note = f"the claim names no relation; under {fallen} it is OVER; --relation judges one"
-    return next(each for each in ("UNDECIDED", "KEPT") if each in [row.verdict for row in standing]), ", ".join(
-        row.relation for row in standing), [note]  # fmt: skip
+    return (
+        next(each for each in ("UNDECIDED", "KEPT") if each in [row.verdict for row in standing]),
+        ", ".join(row.relation for row in standing),
+        [note],
+    )
 
 
 def _result(each: Replayed, schema: Schema) -> PairResult:
-    return PairResult(name=each.candidate.name, relation=each.candidate.said, domain="in",
-                      verdict=each.verdict, eps_upper=each.eps)  # fmt: skip
+    return PairResult(
+        name=each.candidate.name, relation=each.candidate.said, domain="in", verdict=each.verdict, eps_upper=each.eps
+    )
 
 
 def _distinct(every: list[Replayed]) -> tuple[Found, ...]:
@@ -206,8 +227,16 @@ def replayed_elsewhere(*, python: str, asked: dict[str, Any], timeout: float, cw
     with tempfile.TemporaryDirectory(prefix="dpverify-") as folder:
         file = Path(folder, "answer.json")
         try:
-            done = subprocess.run([python, "-c", INSIDE, home, str(file)], input=json.dumps(asked), text=True, cwd=cwd,
-                                  stdout=sys.stderr, stderr=subprocess.PIPE, timeout=timeout, check=False)  # fmt: skip
+            done = subprocess.run(
+                [python, "-c", INSIDE, home, str(file)],
+                input=json.dumps(asked),
+                text=True,
+                cwd=cwd,
+                stdout=sys.stderr,
+                stderr=subprocess.PIPE,
+                timeout=timeout,
+                check=False,
+            )
         except OSError as error:
             raise UsageError(f"{python}: cannot be started ({error.strerror or error})") from None
         except subprocess.TimeoutExpired:

@@ -135,8 +135,9 @@ def parse(document: Mapping[str, Any], source: str = "schema") -> Schema:
     rows = data.get("rows", [1, 1] if container == "value" else [4, 20])
     whole = isinstance(rows, list) and len(rows) == 2 and all(type(each) is int for each in rows)
     if not whole or not 0 <= rows[0] <= rows[1] <= MOST_ROWS:
-        raise UsageError(f"{source} [data] rows = {rows!r}: must be [fewest, most] with 0 <= fewest <= most <= "
-                         f"{MOST_ROWS}")  # fmt: skip
+        raise UsageError(
+            f"{source} [data] rows = {rows!r}: must be [fewest, most] with 0 <= fewest <= most <= {MOST_ROWS}"
+        )
     size = public.get("size", False)
     _is(bool, size, f"{source} [public] size")
     units = [each.name for each in found if each.kind == "unit"]
@@ -187,15 +188,20 @@ def _fits(schema: Schema) -> None:
     if schema.container in ("vector", "list") and len(shown) != 1:
         raise UsageError(f"{where}: has one column, here are {len(shown)}")
     if not shown or (schema.local and schema.unit is not None):
-        raise UsageError(f"{where}: needs a column beside the unit's" if not shown else f"{where}: one record is the "
-                         "whole dataset, a unit has no more rows")  # fmt: skip
+        raise UsageError(
+            f"{where}: needs a column beside the unit's"
+            if not shown
+            else f"{where}: one record is the whole dataset, a unit has no more rows"
+        )
     if schema.container == "array" and not numbers:
         raise UsageError(f"{where}: an array has columns of numbers only")
     for each in schema.columns:
         least = len(each.values) + 1
         if each.all_present and schema.rows[0] < least:
-            raise UsageError(f"{schema.source} [columns.{each.name}] all_present: needs rows = [{least}, ...] or more "
-                             f"in [data], one more than the values; here the fewest are {schema.rows[0]}")  # fmt: skip
+            raise UsageError(
+                f"{schema.source} [columns.{each.name}] all_present: needs rows = [{least}, ...] or more "
+                f"in [data], one more than the values; here the fewest are {schema.rows[0]}"
+            )
     if schema.container == "args" and not all(
         schema.column(each).numeric or _numbers(schema.column(each).values) for each in schema.features
     ):

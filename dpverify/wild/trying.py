@@ -60,13 +60,28 @@ class Options:
 
 
 def source_of(
-    target: Any, *, call: str, arguments: dict[str, Any] | None, encode: Any, python: str, cwd: str | None,
-    timeout_s: float, memory: int | None = None,
-) -> ReleaseSource:  # fmt: skip
+    target: Any,
+    *,
+    call: str,
+    arguments: dict[str, Any] | None,
+    encode: Any,
+    python: str,
+    cwd: str | None,
+    timeout_s: float,
+    memory: int | None = None,
+) -> ReleaseSource:
     """Where releases come from: this process for an object, an interpreter of its own for a text."""
     if isinstance(target, str):
-        return Elsewhere(python, target, cwd=cwd, call=call, timeout_s=timeout_s, arguments=arguments,
-                         encode=encode or "", memory=memory)  # fmt: skip
+        return Elsewhere(
+            python,
+            target,
+            cwd=cwd,
+            call=call,
+            timeout_s=timeout_s,
+            arguments=arguments,
+            encode=encode or "",
+            memory=memory,
+        )
     if hasattr(target, "fields") and hasattr(target, "hello"):
         return target  # type: ignore[no-any-return]
     if python:
@@ -96,8 +111,11 @@ def relations(schema: Schema, word: str | None) -> list[Relation]:
     replace_one, add_remove = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
     if schema.local or schema.public_size:
         if word in ("add-remove", "both"):
-            why = "one record has no neighbours of another number" if schema.local else "the number of " \
-                  "records is public ([public] size)"  # fmt: skip
+            why = (
+                "one record has no neighbours of another number"
+                if schema.local
+                else "the number of records is public ([public] size)"
+            )
             raise UsageError(f"--relation {word}: {why}; use replace")
         return [replace_one]
     return {"replace": [replace_one], "add-remove": [add_remove]}.get(str(word), [replace_one, add_remove])
@@ -107,9 +125,16 @@ class Trial:
     """One run: its pairs are fixed before anything is drawn."""
 
     def __init__(
-        self, source: ReleaseSource, claim: Claim, schema: Schema, asked: Options, arguments: dict[str, Any], say: Say,
-        cwd: str | None, code: Code | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        source: ReleaseSource,
+        claim: Claim,
+        schema: Schema,
+        asked: Options,
+        arguments: dict[str, Any],
+        say: Say,
+        cwd: str | None,
+        code: Code | None = None,
+    ) -> None:
         self.code = code or {}
         self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
         self.arguments = arguments
@@ -118,8 +143,10 @@ class Trial:
         self.notes: list[str] = []
         if isinstance(self.claim, WholeProfile) and math.isfinite(self.claim.eps_at(TRIED_DELTA)):
             self.claim = replace(self.claim, delta=TRIED_DELTA)  # type: ignore[call-arg]
-            self.notes.append(f"the claim is tried where it implies eps {self.claim.eps:.4g} at delta {TRIED_DELTA:g}; "
-                              "all eps of this run are at that delta")  # fmt: skip
+            self.notes.append(
+                f"the claim is tried where it implies eps {self.claim.eps:.4g} at delta {TRIED_DELTA:g}; "
+                "all eps of this run are at that delta"
+            )
         listed = relations(schema, asked.relation)
         self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in listed}
         self.inside = {relation: found for relation, found in self.inside.items() if found}
@@ -161,9 +188,11 @@ class Trial:
         """Says how long it will take at most."""
         seconds = 60 * self.asked.minutes
         most, self.predicted = Budget(seconds, self.release).predicted(self.count, self.asked.trials)
-        self.say(f"{_time(self.release)} a release; {self.count} pairs and random ones, about {most:,} releases: about "
-                 f"{_time(self.predicted)}; learning, witnesses and scripts come on top, {self.asked.minutes:g} min at "
-                 "most")  # fmt: skip
+        self.say(
+            f"{_time(self.release)} a release; {self.count} pairs and random ones, about {most:,} releases: about "
+            f"{_time(self.predicted)}; learning, witnesses and scripts come on top, {self.asked.minutes:g} min at "
+            "most"
+        )
 
     def run(self) -> TryRecord:
         """The whole of it."""
@@ -193,17 +222,28 @@ class Trial:
 
     def _race(self, relation: Relation, at: int) -> Race:
         alpha = (1 - SEVERITY) * self.asked.significance
-        return Race(self.source, self.schema, replace(self.claim, relation=relation), alpha=alpha, planned=self.count,
-                    relations=len(self.inside), seed=self.asked.seed, block=self.block, first_index=at << 20,
-                    most_each=self.asked.trials)  # fmt: skip
+        return Race(
+            self.source,
+            self.schema,
+            replace(self.claim, relation=relation),
+            alpha=alpha,
+            planned=self.count,
+            relations=len(self.inside),
+            seed=self.asked.seed,
+            block=self.block,
+            first_index=at << 20,
+            most_each=self.asked.trials,
+        )
 
     def _failing(self, race: Race) -> None:
         if race.failing:
             fields = next(each.samples[0][0] for each in race.contenders)
             said = ", ".join(f"{name[1:]}" for name in fields if name[0] == "!" and name != "!message")
             place = f" at {self.source.raised}" if self.source.raised else ""
-            raise TargetError(f"{self.source.name}: most releases raise {said or 'an exception'} "
-                              f"({fields.get('!message', '')}){place} on every pair; no verdict")  # fmt: skip
+            raise TargetError(
+                f"{self.source.name}: most releases raise {said or 'an exception'} "
+                f"({fields.get('!message', '')}){place} on every pair; no verdict"
+            )
 
     # what is said of it
 
@@ -217,10 +257,12 @@ class Trial:
         for one, found in zip(fallen, words, strict=True):
             at = next(i for i, each in enumerate(every) if each is one)  # names are not: two pairs may share one
             results[at] = replace(
-                results[at], witness=found.witness, note=found.note,
+                results[at],
+                witness=found.witness,
+                note=found.note,
                 first=tuple(datasets.shown_dataset(self.schema, found.candidate.first, found.candidate.second)),
                 second=tuple(datasets.shown_dataset(self.schema, found.candidate.second, found.candidate.first)),
-            )  # fmt: skip
+            )
             results[at] = self._severity(results[at], found)
             self._unsaid(results[at], found)
         for number, found in enumerate((each for each in words if each.candidate.domain == "in"), 1):
@@ -228,12 +270,22 @@ class Trial:
         rows = tuple(self._row(relation, race, results) for relation, race in races.items())
         verdict, relation = self._verdict(rows)
         return TryRecord(
-            command="certify", target=self.source.name, claim=str(self.claim), relation=relation, verdict=verdict,
+            command="certify",
+            target=self.source.name,
+            claim=str(self.claim),
+            relation=relation,
+            verdict=verdict,
             versions={**self.source.versions(), "python": str(self.source.hello["python"])},
-            predicted_seconds=self.predicted, seconds=time.monotonic() - self.started, seed=self.asked.seed,
-            notes=tuple(dict.fromkeys([*self.notes, *self._remarks(races, apart)])), matrix=rows, pairs=tuple(results),
-            repro=tuple(scripts), claimed_eps=self.claim.eps, code=self.code,
-        )  # fmt: skip
+            predicted_seconds=self.predicted,
+            seconds=time.monotonic() - self.started,
+            seed=self.asked.seed,
+            notes=tuple(dict.fromkeys([*self.notes, *self._remarks(races, apart)])),
+            matrix=rows,
+            pairs=tuple(results),
+            repro=tuple(scripts),
+            claimed_eps=self.claim.eps,
+            code=self.code,
+        )
 
     def _result(self, each: Contender) -> PairResult:
         verdict, note = "REFUTED" if each.refuted else "NOT_REFUTED", ""
@@ -247,10 +299,15 @@ class Trial:
             verdict, note = "INCONCLUSIVE", str(error)
             self.notes.append(f"{each.candidate.name}: {error}")
         return PairResult(
-            name=each.candidate.name, relation=each.candidate.said, domain=each.candidate.domain,
-            verdict=verdict, eps_lower=each.eps_lower, trials=each.process.trials, detectable=each.detectable,
+            name=each.candidate.name,
+            relation=each.candidate.said,
+            domain=each.candidate.domain,
+            verdict=verdict,
+            eps_lower=each.eps_lower,
+            trials=each.process.trials,
+            detectable=each.detectable,
             note=note,
-        )  # fmt: skip
+        )
 
     def _shown(self, each: Contender, budget: Budget) -> Shown:
         return shown_of(each, self.schema, self.claim, budget, self.source, seed=self.asked.seed)
@@ -272,8 +329,10 @@ class Trial:
 
     def _unsaid(self, result: PairResult, found: Shown) -> None:
         if found.witness is not None and not found.witness.eps(self.claim.delta) > self.claim.eps:
-            self.notes.append(f"{found.name}: no readable event says more than the claim by itself; the learned score "
-                              f"certifies eps >= {text_above(result.eps_lower, self.claim.eps)}")  # fmt: skip
+            self.notes.append(
+                f"{found.name}: no readable event says more than the claim by itself; the learned score "
+                f"certifies eps >= {text_above(result.eps_lower, self.claim.eps)}"
+            )
 
     def _script(self, found: Shown, number: int, seconds: float) -> list[str]:
         if self.asked.repro is None or found.witness is None:
@@ -285,13 +344,25 @@ class Trial:
         trials = int(min(max(found.witness.first.trials, 200), max(50, seconds / self.release)))
         try:
             text = refutation.script(
-                spec=self.origin.spec, call=str(self.source.hello["call"]),
-                stream=str(self.source.hello.get("stream", "")), arguments=self.arguments, schema=self.schema,
-                candidate=found.candidate, claim=self.claim, witness=found.witness, hello=self.source.hello,
-                versions=self.source.versions(), trials=trials,
-            )  # fmt: skip
-            refutation.write_checked(text, python=self.origin.python or sys.executable, cwd=self.cwd, path=path,
-                                 seconds=60 + 6 * trials * self.release)  # fmt: skip
+                spec=self.origin.spec,
+                call=str(self.source.hello["call"]),
+                stream=str(self.source.hello.get("stream", "")),
+                arguments=self.arguments,
+                schema=self.schema,
+                candidate=found.candidate,
+                claim=self.claim,
+                witness=found.witness,
+                hello=self.source.hello,
+                versions=self.source.versions(),
+                trials=trials,
+            )
+            refutation.write_checked(
+                text,
+                python=self.origin.python or sys.executable,
+                cwd=self.cwd,
+                path=path,
+                seconds=60 + 6 * trials * self.release,
+            )
         except (RunError, refutation.Inexpressible) as error:
             self.notes.append(f"no script for {found.name}: {error}")
             return []
@@ -307,8 +378,9 @@ class Trial:
         planned_pairs = len(self.inside[relation])
         verdict = "REFUTED" if refuted else "NOT_REFUTED" if 2 * reached > planned_pairs else "INCONCLUSIVE"
         if not refuted and len(race.contenders) < planned_pairs:
-            self.notes.append(f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more "
-                              "--minutes")  # fmt: skip
+            self.notes.append(
+                f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more --minutes"
+            )
         if not refuted and any("not independent" in each.note for each in mine):
             verdict = "INCONCLUSIVE"
         largest = max((each.eps_lower for each in refuted), default=0.0)
@@ -316,11 +388,15 @@ class Trial:
             largest = max(largest, self.code[said].lower or 0.0)
             return Row(said, "REFUTED", len(mine), len(refuted), race.trials, largest, math.inf)
         still = {each.candidate.name for each in race.contenders if each.still}
-        caught = min((each.detectable for each in mine if each.verdict == "NOT_REFUTED" and each.name not in still),
-                     default=math.inf)  # fmt: skip
+        caught = min(
+            (each.detectable for each in mine if each.verdict == "NOT_REFUTED" and each.name not in still),
+            default=math.inf,
+        )
         if verdict == "NOT_REFUTED" and all(each.name in still for each in mine):
-            self.notes.append(f"{said}: on each pair all releases were equal, on both datasets: nothing that was "
-                              "changed reached an output; other data, or more rows, may show something")  # fmt: skip
+            self.notes.append(
+                f"{said}: on each pair all releases were equal, on both datasets: nothing that was "
+                "changed reached an output; other data, or more rows, may show something"
+            )
             return Row(said, "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
         if verdict == "NOT_REFUTED" and math.isinf(caught):
             verdict = "INCONCLUSIVE"
@@ -342,8 +418,10 @@ class Trial:
         standing = [row.relation for row in rows if row.verdict != "REFUTED"]
         if "REFUTED" in verdicts:
             fallen = ", ".join(row.relation for row in rows if row.verdict == "REFUTED")
-            self.notes.append(f"the claim names no relation; it is REFUTED under {fallen}, and can stand under "
-                              f"{', '.join(standing)} only; --relation judges one")  # fmt: skip
+            self.notes.append(
+                f"the claim names no relation; it is REFUTED under {fallen}, and can stand under "
+                f"{', '.join(standing)} only; --relation judges one"
+            )
         return ("INCONCLUSIVE" if "INCONCLUSIVE" in verdicts else "NOT_REFUTED"), ", ".join(standing)
 
     def _remarks(self, races: dict[Relation, Race], apart: Race) -> list[str]:
@@ -363,22 +441,30 @@ class Trial:
         if self.source.left_out:
             found.append("not looked at: " + self.source.not_shown)
         if apart.refuted:
-            found.append(f"outside of the stated domain: {len(apart.refuted)} of {len(apart.contenders)} pairs tell "
-                         "the datasets apart; this does not count against the claim")  # fmt: skip
+            found.append(
+                f"outside of the stated domain: {len(apart.refuted)} of {len(apart.contenders)} pairs tell "
+                "the datasets apart; this does not count against the claim"
+            )
         if not any(race.refuted for race in races.values()):
-            found.append("NOT REFUTED is no proof: see what would have been caught. --trials N makes more a pair; "
-                         "dpverify certify TARGET --pairs FILE.py:pairs takes pairs of your own")  # fmt: skip
+            found.append(
+                "NOT REFUTED is no proof: see what would have been caught. --trials N makes more a pair; "
+                "dpverify certify TARGET --pairs FILE.py:pairs takes pairs of your own"
+            )
         if not self.schema.local and (rows := self.schema.rows[1]) > pairs.MOST:
-            found.append(f"the largest datasets that were tried have {max(pairs.MOST, self.schema.rows[0])} rows; the "
-                         f"schema allows {rows:,}")  # fmt: skip
+            found.append(
+                f"the largest datasets that were tried have {max(pairs.MOST, self.schema.rows[0])} rows; the "
+                f"schema allows {rows:,}"
+            )
         return found
 
 
 def of_schema(claim: Claim, schema: Schema) -> Claim:
     """The claim about what the schema protects: its view, and its unit."""
     if claim.unit is Unit.USER and schema.unit is None:
-        raise UsageError(f'{schema.source}: the claim is about users; the schema needs a column of kind = "unit" '
-                         "(most = 1 where a row is a user)")  # fmt: skip
+        raise UsageError(
+            f'{schema.source}: the claim is about users; the schema needs a column of kind = "unit" '
+            "(most = 1 where a row is a user)"
+        )
     view = View.LOCAL if schema.local else claim.view
     return replace(claim, view=view, unit=claim.unit if schema.unit is None else Unit.USER)
 
@@ -441,8 +527,16 @@ def try_out(
     """
     asked = Options(**options)
     found = as_schema(schema)
-    source = source_of(target, call=call, arguments=arguments, encode=encode, python=python, cwd=cwd,
-                       timeout_s=timeout_s, memory=memory)  # fmt: skip
+    source = source_of(
+        target,
+        call=call,
+        arguments=arguments,
+        encode=encode,
+        python=python,
+        cwd=cwd,
+        timeout_s=timeout_s,
+        memory=memory,
+    )
     try:
         return Trial(source, claim, found, asked, arguments or {}, say or (lambda line: None), cwd, code).run()
     finally:
@@ -453,9 +547,17 @@ TRACED_PAIRS, ENOUGH_PAIRS = 40, 12  # after which no more pairs are traced; whe
 
 
 def traced_grid(
-    found: Any, *, claim: Claim, schema: Schema, relation: str | None, call: str, arguments: dict[str, Any], name: str,
-    seed: int, trials: int,
-) -> Code:  # fmt: skip
+    found: Any,
+    *,
+    claim: Claim,
+    schema: Schema,
+    relation: str | None,
+    call: str,
+    arguments: dict[str, Any],
+    name: str,
+    seed: int,
+    trials: int,
+) -> Code:
     """What the tape says of the first pairs of the grid, by relation: so many, however long they take."""
     claim = of_schema(claim, schema)
     target = on_wire(found, call=call, arguments=arguments, name=name)
@@ -476,14 +578,31 @@ def traced_grid(
 
 
 def planned(
-    target: Any, *, claim: Claim, schema: Any, say: Say, python: str = "", cwd: str | None = None,
-    timeout_s: float = 10.0, call: str = "auto", arguments: dict[str, Any] | None = None, encode: Any = None,
+    target: Any,
+    *,
+    claim: Claim,
+    schema: Any,
+    say: Say,
+    python: str = "",
+    cwd: str | None = None,
+    timeout_s: float = 10.0,
+    call: str = "auto",
+    arguments: dict[str, Any] | None = None,
+    encode: Any = None,
     memory: int | None = None,
     **options: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Says which pairs there would be, and how long they would take."""
-    source = source_of(target, call=call, arguments=arguments, encode=encode, python=python, cwd=cwd,
-                       timeout_s=timeout_s, memory=memory)  # fmt: skip
+    source = source_of(
+        target,
+        call=call,
+        arguments=arguments,
+        encode=encode,
+        python=python,
+        cwd=cwd,
+        timeout_s=timeout_s,
+        memory=memory,
+    )
     try:
         trial = Trial(source, claim, as_schema(schema), Options(**options), arguments or {}, say, cwd)
         for group in (*trial.inside.values(), trial.outside):

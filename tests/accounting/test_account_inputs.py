@@ -530,11 +530,18 @@ def ledgers(n):
         "fixed size": (Ledger(FixedSizeSampled(sampled=n(60), of=n(100), inside=step)) * n(100), R),
         "shuffled": (Ledger(Shuffled(local_eps=n(1), users=n(120))), R),
         "matrix": (
-            Ledger(MatrixGaussian(sigma=n(100), strategy=[[n(100), 0], [n(100), n(100)]], movement=one,
-                                  participations=n(2), separation=n(1))),
+            Ledger(
+                MatrixGaussian(
+                    sigma=n(100),
+                    strategy=[[n(100), 0], [n(100), n(100)]],
+                    movement=one,
+                    participations=n(2),
+                    separation=n(1),
+                )
+            ),
             R,
         ),
-    }  # fmt: skip
+    }
 
 
 PLAIN = ledgers(int)

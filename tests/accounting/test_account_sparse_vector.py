@@ -95,8 +95,10 @@ def test_the_account_is_nearly_reached(count, monotone, fresh):
     pattern = (*[0] * negatives, 1) * count
     if fresh:
         size = negatives + 1
-        found = count * (log_law(pattern[:size], answers[:size], 0.5, 2.0)
-                         - log_law(pattern[:size], (answers + moves)[:size], 0.5, 2.0))  # fmt: skip
+        found = count * (
+            log_law(pattern[:size], answers[:size], 0.5, 2.0)
+            - log_law(pattern[:size], (answers + moves)[:size], 0.5, 2.0)
+        )
     else:
         found = log_law(pattern, answers, 0.5, 2.0) - log_law(pattern, answers + moves, 0.5, 2.0)
     proved = float(pure_eps(Ledger(event), relation=R))

@@ -192,9 +192,15 @@ def test_pure_runs_keep_the_pure_bound():
 def test_what_is_no_law_of_a_number_of_runs_is_refused():
     once = laplace(scale=1.0, sensitivity=1.0)
     for wrong in (
-        {"gamma": 0.0}, {"gamma": 1.0}, {"gamma": math.nan}, {"poisson": 0.0}, {"poisson": math.inf},
-        {"gamma": 0.5, "poisson": 1.0}, {"gamma": 0.5, "shape": -1.0}, {"gamma": 0.5, "shape": math.nan},
-    ):  # fmt: skip
+        {"gamma": 0.0},
+        {"gamma": 1.0},
+        {"gamma": math.nan},
+        {"poisson": 0.0},
+        {"poisson": math.inf},
+        {"gamma": 0.5, "poisson": 1.0},
+        {"gamma": 0.5, "shape": -1.0},
+        {"gamma": 0.5, "shape": math.nan},
+    ):
         with pytest.raises(ParameterError):
             private_selection(once, **wrong)
     with pytest.raises(AccountingError):

@@ -56,9 +56,13 @@ def against(agent=Often, privatizer=central, **options):
 
 @pytest.mark.parametrize(
     ("privatizer", "delta", "view"),
-    [(central, 0.0, "joint"), (local, 0.0, "local"), (GaussianTrees.central, 1e-3, "joint"),
-     (GaussianMessages.local, 1e-3, "local")],
-)  # fmt: skip
+    [
+        (central, 0.0, "joint"),
+        (local, 0.0, "local"),
+        (GaussianTrees.central, 1e-3, "joint"),
+        (GaussianMessages.local, 1e-3, "local"),
+    ],
+)
 def test_all_agents_have_the_same_privacy_and_the_same_search(privatizer, delta, view):
     found = against(privatizer=privatizer, delta=delta)
     assert (found.drawn, found.objections) == (True, ())

@@ -126,8 +126,9 @@ def test_known_values_of_what_looks_at_nothing():
 
 
 def test_gaussian_noise_offline_is_the_least_at_eps_and_delta():
-    mine = families.OfflineTerms(environment=RIVER, privatizer=families.offline, delta=1e-2, users=24, runs=2,
-                                 points=1, seed=1, search_seed=9)  # fmt: skip
+    mine = families.OfflineTerms(
+        environment=RIVER, privatizer=families.offline, delta=1e-2, users=24, runs=2, points=1, seed=1, search_seed=9
+    )
     (each,) = mine.baselines
     assert 0.999 < mine.study(each, each.known[0], 1.0).upper <= 1.0
 

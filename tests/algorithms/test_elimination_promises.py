@@ -86,8 +86,9 @@ def test_lemma_15_needs_two_steps():
         visiting_promise(audit.arms, audit.learner(audit.arms, 300, 0.1), ExactBatches(), name="x")
 
 
-@pytest.mark.parametrize("promise", [each for each in audit.promises if each.name.startswith("regret")],
-                         ids=lambda each: each.name)  # fmt: skip
+@pytest.mark.parametrize(
+    "promise", [each for each in audit.promises if each.name.startswith("regret")], ids=lambda each: each.name
+)
 def test_theorem_6_is_below_what_uniform_play_loses(promise):
     """All policies alike, which is what actions at random lose."""
     environment, users = (audit.two_steps, 1_500_000) if "two steps" in promise.name else (audit.arms, 450_000)

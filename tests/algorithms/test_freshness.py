@@ -67,7 +67,10 @@ def test_the_likeliest_multiset_is_below_its_bound():
     masses = np.array([0.5, 0.3, 0.2])
     exact = max(
         np.exp(np.log(np.arange(1, 9)).sum() - sum(np.log(np.arange(1, k + 1)).sum() for k in (a, b, 8 - a - b)))
-        * masses[0] ** a * masses[1] ** b * masses[2] ** (8 - a - b)
-        for a in range(9) for b in range(9 - a)
-    )  # fmt: skip
+        * masses[0] ** a
+        * masses[1] ** b
+        * masses[2] ** (8 - a - b)
+        for a in range(9)
+        for b in range(9 - a)
+    )
     assert exact <= freshness.multiset_bound(masses, 8) <= 8 * exact

@@ -99,20 +99,22 @@ UNSEEDED = np.random.default_rng(1)  # goes on from one walk to the next
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"step": lambda self, action: (0, 2.0, False, False, {})}, "reward"),
-     ({"step": lambda self, action: (0, float("nan"), False, False, {})}, "reward"),
-     ({"step": lambda self, action: (0, 0.0, False, True, {})}, "horizon"),
-     ({"step": lambda self, action: (3, 0.0, False, False, {})}, "observation"),
-     ({"action_space": SimpleNamespace(shape=(2,))}, "action_space"),
-     ({"action_space": SimpleNamespace(n=2, shape=(2,))}, "action_space"),
-     ({"step": lambda self, action: (1.7, 0.0, False, False, {})}, "observation"),
-     ({"step": lambda self, action: ("1", 0.0, False, False, {})}, "observation"),
-     ({"step": lambda self, action: (0, None, False, False, {})}, "reward"),
-     ({"step": lambda self, action: (0, 0.0, False, {})}, "step"),
-     ({"reset": lambda self, *, seed=None: 0}, "reset"),
-     ({"step": lambda self, action: (int(UNSEEDED.integers(3)), 0.0, False, False, {})}, "function of the seed"),
-     ({"observation_space": SimpleNamespace(n=3, start=1)}, "observation_space")],
-)  # fmt: skip
+    [
+        ({"step": lambda self, action: (0, 2.0, False, False, {})}, "reward"),
+        ({"step": lambda self, action: (0, float("nan"), False, False, {})}, "reward"),
+        ({"step": lambda self, action: (0, 0.0, False, True, {})}, "horizon"),
+        ({"step": lambda self, action: (3, 0.0, False, False, {})}, "observation"),
+        ({"action_space": SimpleNamespace(shape=(2,))}, "action_space"),
+        ({"action_space": SimpleNamespace(n=2, shape=(2,))}, "action_space"),
+        ({"step": lambda self, action: (1.7, 0.0, False, False, {})}, "observation"),
+        ({"step": lambda self, action: ("1", 0.0, False, False, {})}, "observation"),
+        ({"step": lambda self, action: (0, None, False, False, {})}, "reward"),
+        ({"step": lambda self, action: (0, 0.0, False, {})}, "step"),
+        ({"reset": lambda self, *, seed=None: 0}, "reset"),
+        ({"step": lambda self, action: (int(UNSEEDED.integers(3)), 0.0, False, False, {})}, "function of the seed"),
+        ({"observation_space": SimpleNamespace(n=3, start=1)}, "observation_space"),
+    ],
+)
 def test_what_is_no_small_table_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         estimated_environment(type("Other", (Walk,), change), name="other", horizon=3, steps=10)

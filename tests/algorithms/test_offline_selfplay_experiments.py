@@ -41,8 +41,10 @@ def test_all_penalties_are_searched_alike_and_lean_is_in_the_picture(tmp_path, m
     assert {len(each["tried"]) for each in told["learners"].values()} == {2}
     for name, field in (("VAPVI", "penalty"), ("DP-VAPVI", "private"), ("lean", "lean"), ("PEVI", "pevi")):
         assert numbers["constants"][field] == told["learners"][name]["point"]["penalty"]
-    scaled, printed = ({each["learner"] for each in numbers["curves"] if each["variant"] == variant}
-                       for variant in ("scaled", "printed"))  # fmt: skip
+    scaled, printed = (
+        {each["learner"] for each in numbers["curves"] if each["variant"] == variant}
+        for variant in ("scaled", "printed")
+    )
     assert scaled - printed == {"lean"}  # its claim needs the unit ball
     assert "penalties: 2 points for each, seed 9" in (tmp_path / "offline" / "notes.txt").read_text()
     with pytest.raises(ParameterError, match="another seed"):

@@ -129,8 +129,15 @@ def test_theorem_4_with_two_steps_and_states(kind, verdict, trials):
     size, users, eps = layout_of(steps.model), 150_000, 1e7
     playing = kind(layout=size, episodes=users, error=printed_error(size, users, eps, 0.1), beta=0.1)
     source = TreeCounts(size, corrected_counters(size, users - 1, eps), playing.error)
-    promise = regret_promise(steps.model, users, online_play(steps, playing, source), pucb_regret(playing), name="two",
-                             failure_probability=0.1, trials=trials)  # fmt: skip
+    promise = regret_promise(
+        steps.model,
+        users,
+        online_play(steps, playing, source),
+        pucb_regret(playing),
+        name="two",
+        failure_probability=0.1,
+        trials=trials,
+    )
     check = check_promise(promise, seed=3)
     assert check.verdict == verdict
     assert check.active_share == 1

@@ -28,16 +28,22 @@ from audits import (
     audit_sdp_pe,
     audit_shuffled_optimism,
     audit_vapvi,
-)  # fmt: skip
+)
 from dpverify.base.seeding import Stage, stream
 from dpverify.promises import check_promise
 from mechanisms.datasets.visit_counts import CountLayout
 
 KNOWN = json.loads(Path(__file__).with_name("digests_of_runs.json").read_text())
 SUITE = (
-    audit_pucb, audit_bernstein_vi, audit_nash_vi, audit_sdp_pe, audit_shuffled_optimism, audit_apvi, audit_vapvi,
+    audit_pucb,
+    audit_bernstein_vi,
+    audit_nash_vi,
+    audit_sdp_pe,
+    audit_shuffled_optimism,
+    audit_apvi,
+    audit_vapvi,
     audit_lean,
-)  # fmt: skip
+)
 DIGITS = 30  # binary
 RIVER = CountLayout(H=6, S=4, A=2, rewards=True)
 

@@ -8,9 +8,25 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("dpverify", "mechanisms", "algorithms", "audits")  # each may import only itself and what is left of it
 WINGS = (
-    "errors", "base", "claims", "ledger", "accounting", "promises", "execution", "trials", "tape", "evidence",
-    "auditing", "suite", "wild", "adapters", "check", "report", "cli", "pytest_plugin",
-)  # fmt: skip
+    "errors",
+    "base",
+    "claims",
+    "ledger",
+    "accounting",
+    "promises",
+    "execution",
+    "trials",
+    "tape",
+    "evidence",
+    "auditing",
+    "suite",
+    "wild",
+    "adapters",
+    "check",
+    "report",
+    "cli",
+    "pytest_plugin",
+)
 ROLES = ({"toolbox", "datasets"}, {"releases", "counters", "shuffling"}, {"privatizers"})  # of mechanisms, upwards
 # the doors of the house: they open on every wing; groups of changes are accounted
 FREE = {"dpverify/__init__.py", "dpverify/__main__.py", "dpverify/ledger/__init__.py"}

@@ -212,10 +212,17 @@ def test_a_digest_that_was_not_computed_again_is_rejected():
 
 def test_other_texts_are_rejected():
     for path, value in {
-        ("verdict",): "REFUTED", ("status",): "OPEN", ("claim",): "pure:2", ("schema",): "dpverify/certificate/1",
-        ("records", 0, "test"): "threshold", ("records", 0, "claim"): "pure:2", ("records", 0, "invalid"): "odd",
-        ("records", 0, "notion"): "approx", ("records", 0, "status"): "OPEN", ("promises", 0, "verdict"): "BROKEN",
-    }.items():  # fmt: skip
+        ("verdict",): "REFUTED",
+        ("status",): "OPEN",
+        ("claim",): "pure:2",
+        ("schema",): "dpverify/certificate/1",
+        ("records", 0, "test"): "threshold",
+        ("records", 0, "claim"): "pure:2",
+        ("records", 0, "invalid"): "odd",
+        ("records", 0, "notion"): "approx",
+        ("records", 0, "status"): "OPEN",
+        ("promises", 0, "verdict"): "BROKEN",
+    }.items():
         assert check.check(changed(written("proved"), path, value))[0], path
 
 
@@ -239,8 +246,11 @@ def test_a_suite_shares_one_level_and_one_seed_and_counts_nobody_twice():
     assert check.check(document)[0] == []
     picked = {**document["records"][0], "seed": 7}
     greedy = {**document["records"][0], "subject": "c", "seed": derive(5, "c#0")}
-    for records, said in (([picked], "seed of b"), ([*document["records"], greedy], "levels exceed"),
-                          (document["records"] * 2, "stands twice")):  # fmt: skip
+    for records, said in (
+        ([picked], "seed of b"),
+        ([*document["records"], greedy], "levels exceed"),
+        (document["records"] * 2, "stands twice"),
+    ):
         assert any(said in line for line in check.check({**document, "records": records})[0]), said
     assert any("seed of b" in line for line in check.check({**document, "seed": 6})[0])
 
@@ -311,12 +321,29 @@ def counted_record(test, claim, levels, n, level, *, one_sided=False, pooled=Non
     blocks = [[0, n, int(right.sum()), int(wrong.sum())]]
     working = {"trials": n, "levels": [list(each) for each in levels], "pooled": pooled, "blocks": blocks, "bets": []}
     return {
-        "working": {**working, **special_ones}, "significance": level, "claimed": claim.number, "delta": claim.delta,
-        "audited": None, "eps_lower": eps, "number_lower": number, "p_value": p, "log10_p_value": log, "trials": n,
-        "selection_trials": 0, "one_sided": one_sided, "right": int(right[:pooled].sum()), "curve": curve,
-        "wrong": int(wrong[:pooled].sum()), "course": [[n, eps]], "sequential": False, "pairs": 1, "test": test.name,
-        "notion": claim.notion, "claim": str(claim), "claimed_eps": claim.eps,
-    }  # fmt: skip
+        "working": {**working, **special_ones},
+        "significance": level,
+        "claimed": claim.number,
+        "delta": claim.delta,
+        "audited": None,
+        "eps_lower": eps,
+        "number_lower": number,
+        "p_value": p,
+        "log10_p_value": log,
+        "trials": n,
+        "selection_trials": 0,
+        "one_sided": one_sided,
+        "right": int(right[:pooled].sum()),
+        "curve": curve,
+        "wrong": int(wrong[:pooled].sum()),
+        "course": [[n, eps]],
+        "sequential": False,
+        "pairs": 1,
+        "test": test.name,
+        "notion": claim.notion,
+        "claim": str(claim),
+        "claimed_eps": claim.eps,
+    }
 
 
 def counted_cases():

@@ -146,8 +146,9 @@ def test_not_traced_is_no_answer_where_a_trace_is_required():
     for target, code in ((crashes, 3), (noisy, 0)):
         _, result = one(target, Settings(seed=3, require_tape=True))
         assert (result.exit_code, len(result.untraced)) == (code, int(code == 3))
-    record, result = one(lambda data, *, rng, size: np.full(size, data), Settings(seed=3, require_tape=True),
-                         expected="REFUTED")  # fmt: skip
+    record, result = one(
+        lambda data, *, rng, size: np.full(size, data), Settings(seed=3, require_tape=True), expected="REFUTED"
+    )
     assert record.verdict is Verdict.REFUTED
     assert result.exit_code == 0
     with pytest.raises(ParameterError, match="require_tape"):

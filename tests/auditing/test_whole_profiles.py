@@ -62,8 +62,10 @@ def test_randomised_response_against_claims_of_every_kind(claim: Claim, refuted:
 
 @pytest.mark.parametrize("eps", [0.1, 1.0, 4.0])
 def test_a_number_of_a_law_is_never_above_the_closed_form(eps: float) -> None:
-    numbers = [exact(Response(eps), pair=BIT, claim=claim).number_lower
-               for claim in (ZCDP(1.0), GaussianDP(1.0), RenyiDP(((3.0, 1.0),)))]  # fmt: skip
+    numbers = [
+        exact(Response(eps), pair=BIT, claim=claim).number_lower
+        for claim in (ZCDP(1.0), GaussianDP(1.0), RenyiDP(((3.0, 1.0),)))
+    ]
     most = divergence(eps, 1 + 1e-6), 2 * special.ndtri(1 / (1 + math.exp(-eps))), divergence(eps, 3.0)
     for number, largest in zip(numbers, most, strict=True):
         assert number is not None

@@ -36,9 +36,12 @@ def test_a_signal_during_start_up(tmp_path, name, at):
     done = subprocess.run(
         [sys.executable, "-c", SLOW],
         env={**os.environ, "PYTHONPATH": str(ROOT), "AT": at, "SIGNAL": str(number)},
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         preexec_fn=heed_signals,
-    )  # fmt: skip
+    )
     assert done.returncode == 128 + number
     assert done.stderr.startswith(f"dpverify: interrupted by {name} before anything was run; old reports were removed")
     assert done.stderr.count("\n") == 1

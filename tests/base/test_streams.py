@@ -91,8 +91,12 @@ def test_any_text_on_any_terminal(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "each.py", *commands],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     assert "UnicodeEncodeError" not in done.stderr, done.stderr

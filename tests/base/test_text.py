@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - tables read better with one case a line
+
 """Foreign text at every boundary: whatever is in a name or a message, no face breaks and nothing is commanded."""
 
 import json
@@ -24,11 +24,34 @@ from dpverify.suite.result import Failure, SuiteResult
 ANY = st.text(st.characters(exclude_categories=()), max_size=20)  # with lone surrogates
 NASTY = st.sampled_from(
     [
-        "\x1b[31mred", "\x1b]0;title\x07", "a\u202egnp.exe", "\ud800", "a\nb", "\r\n::error::x", "::set-output name=a::b",
-        "##[error]x", "]]>", "<script>alert(1)</script>", "[bold red]x[/]", "[/]", "| a | b |", "\x00", "\ufffe", "\u2028",
-        "a" * 30_000, "%0A::error::", "{{ 7 * 7 }}", "*/", "${{ secrets.X }}", "\x85", "\x9b31m", "&amp;", "'\"", "\x7f",
+        "\x1b[31mred",
+        "\x1b]0;title\x07",
+        "a\u202egnp.exe",
+        "\ud800",
+        "a\nb",
+        "\r\n::error::x",
+        "::set-output name=a::b",
+        "##[error]x",
+        "]]>",
+        "<script>alert(1)</script>",
+        "[bold red]x[/]",
+        "[/]",
+        "| a | b |",
+        "\x00",
+        "\ufffe",
+        "\u2028",
+        "a" * 30_000,
+        "%0A::error::",
+        "{{ 7 * 7 }}",
+        "*/",
+        "${{ secrets.X }}",
+        "\x85",
+        "\x9b31m",
+        "&amp;",
+        "'\"",
+        "\x7f",
     ]
-)  # fmt: skip
+)
 TEXTS = st.one_of(ANY, NASTY, st.tuples(NASTY, ANY).map("".join))
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 

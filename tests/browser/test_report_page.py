@@ -159,8 +159,12 @@ def test_not_as_expected_can_be_asked_for(page):
 
 def test_words_of_name_statement_bug_and_file_are_found(page):
     for words, expected in (
-        ("lemma 0:", 4), ("claim-11", 1), ("audit_file4.py", 8), ("claim-3!no-noise", 1), ("Someone 2020", 14)
-    ):  # fmt: skip
+        ("lemma 0:", 4),
+        ("claim-11", 1),
+        ("audit_file4.py", 8),
+        ("claim-3!no-noise", 1),
+        ("Someone 2020", 14),
+    ):
         _choose(page, "q", words)
         assert len(_shown(page)) == expected, words
 

@@ -10,8 +10,15 @@ from chromium import Chromium
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
-PAGES = ("index.html", "certify/index.html", "verdicts/index.html", "api/index.html", "gallery/index.html",
-         "errata-atlas/index.html", "tutorials/reviewer/index.html")  # fmt: skip
+PAGES = (
+    "index.html",
+    "certify/index.html",
+    "verdicts/index.html",
+    "api/index.html",
+    "gallery/index.html",
+    "errata-atlas/index.html",
+    "tutorials/reviewer/index.html",
+)
 
 
 @pytest.fixture(scope="module")

@@ -17,19 +17,22 @@ REPLACE, ADD = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
 ANN, BOB = ("ann", 1), ("bob", 2)
 
 
-@pytest.mark.parametrize(("first", "second", "found"), [
-    ([ANN, BOB], [ANN, BOB], Difference()),
-    ([ANN, ANN, BOB], [BOB], Difference(removed=1)),
-    ([ANN, BOB, ANN], [BOB], Difference(removed=1)),
-    ([BOB], [ANN, BOB, ANN, ANN], Difference(added=1)),
-    ([ANN, BOB, ANN], [ANN, BOB], Difference(replaced=1)),
-    ([ANN, BOB], [("ann", 5), BOB, ("ann", 6)], Difference(replaced=1)),
-    ([ANN, BOB], [("cid", 1), BOB], Difference(replaced=1)),  # another user in his place
-    ([ANN, BOB], [("ann", 5), ("bob", 5)], Difference(replaced=2)),
-    ([ANN, BOB], [("cid", 1), ("dan", 2)], Difference(replaced=2)),
-    ([ANN, BOB], [BOB, ANN], Difference(replaced=2)),  # order counts
-    ([ANN], [BOB, ("cid", 1)], Difference(replaced=1, added=1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ([ANN, BOB], [ANN, BOB], Difference()),
+        ([ANN, ANN, BOB], [BOB], Difference(removed=1)),
+        ([ANN, BOB, ANN], [BOB], Difference(removed=1)),
+        ([BOB], [ANN, BOB, ANN, ANN], Difference(added=1)),
+        ([ANN, BOB, ANN], [ANN, BOB], Difference(replaced=1)),
+        ([ANN, BOB], [("ann", 5), BOB, ("ann", 6)], Difference(replaced=1)),
+        ([ANN, BOB], [("cid", 1), BOB], Difference(replaced=1)),  # another user in his place
+        ([ANN, BOB], [("ann", 5), ("bob", 5)], Difference(replaced=2)),
+        ([ANN, BOB], [("cid", 1), ("dan", 2)], Difference(replaced=2)),
+        ([ANN, BOB], [BOB, ANN], Difference(replaced=2)),  # order counts
+        ([ANN], [BOB, ("cid", 1)], Difference(replaced=1, added=1)),
+    ],
+)
 def test_differences_are_counted_in_users(first, second, found):
     assert Records(first, unit=0).differences(Records(second, unit=0)) == found
     assert unit_difference([(row[0], row) for row in first], [(row[0], row) for row in second]) == found
@@ -46,11 +49,13 @@ FORMS = {
     "function": (list, {"unit": lambda row: row[0], "most": 3}),
     "dicts": (lambda rows: [{"user": user, "x": x} for user, x in rows], {"unit": "user", "most": 3}),
     "frame": (frame, {"unit": "user", "most": 3}),
-    "columns": (lambda rows: {"user": np.array([each[0] for each in rows]), "x": [each[1] for each in rows]},
-                {"unit": "user", "most": 3}),
+    "columns": (
+        lambda rows: {"user": np.array([each[0] for each in rows]), "x": [each[1] for each in rows]},
+        {"unit": "user", "most": 3},
+    ),
     "array": (lambda rows: np.array([[ord(user[0]), x] for user, x in rows], dtype=float), {"unit": 0, "most": 3}),
     "fields": (lambda rows: np.array(rows, dtype=[("user", "U3"), ("x", "f8")]), {"unit": "user", "most": 3}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -70,24 +75,30 @@ def test_a_pair_of_any_form_is_compared_by_its_users(form):
         claim.check(Pair(make([ANN, *[BOB] * 4]), make([ANN]), **named))
 
 
-@pytest.mark.parametrize(("made", "words"), [
-    (lambda: Pair([ANN], [BOB], unit=0, most=0), "most = 0: must be a whole number >= 1"),
-    (lambda: Pair([ANN], [BOB], unit=0, most=math.nan), "most = nan"),
-    (lambda: Pair([ANN], [BOB], most=2), "needs unit"),
-    (lambda: Records([ANN], unit=0, most=0), "most = 0"),
-    (lambda: Records([ANN], unit="user"), "unit = 'user': there is none in a row"),
-    (lambda: Records([ANN, ANN], unit=0, most=1), "unit 'ann' has 2 rows; the most are 1"),
-    (lambda: Records([1, 2], unit=0), "unit = 0: there is none in a row that is a number"),
-    (lambda: Pair(frame([ANN]), frame([BOB]), unit="person").checked(REPLACE), "no such column; there are user, x"),
-    (lambda: Pair([[1]], [[2]], unit=5).checked(REPLACE), "unit = 5: there is none"),
-    (lambda: Pair([([],)], [([],)], unit=0).checked(REPLACE), "unit = 0: there is none"),
-    (lambda: Pair([(None, 1)], [(None, 2)], unit=0).checked(REPLACE), "unit = 0: there is none"),
-    (lambda: Pair(np.array([[math.nan, 1]]), np.array([[2.0, 1]]), unit=0).checked(REPLACE), "unit = 0: there is none"),
-    (lambda: Pair(1.0, 2.0, unit=0).checked(REPLACE), "a number has no rows"),
-    (lambda: Pair(np.float64(1.0), np.array(2.0), unit=0, mixed=True).checked(REPLACE), "has no rows"),
-    (lambda: Pair({"u": [1, 2], "x": [1]}, {"u": [1], "x": [1]}, unit="u").checked(ADD), "of one length"),
-    (lambda: Records([ANN], unit=0).differences(Records([ANN])), "units of two Records differ"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: Pair([ANN], [BOB], unit=0, most=0), "most = 0: must be a whole number >= 1"),
+        (lambda: Pair([ANN], [BOB], unit=0, most=math.nan), "most = nan"),
+        (lambda: Pair([ANN], [BOB], most=2), "needs unit"),
+        (lambda: Records([ANN], unit=0, most=0), "most = 0"),
+        (lambda: Records([ANN], unit="user"), "unit = 'user': there is none in a row"),
+        (lambda: Records([ANN, ANN], unit=0, most=1), "unit 'ann' has 2 rows; the most are 1"),
+        (lambda: Records([1, 2], unit=0), "unit = 0: there is none in a row that is a number"),
+        (lambda: Pair(frame([ANN]), frame([BOB]), unit="person").checked(REPLACE), "no such column; there are user, x"),
+        (lambda: Pair([[1]], [[2]], unit=5).checked(REPLACE), "unit = 5: there is none"),
+        (lambda: Pair([([],)], [([],)], unit=0).checked(REPLACE), "unit = 0: there is none"),
+        (lambda: Pair([(None, 1)], [(None, 2)], unit=0).checked(REPLACE), "unit = 0: there is none"),
+        (
+            lambda: Pair(np.array([[math.nan, 1]]), np.array([[2.0, 1]]), unit=0).checked(REPLACE),
+            "unit = 0: there is none",
+        ),
+        (lambda: Pair(1.0, 2.0, unit=0).checked(REPLACE), "a number has no rows"),
+        (lambda: Pair(np.float64(1.0), np.array(2.0), unit=0, mixed=True).checked(REPLACE), "has no rows"),
+        (lambda: Pair({"u": [1, 2], "x": [1]}, {"u": [1], "x": [1]}, unit="u").checked(ADD), "of one length"),
+        (lambda: Records([ANN], unit=0).differences(Records([ANN])), "units of two Records differ"),
+    ],
+)
 def test_what_names_no_user_is_refused(made, words):
     with pytest.raises(UsageError, match=words):
         made()
@@ -140,15 +151,32 @@ nowhere = [Pair([("a", 1)], [("b", 1)], unit="user")]
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("pairs", "code", "words"), [
-    ("pairs", 1, "REFUTED"), ("plain", 1, "REFUTED"), ("many", 2, "unit 'b' has 3 rows; the most are 2"),
-    ("nowhere", 2, "unit = 'user': there is none in a row"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pairs", "code", "words"),
+    [
+        ("pairs", 1, "REFUTED"),
+        ("plain", 1, "REFUTED"),
+        ("many", 2, "unit 'b' has 3 rows; the most are 2"),
+        ("nowhere", 2, "unit = 'user': there is none in a row"),
+    ],
+)
 def test_certify_takes_the_unit_from_its_pairs(tmp_path, monkeypatch, capsys, pairs, code, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "of_visits.py").write_text(CODE)
-    asked = ["certify", "of_visits.py:visits", "--claim", "pure:1", "--pairs", f"of_visits.py:{pairs}", "--relation",
-             "add-remove", "--trials", "20000", "--json", "out.json"]  # fmt: skip
+    asked = [
+        "certify",
+        "of_visits.py:visits",
+        "--claim",
+        "pure:1",
+        "--pairs",
+        f"of_visits.py:{pairs}",
+        "--relation",
+        "add-remove",
+        "--trials",
+        "20000",
+        "--json",
+        "out.json",
+    ]
     assert run(asked) == code
     said = capsys.readouterr()
     assert words in said.out + said.err

@@ -64,11 +64,17 @@ def certify(folder, name, *more):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("name", "data", "word", "code"), [
-    ("mean", MEAN, "OPEN", 3), ("bad_mean", MEAN, "REFUTED", 1),
-    ("histogram", CELLS, "OPEN", 3), ("bad_histogram", CELLS, "REFUTED", 1),
-    ("answer", VALUE, "OPEN", 3), ("bad_answer", VALUE, "REFUTED", 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "data", "word", "code"),
+    [
+        ("mean", MEAN, "OPEN", 3),
+        ("bad_mean", MEAN, "REFUTED", 1),
+        ("histogram", CELLS, "OPEN", 3),
+        ("bad_histogram", CELLS, "REFUTED", 1),
+        ("answer", VALUE, "OPEN", 3),
+        ("bad_answer", VALUE, "REFUTED", 1),
+    ],
+)
 def test_the_first_word_is_right_and_one_screen_says_why(folder, name, data, word, code):
     spec, relation = data
     made = certify(folder, name, "--data", spec, "--trials", "600", *(["--relation", relation] if relation else []))
@@ -94,12 +100,19 @@ def test_no_dataset_is_ever_assumed(folder):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("more", [
-    ("--data", "list: real 0..x, rows 5"), ("--data", "list: real 0..1", "--pairs", "own:pairs"),
-    ("--data", "nowhere.toml"), ("--relation", "both"), ("--pairs", "own:pairs", "--minutes", "2"),
-    ("--pairs", "own:pairs", "--out-of-domain", "off"), ("--data", "list: real 0..1", "--jobs", "2"),
-    ("--data", "list: real 0..1", "--view", "local"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--data", "list: real 0..x, rows 5"),
+        ("--data", "list: real 0..1", "--pairs", "own:pairs"),
+        ("--data", "nowhere.toml"),
+        ("--relation", "both"),
+        ("--pairs", "own:pairs", "--minutes", "2"),
+        ("--pairs", "own:pairs", "--out-of-domain", "off"),
+        ("--data", "list: real 0..1", "--jobs", "2"),
+        ("--data", "list: real 0..1", "--view", "local"),
+    ],
+)
 def test_a_bad_request_is_one_line_and_no_verdict(folder, more):
     made = certify(folder, "mean", *more)
     assert (made.returncode, made.stdout) == (2, "")
@@ -126,8 +139,17 @@ def test_settings_for_the_other_kind_of_request_are_not_heeded_and_memory_is(fol
     assert run(folder, *asked).returncode == 3
     hungry = "import numpy as np\ndef ask(data, *, rng):\n    return np.ones(10**9)[:1]\n"
     (folder / "hungry.py").write_text(hungry, encoding="utf-8")
-    asked = ["certify", "hungry.py:ask", "--claim", "pure:1", "--data", "list: real 0..1, rows 2..3", "--memory", "500",
-             "--no-tape"]  # fmt: skip
+    asked = [
+        "certify",
+        "hungry.py:ask",
+        "--claim",
+        "pure:1",
+        "--data",
+        "list: real 0..1, rows 2..3",
+        "--memory",
+        "500",
+        "--no-tape",
+    ]
     made = run(folder, *asked)
     assert (made.returncode, made.stderr.count("\n")) == (3, 1), made.stderr
     assert "MemoryError" in made.stderr
@@ -146,8 +168,17 @@ def test_every_example_is_a_schema_and_every_mistake_a_line():
     assert len(data_schema("array: real -1..1 x 10, rows 100").columns) == 10
     assert data_schema("value: category a|b|c").local
     assert data_schema("records: who unit 3, spent real 0..5, rows 4..9").unit is not None
-    for wrong in ("", "list", "lst: real 0..1", "list: rows 5", "list: foo 0..1", "list: real nan..1, rows 5",
-                  "list: real 0..1, rows 9..5", "list: real 0..1, rows inf", "list: real 0..1 x 0"):  # fmt: skip
+    for wrong in (
+        "",
+        "list",
+        "lst: real 0..1",
+        "list: rows 5",
+        "list: foo 0..1",
+        "list: real nan..1, rows 5",
+        "list: real 0..1, rows 9..5",
+        "list: real 0..1, rows inf",
+        "list: real 0..1 x 0",
+    ):
         with pytest.raises(UsageError):
             data_schema(wrong)
 

@@ -148,10 +148,9 @@ def test_prices_are_accounts(capsys, spends, delta, eps):
         ("laplace: sensitivity 1", 0.0, 0.5, 2.0, lambda x: laplace(scale=x, sensitivity=1)),
         ("laplace: sensitivity 3, times 2", 0.0, 4.0, 1.5, lambda x: laplace(scale=x, sensitivity=3) * 2),
         ("gaussian: sensitivity 1", 1e-5, 1.0, None, lambda x: gaussian(sigma=x, sensitivity=1)),
-        ("dp-sgd: rate .02, steps 400", 1e-5, 2.0, None,
-         lambda x: dp_sgd(rate=0.02, noise_multiplier=x, steps=400)),
+        ("dp-sgd: rate .02, steps 400", 1e-5, 2.0, None, lambda x: dp_sgd(rate=0.02, noise_multiplier=x, steps=400)),
     ],
-)  # fmt: skip
+)
 def test_the_noise_for_a_wanted_eps_is_on_the_safe_side_and_the_least(capsys, spend, delta, eps, noise, of):
     code, out, _ = said(capsys, "--spend", spend, "--delta", str(delta), "--eps", str(eps))
     assert (code, out.count("\n")) == (0, 1)

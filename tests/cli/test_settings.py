@@ -26,8 +26,11 @@ def test_a_command_s_table_beats_that_of_all(tmp_path, monkeypatch):
         monkeypatch,
     )
     assert {name: found[name].get("seed") for name in ("audit", "certify", "trace", "diff")} == {
-        "audit": 8, "certify": 7, "trace": 7, "diff": None,
-    }  # fmt: skip
+        "audit": 8,
+        "certify": 7,
+        "trace": 7,
+        "diff": None,
+    }
     assert found["audit"]["last_failed"] is True
     assert found["certify"]["arg"] == ["eps=1"]
     assert "quiet" not in found["trace"]
@@ -35,23 +38,26 @@ def test_a_command_s_table_beats_that_of_all(tmp_path, monkeypatch):
     assert found["trace"]["profiles"]["quick"] == {"transcripts": 16}
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("[tool.dpverify]\nsede = 7", "'sede': no command has such an option"),
-    ("[tool.dpverify.diff]\nseed = 7", "diff has no such option"),
-    ("[tool.dpverify.audit]\nlist = true", "audit has no such option"),
-    ("[tool.dpverify]\ndry-run = true", "no command has such an option"),
-    ("[tool.dpverify]\nseed = 7.5", "must be a whole number"),
-    ("[tool.dpverify]\nseed = true", "must be a whole number"),
-    ("[tool.dpverify]\nsignificance = 'small'", "must be a number"),
-    ("[tool.dpverify]\nquiet = 1", "must be true or false"),
-    ("[tool.dpverify]\njson = 1", "must be a text"),
-    ("[tool.dpverify]\narg = 'eps=1'", "must be a list of texts"),
-    ("[tool.dpverify]\naudit = 1", "must be a table"),
-    ("[tool.dpverify.profiles]\nquick = 1", "must be a table"),
-    ("[tool.dpverify.profiles.quick]\nspeed = 1", "no command has such an option"),
-    ("[tool]\ndpverify = 1", "must be a table"),
-    ("[tool.dpverify", "cannot be read"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tool.dpverify]\nsede = 7", "'sede': no command has such an option"),
+        ("[tool.dpverify.diff]\nseed = 7", "diff has no such option"),
+        ("[tool.dpverify.audit]\nlist = true", "audit has no such option"),
+        ("[tool.dpverify]\ndry-run = true", "no command has such an option"),
+        ("[tool.dpverify]\nseed = 7.5", "must be a whole number"),
+        ("[tool.dpverify]\nseed = true", "must be a whole number"),
+        ("[tool.dpverify]\nsignificance = 'small'", "must be a number"),
+        ("[tool.dpverify]\nquiet = 1", "must be true or false"),
+        ("[tool.dpverify]\njson = 1", "must be a text"),
+        ("[tool.dpverify]\narg = 'eps=1'", "must be a list of texts"),
+        ("[tool.dpverify]\naudit = 1", "must be a table"),
+        ("[tool.dpverify.profiles]\nquick = 1", "must be a table"),
+        ("[tool.dpverify.profiles.quick]\nspeed = 1", "no command has such an option"),
+        ("[tool]\ndpverify = 1", "must be a table"),
+        ("[tool.dpverify", "cannot be read"),
+    ],
+)
 def test_what_is_no_setting_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, text, words):
     with pytest.raises(UsageError, match=words):
         place(tmp_path, text, monkeypatch)
@@ -69,9 +75,14 @@ subjects = [Subject(name="count", target=Noisy(), claim=PureDP(1.0), pairs=(Pair
 """
 
 
-@pytest.mark.parametrize(("typed", "trials"), [
-    ([], 111), (["--profile", "mine"], 222), (["--profile", "mine", "--trials", "333"], 333),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("typed", "trials"),
+    [
+        ([], 111),
+        (["--profile", "mine"], 222),
+        (["--profile", "mine", "--trials", "333"], 333),
+    ],
+)
 def test_what_is_typed_beats_a_profile_and_that_the_table(tmp_path, monkeypatch, capsys, typed, trials):
     asked = []
 

@@ -25,8 +25,14 @@ KINDS = {type(subject.target): subject for subject in reversed(TRUE)}
 @pytest.mark.parametrize("subject", KINDS.values(), ids=lambda subject: subject.name)
 def test_a_true_claim_conforms_or_the_difference_is_explained(subject):
     pair = subject.claim.check(subject.pairs[0])
-    tape = taped_pair(subject.target, claim=subject.claim, pair=pair, ledger=subject.ledger,
-                      seed=derive(1, subject.name), trials=subject.trials)  # fmt: skip
+    tape = taped_pair(
+        subject.target,
+        claim=subject.claim,
+        pair=pair,
+        ledger=subject.ledger,
+        seed=derive(1, subject.name),
+        trials=subject.trials,
+    )
     assert tape.status in (CONFORMS, DERIVED, EXACT, NOT_TRACED), tape.reasons
     said = words.tape_sentence(tape, SYMBOLS[subject.claim.notion])
     if tape.status == CONFORMS:

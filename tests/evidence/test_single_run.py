@@ -207,8 +207,10 @@ def test_ties_are_broken_without_a_look_at_the_coins() -> None:
     told = scores + rng.random(64) / 2  # no ties: nothing is drawn
     order = np.argsort(told)
     last = max(guess_counts(64)) // 2
-    assert counted(included, told, guess_counts(64)).right.sum() == included[order[-last:]].sum() + (
-        ~included[order[:last]]).sum()  # fmt: skip
+    assert (
+        counted(included, told, guess_counts(64)).right.sum()
+        == included[order[-last:]].sum() + (~included[order[:last]]).sum()
+    )
 
 
 def test_rows_that_are_sorted_by_their_coins_say_nothing() -> None:

@@ -35,11 +35,14 @@ def linear(noise, *, S=1, A=2, features=None, **options):
 # ---- the noise
 
 
-@pytest.mark.parametrize("noise", [
-    LinearNoise.as_printed(0.7, 3, 3),
-    LinearNoise.as_printed(0.7, 3, 3, half=True),
-    LinearNoise.corrected(0.7, 3, 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "noise",
+    [
+        LinearNoise.as_printed(0.7, 3, 3),
+        LinearNoise.as_printed(0.7, 3, 3, half=True),
+        LinearNoise.corrected(0.7, 3, 3),
+    ],
+)
 def test_gram_deviations_are_those_of_c_z_plus_z_transposed(noise):
     c, z = math.sqrt(noise.c_squared), float(noise.z_rho0 / noise.rho0)
     rows, columns = np.triu_indices(noise.d)

@@ -94,8 +94,10 @@ def tiny(tmp_path, monkeypatch):
     """A folder with one row, and an environment `tiny` whose interpreter alone sees the library."""
     site = tmp_path / "site"
     files(site, {"tiny_counts.py": TINY, "tiny_counts-1.2.dist-info/METADATA": "Name: tiny-counts\nVersion: 1.2\n"})
-    files(tmp_path, {"rows/L1.toml": ROW, "rows/schemas/list.toml": LIST,
-                     "rows/one_number.py": "def one():\n    return 1\n"})  # fmt: skip
+    files(
+        tmp_path,
+        {"rows/L1.toml": ROW, "rows/schemas/list.toml": LIST, "rows/one_number.py": "def one():\n    return 1\n"},
+    )
     change(tmp_path / "rows", '"list.toml"', '"schemas/list.toml"', -1)
     python = tmp_path / "libs/tiny/bin/python"
     files(tmp_path, {"libs/tiny/bin/python": f'#!/bin/sh\nPYTHONPATH="{site}" exec "{sys.executable}" "$@"\n'})
@@ -214,14 +216,14 @@ MISTAKES = [
     ('equals = "NOT_REFUTED"', "at_least = 1", "of REFUTED, NOT_REFUTED, INCONCLUSIVE"),
     ("planted = true\n", "", "must have evidence on the library, and a planted twin that is caught"),
     ('planted = true\nequals = "REFUTED"', 'planted = true\nequals = "NOT_REFUTED"', "must be REFUTED or OVER"),
-    ('planted = true\n', 'planted = true\nreading = "one record added"\n', "must decide no reading"),
+    ("planted = true\n", 'planted = true\nreading = "one record added"\n', "must decide no reading"),
     ('target = "tiny_counts:count"', 'target = "../x.py:count"', "FILE.py:OBJECT in the folder"),
     ('schema = "schemas/list.toml"', 'schema = "/x.toml"', "FILE.toml, in the folder"),
     ("minutes = 0.12\n", "pairs = 3\n", "no such key"),
     ('kind = "library"', 'kind = "code"', "must be a repository for kind = 'code'"),
     ('environment = "tiny"', 'environment = "a b"', "letters, digits, dots and dashes"),
     ('status = "nothing found"', 'status = "argument false, claim undecided"', "a reading that is false"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("old", "new", "said"), MISTAKES, ids=range(len(MISTAKES)))

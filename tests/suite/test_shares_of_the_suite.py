@@ -16,7 +16,10 @@ def test_every_promise_has_the_trials_that_its_share_asks_for():
     promises = [each for _, promises in found for each in promises]
     statements = len(promises) + sum(len(subject.pairs) for subjects, _ in found for subject in subjects)
     level = SIGNIFICANCE / (ROOM * statements)
-    short = [each.name for each in promises if each.expected == KEPT and
-             not rate_bounds(0, each.trials, level)[1] <= each.failure_probability]  # fmt: skip
+    short = [
+        each.name
+        for each in promises
+        if each.expected == KEPT and not rate_bounds(0, each.trials, level)[1] <= each.failure_probability
+    ]
     assert len(promises) > 100
     assert short == []

@@ -30,9 +30,14 @@ ONCE = Ledger.of((LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=1.0, a
 
 def look(function, first=X, second=NEAR, *, claim=None, ledger=None, transcripts=2):
     return trace(
-        function, pair=Pair(first, second), claim=claim, ledger=ledger, transcripts=transcripts, stress=False,
+        function,
+        pair=Pair(first, second),
+        claim=claim,
+        ledger=ledger,
+        transcripts=transcripts,
+        stress=False,
         timeout=600.0,
-    )  # fmt: skip
+    )
 
 
 def line_of(function):
@@ -80,23 +85,48 @@ CORRECT = {
     "count": (lambda data: tools.count_nonzero(data > 4, epsilon=1.0), NEAR, 1.0),
     "histogram": (lambda data: tools.histogram(data, epsilon=1.0, bins=4, range=(0, 10))[0], LESS, 1.0),
     "columns": (lambda data: tools.mean(data.reshape(-1, 2), axis=0, epsilon=1.0, bounds=(0, 10)), NEAR, None),
-    "scaler": (lambda data: models.StandardScaler(epsilon=1.0, bounds=(0, 10)).fit(data.reshape(-1, 1)).mean_,
-               NEAR, None),
+    "scaler": (
+        lambda data: models.StandardScaler(epsilon=1.0, bounds=(0, 10)).fit(data.reshape(-1, 1)).mean_,
+        NEAR,
+        None,
+    ),
     "line": (line, NEAR, None),
     "classes": (classes, LESS, 1.0),
     "queries": (queries, NEAR, 0.7),
     "noisy max": (noisy_max, LESS, 3.0),
-    "gaussian": (lambda data: mechanisms.GaussianAnalytic(epsilon=2.0, delta=1e-5, sensitivity=10.0).randomise(
-        float(data.sum())), NEAR, math.inf),
-    "discrete gaussian": (lambda data: mechanisms.GaussianDiscrete(epsilon=0.5, delta=1e-3).randomise(len(data)),
-                          LESS, math.inf),
-    "staircase": (lambda data: mechanisms.Staircase(epsilon=1.0, sensitivity=10.0).randomise(float(data.sum())),
-                  NEAR, 1.0),
-    "choice": (lambda data: mechanisms.Exponential(epsilon=1.0, sensitivity=1.0, utility=[
-        float((data < 5).sum()), float((data >= 5).sum())], candidates=["low", "high"]).randomise(), LESS, None),
-    "label": (lambda data: mechanisms.Binary(epsilon=1.0, value0="n", value1="y").randomise(
-        "y" if data[1] > 5 else "n"), NEAR, 1.0),
-}  # fmt: skip
+    "gaussian": (
+        lambda data: mechanisms.GaussianAnalytic(epsilon=2.0, delta=1e-5, sensitivity=10.0).randomise(
+            float(data.sum())
+        ),
+        NEAR,
+        math.inf,
+    ),
+    "discrete gaussian": (
+        lambda data: mechanisms.GaussianDiscrete(epsilon=0.5, delta=1e-3).randomise(len(data)),
+        LESS,
+        math.inf,
+    ),
+    "staircase": (
+        lambda data: mechanisms.Staircase(epsilon=1.0, sensitivity=10.0).randomise(float(data.sum())),
+        NEAR,
+        1.0,
+    ),
+    "choice": (
+        lambda data: mechanisms.Exponential(
+            epsilon=1.0,
+            sensitivity=1.0,
+            utility=[float((data < 5).sum()), float((data >= 5).sum())],
+            candidates=["low", "high"],
+        ).randomise(),
+        LESS,
+        None,
+    ),
+    "label": (
+        lambda data: mechanisms.Binary(epsilon=1.0, value0="n", value1="y").randomise("y" if data[1] > 5 else "n"),
+        NEAR,
+        1.0,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CORRECT)
@@ -290,9 +320,10 @@ BESIDE = {
     "an exception": lambda data: made().randomise(total(data)) if data[1] < 5 else int("x"),
     "an unknown law": lambda data: mechanisms.Uniform(delta=0.1, sensitivity=10.0).randomise(total(data)),
     "an objective": lambda data: mechanisms.Vector(epsilon=1.0, function_sensitivity=1.0, dimension=1).randomise(
-        lambda omega: total(data) * omega[0])([1.0]),
+        lambda omega: total(data) * omega[0]
+    )([1.0]),
     "quantiles": lambda data: tools.median(data, epsilon=1.0, bounds=(0, 10)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BESIDE)

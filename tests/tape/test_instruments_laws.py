@@ -50,8 +50,12 @@ def test_loss_of_bounded_domains_is_the_largest_log_ratio(low, high, scale, one,
 
 def test_deltas_of_gaussians_are_those_of_the_definition():
     eps, mu = 1.0, 0.7
-    excess = integrate.quad(lambda x: max(0.0, stats.norm.pdf(x, mu) - math.exp(eps) * stats.norm.pdf(x)), -9, 12,
-                            points=[eps / mu + mu / 2])[0]  # fmt: skip
+    excess = integrate.quad(
+        lambda x: max(0.0, stats.norm.pdf(x, mu) - math.exp(eps) * stats.norm.pdf(x)),
+        -9,
+        12,
+        points=[eps / mu + mu / 2],
+    )[0]
     assert diffprivlib.gaussian_delta_of_shift(eps, mu) == pytest.approx(excess, rel=1e-6)
     assert diffprivlib.gaussian_delta_of_shift(1.0, math.inf) == 1.0
     assert diffprivlib._discrete_delta(eps, 7, 10.0) == pytest.approx(
@@ -61,8 +65,20 @@ def test_deltas_of_gaussians_are_those_of_the_definition():
 
 def step(eps, code="bound"):
     one = np.ones(1)
-    return Moved(0, "x.py:1", "library", code, one, one, one, (), (), np.array([eps]), one,
-                 loss=CallLoss(pure(eps, "library"), eps, 1.0))  # fmt: skip
+    return Moved(
+        0,
+        "x.py:1",
+        "library",
+        code,
+        one,
+        one,
+        one,
+        (),
+        (),
+        np.array([eps]),
+        one,
+        loss=CallLoss(pure(eps, "library"), eps, 1.0),
+    )
 
 
 def declared(*sizes):

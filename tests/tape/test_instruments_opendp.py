@@ -52,9 +52,12 @@ def asked(data):
 
 def context(data):
     made = dp.Context.compositor(
-        data=data, privacy_unit=dp.unit_of(contributions=1), privacy_loss=dp.loss_of(epsilon=1.0),
-        split_evenly_over=2, domain=LIST[0],
-    )  # fmt: skip
+        data=data,
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        split_evenly_over=2,
+        domain=LIST[0],
+    )
     first = made.query().clamp((0.0, 1.0)).sum().laplace().release()
     return first, made.query().count().laplace().release()
 
@@ -69,9 +72,12 @@ CORRECT = {
     "invoke": (lambda data: COUNT.invoke(data), LESS, 1.0),
     "queryable": (asked, LESS, 2.0),
     "response": (lambda data: dp.m.make_randomized_response_bool(prob=0.75)(len(data) > 3), LESS, math.log(3)),
-    "geometric": (lambda data: dp.m.make_geometric(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=2.0)(
-        len(data)), LESS, 0.5),
-}  # fmt: skip
+    "geometric": (
+        lambda data: dp.m.make_geometric(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=2.0)(len(data)),
+        LESS,
+        0.5,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CORRECT)

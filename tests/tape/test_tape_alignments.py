@@ -36,10 +36,13 @@ def scaled_before_it_is_summed(data, *, rng, size):
     return np.stack([means, noisy + 0.1], axis=1)
 
 
-@pytest.mark.parametrize(("program", "rule", "eps"), [
-    (written_into_zeros, "tracked", 0.25),
-    (scaled_before_it_is_summed, ("unscaled", "value", "summed"), 1 / 0.3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("program", "rule", "eps"),
+    [
+        (written_into_zeros, "tracked", 0.25),
+        (scaled_before_it_is_summed, ("unscaled", "value", "summed"), 1 / 0.3),
+    ],
+)
 def test_other_rules_give_the_eps_of_the_code(program, rule, eps) -> None:
     found = trace(program, pair=PAIR, transcripts=12)
     assert found.status == "DERIVED", found.reasons
@@ -103,13 +106,19 @@ def test_rows_are_the_transcripts_that_single_calls_give(program) -> None:
         assert sum(float(each.terms.sum()) for each in found[row].moved) == pytest.approx(alone.log_ratio, abs=1e-12)
 
 
-@pytest.mark.parametrize("program", [
-    lambda data, *, rng, size: data.sum() + rng.laplace(0.0, 4.0) + np.zeros(size),  # one noise for all rows
-    lambda data, *, rng, size: np.cumsum(data.sum() + rng.laplace(0.0, 4.0, size)),  # rows depend on rows
-    lambda data, *, rng, size: (data.sum() + rng.laplace(0.0, 4.0, size)) * (1 + (size > 1)),  # another law for many
-    lambda data, *, rng, size: [float(data.sum() + rng.laplace(0.0, 4.0)) for _ in range(size)],  # no array
-    lambda data, *, rng, size: rng.choice(2, size),  # a value that is drawn whole
-], ids=["shared", "cumulated", "sized", "list", "atom"])  # fmt: skip
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda data, *, rng, size: data.sum() + rng.laplace(0.0, 4.0) + np.zeros(size),  # one noise for all rows
+        lambda data, *, rng, size: np.cumsum(data.sum() + rng.laplace(0.0, 4.0, size)),  # rows depend on rows
+        lambda data, *, rng, size: (
+            (data.sum() + rng.laplace(0.0, 4.0, size)) * (1 + (size > 1))
+        ),  # another law for many
+        lambda data, *, rng, size: [float(data.sum() + rng.laplace(0.0, 4.0)) for _ in range(size)],  # no array
+        lambda data, *, rng, size: rng.choice(2, size),  # a value that is drawn whole
+    ],
+    ids=["shared", "cumulated", "sized", "list", "atom"],
+)
 def test_programs_whose_rows_are_no_releases_are_refused(program) -> None:
     pairing = Pairing(target(program), PAIR.first, PAIR.second, seed=3, order=0)
     assert tracer.batch(pairing, 5, 31) is None

@@ -31,8 +31,9 @@ def run(folder: Path, *words: str) -> tuple[int, str, float]:
     """Exit code, output, and processor seconds of the command with all that it has started."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True,
-                          check=False)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (
         done.returncode,
@@ -48,8 +49,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_code_gives_its_ledger_and_its_end_of_the_interval(folder):
-    code, said, _ = run(folder, "-m", "dpverify", "certify", "mine:Mine", "--claim", "pure:1", "--trials", "20000",
-                        "--explain", "--json", "c.json", "--html", "c.html")  # fmt: skip
+    code, said, _ = run(
+        folder,
+        "-m",
+        "dpverify",
+        "certify",
+        "mine:Mine",
+        "--claim",
+        "pure:1",
+        "--trials",
+        "20000",
+        "--explain",
+        "--json",
+        "c.json",
+        "--html",
+        "c.html",
+    )
     assert (code, said.startswith("OPEN        Mine is neither")) == (3, True), said
     assert "mine.py:8: laplace(2) on 2 values that move, by 1 at most" in said
     assert "derived: LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=Shift(1.0, 2)))" in said

@@ -170,9 +170,10 @@ WRONG: dict[str, One] = {
     "a seed of eight bits": lambda data, rng: data.sum() + np.random.RandomState(seed() % 256).laplace(),
     "a seed that is known": lambda data, rng: data.sum() + np.random.RandomState(5).laplace(),
     "a generator of a known seed": lambda data, rng: data.sum() + random.Random(5).expovariate(1.0),
-    "a leak in the low bits": lambda data, rng: (data.sum() + rng.exponential() - rng.exponential()) // 1e-9
-    + data[3] / 2,
-}  # fmt: skip
+    "a leak in the low bits": lambda data, rng: (
+        (data.sum() + rng.exponential() - rng.exponential()) // 1e-9 + data[3] / 2
+    ),
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -180,13 +181,16 @@ def test_wrong_twins_are_not_certified(name: str) -> None:
     assert certified(WRONG[name]) > 1.0 + 1e-6
 
 
-@pytest.mark.parametrize(("one", "sigma"), [
-    (lambda data, rng: data.sum() + polar(rng)[0], 1.0),
-    (lambda data, rng: data.sum() + polar(rng, 1.0)[1], math.sqrt(0.5)),
-    (lambda data, rng: data.sum() + rng.normal() * 3.0 - 4.0 * rng.normal(), 5.0),
-    (lambda data, rng: data.sum() + rng.normal(size=16).sum(), 4.0),
-    (lambda data, rng: data.sum() + random.gauss(0, 2) + random.normalvariate(0, 1.5), 2.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "sigma"),
+    [
+        (lambda data, rng: data.sum() + polar(rng)[0], 1.0),
+        (lambda data, rng: data.sum() + polar(rng, 1.0)[1], math.sqrt(0.5)),
+        (lambda data, rng: data.sum() + rng.normal() * 3.0 - 4.0 * rng.normal(), 5.0),
+        (lambda data, rng: data.sum() + rng.normal(size=16).sum(), 4.0),
+        (lambda data, rng: data.sum() + random.gauss(0, 2) + random.normalvariate(0, 1.5), 2.5),
+    ],
+)
 def test_normal_noise_of_several_draws_has_its_sigma(one: One, sigma: float) -> None:
     found = traced(one)
     (event,) = (event for event, _ in found.ledger.counted)
@@ -217,10 +221,13 @@ def test_a_gumbel_maximum_is_one_choice(scale: float, eps: float) -> None:
         assert all(np.abs(ratios * sign - each).min() < 1e-12 for each in order)
 
 
-@pytest.mark.parametrize("one", [
-    lambda data, rng: int(np.argmax(data + rng.gumbel(scale=0.25, size=3))),
-    lambda data, rng: int(np.argmax(data + rng.gumbel(scale=2.0))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "one",
+    [
+        lambda data, rng: int(np.argmax(data + rng.gumbel(scale=0.25, size=3))),
+        lambda data, rng: int(np.argmax(data + rng.gumbel(scale=2.0))),
+    ],
+)
 def test_wrong_gumbel_maxima_are_not_certified(one: One) -> None:
     assert certified(one, SCORES) > 1.0
 
@@ -271,11 +278,14 @@ def test_generators_of_the_standard_library_are_put_back() -> None:
     assert "expovariate" not in vars(random.SystemRandom)
 
 
-@pytest.mark.parametrize(("family", "law"), [
-    ("normal_product", lambda rng: rng.normal(size=100_000) * rng.normal(size=100_000)),
-    ("root_exponential", lambda rng: np.sqrt(rng.exponential(size=100_000))),
-    ("cosine", lambda rng: np.cos(2 * np.pi * rng.random(100_000))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "law"),
+    [
+        ("normal_product", lambda rng: rng.normal(size=100_000) * rng.normal(size=100_000)),
+        ("root_exponential", lambda rng: np.sqrt(rng.exponential(size=100_000))),
+        ("cosine", lambda rng: np.cos(2 * np.pi * rng.random(100_000))),
+    ],
+)
 def test_laws_of_parts_are_densities(family: str, law: Any) -> None:
     """Binned against the density at level 1e-6, by a chi-squared test of 20 cells of equal mass under the samples."""
     rng = np.random.Generator(np.random.PCG64(3))

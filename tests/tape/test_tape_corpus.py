@@ -18,12 +18,15 @@ FALL = {  # proved infinite or above the claim by one transcript; all others are
     sum_and_parts repeated another_thread payload_of_nan byte_order zero_dimensions keys_of_histogram
     scipy_state moved_within gumbel module_random own_bit_generator imported_method keyword_noise
     """.split(),
-    *(f"beside {each}" for each in """
+    *(
+        f"beside {each}"
+        for each in """
     equal_to_everything clean_when_copied typed_array namespace half_range cached slots class_attribute
     attribute_of_text attribute_of_dict attribute_of_error decimal_digits tuple_or_list counter_of_zero
     deque_length stream sign_of_zero
-    """.split()),
-}  # fmt: skip
+    """.split()
+    ),
+}
 RARE = {"leak_above_fourteen", "top_of_range"}  # what they do now and then is not among 12 transcripts, and is among 24
 LARGE = {  # private with an eps that may be derived, and that is a large one
     "noise_cancelled_later": 1e8 + 0.1,  # what is left of the noise is 1e-8

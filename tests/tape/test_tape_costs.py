@@ -135,9 +135,15 @@ def test_a_declared_filter_is_compared_with_the_sum_of_each_transcript() -> None
         return Ledger(Filtered(what="adaptive", budget=PureDP(eps, relation=Relation.ADD_OR_REMOVE_ONE)))
 
     words = [
-        trace(Branching(), pair=ADDED[0], claim=PureDP(1.0, relation=Relation.ADD_OR_REMOVE_ONE), ledger=filtered(eps),
-              transcripts=24).status for eps in (0.8, 0.79)
-    ]  # fmt: skip
+        trace(
+            Branching(),
+            pair=ADDED[0],
+            claim=PureDP(1.0, relation=Relation.ADD_OR_REMOVE_ONE),
+            ledger=filtered(eps),
+            transcripts=24,
+        ).status
+        for eps in (0.8, 0.79)
+    ]
     assert words[0] == "CONFORMS"
     assert words[1] != "CONFORMS"
 

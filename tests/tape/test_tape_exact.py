@@ -134,11 +134,14 @@ def test_a_tail_that_is_cut_has_a_bound_beside_it() -> None:
 
 K = np.arange(-60, 160)
 WIDE_LAWS = {
-    "difference of geometrics": (lambda rng, size: rng.geometric(0.5, size) - rng.geometric(0.5, size),
-                                 2.0 ** -np.abs(K) / 3, 1e-4),
+    "difference of geometrics": (
+        lambda rng, size: rng.geometric(0.5, size) - rng.geometric(0.5, size),
+        2.0 ** -np.abs(K) / 3,
+        1e-4,
+    ),
     "poisson": (lambda rng, size: rng.poisson(3.0, size), stats.poisson(3.0).pmf(K), 0.06),
     "binomial": (lambda rng, size: rng.binomial(50, 0.5, size), stats.binom(50, 0.5).pmf(K), 1e-4),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WIDE_LAWS)
@@ -156,16 +159,19 @@ def test_unbounded_and_wide_laws(name: str) -> None:
     assert truth(found.eps_lower) == pytest.approx(delta, rel=1e-6)
 
 
-@pytest.mark.parametrize(("family", "parameters", "law"), [
-    ("integers", (3.0, 9.0), stats.randint(3, 9)),
-    ("binomial", (40.0, 0.3), stats.binom(40, 0.3)),
-    ("binomial", (5000.0, 0.01), stats.binom(5000, 0.01)),
-    ("poisson", (7.3,), stats.poisson(7.3)),
-    ("poisson", (0.01,), stats.poisson(0.01)),
-    ("geometric", (0.2,), stats.geom(0.2)),
-    ("negative_binomial", (3.0, 0.4), stats.nbinom(3, 0.4)),
-    ("discrete_laplace", (2.0,), stats.dlaplace(0.5)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "parameters", "law"),
+    [
+        ("integers", (3.0, 9.0), stats.randint(3, 9)),
+        ("binomial", (40.0, 0.3), stats.binom(40, 0.3)),
+        ("binomial", (5000.0, 0.01), stats.binom(5000, 0.01)),
+        ("poisson", (7.3,), stats.poisson(7.3)),
+        ("poisson", (0.01,), stats.poisson(0.01)),
+        ("geometric", (0.2,), stats.geom(0.2)),
+        ("negative_binomial", (3.0, 0.4), stats.nbinom(3, 0.4)),
+        ("discrete_laplace", (2.0,), stats.dlaplace(0.5)),
+    ],
+)
 def test_supports_hold_the_masses_of_their_laws(family, parameters, law) -> None:
     found = supports.of_family(family, parameters)
     want = law.pmf(found.values)
@@ -248,8 +254,8 @@ UNSEEN = {
     "own generator": lambda data, *, rng, size: (np.random.default_rng(5).random(size) < 0.5) ^ bool(data[0]),
     "state": lambda data, *, rng, size: (rng.random(size) < 0.5) ^ bool(next(COUNTER) % 2),
     "size": lambda data, *, rng, size: (rng.random(size) < 0.5) * (size > 1),
-    "sees the tape": lambda data, *, rng, size: (rng.random(size) < (0.5 if type(rng) is np.random.Generator else 0.4)),
-}  # fmt: skip
+    "sees the tape": lambda data, *, rng, size: rng.random(size) < (0.5 if type(rng) is np.random.Generator else 0.4),
+}
 
 
 @pytest.mark.parametrize("name", UNSEEN)
@@ -326,21 +332,24 @@ def test_code_that_ends_its_process_ends_no_command(tmp_path, capsys, command, n
     assert not out.exists() or name in out.read_text()  # nothing old that looks like new
 
 
-@pytest.mark.parametrize(("name", "options", "code", "words"), [
-    ("coin", [], 0, ["EXACT", "1.0986122886", "0.75 against 0.25"]),
-    ("coin", ["--claim", "pure:1.0986122886681098"], 0, ["holds on this pair"]),
-    ("coin", ["--claim", "pure:1.098"], 1, ["CONTRADICTED"]),
-    ("coin", ["--claim", "approx:0.5,0.4"], 0, ["holds on this pair"]),
-    ("coin", ["--delta", "0.5"], 0, ["eps in [0, "]),
-    ("coin", ["--claim", "zcdp:1"], 2, []),
-    ("coin", ["--delta", "nan"], 2, []),
-    ("coin", ["--claim", "pure:1", "--delta", "0.1"], 2, []),
-    ("coin", ["--claim", "pure:1.098612288"], 0, ["holds on this pair up to its last digits"]),
-    ("coin", ["--json", "/dev/full"], 3, []),
-    ("coin", ["--json", "/dev/null/f.json"], 2, []),
-    ("noise", [], 3, ["NOT FINITE"]),
-    ("coin", ["--transcripts", "5"], 2, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "options", "code", "words"),
+    [
+        ("coin", [], 0, ["EXACT", "1.0986122886", "0.75 against 0.25"]),
+        ("coin", ["--claim", "pure:1.0986122886681098"], 0, ["holds on this pair"]),
+        ("coin", ["--claim", "pure:1.098"], 1, ["CONTRADICTED"]),
+        ("coin", ["--claim", "approx:0.5,0.4"], 0, ["holds on this pair"]),
+        ("coin", ["--delta", "0.5"], 0, ["eps in [0, "]),
+        ("coin", ["--claim", "zcdp:1"], 2, []),
+        ("coin", ["--delta", "nan"], 2, []),
+        ("coin", ["--claim", "pure:1", "--delta", "0.1"], 2, []),
+        ("coin", ["--claim", "pure:1.098612288"], 0, ["holds on this pair up to its last digits"]),
+        ("coin", ["--json", "/dev/full"], 3, []),
+        ("coin", ["--json", "/dev/null/f.json"], 2, []),
+        ("noise", [], 3, ["NOT FINITE"]),
+        ("coin", ["--transcripts", "5"], 2, []),
+    ],
+)
 def test_the_command(tmp_path, capsys, name, options, code, words) -> None:
     file = tmp_path / "exact_code.py"
     file.write_text(textwrap.dedent(CODE))

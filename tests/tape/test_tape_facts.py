@@ -138,10 +138,16 @@ def beside(data, *, rng, size):
     return np.array([[np.sum(data) + rng.normal(), np.sum(data)]])
 
 
-@pytest.mark.parametrize(("claim", "falls"), [
-    (PureDP(100.0), True), (ZCDP(100.0), True), (GaussianDP(100.0), True), (ApproxDP(1.0, 0.01), True),
-    (RenyiDP(((2.0, 100.0),)), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("claim", "falls"),
+    [
+        (PureDP(100.0), True),
+        (ZCDP(100.0), True),
+        (GaussianDP(100.0), True),
+        (ApproxDP(1.0, 0.01), True),
+        (RenyiDP(((2.0, 100.0),)), True),
+    ],
+)
 def test_f4_exact_values_beside_shown_ones_are_infinite(claim, falls) -> None:
     found = trace(beside, pair=Pair(np.zeros(1), np.ones(1)), claim=claim, transcripts=12)
     assert found.status == "CONTRADICTED"
@@ -165,8 +171,21 @@ def moved(family="laplace", shifts=(1.0,), scale=2.0, other=None, kind="value", 
     shift = np.array(shifts, dtype=float)
     scales = np.full(len(shift), scale)
     given = tuple(np.full(len(shift), each) for each in parameters)
-    return (Moved(0, "x.py:93", family, kind, shift, scales, scales if other is None else np.full(len(shift), other),
-                  given, given, shift, np.sign(shift)),)  # fmt: skip
+    return (
+        Moved(
+            0,
+            "x.py:93",
+            family,
+            kind,
+            shift,
+            scales,
+            scales if other is None else np.full(len(shift), other),
+            given,
+            given,
+            shift,
+            np.sign(shift),
+        ),
+    )
 
 
 def sense(*shifts: Shift) -> Sensitivity:
@@ -178,33 +197,40 @@ NORMAL = Ledger(GaussianNoise(sigma=2.0, sensitivity=sense(Shift(2.0))))
 DISCRETE = Ledger(DiscreteLaplaceNoise(scale=2.0, sensitivity=sense(Shift(1, 1), Shift(2, 1))))
 
 
-@pytest.mark.parametrize(("ledger", "seen", "word"), [
-    (LAPLACE, moved(), "CONFORMS"),
-    (LAPLACE, moved(shifts=(1, -1, 1)), "CONFORMS"),
-    (LAPLACE, moved(shifts=(1, 1, 1, 1)), "UNMATCHED"),  # one more than declared
-    (LAPLACE, moved(shifts=(1.001,)), "UNMATCHED"),  # farther
-    (LAPLACE, moved(scale=1.999), "UNMATCHED"),  # less noise
-    (LAPLACE, moved(scale=3.0), "CONFORMS"),
-    (LAPLACE, moved(other=2.1), "UNMATCHED"),  # a scale that depends on the data
-    (LAPLACE, moved(family="normal"), "UNMATCHED"),
-    (LAPLACE, moved(kind="decision", parameters=(0.6,)), "UNMATCHED"),
-    (LAPLACE, (*moved(shifts=(1, 1)), *moved(shifts=(1, 1))), "UNMATCHED"),  # used once each
-    (LAPLACE, moved(shifts=(1, 1, 1, 1e-13)), "CONFORMS"),  # the rounding of a sum
-    (LAPLACE, moved(shifts=(1, 1, 1, 1e-11)), "UNMATCHED"),
-    (NORMAL, moved("normal", (2.0,)), "CONFORMS"),
-    (NORMAL, moved("normal", (1.0, 1.0, 1.0, 1.0)), "CONFORMS"),  # l2
-    (NORMAL, moved("normal", (1.0, 1.0, 1.0, 1.1)), "UNMATCHED"),
-    (NORMAL, moved("normal", (2.0,), scale=1.9), "UNMATCHED"),
-    (DISCRETE, moved("discrete_laplace", (2, 1), 1.0, parameters=(2.0,)), "CONFORMS"),  # best fit, in this order too
-    (DISCRETE, moved("discrete_laplace", (1, 2), 1.0, parameters=(2.0,)), "CONFORMS"),
-    (DISCRETE, moved("discrete_laplace", (2, 2), 1.0, parameters=(2.0,)), "UNMATCHED"),
-    (DISCRETE, moved("discrete_laplace", (1,), 1.0, parameters=(1.9,)), "UNMATCHED"),
-    (DISCRETE, moved("discrete_laplace", (1,), 2.0, parameters=(2.0,)), "UNMATCHED"),
-    (Ledger(), moved(), "UNMATCHED"),
-    (Ledger(), (), "CONFORMS"),
-    (Ledger(PureStep(eps=1.0, uses=sense(Shift(1)))), moved(), "UNDECIDED"),
-    (Ledger(PureStep(eps=1.0, uses=sense(Shift(1)))), (), "CONFORMS"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ledger", "seen", "word"),
+    [
+        (LAPLACE, moved(), "CONFORMS"),
+        (LAPLACE, moved(shifts=(1, -1, 1)), "CONFORMS"),
+        (LAPLACE, moved(shifts=(1, 1, 1, 1)), "UNMATCHED"),  # one more than declared
+        (LAPLACE, moved(shifts=(1.001,)), "UNMATCHED"),  # farther
+        (LAPLACE, moved(scale=1.999), "UNMATCHED"),  # less noise
+        (LAPLACE, moved(scale=3.0), "CONFORMS"),
+        (LAPLACE, moved(other=2.1), "UNMATCHED"),  # a scale that depends on the data
+        (LAPLACE, moved(family="normal"), "UNMATCHED"),
+        (LAPLACE, moved(kind="decision", parameters=(0.6,)), "UNMATCHED"),
+        (LAPLACE, (*moved(shifts=(1, 1)), *moved(shifts=(1, 1))), "UNMATCHED"),  # used once each
+        (LAPLACE, moved(shifts=(1, 1, 1, 1e-13)), "CONFORMS"),  # the rounding of a sum
+        (LAPLACE, moved(shifts=(1, 1, 1, 1e-11)), "UNMATCHED"),
+        (NORMAL, moved("normal", (2.0,)), "CONFORMS"),
+        (NORMAL, moved("normal", (1.0, 1.0, 1.0, 1.0)), "CONFORMS"),  # l2
+        (NORMAL, moved("normal", (1.0, 1.0, 1.0, 1.1)), "UNMATCHED"),
+        (NORMAL, moved("normal", (2.0,), scale=1.9), "UNMATCHED"),
+        (
+            DISCRETE,
+            moved("discrete_laplace", (2, 1), 1.0, parameters=(2.0,)),
+            "CONFORMS",
+        ),  # best fit, in this order too
+        (DISCRETE, moved("discrete_laplace", (1, 2), 1.0, parameters=(2.0,)), "CONFORMS"),
+        (DISCRETE, moved("discrete_laplace", (2, 2), 1.0, parameters=(2.0,)), "UNMATCHED"),
+        (DISCRETE, moved("discrete_laplace", (1,), 1.0, parameters=(1.9,)), "UNMATCHED"),
+        (DISCRETE, moved("discrete_laplace", (1,), 2.0, parameters=(2.0,)), "UNMATCHED"),
+        (Ledger(), moved(), "UNMATCHED"),
+        (Ledger(), (), "CONFORMS"),
+        (Ledger(PureStep(eps=1.0, uses=sense(Shift(1)))), moved(), "UNDECIDED"),
+        (Ledger(PureStep(eps=1.0, uses=sense(Shift(1)))), (), "CONFORMS"),
+    ],
+)
 def test_f7_matching(ledger: Ledger, seen, word: str) -> None:
     found = conforms([(), seen], ledger, Relation.REPLACE_ONE)
     assert found.status == word
@@ -267,10 +293,17 @@ def test_a_target_that_changes_its_data_is_noted_and_traced() -> None:
     assert any("MUTATED" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("wrong", [
-    {"transcripts": 0}, {"confidence": 1.0}, {"confidence": math.nan}, {"seed": -1}, {"timeout": 0.0},
-    {"pair": (1, 2)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"transcripts": 0},
+        {"confidence": 1.0},
+        {"confidence": math.nan},
+        {"seed": -1},
+        {"timeout": 0.0},
+        {"pair": (1, 2)},
+    ],
+)
 def test_wrong_arguments_are_refused(wrong) -> None:
     with pytest.raises(ParameterError):
         trace(many_cells, **{"pair": CROWD, **wrong})
@@ -300,7 +333,8 @@ def private_program(seed: int):
 def test_random_private_programs_are_not_refuted(seed: int) -> None:
     """Claim: the exact sum; the pair moves every part by at most 1 and the sum by 1."""
     release, eps = private_program(seed)
-    found = trace(release, pair=Pair(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 2, 4])), claim=PureDP(eps),
-                  transcripts=10)  # fmt: skip
+    found = trace(
+        release, pair=Pair(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 2, 4])), claim=PureDP(eps), transcripts=10
+    )
     assert found.status in ("DERIVED", "CONFORMS"), found.reasons
     assert max(each for order in found.log_ratio for each in order) <= eps * (1 + 1e-9)

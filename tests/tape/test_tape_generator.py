@@ -60,10 +60,16 @@ CALLS = {
 }
 LEGACY = {
     **{name: calls for name, calls in CALLS.items() if hasattr(np.random.RandomState, name)},
-    "rand": [(), (2, 3)], "randn": [(), (2, 3)], "randint": [(9,), (-3, 4, 7)], "random": [(), (4,)],
-    "random_sample": [(), (4,)], "standard_exponential": [(), (3,)], "standard_normal": [(), (3,)],
-    "tomaxint": [(3,)], "permutation": [(5,), ([1, 2, 3],)],
-}  # fmt: skip
+    "rand": [(), (2, 3)],
+    "randn": [(), (2, 3)],
+    "randint": [(9,), (-3, 4, 7)],
+    "random": [(), (4,)],
+    "random_sample": [(), (4,)],
+    "standard_exponential": [(), (3,)],
+    "standard_normal": [(), (3,)],
+    "tomaxint": [(3,)],
+    "permutation": [(5,), ([1, 2, 3],)],
+}
 ELSEWHERE = {"bit_generator", "shuffle", "spawn", "seed", "get_state", "set_state", "random_integers"}
 
 
@@ -101,13 +107,28 @@ def test_numbers_are_numpys_bit_for_bit(make, kind, name: str, args) -> None:
     assert not arena.notes
 
 
-@pytest.mark.parametrize(("name", "args"), [
-    ("normal", (0.0, -1.0)), ("laplace", (0.0, -1.0, 3)), ("gamma", (-1.0,)), ("exponential", (-2.0,)),
-    ("uniform", (0.0, np.inf)), ("choice", (3, 2, True, [0.5, 0.6, 0.1])), ("choice", (3, 5, False)),
-    ("integers", (5, 5)), ("binomial", (3, 1.5)), ("normal", ([0.0, 1.0], 1.0, 3)), ("geometric", (0.0,)),
-    ("multinomial", (3, [0.9, 0.9, 0.1])), ("wald", (0.0, 1.0)), ("beta", (0.0, 1.0)), ("permutation", (2.5,)),
-    ("dirichlet", ([0.0, -1.0],)), ("poisson", (-1.0,)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("normal", (0.0, -1.0)),
+        ("laplace", (0.0, -1.0, 3)),
+        ("gamma", (-1.0,)),
+        ("exponential", (-2.0,)),
+        ("uniform", (0.0, np.inf)),
+        ("choice", (3, 2, True, [0.5, 0.6, 0.1])),
+        ("choice", (3, 5, False)),
+        ("integers", (5, 5)),
+        ("binomial", (3, 1.5)),
+        ("normal", ([0.0, 1.0], 1.0, 3)),
+        ("geometric", (0.0,)),
+        ("multinomial", (3, [0.9, 0.9, 0.1])),
+        ("wald", (0.0, 1.0)),
+        ("beta", (0.0, 1.0)),
+        ("permutation", (2.5,)),
+        ("dirichlet", ([0.0, -1.0],)),
+        ("poisson", (-1.0,)),
+    ],
+)
 def test_errors_are_numpys(name: str, args) -> None:
     with pytest.raises(Exception) as want:  # noqa: PT011 - whatever NumPy raises
         getattr(real(), name)(*args)
@@ -116,9 +137,14 @@ def test_errors_are_numpys(name: str, args) -> None:
     assert str(found.value) == str(want.value)
 
 
-@pytest.mark.parametrize("act", [
-    lambda rng: rng.bit_generator, lambda rng: pickle.dumps(rng), lambda rng: __import__("copy").deepcopy(rng),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda rng: rng.bit_generator,
+        lambda rng: pickle.dumps(rng),
+        lambda rng: __import__("copy").deepcopy(rng),
+    ],
+)
 def test_states_are_noted(act) -> None:
     arena = Arena()
     act(TapeGenerator(real(), Opaques(arena)))

@@ -139,17 +139,27 @@ def test_comparisons_of_uniforms_are_decisions_with_their_chances() -> None:
     assert arena.transcript.entries[-1].kind == "position"
 
 
-@pytest.mark.parametrize("act", [
-    lambda u: u < 0.6, lambda u: u <= 0.6, lambda u: 0.6 < u, lambda u: 0.6 >= u, lambda u: -u > -0.6,
-    lambda u: 1 - u >= 0.4, lambda u: np.array([0.6, 0.6]) > u, lambda u: 2 * u + 1 < 2.2,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda u: u < 0.6,
+        lambda u: u <= 0.6,
+        lambda u: 0.6 < u,
+        lambda u: 0.6 >= u,
+        lambda u: -u > -0.6,
+        lambda u: 1 - u >= 0.4,
+        lambda u: np.array([0.6, 0.6]) > u,
+        lambda u: 2 * u + 1 < 2.2,
+    ],
+)
 def test_every_way_to_compare(act: Any) -> None:
     values = np.array([0.2, 0.9])
     arena, coin = opaque(values, "uniform")
     assert np.array_equal(act(coin), act(values))
     assert [entry.kind for entry in arena.transcript.entries] == ["decision"]
-    np.testing.assert_allclose(np.exp(arena.transcript.entries[0].log_mass), np.where(act(values) == act(np.array(
-        [0.2, 0.2])), 0.6, 0.4))  # fmt: skip
+    np.testing.assert_allclose(
+        np.exp(arena.transcript.entries[0].log_mass), np.where(act(values) == act(np.array([0.2, 0.2])), 0.6, 0.4)
+    )
 
 
 def test_views_share_numbers_and_copies_do_not() -> None:

@@ -39,8 +39,9 @@ def flips(shift: float, *, n: float = 40.0, p: float = 0.2, coef: float = 1.0) -
     """Noise Bin(n, p) times coef on a value that falls by `shift` from D to D'."""
     ones = np.ones(1)
     given = (n * ones, p * ones)
-    return Moved(0, "x.py:3", "binomial", "value", shift * ones, ones, ones, given, given, ones,
-                 np.sign(coef * shift) * ones)  # fmt: skip
+    return Moved(
+        0, "x.py:3", "binomial", "value", shift * ones, ones, ones, given, given, ones, np.sign(coef * shift) * ones
+    )
 
 
 def coin(p: float, q: float) -> Moved:
@@ -61,41 +62,48 @@ EITHER, RISES, BOTH = binomial(Shift(1, 2)), binomial(Shift(1, 2, UP)), binomial
 ONCE = Sensitivity(replace=Shift(1))
 
 
-@pytest.mark.parametrize(("ledger", "transcripts", "word"), [
-    (EITHER, [(flips(1), flips(-1))], "CONFORMS"),
-    (EITHER, [(flips(1), flips(1), flips(1))], "UNMATCHED"),  # one more than declared
-    (EITHER, [(flips(2),)], "UNMATCHED"),  # farther
-    (EITHER, [(flips(1, n=41.0),)], "CONFORMS"),  # more flips are noise that is added
-    (EITHER, [(flips(1, n=39.0),)], "UNMATCHED"),
-    (EITHER, [(flips(1, p=0.25),)], "UNMATCHED"),  # fairer flips are more noise, and no post-processing
-    (EITHER, [(flips(1, p=0.5),)], "UNMATCHED"),
-    (RISES, [(flips(1), flips(1))], "CONFORMS"),  # all fall: the other order of the pair
-    (RISES, [(flips(1), flips(-1))], "UNMATCHED"),
-    (RISES, [(flips(1), flips(1, coef=-1.0))], "UNMATCHED"),  # noise that is subtracted goes the other way
-    (RISES, [(flips(1), flips(1)), (flips(-1), flips(-1))], "UNMATCHED"),  # one order for all transcripts
-    (BOTH, [(flips(1), flips(-1)), (flips(-1), flips(1))], "CONFORMS"),
-    (BOTH, [(flips(1), flips(1))], "UNMATCHED"),
-    (binomial(Shift(1, 2, UP), p=0.5), [(flips(1, p=0.5), flips(-1, p=0.5))], "CONFORMS"),  # fair flips have none
-    (binomial(Shift(1, 1, UP), Shift(1, 1)), [(flips(-1), flips(1))], "CONFORMS"),  # the directed one goes first
-    (binomial(Shift(1), Shift(2)), [(flips(2), flips(1))], "CONFORMS"),
-    (binomial(Shift(1), Shift(2)), [(flips(1), flips(2))], "CONFORMS"),  # best fit
-    (chances(0.7, 0.3), [(coin(0.7, 0.3),)], "CONFORMS"),
-    (chances(0.7, 0.3), [(coin(0.3, 0.7),)], "CONFORMS"),  # its other outcome, of either dataset
-    (chances(0.7, 0.4), [(coin(0.3, 0.6),)], "CONFORMS"),
-    (chances(0.7, 0.4), [(coin(0.4, 0.7),)], "CONFORMS"),  # mirrored
-    (chances(0.7, 0.4), [(coin(0.4, 0.7),), (coin(0.7, 0.4),)], "UNDECIDED"),  # not both
-    (chances(0.7, 0.4, directed=False), [(coin(0.4, 0.7),), (coin(0.7, 0.4),)], "CONFORMS"),
-    (chances(0.7, 0.4), [(coin(0.65, 0.45),)], "CONFORMS"),  # less telling
-    (chances(0.7, 0.4), [(coin(0.71, 0.4),)], "UNDECIDED"),
-    (chances(0.7, 0.4), [(coin(0.7, 0.4), coin(0.7, 0.4))], "UNDECIDED"),
-    (chances(0.7, 0.4, times=2), [(coin(0.7, 0.4), coin(0.7, 0.4))], "CONFORMS"),
-    (Ledger(PureStep(eps=1.0, uses=ONCE)), [(coin(0.7, 0.3),)], "CONFORMS"),
-    (Ledger(PureStep(eps=0.8, uses=ONCE)), [(coin(0.7, 0.3),)], "UNDECIDED"),
-    (Ledger(KaryResponse(k=2, eps=1.0, reports=ONCE)), [(coin(0.7, 0.3),)], "CONFORMS"),
-    (Ledger(KaryResponse(k=3, eps=1.0, reports=ONCE)), [(coin(0.7, 0.3),)], "UNDECIDED"),  # other laws
-    (Ledger(LaplaceNoise(scale=1.0, sensitivity=ONCE)), [(coin(0.5, 0.4),)], "UNMATCHED"),
-    (Ledger(LaplaceNoise(scale=1.0, sensitivity=ONCE)), [(coin(1 - 1e-9, 1 - 2e-9),)], "UNDECIDED"),  # no digits left
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ledger", "transcripts", "word"),
+    [
+        (EITHER, [(flips(1), flips(-1))], "CONFORMS"),
+        (EITHER, [(flips(1), flips(1), flips(1))], "UNMATCHED"),  # one more than declared
+        (EITHER, [(flips(2),)], "UNMATCHED"),  # farther
+        (EITHER, [(flips(1, n=41.0),)], "CONFORMS"),  # more flips are noise that is added
+        (EITHER, [(flips(1, n=39.0),)], "UNMATCHED"),
+        (EITHER, [(flips(1, p=0.25),)], "UNMATCHED"),  # fairer flips are more noise, and no post-processing
+        (EITHER, [(flips(1, p=0.5),)], "UNMATCHED"),
+        (RISES, [(flips(1), flips(1))], "CONFORMS"),  # all fall: the other order of the pair
+        (RISES, [(flips(1), flips(-1))], "UNMATCHED"),
+        (RISES, [(flips(1), flips(1, coef=-1.0))], "UNMATCHED"),  # noise that is subtracted goes the other way
+        (RISES, [(flips(1), flips(1)), (flips(-1), flips(-1))], "UNMATCHED"),  # one order for all transcripts
+        (BOTH, [(flips(1), flips(-1)), (flips(-1), flips(1))], "CONFORMS"),
+        (BOTH, [(flips(1), flips(1))], "UNMATCHED"),
+        (binomial(Shift(1, 2, UP), p=0.5), [(flips(1, p=0.5), flips(-1, p=0.5))], "CONFORMS"),  # fair flips have none
+        (binomial(Shift(1, 1, UP), Shift(1, 1)), [(flips(-1), flips(1))], "CONFORMS"),  # the directed one goes first
+        (binomial(Shift(1), Shift(2)), [(flips(2), flips(1))], "CONFORMS"),
+        (binomial(Shift(1), Shift(2)), [(flips(1), flips(2))], "CONFORMS"),  # best fit
+        (chances(0.7, 0.3), [(coin(0.7, 0.3),)], "CONFORMS"),
+        (chances(0.7, 0.3), [(coin(0.3, 0.7),)], "CONFORMS"),  # its other outcome, of either dataset
+        (chances(0.7, 0.4), [(coin(0.3, 0.6),)], "CONFORMS"),
+        (chances(0.7, 0.4), [(coin(0.4, 0.7),)], "CONFORMS"),  # mirrored
+        (chances(0.7, 0.4), [(coin(0.4, 0.7),), (coin(0.7, 0.4),)], "UNDECIDED"),  # not both
+        (chances(0.7, 0.4, directed=False), [(coin(0.4, 0.7),), (coin(0.7, 0.4),)], "CONFORMS"),
+        (chances(0.7, 0.4), [(coin(0.65, 0.45),)], "CONFORMS"),  # less telling
+        (chances(0.7, 0.4), [(coin(0.71, 0.4),)], "UNDECIDED"),
+        (chances(0.7, 0.4), [(coin(0.7, 0.4), coin(0.7, 0.4))], "UNDECIDED"),
+        (chances(0.7, 0.4, times=2), [(coin(0.7, 0.4), coin(0.7, 0.4))], "CONFORMS"),
+        (Ledger(PureStep(eps=1.0, uses=ONCE)), [(coin(0.7, 0.3),)], "CONFORMS"),
+        (Ledger(PureStep(eps=0.8, uses=ONCE)), [(coin(0.7, 0.3),)], "UNDECIDED"),
+        (Ledger(KaryResponse(k=2, eps=1.0, reports=ONCE)), [(coin(0.7, 0.3),)], "CONFORMS"),
+        (Ledger(KaryResponse(k=3, eps=1.0, reports=ONCE)), [(coin(0.7, 0.3),)], "UNDECIDED"),  # other laws
+        (Ledger(LaplaceNoise(scale=1.0, sensitivity=ONCE)), [(coin(0.5, 0.4),)], "UNMATCHED"),
+        (
+            Ledger(LaplaceNoise(scale=1.0, sensitivity=ONCE)),
+            [(coin(1 - 1e-9, 1 - 2e-9),)],
+            "UNDECIDED",
+        ),  # no digits left
+    ],
+)
 def test_flips_and_coins_are_matched_one_by_one(ledger: Ledger, transcripts: Any, word: str) -> None:
     found = conforms(transcripts, ledger, REPLACED)
     assert found.status == word
@@ -182,9 +190,15 @@ def test_products_of_binomials_are_what_an_enumeration_finds() -> None:
     """Bin(18, .3) is skew: without directions the account would be another one."""
     found = next(each for seed in range(20) if not (each := trace(shuffled, pair=SUMS, transcripts=8, seed=seed)).bad)
     assert found.fixed
-    undirected = replace(found, ledger=Ledger.of(*(
-        (replace(event, sensitivity=Sensitivity(replace=Shift(1))), times) for event, times in found.ledger.counted
-    )))  # fmt: skip
+    undirected = replace(
+        found,
+        ledger=Ledger.of(
+            *(
+                (replace(event, sensitivity=Sensitivity(replace=Shift(1))), times)
+                for event, times in found.ledger.counted
+            )
+        ),
+    )
     for delta in (0.01, 0.05):
         law = exact(shuffled, pair=SUMS, delta=delta)
         assert law.status == "EXACT"
@@ -231,10 +245,14 @@ def _later(data: Any, rng: np.random.Generator) -> Any:
 
 HONEST = binomial(Shift(1, 1), n=400, p=0.3)
 ADVERSARIES: list[tuple[Callable[..., Any], set[str]]] = [
-    (_once, {"NOT_TRACED", "CONTRADICTED"}), (_borrowed, {"NOT_TRACED", "CONTRADICTED"}),
-    (_chance, {"NOT_TRACED", "UNDECIDED"}), (_clipped, {"CONFORMS"}), (_branch, {"UNDECIDED"}),
-    (_together, {"NOT_TRACED", "CONTRADICTED", "DERIVED"}), (_later, {"UNDECIDED"}),
-]  # fmt: skip
+    (_once, {"NOT_TRACED", "CONTRADICTED"}),
+    (_borrowed, {"NOT_TRACED", "CONTRADICTED"}),
+    (_chance, {"NOT_TRACED", "UNDECIDED"}),
+    (_clipped, {"CONFORMS"}),
+    (_branch, {"UNDECIDED"}),
+    (_together, {"NOT_TRACED", "CONTRADICTED", "DERIVED"}),
+    (_later, {"UNDECIDED"}),
+]
 
 
 @pytest.mark.parametrize(("program", "words"), ADVERSARIES, ids=lambda each: getattr(each, "__name__", ""))
@@ -279,10 +297,15 @@ def finite_program(seed: int) -> Callable[..., Any]:
     r = np.random.default_rng(seed)
     adaptive = r.random() < 0.5
     steps = [
-        (bool(r.random() < 0.5), *r.uniform(0.1, 0.9, 2).round(2).tolist(), int(r.integers(3, 9)),
-         int(r.integers(-1, 2)), int(r.integers(3)))
+        (
+            bool(r.random() < 0.5),
+            *r.uniform(0.1, 0.9, 2).round(2).tolist(),
+            int(r.integers(3, 9)),
+            int(r.integers(-1, 2)),
+            int(r.integers(3)),
+        )
         for _ in range(int(r.integers(1, 4)))
-    ]  # fmt: skip
+    ]
 
     def target(data: Any, *, rng: np.random.Generator, size: int) -> list[Any]:
         return [one(data, rng) for _ in range(size)]

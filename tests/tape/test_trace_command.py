@@ -36,13 +36,16 @@ def module(tmp_path: Path) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize(("name", "extra", "code", "words"), [
-    ("good", ["--claim", "pure:0.5"], 0, ["DERIVED", "traced_code.py:8", "laplace(2)", "0.5"]),
-    ("good", ["--ledger", "LEDGER"], 0, ["CONFORMS"]),
-    ("half", ["--claim", "pure:0.5"], 1, ["CONTRADICTED", "WITNESS"]),
-    ("half", ["--ledger", "LEDGER"], 1, ["CONTRADICTED", "traced_code.py:10", "laplace(1)"]),
-    ("bare", [], 3, ["NOT TRACED", "OUTPUTS_DIFFER", "laplace at", "traced_code.py:12"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "extra", "code", "words"),
+    [
+        ("good", ["--claim", "pure:0.5"], 0, ["DERIVED", "traced_code.py:8", "laplace(2)", "0.5"]),
+        ("good", ["--ledger", "LEDGER"], 0, ["CONFORMS"]),
+        ("half", ["--claim", "pure:0.5"], 1, ["CONTRADICTED", "WITNESS"]),
+        ("half", ["--ledger", "LEDGER"], 1, ["CONTRADICTED", "traced_code.py:10", "laplace(1)"]),
+        ("bare", [], 3, ["NOT TRACED", "OUTPUTS_DIFFER", "laplace at", "traced_code.py:12"]),
+    ],
+)
 def test_words_and_exit_codes(module, capsys, name, extra, code, words) -> None:
     options = [f"{module}:{each}" if each == "LEDGER" else each for each in extra]
     assert run(["trace", f"{module}:{name}", "--pairs", f"{module}:PAIRS", "--transcripts", "10", *options]) == code
@@ -72,9 +75,16 @@ def test_json_holds_the_traces(module, tmp_path: Path) -> None:
     assert (found["status"], found["eps"]) == ("DERIVED", 0.5)
 
 
-@pytest.mark.parametrize("extra", [
-    ["--transcripts", "0"], ["--claim", "pure:nan"], ["--ledger", "PAIRS"], ["--timeout", "0"], ["--paths", "9"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "extra",
+    [
+        ["--transcripts", "0"],
+        ["--claim", "pure:nan"],
+        ["--ledger", "PAIRS"],
+        ["--timeout", "0"],
+        ["--paths", "9"],
+    ],
+)
 def test_refusals_are_one_line(module, capsys, extra) -> None:
     options = [f"{module}:{each}" if each == "PAIRS" else each for each in extra]
     assert run(["trace", f"{module}:good", "--pairs", f"{module}:PAIRS", *options]) == 2

@@ -131,17 +131,42 @@ def check(train, ledger=POISSON):
 THREADS = {
     "opacus#80, shuffled": (epochs(), POISSON, "SAMPLER", descent(), POISSON),
     "opacus#80, fixed size": (descent(batch=fixed), POISSON, "SAMPLER", descent(batch=fixed), FIXED),
-    "opacus#444, every worker reads a whole batch": (workers(size=2 * SIZE, sigma=SIGMA / 2**0.5), FIXED,
-        "VIRTUAL_STEPS", workers(sigma=SIGMA / 2**0.5), FIXED),
-    "opacus#819, divisor from the number of rows": (descent(divisor=lambda x, g: int(len(x) * RATE)), POISSON,
-        "DIVISOR", descent(), POISSON),
-    "jax_privacy PR#272, accumulated batches": (accumulated(parts=4, each=RATE), POISSON, "VIRTUAL_STEPS",
-        accumulated(parts=4, each=RATE / 4), POISSON),
-    "fedbiomed#1443, clipped by parameter": (descent(total=by_layer(CLIP)), POISSON, "SIGMA",
-        descent(total=by_layer(CLIP / 2**0.5)), POISSON),
-    "fedbiomed#1443, noise shared out among workers": (workers(sigma=SIGMA / 2), FIXED, "WORKER_NOISE",
-        workers(sigma=SIGMA / 2**0.5), FIXED),
-}  # fmt: skip
+    "opacus#444, every worker reads a whole batch": (
+        workers(size=2 * SIZE, sigma=SIGMA / 2**0.5),
+        FIXED,
+        "VIRTUAL_STEPS",
+        workers(sigma=SIGMA / 2**0.5),
+        FIXED,
+    ),
+    "opacus#819, divisor from the number of rows": (
+        descent(divisor=lambda x, g: int(len(x) * RATE)),
+        POISSON,
+        "DIVISOR",
+        descent(),
+        POISSON,
+    ),
+    "jax_privacy PR#272, accumulated batches": (
+        accumulated(parts=4, each=RATE),
+        POISSON,
+        "VIRTUAL_STEPS",
+        accumulated(parts=4, each=RATE / 4),
+        POISSON,
+    ),
+    "fedbiomed#1443, clipped by parameter": (
+        descent(total=by_layer(CLIP)),
+        POISSON,
+        "SIGMA",
+        descent(total=by_layer(CLIP / 2**0.5)),
+        POISSON,
+    ),
+    "fedbiomed#1443, noise shared out among workers": (
+        workers(sigma=SIGMA / 2),
+        FIXED,
+        "WORKER_NOISE",
+        workers(sigma=SIGMA / 2**0.5),
+        FIXED,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", THREADS)
@@ -291,7 +316,7 @@ CORRECT = {
     "all gradients, masked": (masked, POISSON),
     "row by row": (row_by_row, POISSON),
     "full batch": (descent(batch=lambda rng, n: np.arange(n)), dp_sgd(rate=1.0, noise_multiplier=SIGMA, steps=STEPS)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CORRECT)
@@ -461,13 +486,16 @@ BUGS = {
     "noise of another clip": (descent(add=lambda rng: rng.normal(0, SIGMA * 0.1, size=3)), POISSON, "SIGMA"),
     "mean of the last batch": (epochs(size=9, drop_last=False, mean=True), STEP, "LAST_BATCH"),
     "last batch, told one size": (smaller_at_the_end, FIXED, "LAST_BATCH"),
-    "with replacement": (descent(batch=lambda rng, n: np.append(rng.choice(n, SIZE - 1, replace=False), [7, 7])), FIXED,
-        "REPEATED_ROW"),
+    "with replacement": (
+        descent(batch=lambda rng, n: np.append(rng.choice(n, SIZE - 1, replace=False), [7, 7])),
+        FIXED,
+        "REPEATED_ROW",
+    ),
     "momentum before noise, a layer kept": (of_the_first_layer(clean_momentum), POISSON, "CARRIED"),
     "sum clipped, a layer kept": (of_the_first_layer(sum_clipped), POISSON, "BATCH_CLIPPED"),
     "stopped by the batch": (until_the_batch_fits, POISSON, "CARRIED"),
     "mean of the batch": (descent(divisor=lambda x, g: len(g)), POISSON, "DIVISOR"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BUGS)
@@ -722,8 +750,14 @@ def test_bad_input_gets_one_line():
     ):
         with pytest.raises(ParameterError, match=r"^data ="):
             check_training(descent(), data=data, ledger=POISSON)
-    for data, ledger in ((X, nothing), (X[0, 0], POISSON), ((X, Y[1:]), POISSON), (X, STEP + POISSON), (X, "poisson"),
-                         (X, Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=1.0))))):  # fmt: skip
+    for data, ledger in (
+        (X, nothing),
+        (X[0, 0], POISSON),
+        ((X, Y[1:]), POISSON),
+        (X, STEP + POISSON),
+        (X, "poisson"),
+        (X, Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=1.0)))),
+    ):
         with pytest.raises(ParameterError):
             check_training(descent(), data=data, ledger=ledger)
     with pytest.raises(ParameterError):

@@ -103,9 +103,16 @@ def test_a_target_that_fails_has_no_verdict(place, capsys, command, name, code):
 
 
 EXTRA = [
-    ["--minutes", "0"], ["--arg", "keep"], ["--arg", "keep=high"], ["--call", "fit"], ["--relation", "both"],
-    ["--data", "none.toml"], ["--python", "/no/python"], ["--json", "."], ["--claim", "pure:x"],
-]  # fmt: skip
+    ["--minutes", "0"],
+    ["--arg", "keep"],
+    ["--arg", "keep=high"],
+    ["--call", "fit"],
+    ["--relation", "both"],
+    ["--data", "none.toml"],
+    ["--python", "/no/python"],
+    ["--json", "."],
+    ["--claim", "pure:x"],
+]
 
 
 @pytest.mark.parametrize("extra", EXTRA, ids=" ".join)
@@ -128,9 +135,13 @@ def test_a_dry_run_and_a_sketch_run_nothing_more(place, capsys):
     assert "[columns." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "extra"), [
-    ("noisy", ["--arg", "scale=1.0"]), ("Mean", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("noisy", ["--arg", "scale=1.0"]),
+        ("Mean", []),
+    ],
+)
 def test_certify_takes_the_same_shapes(place, capsys, name, extra):
     asked_for = ["certify", f"beside_us.py:{name}", "--claim", "pure:1", "--pairs", "beside_us:pairs"]
     asked_for += ["--trials", "2000", "--jobs", "1"]
@@ -146,10 +157,15 @@ def test_certify_refuses_what_cannot_be_called(place, capsys):
     assert "--arg scale=1.0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "extra"), [
-    ("noisy", ["--arg", "scale=1.0"]), ("Mean", ["--call", "auto"]), ("Mean", ["--arg", "scale=1.5"]),
-    ("noisy", ["--arg", "scale=1.0", "--python", sys.executable]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("noisy", ["--arg", "scale=1.0"]),
+        ("Mean", ["--call", "auto"]),
+        ("Mean", ["--arg", "scale=1.5"]),
+        ("noisy", ["--arg", "scale=1.0", "--python", sys.executable]),
+    ],
+)
 def test_a_rerun_calls_the_code_as_the_certificate_did(place, capsys, name, extra):
     """Its own --call, --arg and --python, whatever flags stand between them."""
     asked_for = ["certify", f"beside_us.py:{name}", "--claim", "pure:1.5", "--pairs", "beside_us:pairs", "--no-tape"]

@@ -18,37 +18,47 @@ from dpverify.wild.worker import codec
 REPLACE, ADD = Relation.REPLACE_ONE, Relation.ADD_OR_REMOVE_ONE
 REAL = {"kind": "real", "low": 0.0, "high": 4.0}
 CLASS = {"kind": "category", "values": ["a", "bc"]}
-DOCUMENT = {"data": {"as": "columns", "rows": [3, 20]}, "columns": {
-    "x": {**REAL, "missing": True}, "w": {"kind": "weight", "low": 0.0, "high": 5.0}, "y": CLASS, "id": {"kind": "id"},
-    "n": {"kind": "integer", "low": 0, "high": 9}}}  # fmt: skip
+DOCUMENT = {
+    "data": {"as": "columns", "rows": [3, 20]},
+    "columns": {
+        "x": {**REAL, "missing": True},
+        "w": {"kind": "weight", "low": 0.0, "high": 5.0},
+        "y": CLASS,
+        "id": {"kind": "id"},
+        "n": {"kind": "integer", "low": 0, "high": 9},
+    },
+}
 
 
 def changed(**parts):
     return {**DOCUMENT, **parts}
 
 
-@pytest.mark.parametrize(("document", "words"), [
-    (changed(date={}), "unknown key 'date'"),
-    (changed(data={"as": "tensor"}), "as = 'tensor': must be one of columns"),
-    (changed(data={"rows": [5, 3]}), "rows"),
-    (changed(data={"features": ["x"]}), 'only where as = "args"'),
-    (changed(columns={}), "needs a table"),
-    (changed(columns={"x": {"kind": "real", "low": 0.0}}), r"\[columns.x\]: needs high"),
-    (changed(columns={"x": {"kind": "real", "low": 2, "high": 1}}), "low must not be above high"),
-    (changed(columns={"x": {"kind": "integer", "low": 0.2, "high": 0.8}}), "no whole number between"),
-    (changed(data={"rows": [-1, 0]}), "rows"),
-    (changed(columns={"x": {**REAL, "high": math.inf}}), "high = inf"),
-    (changed(columns={"x": {**REAL, "values": [1]}}), "only for categories"),
-    (changed(columns={"x": {**REAL, "missing": 1}}), "missing = 1"),
-    (changed(columns={"x": {"kind": "category", "values": []}}), "at least one"),
-    (changed(columns={"x": {"kind": "category", "values": ["a", "a"]}}), "different values"),
-    (changed(columns={"x": {"kind": "number"}}), "kind = 'number'"),
-    (changed(data={"as": "array"}), "columns of numbers"),
-    (changed(data={"as": "vector"}), "one column"),
-    (changed(public={"size": "yes"}), "true or false"),
-    (changed(columns={"x": {**REAL, "all_present": True}}), "only for categories"),
-    (changed(data={"rows": [2, 9]}, columns={"y": {**CLASS, "all_present": True}}), r"needs rows = \[3, "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (changed(date={}), "unknown key 'date'"),
+        (changed(data={"as": "tensor"}), "as = 'tensor': must be one of columns"),
+        (changed(data={"rows": [5, 3]}), "rows"),
+        (changed(data={"features": ["x"]}), 'only where as = "args"'),
+        (changed(columns={}), "needs a table"),
+        (changed(columns={"x": {"kind": "real", "low": 0.0}}), r"\[columns.x\]: needs high"),
+        (changed(columns={"x": {"kind": "real", "low": 2, "high": 1}}), "low must not be above high"),
+        (changed(columns={"x": {"kind": "integer", "low": 0.2, "high": 0.8}}), "no whole number between"),
+        (changed(data={"rows": [-1, 0]}), "rows"),
+        (changed(columns={"x": {**REAL, "high": math.inf}}), "high = inf"),
+        (changed(columns={"x": {**REAL, "values": [1]}}), "only for categories"),
+        (changed(columns={"x": {**REAL, "missing": 1}}), "missing = 1"),
+        (changed(columns={"x": {"kind": "category", "values": []}}), "at least one"),
+        (changed(columns={"x": {"kind": "category", "values": ["a", "a"]}}), "different values"),
+        (changed(columns={"x": {"kind": "number"}}), "kind = 'number'"),
+        (changed(data={"as": "array"}), "columns of numbers"),
+        (changed(data={"as": "vector"}), "one column"),
+        (changed(public={"size": "yes"}), "true or false"),
+        (changed(columns={"x": {**REAL, "all_present": True}}), "only for categories"),
+        (changed(data={"rows": [2, 9]}, columns={"y": {**CLASS, "all_present": True}}), r"needs rows = \[3, "),
+    ],
+)
 def test_errors_of_a_schema_name_column_and_key(document, words):
     with pytest.raises(UsageError, match=words):
         schema.parse(document)
@@ -110,8 +120,9 @@ def test_every_dataset_has_all_values_where_the_schema_promises_so(relation):
         every = [records for each in (*made, *smaller) for records in (each.first, each.second)]
         return len(made), sum({record[at] for record in records} < {"a", "bc"} for records in every)
 
-    free, promised = ({**DOCUMENT, "columns": {**DOCUMENT["columns"], "y": each}} for each in
-                      (CLASS, {**CLASS, "all_present": True}))  # fmt: skip
+    free, promised = (
+        {**DOCUMENT, "columns": {**DOCUMENT["columns"], "y": each}} for each in (CLASS, {**CLASS, "all_present": True})
+    )
     assert lacking(free)[1] > 0
     kept, lacks = lacking(promised)
     assert lacks == 0
@@ -145,24 +156,30 @@ def test_literals_of_a_script_are_the_data(container):
     assert repr(tuple(built) if container == "args" else built) == repr(made)
 
 
-@pytest.mark.parametrize(("first", "second", "found"), [
-    ([1, 2, 3], [1, 2, 3], Difference()),
-    ([1, 2, 3], [1, 2, 4], Difference(replaced=1)),
-    ([1, 2, 3], [3, 1, 2], Difference(replaced=3)),
-    ([1, 2, 3], [2, 3], Difference(removed=1)),
-    ([1, 3], [1, 2, 3], Difference(added=1)),
-    ([1, 1], [1, 1, 1], Difference(added=1)),
-    ([1, 2, 3], [1, 4], Difference(replaced=1, removed=1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ([1, 2, 3], [1, 2, 3], Difference()),
+        ([1, 2, 3], [1, 2, 4], Difference(replaced=1)),
+        ([1, 2, 3], [3, 1, 2], Difference(replaced=3)),
+        ([1, 2, 3], [2, 3], Difference(removed=1)),
+        ([1, 3], [1, 2, 3], Difference(added=1)),
+        ([1, 1], [1, 1, 1], Difference(added=1)),
+        ([1, 2, 3], [1, 4], Difference(replaced=1, removed=1)),
+    ],
+)
 def test_differences_are_counted_in_rows(first, second, found):
     assert sequence_difference(first, second) == found
 
 
-@pytest.mark.parametrize(("first", "second", "words"), [
-    (((1.0,), (math.nan,)), ((1.0,), (math.nan,)), "is not replace-one"),  # NaN is NaN: the same datasets
-    (((1,), (2,)), ((1.0,), (2.0,)), "2 replaced"),  # types count
-    (((1.0,), (2.0,)), ((1.0,),), "is not replace-one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (((1.0,), (math.nan,)), ((1.0,), (math.nan,)), "is not replace-one"),  # NaN is NaN: the same datasets
+        (((1,), (2,)), ((1.0,), (2.0,)), "2 replaced"),  # types count
+        (((1.0,), (2.0,)), ((1.0,),), "is not replace-one"),
+    ],
+)
 def test_what_is_no_pair_of_neighbours_is_refused(first, second, words):
     with pytest.raises(NeighbourError, match=words):
         Candidate("a pair", REPLACE, first, second)
@@ -173,9 +190,14 @@ def test_a_codebook_drops_nothing():
     book = Codebook.of(sample)
     base = book.rows(sample[:1])[0]
     assert base[-1] == 0
-    for odd in ({"a": 1.0, "t": "x", "c": 1.0}, {"a": 1.0, "t": "new", "c": 0.0}, {"a": 1.0, "t": "x"},
-                {"a": 1.0, "t": "x", "c": 0.0, "d": 0.0}, {"a": "None", "t": "x", "c": 0.0},
-                {"a": 1.0, "t": 3.0, "c": 0.0}):  # fmt: skip
+    for odd in (
+        {"a": 1.0, "t": "x", "c": 1.0},
+        {"a": 1.0, "t": "new", "c": 0.0},
+        {"a": 1.0, "t": "x"},
+        {"a": 1.0, "t": "x", "c": 0.0, "d": 0.0},
+        {"a": "None", "t": "x", "c": 0.0},
+        {"a": 1.0, "t": 3.0, "c": 0.0},
+    ):
         assert book.rows([odd])[0, -1] == 1, odd
     lengths = [{"n#": 1.0, "n[0]": 1.0}, {"n#": 2.0, "n[0]": 1.0, "n[1]": 5.0}] * 3
     rows = Codebook.of(lengths).rows(lengths)

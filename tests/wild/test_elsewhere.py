@@ -78,12 +78,15 @@ def test_it_is_a_target_of_audit(code):
             target.release([1.0], rng=np.random.default_rng(1), size=1)
 
 
-@pytest.mark.parametrize(("name", "words"), [
-    ("dies", "ended with exit code 7, release 1 of 3: last words"),
-    ("killed", "killed by SIGSEGV, release 1 of 3"),
-    ("leaves", "SystemExit: 3"),
-    ("full", "MemoryError: no"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("dies", "ended with exit code 7, release 1 of 3: last words"),
+        ("killed", "killed by SIGSEGV, release 1 of 3"),
+        ("leaves", "SystemExit: 3"),
+        ("full", "MemoryError: no"),
+    ],
+)
 def test_deaths_are_named(code, name, words):
     with Elsewhere(sys.executable, f"{code}:{name}") as target, pytest.raises(TargetError, match=words):
         target.fields(one([1.0]), [1, 2, 3])

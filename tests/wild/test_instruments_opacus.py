@@ -22,9 +22,12 @@ def trained(data, *, steps=1, multiplier=1.0, told=None, change=None, reduction=
 
     model = opacus.GradSampleModule(torch.nn.Linear(2, 1, bias=False), loss_reduction=reduction)
     optimizer = opacus.optimizers.DPOptimizer(
-        torch.optim.SGD(model.parameters(), lr=0.5), noise_multiplier=multiplier, max_grad_norm=1.0,
-        expected_batch_size=divisor or len(data), loss_reduction=reduction,
-    )  # fmt: skip
+        torch.optim.SGD(model.parameters(), lr=0.5),
+        noise_multiplier=multiplier,
+        max_grad_norm=1.0,
+        expected_batch_size=divisor or len(data),
+        loss_reduction=reduction,
+    )
     if told is not None:
         account = RDPAccountant()
         optimizer.attach_step_hook(lambda optim: account.step(noise_multiplier=told, sample_rate=1.0))

@@ -39,25 +39,40 @@ KINDS = {
     "a column with one value": (of("vector", [1, 6], x=ONE_VALUE), "add-remove", total, 3.0),
     "a whole number": (of("vector", [1, 6], x={**ONE_VALUE, "kind": "integer"}), "add-remove", total, 3.0),
     "a category with one value": (of("columns", [2, 6], c=ONE_CLASS), "add-remove", classes, 1.0),
-    "one value beside a column": (of("array", [2, 6], x=ONE_VALUE, y=UNIT_INTERVAL), "replace", total,
-                                  1.0),
+    "one value beside a column": (of("array", [2, 6], x=ONE_VALUE, y=UNIT_INTERVAL), "replace", total, 1.0),
     "no rows or one": (of("list", [0, 1], x=UNIT_INTERVAL), "add-remove", count, 1.0),
     "no rows": (of("list", [0, 0], x=UNIT_INTERVAL), None, count, 1.0),
-    "no rows, of many columns": (of("frame", [0, 0], x=UNIT_INTERVAL, c=ONE_CLASS, t={"kind": "text"}), None, count,
-                                 1.0),
+    "no rows, of many columns": (
+        of("frame", [0, 0], x=UNIT_INTERVAL, c=ONE_CLASS, t={"kind": "text"}),
+        None,
+        count,
+        1.0,
+    ),
     "one row": (of("vector", [1, 1], x=UNIT_INTERVAL), None, total, 1.0),
-    "one row of a table": (of("columns", [1, 1], x=UNIT_INTERVAL, c=ONE_CLASS, i={"kind": "id"}), None,
-                           lambda data, rng, scale: total(data["x"], rng, scale), 1.0),
+    "one row of a table": (
+        of("columns", [1, 1], x=UNIT_INTERVAL, c=ONE_CLASS, i={"kind": "id"}),
+        None,
+        lambda data, rng, scale: total(data["x"], rng, scale),
+        1.0,
+    ),
     "one row, with classes": (of("columns", [1, 1], c={"kind": "category", "values": ["a", "b"]}), None, classes, 2.0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_right_stands_on_thin_data_and_what_is_wrong_falls(kind):
     document, relation, function, scale = KINDS[kind]
     for times, verdict in ((1.0, "NOT_REFUTED"), (0.25, "REFUTED")):
-        record = try_out(function, claim=PureDP(1.0), schema=document, relation=relation, minutes=2.0,
-                         arguments={"scale": times * scale}, trials=300, out_of_domain="off")  # fmt: skip
+        record = try_out(
+            function,
+            claim=PureDP(1.0),
+            schema=document,
+            relation=relation,
+            minutes=2.0,
+            arguments={"scale": times * scale},
+            trials=300,
+            out_of_domain="off",
+        )
         assert record.verdict == verdict, record.notes
 
 
@@ -88,10 +103,13 @@ def test_a_sketch_of_thin_data_is_a_schema_that_try_takes(kind, tmp_path, monkey
     assert run(["certify", "counting.py:noisy", "--arg", "scale=0.2", *asked]) == 1
 
 
-@pytest.mark.parametrize("document", [
-    of("list", [3, 5], x=ONE_VALUE),  # no two rows differ
-    of("list", [3, 3], x=UNIT_INTERVAL),  # no row can be added
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "document",
+    [
+        of("list", [3, 5], x=ONE_VALUE),  # no two rows differ
+        of("list", [3, 3], x=UNIT_INTERVAL),  # no row can be added
+    ],
+)
 def test_pairs_end_where_there_are_none(document):
     found = schema.parse(document)
     relation = REPLACE if document["data"]["rows"] == [3, 5] else ADD
@@ -112,8 +130,15 @@ def test_what_is_out_of_a_domain_of_one_number_is_out_of_it(relation):
 
 
 def test_draws_stay_within_narrow_bounds():
-    found = schema.parse(of("list", [1, 4], x={"kind": "real", "low": 0.12345, "high": 0.12345},
-                            n={"kind": "integer", "low": 0.5, "high": 1.5}) | {"data": {"rows": [1, 4]}})  # fmt: skip
+    found = schema.parse(
+        of(
+            "list",
+            [1, 4],
+            x={"kind": "real", "low": 0.12345, "high": 0.12345},
+            n={"kind": "integer", "low": 0.5, "high": 1.5},
+        )
+        | {"data": {"rows": [1, 4]}}
+    )
     rng = np.random.default_rng(1)
     rows = [*(pairs.random_record(found, rng) for _ in range(9)), *(pairs.corner(found, rng) for _ in range(9))]
     assert set(rows) == {(0.12345, 1)}

@@ -88,9 +88,14 @@ def own_generator(data):
     return float(data.sum()) + random.Random(4).gauss(0.0, 9.0)
 
 
-@pytest.mark.parametrize(("target", "words"), [
-    (leaks, "not traced"), (unfollowed, "not traced"), (normal, "is worth eps inf"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (leaks, "not traced"),
+        (unfollowed, "not traced"),
+        (normal, "is worth eps inf"),
+    ],
+)
 def test_what_is_not_covered_by_noise_is_never_kept(target, words):
     record = looked(target, relation="replace")
     assert record.verdict == "UNDECIDED"

@@ -19,9 +19,16 @@ FIRST_PAIRS = 40
 def code_of(report: Report, seed: int) -> str:
     """The word of the tape on the first pairs, and how many there were."""
     found = traced_grid(
-        getattr(public_reports, report.function), claim=parse_claim(report.claim), schema=data_schema(report.data),
-        relation=report.relation, call="auto", arguments={}, name=report.function, seed=seed, trials=100,
-    )  # fmt: skip
+        getattr(public_reports, report.function),
+        claim=parse_claim(report.claim),
+        schema=data_schema(report.data),
+        relation=report.relation,
+        call="auto",
+        arguments={},
+        name=report.function,
+        seed=seed,
+        trials=100,
+    )
     (block,) = found.values()
     assert block.pairs <= FIRST_PAIRS
     return "REFUTED" if block.refutes else "OPEN"
@@ -46,9 +53,16 @@ def test_the_same_seed_gives_the_same_words_however_busy_the_machine_is(monkeypa
 
     def traced():
         return traced_grid(
-            public_reports.distinct_of_early_users, claim=claim, schema=schema, relation="add-remove", call="auto",
-            arguments={}, name="x", seed=3, trials=100,
-        )  # fmt: skip
+            public_reports.distinct_of_early_users,
+            claim=claim,
+            schema=schema,
+            relation="add-remove",
+            call="auto",
+            arguments={},
+            name="x",
+            seed=3,
+            trials=100,
+        )
 
     calm = traced()
     fast = types.SimpleNamespace(monotonic=lambda: 50 * time.monotonic())

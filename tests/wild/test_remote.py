@@ -81,10 +81,12 @@ CASES = [
     (Model(), {"coef_[0]": 1.5, "inertia_": 2.0}),
     ({1.5}, {"output[0]": "1.5"}),
     (1 + 2j, {"output.real": 1.0, "output.imag": 2.0}),
-    (pandas.DataFrame({"a": [1.0, math.inf], "b": ["x", None]}),
-     {"output#": 2.0, "output['a'][1]": math.inf, "output['b'][0]": "x"}),
+    (
+        pandas.DataFrame({"a": [1.0, math.inf], "b": ["x", None]}),
+        {"output#": 2.0, "output['a'][1]": math.inf, "output['b'][0]": "x"},
+    ),
     (pandas.Series([1, 2], index=["p", "q"]), {"output.index": "'p', 'q'", "output[1]": 2.0}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("value", "fields"), CASES, ids=lambda each: type(each).__name__)
@@ -120,8 +122,23 @@ def test_too_much_is_refused():
         encode(np.zeros(20_001))
 
 
-SENT = [1, 2.5, None, "x", b"x", [1, [2]], (1, 2), {"a": 1}, {1, 2}, np.arange(3), np.float32(2.5), math.inf,
-        np.array(["a", "bc"]), np.array([1, None], dtype=object), np.zeros((0, 2))]  # fmt: skip
+SENT = [
+    1,
+    2.5,
+    None,
+    "x",
+    b"x",
+    [1, [2]],
+    (1, 2),
+    {"a": 1},
+    {1, 2},
+    np.arange(3),
+    np.float32(2.5),
+    math.inf,
+    np.array(["a", "bc"]),
+    np.array([1, None], dtype=object),
+    np.zeros((0, 2)),
+]
 
 
 @pytest.mark.parametrize("value", SENT, ids=repr)
@@ -186,9 +203,17 @@ def target(data, *, rng, size):
     return rng.random(size)
 
 
-@pytest.mark.parametrize(("function", "shape"), [
-    (with_seed, "seed"), (with_rng, "rng"), (with_state, "rng"), (plain, "data"), (Fitted, "fit"), (target, "target"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (with_seed, "seed"),
+        (with_rng, "rng"),
+        (with_state, "rng"),
+        (plain, "data"),
+        (Fitted, "fit"),
+        (target, "target"),
+    ],
+)
 def test_shapes_are_read_from_the_signature(function, shape):
     arguments = {plain: {"eps": 1.0}, Fitted: {"k": 2}}.get(function, {})
     caller = calling.Caller(function, "auto", arguments)
@@ -202,13 +227,16 @@ def test_shapes_are_read_from_the_signature(function, shape):
         assert one == again != other
 
 
-@pytest.mark.parametrize(("function", "arguments", "words"), [
-    (plain, {}, "needs eps as well, e.g. --arg eps=1.0"),
-    (plain, {"eps": 1, "other": 2}, "has no parameter other"),
-    (Model, {"k": 2}, "no parameter k"),
-    (Point, {}, "must have `fit`"),
-    (3, {}, "cannot be called"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "arguments", "words"),
+    [
+        (plain, {}, "needs eps as well, e.g. --arg eps=1.0"),
+        (plain, {"eps": 1, "other": 2}, "has no parameter other"),
+        (Model, {"k": 2}, "no parameter k"),
+        (Point, {}, "must have `fit`"),
+        (3, {}, "cannot be called"),
+    ],
+)
 def test_what_cannot_be_called_is_said_in_one_line(function, arguments, words):
     with pytest.raises(calling.Refused, match=words.replace("(", r"\(")):
         calling.Caller(function, "auto", arguments).check("one", 1.0)

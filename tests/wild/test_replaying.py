@@ -58,7 +58,7 @@ KEPT = [
     (counts, VECTOR, {}, "add-remove", 1.0),
     (models.StandardScaler, MATRIX, BOUNDS, "replace", 1.0),
     (LinearRegression, {**PLANE, "columns": {"x": UNIT, "y": UNIT}}, SLOPE, "both", 1.0),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,30 @@ def test_correct_uses_are_kept(target, schema, arguments, relation, eps):
 
 
 HEAVY = {"data": {"as": "columns"}, "columns": {"x": REAL, "w": {"kind": "weight", "low": 0.0, "high": 5.0}}}
-WIDE = {"data": {"as": "array", "rows": [12, 14]}, "columns": {f"c{at}": {"kind": "real", "low": 0.0, "high": 1.0}
-                                                              for at in range(24)}}  # fmt: skip
+WIDE = {
+    "data": {"as": "array", "rows": [12, 14]},
+    "columns": {f"c{at}": {"kind": "real", "low": 0.0, "high": 1.0} for at in range(24)},
+}
 GAPS = {"data": {"as": "vector"}, "columns": {"x": {**REAL, "missing": True}}}
 DEFECTS = {
-    "W1": (LinearRegression, PLANE, {"epsilon": 1.0, "bounds_X": (0, 10), "bounds_y": (0, 10),
-           "fit_intercept": False}, "sensitivity", {}),
+    "W1": (
+        LinearRegression,
+        PLANE,
+        {"epsilon": 1.0, "bounds_X": (0, 10), "bounds_y": (0, 10), "fit_intercept": False},
+        "sensitivity",
+        {},
+    ),
     "W2": (weighted, HEAVY, {}, "sensitivity", {}),
-    "W3": (KMeans, WIDE, {"epsilon": 1.0, "bounds": (0, 1), "n_clusters": 2}, "budget",
-           {"out": ("cluster_centers_",), "count": 2}),
+    "W3": (
+        KMeans,
+        WIDE,
+        {"epsilon": 1.0, "bounds": (0, 1), "n_clusters": 2},
+        "budget",
+        {"out": ("cluster_centers_",), "count": 2},
+    ),
     "W4": (KMeans, MATRIX, {**BOUNDS, "n_clusters": 1}, "unprotected", {}),
     "W5": (tools.mean, GAPS, BOUNDS, "sensitivity", {"count": 40}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DEFECTS)
@@ -147,10 +159,16 @@ def last_digits(data):
     return noisy * (1 + 1e-13 * (data.max() > 5))
 
 
-@pytest.mark.parametrize(("target", "rule"), [
-    (understated, "sensitivity"), (twice, "budget"), (of_the_data, "declaration"), (beside, "unprotected"),
-    (last_digits, "unprotected"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "rule"),
+    [
+        (understated, "sensitivity"),
+        (twice, "budget"),
+        (of_the_data, "declaration"),
+        (beside, "unprotected"),
+        (last_digits, "unprotected"),
+    ],
+)
 def test_planted_twins_are_over(target, rule):
     record = looked(target, count=24)
     assert record.verdict == "OVER"
@@ -208,10 +226,15 @@ def groups(data):
     return found
 
 
-@pytest.mark.parametrize(("target", "words"), [
-    (quantile, "candidates"), (by_system, "no instrument sees"), (lambda data: 1.0, "no noise call"),
-    (by_random, "is not traced"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (quantile, "candidates"),
+        (by_system, "no instrument sees"),
+        (lambda data: 1.0, "no noise call"),
+        (by_random, "is not traced"),
+    ],
+)
 def test_what_is_not_understood_is_undecided(target, words):
     record = looked(target, count=16)
     assert (record.verdict, record.exit_code) == ("UNDECIDED", 3)
@@ -268,14 +291,17 @@ def run(*values):
     return RecordedRun([step(value, number=at) for at, value in enumerate(values)], [], [], [])
 
 
-@pytest.mark.parametrize(("first", "second", "matches", "alone"), [
-    ((5, 9, 2), (5, 9, 2), [(0, 0), (1, 1), (2, 2)], 0),
-    ((5, 9, 2), (9, 2), [(1, 0), (2, 1)], 1),
-    ((5, 9, 2), (5, 9.5, 2), [(0, 0), (1, 1), (2, 2)], 0),
-    ((5, 90, 2), (5, 9, 2), [(0, 0), (1, 1), (2, 2)], 0),
-    ((), (1,), [], 1),
-    ((1, 2, 3, 4), (0, 1, 2, 3, 4), [(0, 1), (1, 2), (2, 3), (3, 4)], 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "matches", "alone"),
+    [
+        ((5, 9, 2), (5, 9, 2), [(0, 0), (1, 1), (2, 2)], 0),
+        ((5, 9, 2), (9, 2), [(1, 0), (2, 1)], 1),
+        ((5, 9, 2), (5, 9.5, 2), [(0, 0), (1, 1), (2, 2)], 0),
+        ((5, 90, 2), (5, 9, 2), [(0, 0), (1, 1), (2, 2)], 0),
+        ((), (1,), [], 1),
+        ((1, 2, 3, 4), (0, 1, 2, 3, 4), [(0, 1), (1, 2), (2, 3), (3, 4)], 1),
+    ],
+)
 def test_calls_are_aligned_by_what_they_were_given(first, second, matches, alone):
     pairs, left, _ = aligned(run(*first), run(*second))
     assert [(one.number, two.number) for one, two in pairs] == matches

@@ -14,8 +14,10 @@ from dpverify.wild.record import FieldEvent, FieldWitness, Frequency, lines
 pytestmark = pytest.mark.process
 
 NUMBERS = {"data": {"as": "vector", "rows": [3, 4]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 1.0}}}
-COLUMNS = {"data": {"as": "array", "rows": [3, 4]},
-           "columns": {name: {"kind": "real", "low": 0.0, "high": 1.0} for name in "abc"}}  # fmt: skip
+COLUMNS = {
+    "data": {"as": "array", "rows": [3, 4]},
+    "columns": {name: {"kind": "real", "low": 0.0, "high": 1.0} for name in "abc"},
+}
 LOCAL = {"data": {"as": "value"}, "columns": {"item": {"kind": "category", "values": [0, 1]}}}
 
 
@@ -124,10 +126,20 @@ def test_races_and_runs_share_one_significance(monkeypatch):
     assert 0.049 < grid + random + runs <= 0.05
 
 
-@pytest.mark.parametrize(("x", "limit", "text"), [
-    (1.000001, 1.0, "1.000001"), (1.0049, 1.0, "1.004"), (1.0049, 0.5, "1"), (7.029, 1.0, "7.02"), (12.0, 1.0, "12"),
-    (123.96, 1.0, "123"), (2.0 + 2**-50, 2.0, "2.000000000000001"), (0.00301, 0.003, "0.00301"), (0.5, 1.0, "0.5"),
-    (math.inf, 1.0, "inf"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("x", "limit", "text"),
+    [
+        (1.000001, 1.0, "1.000001"),
+        (1.0049, 1.0, "1.004"),
+        (1.0049, 0.5, "1"),
+        (7.029, 1.0, "7.02"),
+        (12.0, 1.0, "12"),
+        (123.96, 1.0, "123"),
+        (2.0 + 2**-50, 2.0, "2.000000000000001"),
+        (0.00301, 0.003, "0.00301"),
+        (0.5, 1.0, "0.5"),
+        (math.inf, 1.0, "inf"),
+    ],
+)
 def test_digits_tell_a_number_from_the_claim_and_round_down(x, limit, text):
     assert text_above(x, limit) == text

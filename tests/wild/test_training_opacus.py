@@ -22,9 +22,13 @@ def loop(*, poisson=True, divisor=SIZE, multiplier=1.5, told=None, virtual=False
         optimizer = torch.optim.Adam(model.parameters()) if adam else torch.optim.SGD(model.parameters(), lr=0.5)
         loader = torch.utils.data.DataLoader(dataset, batch_size=SIZE, shuffle=shuffle)
         model, optimizer, loader = engine.make_private(
-            module=model, optimizer=optimizer, data_loader=loader, noise_multiplier=multiplier, max_grad_norm=0.5,
+            module=model,
+            optimizer=optimizer,
+            data_loader=loader,
+            noise_multiplier=multiplier,
+            max_grad_norm=0.5,
             poisson_sampling=poisson,
-        )  # fmt: skip
+        )
         if divisor is not None:
             optimizer.expected_batch_size = divisor  # opacus takes it from the number of rows, opacus#819
         if clip is not None:

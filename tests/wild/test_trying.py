@@ -64,8 +64,21 @@ def test_half_the_noise_falls_and_its_fields_are_named():
     assert "output['sum']" in str(found.witness.event)
     assert sum(row.startswith("> ") for row in found.first) == 1
     document = record.to_dict()
-    keys = {"command", "target", "claim", "relation", "verdict", "versions", "predicted_seconds", "seconds", "notes",
-            "matrix", "pairs", "findings", "repro"}  # fmt: skip
+    keys = {
+        "command",
+        "target",
+        "claim",
+        "relation",
+        "verdict",
+        "versions",
+        "predicted_seconds",
+        "seconds",
+        "notes",
+        "matrix",
+        "pairs",
+        "findings",
+        "repro",
+    }
     assert keys <= set(document)
 
 
@@ -198,8 +211,16 @@ def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monk
 
     monkeypatch.setattr(pair_audit, "fit_rule", slowly)
     row = ((1.0,),)
-    one = pair_audit.Contender(Candidate("a pair", Relation.REPLACE_ONE, row, ((2.0,),)), (b"", b""), clock, ONE,
-                              share=0.05, seed=1, index=0, block=64)  # fmt: skip
+    one = pair_audit.Contender(
+        Candidate("a pair", Relation.REPLACE_ONE, row, ((2.0,),)),
+        (b"", b""),
+        clock,
+        ONE,
+        share=0.05,
+        seed=1,
+        index=0,
+        block=64,
+    )
     one.sample(100)
     began = clock.now
     one.run(10**6, 8.0)
@@ -235,8 +256,13 @@ def count(records, epsilon):
 def test_the_script_runs_with_the_library_alone(tmp_path):
     (tmp_path / "tally.py").write_text(textwrap.dedent(LIBRARY))
     schema = {"data": {"as": "list", "rows": [3, 4]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 1.0}}}
-    record = tried(f"{tmp_path}/tally.py:count", schema, arguments={"epsilon": 1.0}, repro=str(tmp_path / "repro"),
-                   cwd=str(tmp_path))  # fmt: skip
+    record = tried(
+        f"{tmp_path}/tally.py:count",
+        schema,
+        arguments={"epsilon": 1.0},
+        repro=str(tmp_path / "repro"),
+        cwd=str(tmp_path),
+    )
     assert record.verdict == "REFUTED"
     assert record.versions["tally"] == "7.1"
     (script,) = record.repro
@@ -288,19 +314,27 @@ def test_a_zcdp_claim_falls_for_a_fraction_of_the_noise_and_stands_for_all_of_it
 def test_the_first_missing_value_of_all_is_seen():
     # with 15 % of all cells missing, hardly a dataset of 20 has none: the pair must be made, not met
     column = {"kind": "real", "low": 0.0, "high": 1.0, "missing": True}
-    record = tried(noisy_sum, {"data": {"as": "vector", "rows": [4, 20]}, "columns": {"x": column}},
-                   arguments={"sigma": 50.0}, minutes=0.5)  # fmt: skip
+    record = tried(
+        noisy_sum,
+        {"data": {"as": "vector", "rows": [4, 20]}, "columns": {"x": column}},
+        arguments={"sigma": 50.0},
+        minutes=0.5,
+    )
     assert record.verdict == "REFUTED"
     assert {each.name for each in record.pairs if each.verdict == "REFUTED"} == {
-        "nothing missing: the last becomes x missing"}  # fmt: skip
+        "nothing missing: the last becomes x missing"
+    }
 
 
 ROWS = {"data": {"as": "list", "rows": [4, 60]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 10.0}}}
 
 
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
-@pytest.mark.parametrize("read", [lambda x: x[0], lambda x: x[len(x) // 2], lambda x: x[-1], lambda x: sum(x[40:])],
-                         ids=["first", "middle", "last", "late"])  # fmt: skip
+@pytest.mark.parametrize(
+    "read",
+    [lambda x: x[0], lambda x: x[len(x) // 2], lambda x: x[-1], lambda x: sum(x[40:])],
+    ids=["first", "middle", "last", "late"],
+)
 def test_a_record_without_noise_is_seen_wherever_it_stands(read, relation):
     record = tried(lambda data, rng: float(read(data)), ROWS, relation=relation)
     assert record.verdict == "REFUTED"
@@ -342,8 +376,9 @@ def test_a_script_needs_no_numpy_where_the_library_has_none(tmp_path):
     )
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     python = str(tmp_path / "env" / "bin" / "python")
-    record = tried("bare.py:count", ROWS, relation="add-remove", python=python, cwd=str(tmp_path), minutes=0.2,
-                   repro=str(tmp_path))  # fmt: skip
+    record = tried(
+        "bare.py:count", ROWS, relation="add-remove", python=python, cwd=str(tmp_path), minutes=0.2, repro=str(tmp_path)
+    )
     assert record.verdict == "REFUTED"
     (script,) = record.repro
     assert "numpy" not in Path(script).read_text(encoding="utf-8")

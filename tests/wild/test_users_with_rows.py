@@ -34,13 +34,16 @@ def capped(data, rng, scale):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("document", "scale", "verdict"), [
-    (ROWS, 1.0, "NOT_REFUTED"),  # noise for one row, and a row is what is protected
-    (VISITS, 1.0, "REFUTED"),
-    (VISITS, 3.0, "NOT_REFUTED"),
-    (VISITS, 1.5, "REFUTED"),  # noise for two
-    ({**VISITS, "columns": {**VISITS["columns"], "user": {**USER, "most": 1}}}, 1.0, "NOT_REFUTED"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("document", "scale", "verdict"),
+    [
+        (ROWS, 1.0, "NOT_REFUTED"),  # noise for one row, and a row is what is protected
+        (VISITS, 1.0, "REFUTED"),
+        (VISITS, 3.0, "NOT_REFUTED"),
+        (VISITS, 1.5, "REFUTED"),  # noise for two
+        ({**VISITS, "columns": {**VISITS["columns"], "user": {**USER, "most": 1}}}, 1.0, "NOT_REFUTED"),
+    ],
+)
 def test_noise_for_one_row_is_no_noise_for_a_user(document, scale, verdict):
     record = try_out(
         visits, claim=PureDP(1.0), schema=document, relation="add-remove", arguments={"scale": scale}, **FAST
@@ -77,8 +80,9 @@ def test_the_code_may_not_get_the_column(container, more):
 
     document = {"data": {"as": container, "rows": [4, 12]}, "columns": {"user": {**USER, **more}, "minutes": MINUTES}}
     for scale, verdict in ((1.0, "REFUTED"), (3.0, "NOT_REFUTED")):
-        record = try_out(total, claim=PureDP(1.0), schema=document, relation="add-remove", arguments={"scale": scale},
-                         **FAST)  # fmt: skip
+        record = try_out(
+            total, claim=PureDP(1.0), schema=document, relation="add-remove", arguments={"scale": scale}, **FAST
+        )
         assert record.verdict == verdict, record.notes
 
 
@@ -117,18 +121,21 @@ def test_a_public_size_keeps_the_number_of_rows():
     assert all(len(each.first) == len(each.second) for each in pairs.grid(found, REPLACE, np.random.default_rng(1)))
 
 
-@pytest.mark.parametrize(("document", "words"), [
-    (of(user={"kind": "unit", "most": 0}, x=MINUTES), r"\[columns.user\] most = 0: must be a whole number"),
-    (of(user={"kind": "unit", "most": float("nan")}, x=MINUTES), "most = nan"),
-    (of(user={"kind": "unit", "most": 2.0}, x=MINUTES), "most = 2.0"),
-    (of(user={"kind": "unit", "most": True}, x=MINUTES), "most = True"),
-    (of(user=USER, other=USER, x=MINUTES), "one column may be of kind unit; here are user, other"),
-    ({"data": {"as": "vector"}, "columns": {"user": USER}}, "one column, here are 0"),
-    (of(user={**USER, "hidden": True}), "needs a column beside"),
-    (of(user={**USER, "low": 0}, x=MINUTES), "low: not for"),
-    (of(user=USER, x={**MINUTES, "most": 3}), "most: only for a column of kind unit"),
-    ({"data": {"as": "value"}, "columns": {"user": USER, "x": MINUTES}}, "one record is the whole dataset"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (of(user={"kind": "unit", "most": 0}, x=MINUTES), r"\[columns.user\] most = 0: must be a whole number"),
+        (of(user={"kind": "unit", "most": float("nan")}, x=MINUTES), "most = nan"),
+        (of(user={"kind": "unit", "most": 2.0}, x=MINUTES), "most = 2.0"),
+        (of(user={"kind": "unit", "most": True}, x=MINUTES), "most = True"),
+        (of(user=USER, other=USER, x=MINUTES), "one column may be of kind unit; here are user, other"),
+        ({"data": {"as": "vector"}, "columns": {"user": USER}}, "one column, here are 0"),
+        (of(user={**USER, "hidden": True}), "needs a column beside"),
+        (of(user={**USER, "low": 0}, x=MINUTES), "low: not for"),
+        (of(user=USER, x={**MINUTES, "most": 3}), "most: only for a column of kind unit"),
+        ({"data": {"as": "value"}, "columns": {"user": USER, "x": MINUTES}}, "one record is the whole dataset"),
+    ],
+)
 def test_units_that_are_none_are_refused(document, words):
     with pytest.raises(UsageError, match=words):
         schema.parse(document)
@@ -147,8 +154,13 @@ def test_a_wrong_schema_is_one_line_and_exit_code_2(tmp_path, most, words, capsy
 
 def test_pairs_of_somebody_else_are_held_to_the_schema():
     def given(first, second):
-        return replay(lambda data, rng: 0.0, claim=PureDP(1.0), schema=VISITS, relation="add-remove",
-                      given=[Candidate("mine", ADD, first, second, "in", 0)])  # fmt: skip
+        return replay(
+            lambda data, rng: 0.0,
+            claim=PureDP(1.0),
+            schema=VISITS,
+            relation="add-remove",
+            given=[Candidate("mine", ADD, first, second, "in", 0)],
+        )
 
     base = ((0, "a", 0.5),) * 3
     with pytest.raises(UsageError, match="unit 1 has 4 rows; the most are 3"):

@@ -49,8 +49,15 @@ high = 3.0
 
 
 def test_w4_attributes_of_k_means_fall_by_trials():
-    record = try_out("diffprivlib.models:KMeans", claim=PureDP(1.0), schema=POINTS, python=LIBRARY, minutes=10.0,
-                     arguments={"epsilon": 1.0, "bounds": (0, 10), "n_clusters": 2}, relation="replace")  # fmt: skip
+    record = try_out(
+        "diffprivlib.models:KMeans",
+        claim=PureDP(1.0),
+        schema=POINTS,
+        python=LIBRARY,
+        minutes=10.0,
+        arguments={"epsilon": 1.0, "bounds": (0, 10), "n_clusters": 2},
+        relation="replace",
+    )
     assert record.verdict == "REFUTED"
 
 
@@ -58,8 +65,20 @@ def test_w8_the_divisor_of_opacus_is_over(tmp_path, monkeypatch, capsys):
     (tmp_path / "steps.py").write_text(TRAINED)
     (tmp_path / "plane.toml").write_text(PLANE)
     monkeypatch.chdir(tmp_path)
-    asked = ["replay", "steps.py:trained", "--schema", "plane.toml", "--pairs", "10", "--calls", "opacus", "--python",
-             TORCH, "--claim", "approx:10,0.001"]  # fmt: skip
+    asked = [
+        "replay",
+        "steps.py:trained",
+        "--schema",
+        "plane.toml",
+        "--pairs",
+        "10",
+        "--calls",
+        "opacus",
+        "--python",
+        TORCH,
+        "--claim",
+        "approx:10,0.001",
+    ]
     assert run([*asked, "--relation", "add-remove"]) == 1
     assert "divisor (expected_batch_size)" in capsys.readouterr().out
     assert run([*asked, "--relation", "replace"]) == 0

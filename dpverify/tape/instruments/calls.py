@@ -161,8 +161,7 @@ def findings(first: Any, second: Any) -> tuple[Reason, ...]:
             continue
         moved.append((here, gap))
         if here.sensitivity is not None and gap > here.sensitivity * (1 + SLACK) + ULPS * ulp(here, there):
-            text = (f"{_what(here)}: its input moves by {gap:g}, and it declares the sensitivity "
-                    f"{here.sensitivity:g}")  # fmt: skip
+            text = f"{_what(here)}: its input moves by {gap:g}, and it declares the sensitivity {here.sensitivity:g}"
             found.append(Reason("SENSITIVITY", site_text(here.site), text))
     found += _noise(first, second)
     found += _budget(first, moved) + steps(first)
@@ -185,8 +184,10 @@ def _settings(here: NoiseCall, there: NoiseCall) -> list[Reason]:
         ours, theirs = here.settings.get(name), there.settings.get(name)
         if not equal(ours, theirs):
             values = f"{shown_value(ours)} here, {shown_value(theirs)} there"
-            text = f"{_what(here)}: {name} depends on the data ({values}); it " \
-                   "stands only if what it depends on is public, as the number of records may be"  # fmt: skip
+            text = (
+                f"{_what(here)}: {name} depends on the data ({values}); it "
+                "stands only if what it depends on is public, as the number of records may be"
+            )
             found.append(Reason("SETTING", site_text(here.site), text))
     return sorted(found, key=str)
 
@@ -215,8 +216,10 @@ def _noise(first: Any, second: Any) -> list[Reason]:
         if loss is None or isinstance(loss, str):
             continue
         if loss.moved <= call.sensitivity * (1 + SLACK) and loss.eps > call.eps * (1 + 1e-6):
-            text = f"{_what(call)}: it declares eps {call.eps:g} and loses {loss.eps:g} where its input moves by " \
-                   f"{loss.moved:g} of {call.sensitivity:g}"  # fmt: skip
+            text = (
+                f"{_what(call)}: it declares eps {call.eps:g} and loses {loss.eps:g} where its input moves by "
+                f"{loss.moved:g} of {call.sensitivity:g}"
+            )
             found.append(Reason("NOISE", site_text(call.site), text))
     return found
 
@@ -227,8 +230,11 @@ def _budget(first: Any, moved: list[tuple[NoiseCall, float]]) -> list[Reason]:
         calls = [(call, gap) for call, gap in moved if call.within == within and not call.opaque]
         spent = _declared(calls)
         if spent[0] > eps * (1 + SLACK) or spent[1] > delta * (1 + SLACK):
-            what, least = (f"eps {spent[0]:g}", f"{eps:g}") if spent[0] > eps * (1 + SLACK) else (
-                f"delta {spent[1]:g}", f"{delta:g}")  # fmt: skip
+            what, least = (
+                (f"eps {spent[0]:g}", f"{eps:g}")
+                if spent[0] > eps * (1 + SLACK)
+                else (f"delta {spent[1]:g}", f"{delta:g}")
+            )
             names = ", ".join(dict.fromkeys(call.name for call, _ in calls))
             text = f"the calls that move ({names}) declare {what} in all, and the library's accountant is told {least}"
             found.append(Reason("BUDGET", site_text(calls[0][0].site), text))
@@ -240,8 +246,10 @@ def told_for(spends: Sequence[Spend]) -> dict[int | None, tuple[float, float]]:
     found: dict[int | None, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for spend in spends:
         found[spend.within][spend.account].append((spend.eps, spend.delta))
-    return {within: max((math.fsum(e for e, _ in each), math.fsum(d for _, d in each)) for each in accounts.values())
-            for within, accounts in found.items()}  # fmt: skip
+    return {
+        within: max((math.fsum(e for e, _ in each), math.fsum(d for _, d in each)) for each in accounts.values())
+        for within, accounts in found.items()
+    }
 
 
 def steps(first: Any) -> list[Reason]:
@@ -253,8 +261,10 @@ def steps(first: Any) -> list[Reason]:
     enough = all(a >= b for a, b in zip(reversed(made), reversed(told), strict=False))
     if not told or (len(told) >= len(made) and enough):
         return []
-    text = f"{len(made)} noisy steps with multipliers from {min(made, default=0):g}, and the accountant is told of " \
-           f"{len(told)} from {told[0]:g}"  # fmt: skip
+    text = (
+        f"{len(made)} noisy steps with multipliers from {min(made, default=0):g}, and the accountant is told of "
+        f"{len(told)} from {told[0]:g}"
+    )
     return [Reason("STEPS", site_text(first.steps[0].site), text)]
 
 
@@ -266,8 +276,11 @@ def _declared(calls: list[tuple[NoiseCall, float]]) -> tuple[float, float]:
     eps, delta = [], []
     for group in parts.values():
         call = group[0][0]
-        whole = call.sensitivity is not None and call.norm == 1 and math.fsum(gap for _, gap in group) <= (
-            call.sensitivity * (1 + SLACK))  # fmt: skip
+        whole = (
+            call.sensitivity is not None
+            and call.norm == 1
+            and math.fsum(gap for _, gap in group) <= (call.sensitivity * (1 + SLACK))
+        )
         charged = group[:1] if whole else group
         eps += [each.eps for each, _ in charged]
         delta += [each.delta for each, _ in charged]

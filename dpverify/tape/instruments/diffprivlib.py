@@ -157,11 +157,19 @@ def _wrapped(host: Host, home: str, version: str | None, kind: type) -> Randomis
             self._rng = own
         value = args[0] if args else kwargs.get("value")
         call = NoiseCall(
-            name=name, site=site, inner=inner, value=_numbers(self, value), settings=_settings(self),
-            sensitivity=_sensitivity(self), norm=norm_of(self),
-            eps=float(self.epsilon), delta=float(self.delta), part=(host.identity(self), inner), within=within,
+            name=name,
+            site=site,
+            inner=inner,
+            value=_numbers(self, value),
+            settings=_settings(self),
+            sensitivity=_sensitivity(self),
+            norm=norm_of(self),
+            eps=float(self.epsilon),
+            delta=float(self.delta),
+            part=(host.identity(self), inner),
+            within=within,
             opaque=kind.__name__ == "Vector",
-        )  # fmt: skip
+        )
         host.calls.append(call)
         law: Randomise = LAWS.get(kind.__name__, _unknown)
         return law(host, site, self, value, output, script.log, call)
@@ -175,9 +183,12 @@ NORMS: dict[str, tuple[float | str, str]] = {
     "PermuteAndFlip": (math.inf, "each candidate's utility moves by the sensitivity"),
     "ExponentialCategorical": (math.inf, "each candidate's utility moves by the sensitivity"),
     "ExponentialHierarchical": (math.inf, "each candidate's utility moves by the sensitivity"),
-    "Bingham": ("spectral", "an exponential mechanism whose score of a unit vector u is u'Cu: it moves by "
-                "|u'(C - C')u|, of which the largest over u is the spectral norm of C - C'"),
-}  # fmt: skip
+    "Bingham": (
+        "spectral",
+        "an exponential mechanism whose score of a unit vector u is u'Cu: it moves by "
+        "|u'(C - C')u|, of which the largest over u is the spectral norm of C - C'",
+    ),
+}
 SCALARS = (1.0, "the input is a number, or a vector whose noise is Laplace's")
 
 
@@ -205,8 +216,23 @@ def _sensitivity(mechanism: Any) -> float | None:
 
 def _settings(mechanism: Any) -> dict[str, Any]:
     """Everything that the mechanism was made with but for its input: what must not depend on the data."""
-    names = ("epsilon", "delta", "sensitivity", "lower", "upper", "gamma", "monotonic", "value0", "value1",
-             "function_sensitivity", "data_sensitivity", "dimension", "alpha", "n", "_scale")  # fmt: skip
+    names = (
+        "epsilon",
+        "delta",
+        "sensitivity",
+        "lower",
+        "upper",
+        "gamma",
+        "monotonic",
+        "value0",
+        "value1",
+        "function_sensitivity",
+        "data_sensitivity",
+        "dimension",
+        "alpha",
+        "n",
+        "_scale",
+    )
     found = {name.lstrip("_"): getattr(mechanism, name) for name in names if getattr(mechanism, name, None) is not None}
     return {name: float(each) if isinstance(each, int | float | np.number) else each for name, each in found.items()}
 
@@ -303,8 +329,9 @@ def _bounded_domain(
 
     def log_mass(found: Any) -> Array:
         inside = low <= found <= high
-        return np.array(-abs(found - centre) / scale - math.log(scale * _kept(centre, scale, low, high))
-                        if inside else -math.inf)  # fmt: skip
+        return np.array(
+            -abs(found - centre) / scale - math.log(scale * _kept(centre, scale, low, high)) if inside else -math.inf
+        )
 
     given = Given(call.name, Conditions(call, (centre, scale, low, high)), _bounded_loss)
     return type(output)(host.law(site, call.name, output, log_mass, given))
@@ -341,8 +368,11 @@ def _bounded_noise(
 
     def log_mass(found: Any) -> Array:
         far = abs(found - off)
-        return np.array(-far / scale - math.log(-2 * scale * math.expm1(-reach / scale)) if far <= reach * (1 + 1e-12)
-                        else -math.inf)  # fmt: skip
+        return np.array(
+            -far / scale - math.log(-2 * scale * math.expm1(-reach / scale))
+            if far <= reach * (1 + 1e-12)
+            else -math.inf
+        )
 
     given = Given(call.name, Conditions(call, (off, scale, reach)), _unbounded)
     return type(output)(host.law(site, call.name, output, log_mass, given))
@@ -435,8 +465,11 @@ def _choice_loss(here: Conditions, there: Conditions) -> CallLoss | str | None:
 def _binary(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     eps, delta = float(mechanism.epsilon), float(mechanism.delta)
     keep = min((math.exp(eps) + delta) / (math.exp(eps) + 1), 1.0)
-    want = value if log[0] * (math.exp(eps) + 1) <= math.exp(eps) + delta else (
-        mechanism.value1 if value == mechanism.value0 else mechanism.value0)  # fmt: skip
+    want = (
+        value
+        if log[0] * (math.exp(eps) + 1) <= math.exp(eps) + delta
+        else (mechanism.value1 if value == mechanism.value0 else mechanism.value0)
+    )
     if output != want:
         host.note("NOISE", site, f"{call.name}: its label is not the one that its probabilities give")
 
@@ -461,8 +494,11 @@ def _binary_loss(here: Conditions, there: Conditions) -> CallLoss | str | None:
 def _unknown(host: Host, site: Site, mechanism: Any, value: Any, output: Any, log: list[Any], call: NoiseCall) -> Any:
     """Nothing is known of the law: it costs nothing where everything that it was given is the same."""
     if call.opaque:
-        host.note("OPAQUE", site, f"{call.name} perturbs an objective and returns a function: the tape cannot compare "
-                  "its inputs")  # fmt: skip
+        host.note(
+            "OPAQUE",
+            site,
+            f"{call.name} perturbs an objective and returns a function: the tape cannot compare its inputs",
+        )
         return output
     given = Given(
         call.name, Conditions(call, (value if isinstance(value, str) else None, *_key(mechanism))), _same_input

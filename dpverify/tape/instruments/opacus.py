@@ -110,10 +110,18 @@ def _call(host: Host, optimizer: Any, site: Site, inner: str, within: int | None
     settings = {"noise_multiplier": float(optimizer.noise_multiplier), "max_grad_norm": norm}
     value = np.concatenate([np.zeros(0), *(each.double().numpy().ravel() for each in sums)])
     return NoiseCall(
-        name="opacus DPOptimizer", site=site, inner=inner, value=value, settings=settings,
-        sensitivity=2 * norm * (1 + ROUNDED), norm=2.0, eps=math.inf, delta=0.0,
-        part=(host.identity(optimizer), inner), within=within,
-    )  # fmt: skip
+        name="opacus DPOptimizer",
+        site=site,
+        inner=inner,
+        value=value,
+        settings=settings,
+        sensitivity=2 * norm * (1 + ROUNDED),
+        norm=2.0,
+        eps=math.inf,
+        delta=0.0,
+        part=(host.identity(optimizer), inner),
+        within=within,
+    )
 
 
 def _scaled(host: Host, home: str, original: Any) -> Any:
@@ -123,10 +131,21 @@ def _scaled(host: Host, home: str, original: Any) -> Any:
         settings = {"reduction": self.loss_reduction}
         if self.loss_reduction == "mean":
             settings["divisor (expected_batch_size)"] = float(self.expected_batch_size * self.accumulated_iterations)
-        host.calls.append(NoiseCall(
-            name="opacus scale_grad", site=site, inner=inner, value=np.zeros(0), settings=settings, sensitivity=None,
-            norm=2.0, eps=0.0, delta=0.0, part=(host.identity(self), inner), within=within,
-        ))  # fmt: skip
+        host.calls.append(
+            NoiseCall(
+                name="opacus scale_grad",
+                site=site,
+                inner=inner,
+                value=np.zeros(0),
+                settings=settings,
+                sensitivity=None,
+                norm=2.0,
+                eps=0.0,
+                delta=0.0,
+                part=(host.identity(self), inner),
+                within=within,
+            )
+        )
         original(self)
 
     return scale_grad

@@ -101,8 +101,11 @@ def instrumented(host: Host) -> Iterator[None]:
         site, inner, within = host.caller(home)
         value, ran = _watching(home, lambda: kept["queryable_eval"](queryable, query))
         if id(queryable) not in held or type(query).__name__ != "Measurement":
-            host.note("OPAQUE", site, "opendp: a queryable that the tape has not seen being made, or a query that is "
-                      "no measurement")  # fmt: skip
+            host.note(
+                "OPAQUE",
+                site,
+                "opendp: a queryable that the tape has not seen being made, or a query that is no measurement",
+            )
             return value
         data = held[id(queryable)][1]
         if _is_queryable(value):
@@ -170,13 +173,25 @@ def _released(
     metric, measure = str(measurement.input_metric), str(measurement.output_measure)
     name = f"opendp {measure}"
     if ran:
-        host.note("UNKNOWN_LAW", site, f"opendp: the measurement runs a function of its author's ({ran}); the library "
-                  "does not prove its map")  # fmt: skip
+        host.note(
+            "UNKNOWN_LAW",
+            site,
+            f"opendp: the measurement runs a function of its author's ({ran}); the library does not prove its map",
+        )
     call = NoiseCall(
-        name=name, site=site, inner=inner, value=np.zeros(0), settings={"metric": metric, "measure": measure},
-        sensitivity=None, norm=1.0, eps=math.inf, delta=0.0, part=(host.identity(measurement), inner), within=within,
+        name=name,
+        site=site,
+        inner=inner,
+        value=np.zeros(0),
+        settings={"metric": metric, "measure": measure},
+        sensitivity=None,
+        norm=1.0,
+        eps=math.inf,
+        delta=0.0,
+        part=(host.identity(measurement), inner),
+        within=within,
         opaque=True,
-    )  # fmt: skip
+    )
     host.calls.append(call)
     kept = copy.deepcopy(argument)
     given = Given(name, _Asked(measurement, kept, f"{metric} -> {measure}", call), _loss)

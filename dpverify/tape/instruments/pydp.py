@@ -31,8 +31,15 @@ def instrumented(host: Host) -> Iterator[None]:
         return
     home = str(module.__file__).rpartition("/algorithms/")[0] + "/"
     kind = module.MetaAlgorithm
-    changes = {"__init__": _made, "add_entries": _added, "add_entry": _added, "reset": _reset, "merge": _merged,
-               "quick_result": _answered, "result": _answered}  # fmt: skip
+    changes = {
+        "__init__": _made,
+        "add_entries": _added,
+        "add_entry": _added,
+        "reset": _reset,
+        "merge": _merged,
+        "quick_result": _answered,
+        "result": _answered,
+    }
     kept = {name: getattr(kind, name) for name in changes if hasattr(kind, name)}
     try:
         for name, function in kept.items():
@@ -88,11 +95,22 @@ def _answered(host: Host, home: str, name: str, original: Any) -> Any:
         held = list(args[0]) if name == "quick_result" else list(entries)
         value = original(self, *args, **kwargs)
         what = f"pydp {type(self).__name__}"
-        host.calls.append(NoiseCall(
-            name=what, site=site, inner=inner, value=np.zeros(0), settings=dict(settings), sensitivity=None, norm=1.0,
-            eps=float(settings.get("epsilon", math.inf)), delta=float(settings.get("delta", 0.0)),
-            part=(host.identity(self), inner), within=within, opaque=True,
-        ))  # fmt: skip
+        host.calls.append(
+            NoiseCall(
+                name=what,
+                site=site,
+                inner=inner,
+                value=np.zeros(0),
+                settings=dict(settings),
+                sensitivity=None,
+                norm=1.0,
+                eps=float(settings.get("epsilon", math.inf)),
+                delta=float(settings.get("delta", 0.0)),
+                part=(host.identity(self), inner),
+                within=within,
+                opaque=True,
+            )
+        )
         return host.bound(site, what, value, Given(what, (what, settings, held), _loss))
 
     return answer
@@ -108,5 +126,7 @@ def _loss(here: Any, there: Any) -> CallLoss | str | None:
     (what, settings, ours), (_, others, theirs) = here, there
     if settings == others and repr(ours) == repr(theirs):
         return None
-    return (f"{what} is compiled: it was given {len(ours)} entries on one dataset and {len(theirs)} on the other, and "
-            f"declares eps {settings.get('epsilon', 'nothing')}; trials decide")  # fmt: skip
+    return (
+        f"{what} is compiled: it was given {len(ours)} entries on one dataset and {len(theirs)} on the other, and "
+        f"declares eps {settings.get('epsilon', 'nothing')}; trials decide"
+    )

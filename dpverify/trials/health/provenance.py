@@ -34,10 +34,26 @@ DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SAMPLERS = {name for kind in (np.random.Generator, np.random.RandomState, random.Random) for name in dir(kind)}
 _NO_DRAW = {"bit_generator", "spawn", "seed", "getstate", "setstate", "get_state", "set_state", "f", "power", "bytes"}
 DRAWS = {name for name in _SAMPLERS if not name.startswith("_")} - _NO_DRAW | {
-    "rvs", "ranf", "token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "urandom", "getrandom",
-    "uuid1", "uuid4", "SeedSequence", "generate_state", "random_raw",
-    "rand_like", "randn_like", "normal_", "uniform_", "exponential_",
-}  # fmt: skip
+    "rvs",
+    "ranf",
+    "token_bytes",
+    "token_hex",
+    "token_urlsafe",
+    "randbelow",
+    "randbits",
+    "urandom",
+    "getrandom",
+    "uuid1",
+    "uuid4",
+    "SeedSequence",
+    "generate_state",
+    "random_raw",
+    "rand_like",
+    "randn_like",
+    "normal_",
+    "uniform_",
+    "exponential_",
+}
 
 
 def unseen_draws(target: Any, seen: Iterable[Site]) -> list[Site]:
@@ -149,8 +165,12 @@ def seed_line(target: Any) -> Site | None:
 def _seed_line(starts: tuple[FunctionType | type, ...]) -> Site | None:
     reach = _Reach(starts, imported=True)
     for file, node in reach.nodes:
-        renamed = {each.asname: each.name for top in _parsed(file) or () for each in ast.walk(top)
-                   if isinstance(each, ast.alias) and each.asname}  # fmt: skip
+        renamed = {
+            each.asname: each.name
+            for top in _parsed(file) or ()
+            for each in ast.walk(top)
+            if isinstance(each, ast.alias) and each.asname
+        }
         for call in _calls(node):
             name, given = _name(call), [*call.args, *(each.value for each in call.keywords)]
             name = renamed.get(name, name)

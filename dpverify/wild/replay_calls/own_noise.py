@@ -44,8 +44,14 @@ def own_noise(
         return OwnNoise(why="a seed is a parameter")
     if (line := seed_line(caller.target)) is not None:
         return OwnNoise(why=f"a seed is set ({site_text(line)})")
-    found = trace(_Taped(caller, public, out), pair=Pair(*data, mixed=True), transcripts=TRANSCRIPTS, seed=seed,
-                  stress=False, timeout=SECONDS)  # fmt: skip
+    found = trace(
+        _Taped(caller, public, out),
+        pair=Pair(*data, mixed=True),
+        transcripts=TRANSCRIPTS,
+        seed=seed,
+        stress=False,
+        timeout=SECONDS,
+    )
     if found.status != "DERIVED" or found.bad:
         return OwnNoise(why="; ".join(map(str, found.reasons)) or found.status)
     ledgers = found.ledgers
@@ -73,8 +79,11 @@ class _Taped:
             value = outputs.settled(self._called(serving.given(codec.unpacked(data)), rng))
             encode = self._caller.encode
             fields, _ = encoding.encoded(value if encode is None else encode(value))
-        shown = {name: value for name, value in fields.items()
-                 if not is_among(name, self._public) and (not self._out or is_among(name, self._out))}  # fmt: skip
+        shown = {
+            name: value
+            for name, value in fields.items()
+            if not is_among(name, self._public) and (not self._out or is_among(name, self._out))
+        }
         return {**shown, **{f"~{each.category.__name__}": 1.0 for each in heard}}
 
     def _called(self, data: tuple[str, Any], rng: np.random.Generator) -> Any:

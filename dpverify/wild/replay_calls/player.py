@@ -58,9 +58,16 @@ class Player:
     """One target under instruments."""
 
     def __init__(
-        self, caller: Any, claim: Claim, schema: Schema, seed: int, public: tuple[str, ...], out: tuple[str, ...],
-        instrument: str, say: Say,
-    ) -> None:  # fmt: skip
+        self,
+        caller: Any,
+        claim: Claim,
+        schema: Schema,
+        seed: int,
+        public: tuple[str, ...],
+        out: tuple[str, ...],
+        instrument: str,
+        say: Say,
+    ) -> None:
         self.caller, self.claim, self.schema, self.seed = caller, claim, schema, seed
         self.public, self.out, self.instrument, self.say = public, out, instrument, say
         self.seen: set[str] = set()  # mechanisms
@@ -86,8 +93,9 @@ class Player:
             raise TargetError(f"{self.caller.name}: most releases raise {self.raising[0]}; no verdict")
         libraries = {name.partition(" ")[0] for name in self.seen}
         if self.instrument not in ("auto", "numpy") and self.instrument not in libraries:
-            raise UsageError(f"--calls {self.instrument}: no call of it was seen; seen: "
-                             + (", ".join(sorted(libraries)) or "none"))  # fmt: skip
+            raise UsageError(
+                f"--calls {self.instrument}: no call of it was seen; seen: " + (", ".join(sorted(libraries)) or "none")
+            )
 
     def run(self, data: bytes, seed: int, played: RecordedRun | None = None, plan: Plan | None = None) -> RecordedRun:
         """One run on data of its own; its outcome in fields."""
@@ -99,8 +107,9 @@ class Player:
             raise TargetError(f"{self.caller.name}: {clean(error)}") from error
         found = recorder.run()
         shown = {name: value for name, value in outcome.items() if not is_among(name, self.public)}
-        found.outcome = {name: value for name, value in shown.items()
-                         if name[0] in "!~" or not self.out or is_among(name, self.out)}  # fmt: skip
+        found.outcome = {
+            name: value for name, value in shown.items() if name[0] in "!~" or not self.out or is_among(name, self.out)
+        }
         self.seen |= {step.call.name for step in found.steps if step.call is not None}
         self.runs += 1
         raised = [name[1:] for name in outcome if name[0] == "!" and name != "!message"]
@@ -164,7 +173,7 @@ class Player:
 
     def _judged(
         self, candidate: Candidate, first: RecordedRun, second: RecordedRun, matched: Any, alone: Any
-    ) -> tuple[list[Found], recorded.Cost]:  # fmt: skip
+    ) -> tuple[list[Found], recorded.Cost]:
         name, relation = candidate.name, candidate.relation
         skipped = {step.key for step in alone}
         compared = [each for each in matched if each[0].key not in skipped]
@@ -181,8 +190,9 @@ class Player:
         infinite = [each for one in costs for each in one.infinite]
         if infinite:
             step, text = infinite[0]
-            return math.inf, [Found("loss", step.key[0], step.where, claim.eps, None, name,
-                                    f"{step.key[0]} at {step.where}: {text}")]  # fmt: skip
+            return math.inf, [
+                Found("loss", step.key[0], step.where, claim.eps, None, name, f"{step.key[0]} at {step.where}: {text}")
+            ]
         try:
             found = recorded.total(costs, claim)
         except AccountingError as error:
@@ -194,7 +204,7 @@ class Player:
 
     def _overspent(
         self, eps: float | None, own: OwnNoise, places: list[str], claim: Claim, candidate: Candidate
-    ) -> tuple[float | None, list[Found]]:  # fmt: skip
+    ) -> tuple[float | None, list[Found]]:
         """What all draws are worth together on this pair: more than the claim is no refutation, what is released may
         hide it.
         """
@@ -214,7 +224,7 @@ class Player:
 
     def _unseen(
         self, data: bytes, seed: int, first: RecordedRun, drawn: list[str], own: OwnNoise | None, name: str
-    ) -> list[Found]:  # fmt: skip
+    ) -> list[Found]:
         """Outputs differ, and there is randomness of the target's own, equal on both datasets: UNDECIDED."""
         if drawn:
             places = ", ".join(dict.fromkeys(drawn))
@@ -231,8 +241,10 @@ class Player:
         """Randomness that no instrument follows: UNDECIDED."""
         found = []
         if rules.unprotected(first.outcome, again.outcome, name):
-            text = "two runs on the same data with the same noise calls differ: it draws from a source that no " \
-                   "instrument sees"  # fmt: skip
+            text = (
+                "two runs on the same data with the same noise calls differ: it draws from a source that no "
+                "instrument sees"
+            )
             found.append(Found("opaque", "", "", None, None, name, text, decided=False))
         return found
 
@@ -248,23 +260,39 @@ class Player:
                     worst[key] = each
         chosen = list({each.candidate.name + str(each.candidate.relation): each for each in worst.values()}.values())
         found = []
-        source = Here(self.caller.target, call=self.caller.call, arguments=self.caller.arguments,
-                      encode=self.caller.encode)  # fmt: skip
+        source = Here(
+            self.caller.target, call=self.caller.call, arguments=self.caller.arguments, encode=self.caller.encode
+        )
         for number, each in enumerate(chosen[:CONFIRMED]):
             pair = each.candidate
             data = datasets.wire(self.schema, pair.first), datasets.wire(self.schema, pair.second)
             claim = replace(self.claim, relation=pair.relation)
-            contender = Contender(pair, data, source, claim, share=0.05 / min(CONFIRMED, len(chosen)), seed=self.seed,
-                                  index=(1 << 26) + number, block=trials)  # fmt: skip
+            contender = Contender(
+                pair,
+                data,
+                source,
+                claim,
+                share=0.05 / min(CONFIRMED, len(chosen)),
+                seed=self.seed,
+                index=(1 << 26) + number,
+                block=trials,
+            )
             contender.sample(max(FEWEST, min(SAMPLE, trials // 4)))
             contender.run(trials)
-            found.append(PairResult(
-                name=pair.name, relation=pair.said, domain="in",
-                verdict="REFUTED" if contender.refuted else "OVER", eps_lower=contender.eps_lower,
-                trials=contender.process.trials, detectable=contender.detectable, eps_upper=each.eps,
-                first=tuple(datasets.shown_dataset(self.schema, pair.first, pair.second)),
-                second=tuple(datasets.shown_dataset(self.schema, pair.second, pair.first)),
-            ))  # fmt: skip
+            found.append(
+                PairResult(
+                    name=pair.name,
+                    relation=pair.said,
+                    domain="in",
+                    verdict="REFUTED" if contender.refuted else "OVER",
+                    eps_lower=contender.eps_lower,
+                    trials=contender.process.trials,
+                    detectable=contender.detectable,
+                    eps_upper=each.eps,
+                    first=tuple(datasets.shown_dataset(self.schema, pair.first, pair.second)),
+                    second=tuple(datasets.shown_dataset(self.schema, pair.second, pair.first)),
+                )
+            )
         return found
 
     def notes(self, every: list[Replayed], verdict: str) -> list[str]:
@@ -272,11 +300,15 @@ class Player:
         seen = ", ".join(sorted(self.seen)) or "none"
         found = [f"calls seen: {seen}; at most {max((each.calls for each in every), default=0)} a run"]
         if verdict == "KEPT":
-            found.append("KEPT is about the pairs tried, given that each primitive keeps its own promise; it is no "
-                         "proof for all pairs")  # fmt: skip
+            found.append(
+                "KEPT is about the pairs tried, given that each primitive keeps its own promise; it is no "
+                "proof for all pairs"
+            )
         if verdict == "OVER":
-            found.append("OVER: the library's argument fails on these pairs. It is no refutation of the claim until "
-                         "trials on a pair refute it (--confirm N): what is released may hide the excess")  # fmt: skip
+            found.append(
+                "OVER: the library's argument fails on these pairs. It is no refutation of the claim until "
+                "trials on a pair refute it (--confirm N): what is released may hide the excess"
+            )
         return found
 
 

@@ -146,9 +146,15 @@ class Recorder(Host):
         return self._kept(site, what, None, 0.0, (), given, value)
 
     def _kept(
-        self, site: Site, family: str, off: Any, coef: float, parameters: tuple[float, ...], given: Given | None,
+        self,
+        site: Site,
+        family: str,
+        off: Any,
+        coef: float,
+        parameters: tuple[float, ...],
+        given: Given | None,
         own: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         step = self._latest() or self._new((family, site_text(site), ""), None)
         output = self._before(step, len(step.drawn), own)
         step.drawn.append(Drawn(family, off, coef, parameters, given, output))
@@ -181,8 +187,9 @@ class Recorder(Host):
     def run(self) -> RecordedRun:
         """What was recorded."""
         self._latest()
-        return RecordedRun(self._steps, list(self.spends), list(self._arena.steps), list(self._arena.notes),
-                   self.transformed)  # fmt: skip
+        return RecordedRun(
+            self._steps, list(self.spends), list(self._arena.steps), list(self._arena.notes), self.transformed
+        )
 
 
 @contextlib.contextmanager

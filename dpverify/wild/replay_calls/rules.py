@@ -119,9 +119,19 @@ def control_flow(alone: Sequence[Step], pair: str) -> list[Found]:
     for step in alone:
         if step.call is not None:
             places[step.call.name, step.where] += 1
-    return [Found("control flow", name, where, None, count, pair,
-                  f"{name} at {where}: {count} call(s) are made on one dataset only", decided=False)
-            for (name, where), count in places.items()]  # fmt: skip
+    return [
+        Found(
+            "control flow",
+            name,
+            where,
+            None,
+            count,
+            pair,
+            f"{name} at {where}: {count} call(s) are made on one dataset only",
+            decided=False,
+        )
+        for (name, where), count in places.items()
+    ]
 
 
 def order(pairs: Pairs, first: RecordedRun, second: RecordedRun, pair: str) -> list[Found]:
@@ -148,9 +158,18 @@ def settings(pairs: Pairs, relation: Relation, pair: str) -> list[Found]:
                 continue
             rule = "declaration" if name in DECLARED else "setting"
             why = f"; {NUMBER}" if relation is Relation.ADD_OR_REMOVE_ONE else ""
-            found.append(Found(rule, one.call.name, one.where, _plain(ours), _plain(theirs), pair,
-                               f"{one.call.name} at {one.where}: {name} is {shown_value(ours)} on one dataset and "
-                               f"{shown_value(theirs)} on the other{why}"))  # fmt: skip
+            found.append(
+                Found(
+                    rule,
+                    one.call.name,
+                    one.where,
+                    _plain(ours),
+                    _plain(theirs),
+                    pair,
+                    f"{one.call.name} at {one.where}: {name} is {shown_value(ours)} on one dataset and "
+                    f"{shown_value(theirs)} on the other{why}",
+                )
+            )
     return found
 
 
@@ -219,17 +238,33 @@ def budget(pairs: Pairs, first: RecordedRun, claim: Claim, pair: str) -> list[Fo
         eps, delta = _declared(mine)
         if math.isfinite(eps) and (eps > told * (1 + SLACK) or delta > told_delta * (1 + SLACK)):
             step = mine[0][0]
-            found.append(Found("budget", _names(mine), step.where, told, eps, pair,
-                               f"the calls that move ({_names(mine)}) declare eps {eps:g} in all, and the library's "
-                               f"accountant is told {told:g}"))  # fmt: skip
+            found.append(
+                Found(
+                    "budget",
+                    _names(mine),
+                    step.where,
+                    told,
+                    eps,
+                    pair,
+                    f"the calls that move ({_names(mine)}) declare eps {eps:g} in all, and the library's "
+                    f"accountant is told {told:g}",
+                )
+            )
     return found
 
 
 def _over(calls: list[tuple[Step, float]], eps: float, delta: float, claim: Any, pair: str) -> Found:
     much = f"eps {eps:g}" if eps > claim.eps * (1 + SLACK) else f"delta {delta:g}"
     limit = claim.eps if eps > claim.eps * (1 + SLACK) else claim.delta
-    return Found("budget", _names(calls), calls[0][0].where, limit, eps, pair,
-                 f"the calls' own declarations ({_names(calls)}) add up to {much}, claimed {limit:g}")  # fmt: skip
+    return Found(
+        "budget",
+        _names(calls),
+        calls[0][0].where,
+        limit,
+        eps,
+        pair,
+        f"the calls' own declarations ({_names(calls)}) add up to {much}, claimed {limit:g}",
+    )
 
 
 def _names(calls: list[tuple[Step, float]]) -> str:
@@ -248,8 +283,11 @@ def _declared(calls: Sequence[tuple[Step, float]]) -> tuple[float, float]:
     for group in parts.values():
         call = group[0][0].call
         assert call is not None
-        whole = call.sensitivity is not None and call.norm == 1 and (
-            math.fsum(gap for _, gap in group) <= call.sensitivity * (1 + SLACK))  # fmt: skip
+        whole = (
+            call.sensitivity is not None
+            and call.norm == 1
+            and (math.fsum(gap for _, gap in group) <= call.sensitivity * (1 + SLACK))
+        )
         for step, _ in group[:1] if whole else group:
             assert step.call is not None
             eps.append(step.call.eps)
@@ -266,8 +304,12 @@ def steps_told(first: RecordedRun, pair: str) -> list[Found]:
 
 def opaque(first: RecordedRun, second: RecordedRun, texts: Sequence[tuple[Step, str]], pair: str) -> list[Found]:
     """Rule 7."""
-    found = [Found("opaque", "", each.site, None, None, pair, each.text, decided=False)
-             for run in (first, second) for each in run.notes if each.code in OPAQUE]  # fmt: skip
+    found = [
+        Found("opaque", "", each.site, None, None, pair, each.text, decided=False)
+        for run in (first, second)
+        for each in run.notes
+        if each.code in OPAQUE
+    ]
     found += [Found("opaque", step.key[0], step.where, None, None, pair, text, decided=False) for step, text in texts]
     return list({(each.where, each.text): each for each in found}.values())
 

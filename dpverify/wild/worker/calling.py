@@ -99,8 +99,9 @@ class Caller:
     Data come as ("one", value), ("args", [values]) or ("keywords", {name: value}).
     """
 
-    def __init__(self, target: Any, call: str = "auto", arguments: Any = None, encode: Any = None,
-                 name: str = "") -> None:  # fmt: skip
+    def __init__(
+        self, target: Any, call: str = "auto", arguments: Any = None, encode: Any = None, name: str = ""
+    ) -> None:
         self.target, self.arguments, self.encode = target, dict(arguments or {}), encode
         self.name = name or getattr(target, "__name__", type(target).__name__)
         if call not in SHAPES:
@@ -137,8 +138,13 @@ class Caller:
                 places = [name for name, each in names.items() if each.kind in kinds and name not in given]
                 given |= set(places[: len(value) if how == "args" else 1])
         given |= {"rng", "random_state"} if self.call in ("rng", "fit") else {"seed"} if self.call == "seed" else set()
-        lacking = [name for name, each in names.items() if each.default is inspect.Parameter.empty
-                   and each.kind in (*kinds, inspect.Parameter.KEYWORD_ONLY) and name not in given]  # fmt: skip
+        lacking = [
+            name
+            for name, each in names.items()
+            if each.default is inspect.Parameter.empty
+            and each.kind in (*kinds, inspect.Parameter.KEYWORD_ONLY)
+            and name not in given
+        ]
         if lacking:
             raise Refused("{}: needs {} as well, e.g. --arg {}=1.0".format(self.name, ", ".join(lacking), lacking[0]))
 

@@ -78,8 +78,12 @@ def _of_numpy(value: Any) -> Any:
         raise Unsendable("a masked array")
     if dtype.kind == "O":
         return ("objects", list(value.shape), [plain(each) for each in value.ravel().tolist()])
-    return ("array" if hasattr(value, "setflags") and type(value).__name__ == "ndarray" else "scalar",
-            dtype.str, list(value.shape), value.tobytes())  # fmt: skip
+    return (
+        "array" if hasattr(value, "setflags") and type(value).__name__ == "ndarray" else "scalar",
+        dtype.str,
+        list(value.shape),
+        value.tobytes(),
+    )
 
 
 def _array(dtype: str, shape: list[int], data: bytes) -> Any:

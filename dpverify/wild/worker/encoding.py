@@ -93,8 +93,13 @@ def _walk(value: Any, path: str, found: dict[str, Any], notes: list[str], depth:
     elif hasattr(kind, "__dataclass_fields__"):
         _mapping({name: getattr(value, name) for name in kind.__dataclass_fields__}, path, found, notes, depth)
     elif isinstance(value, (int, float, str)):  # a subclass
-        _walk((int if isinstance(value, int) else float if isinstance(value, float) else str)(value), path, found,
-              notes, depth - 1)  # fmt: skip
+        _walk(
+            (int if isinstance(value, int) else float if isinstance(value, float) else str)(value),
+            path,
+            found,
+            notes,
+            depth - 1,
+        )
         found[path + ":type"] = kind.__name__
     elif hasattr(value, "__array__") and getattr(value.__array__(), "shape", None) == ():  # a number of another library
         _walk(value.__array__().tolist(), path, found, notes, depth - 1)
@@ -180,8 +185,7 @@ def _cell(value: Any, path: str, found: dict[str, Any], notes: list[str], depth:
 
 def _frame(value: Any, path: str, found: dict[str, Any], notes: list[str], depth: int) -> None:
     names = list(value.columns)
-    found[path + ".columns"] = ", ".join(f"{_key(name)}: {_dtype(value.iloc[:, at])}"
-                                         for at, name in enumerate(names))  # fmt: skip
+    found[path + ".columns"] = ", ".join(f"{_key(name)}: {_dtype(value.iloc[:, at])}" for at, name in enumerate(names))
     found[path + "#"] = float(len(value))
     _index(value, path, found, notes, depth)
     if len(names) * len(value) > MOST:

@@ -89,8 +89,13 @@ class Server:
         self.caller = calling.Caller(found, call, given, own, spec)
         if memory is not None:
             limit_memory(memory)
-        return {"call": self.caller.call, "python": platform.python_version(), "platform": platform.platform(),
-                "executable": sys.executable, "stream": self.caller.stream}  # fmt: skip
+        return {
+            "call": self.caller.call,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "executable": sys.executable,
+            "stream": self.caller.stream,
+        }
 
     def do_check(self, data: Any) -> None:
         """Refused where data of this form cannot be handed over."""
