@@ -614,7 +614,9 @@ def _added(run: Run, op: str, terms: list[Any]) -> Term:
         shape = np.broadcast_shapes(second.shape, shape_of(first) if isinstance(first, Public) else np.shape(first))
         return _moved_by_public(run, _spread_out(run, second, shape), first, 1)
     if op == "subtract" and isinstance(second, Aggregate) and second.maximum_of is not None:
-        if second.maximum_of is key_of(first) and second.shape == ():
+        known = second.maximum_of
+        part = isinstance(known, Node) and known.op == "stack" and any(key_of(first) is each for each in known.args)
+        if (known is key_of(first) or part) and second.shape == ():
             return _shifted_scores(run, first)
     shape = np.broadcast_shapes(first.shape, second.shape)
     first, second = _spread_out(run, first, shape), _spread_out(run, second, shape)
@@ -931,6 +933,8 @@ def _part_of(part: Weights, total: Weights) -> bool:
 def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
     """The result where noise or a noisy value stays one; None where both operands have to be public."""
     terms = [each.term if isinstance(each, Symbol) else each for each in values]
+    if op in COMPARE and len(terms) == 2:
+        return _coins(run, op, values)
     if op == "negative":
         return _scaled_noise(run, values[0], -1.0, ())
     if op == "positive":
@@ -951,7 +955,9 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
             return _sum_of_noise(run, values, sign)
         if (noisy[0] and data[1]) or (noisy[1] and data[0]):
             return _more_data(run, values, sign)
-        if (any(noisy) and any(noise)) or all(noisy):
+        if any(noisy) and any(noise):
+            return _completed(run, values, sign)
+        if all(noisy):
             return None
         other = terms[1] if noise[0] or noisy[0] else terms[0]
         own = values[0] if noise[0] or noisy[0] else values[1]
@@ -966,6 +972,8 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
             if other.shape != () or (other.coefficient is None and not other.low > 0):
                 return None
             coefficient, powers = multiple(run, other)
+        elif isinstance(other, Noise) and op == "multiply" and isinstance(terms[at], Noise):
+            return _signed(run, terms[at], other)
         elif isinstance(other, Noise | Noisy | Sum | Aggregate | Rows | Weights | Table):
             if isinstance(other, Sum | Aggregate | Rows | Weights | Table):
                 raise run.ends("data are multiplied with noise: its scale depends on them", "use a public scale")
@@ -979,6 +987,24 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
         if not np.all(coefficient) or not np.isfinite(coefficient).all():
             return None
         return _scaled_noise(run, values[at], coefficient, powers)
+    return None
+
+
+def _coins(run: Run, op: str, values: list[Any]) -> Symbol | None:
+    """One uniform draw for each row compared with a public number: a coin of each row, whatever the row is."""
+    from dpverify.proof.run import FRESH, KNOWN
+
+    for own, other in (values, values[::-1]):
+        term, rate = (each.term if isinstance(each, Symbol) else each for each in (own, other))
+        if not isinstance(term, Noise) or not term.by_row or term.shape or term.law != "uniform":
+            continue
+        if isinstance(rate, Public) and (rate.by_row or rate.shape != ()) or isinstance(rate, Sum | Aggregate | Rows):
+            continue
+        if any(run.state[int(each)] != FRESH for each in np.ravel(term.ids)) or np.ndim(rate):
+            continue
+        run.take(term, KNOWN)
+        node = run.domain.public_axis(("coin", int(term.ids), op, own is values[0], repr(rate)))
+        return run.symbol(Rows(node), "array")
     return None
 
 
@@ -1145,6 +1171,54 @@ def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Symbol:
                     1.0,
                 )
     raise run.ends(f"{first.law} and {second.law} noise are added")
+
+
+def _signed(run: Run, first: Noise, second: Noise) -> Symbol | None:
+    """A fair sign times exponential noise is Laplace noise."""
+    from dpverify.proof.run import FRESH, KNOWN
+
+    sign, noise = (first, second) if first.law == "sign" else (second, first)
+    fresh = all(run.state[int(each)] == FRESH for part in (sign, noise) for each in np.ravel(part.ids))
+    if sign.law != "sign" or noise.law != "exponential" or not fresh or sign.shape != noise.shape or sign.powers:
+        return None
+    for each in (sign, noise):
+        run.take(each, KNOWN)
+        for name in np.ravel(each.ids):
+            run.state[int(name)] = JOINED
+    made = run.draw("laplace", noise.shape, np.abs(noise.scale * sign.scale), noise.powers, by_row=noise.by_row)
+    return run.symbol(made, "array" if made.shape else "number")
+
+
+def _completed(run: Run, values: list[Any], sign: float) -> Symbol | None:
+    """(data + noise) - noise of the same one-sided law: data plus Laplace or discrete Laplace noise.
+
+    None where it is no such composition: the noisy value is released then, and the noise is a public coin.
+    """
+    from dpverify.proof.run import FRESH
+
+    first, second = (each.term for each in values)
+    if isinstance(first, Noise):
+        noisy = second if sign > 0 else _scaled_noise(run, values[1], -1.0, ()).term
+        other, at = first, 1
+    else:
+        noisy, other, at = first, _scaled(second, sign), 0
+    own, release = noisy.noise, noisy.release.last()
+    original = values[at].term
+    fresh = all(run.state[int(each)] == FRESH for each in np.ravel(other.ids))
+    fits = own.law == other.law and own.shape == other.shape and own.powers == other.powers and not own.by_row
+    fits = fits and own.parameter == other.parameter and own.law in ("exponential", "geometric")
+    if not fits or not fresh or release.booked or release.data is not original.data:
+        return None
+    if not (own.scale == -other.scale).all() or (own.law == "geometric" and not (np.abs(own.scale) == 1).all()):
+        return None
+    run.take(other, JOINED)
+    law = "laplace" if own.law == "exponential" else "discrete laplace"
+    noise = run.draw(law, own.shape, np.abs(own.scale), own.powers, parameter=own.parameter)
+    run.take(noise, JOINED)
+    for name, origin in zip(np.ravel(noise.ids), np.ravel(own.ids), strict=True):
+        run.drawn_at[int(name)] = run.drawn_at[int(origin)]
+    release.spent = True
+    return run.symbol(Noisy(noisy.data, noise, Release(data=noisy.data, noise=noise)), values[at].guise)
 
 
 def _composed(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parameter: float = 0.0) -> Symbol:

@@ -29,8 +29,15 @@ def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @method("count")
 def count(run: Run, value: Symbol, *args: Any) -> Any:
     """Number of rows: no value is missing."""
-    if args or value.guise == "list":
-        raise run.ends("a value is counted in a list of rows", "use sum(v == x for v in rows)")
+    if value.guise == "list" and len(args) == 1 and isinstance(value.term, Rows):
+        from dpverify.proof.programs import compare
+
+        equal = compare(run, "==", Symbol(run, value.term, "array"), args[0])
+        if not isinstance(equal, Symbol):
+            return 0
+        return run.symbol(total_of_rows(run, equal.term))
+    if args:
+        raise run.ends("count() with arguments")
     return count_of(run, value.term)  # type: ignore[arg-type]
 
 

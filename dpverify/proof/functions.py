@@ -1101,6 +1101,11 @@ METHODS["round"] = RULES[builtins.round]
 def _rounded(run: Run, value: Any, decimals: Any, op: str) -> Any:
     value = as_symbol(run, value)
     term = term_of(value)
+    whole_law = isinstance(term, Noise) and term.law in ("geometric", "discrete laplace")
+    if whole_law and (np.abs(term.scale) == 1).all() and not term.powers:
+        return value
+    if isinstance(term, Noisy) and term.noise.law in ("geometric", "discrete laplace"):
+        return value
     if isinstance(term, Noise | Noisy):
         term = run.known(value).term
     if isinstance(term, Public):
@@ -1127,6 +1132,8 @@ def _as_number(run: Run, value: Any, kind: type) -> Any:
     term = term_of(value)
     if isinstance(term, Rows) and term.scope is None:
         raise run.ends("all rows are made one number")
+    if isinstance(term, Noise) and term.shape == ():
+        return value
     if isinstance(term, Noisy):
         return value if term.shape == () else run.known(value)
     if isinstance(term, Rows) and term.node.kind == "c":
@@ -1158,6 +1165,8 @@ def extreme_of(run: Run, *args: Any, largest: bool = True, **kwargs: Any) -> Any
             raise run.ends("the largest of rows that may be none")
         return METHODS["max" if largest else "min"](run, values)
     parts = list(values)
+    if len(parts) > 1 and all(isinstance(term_of(each), Sum | Aggregate) and term_of(each).shape == () for each in parts):
+        return METHODS["max" if largest else "min"](run, stacked(run, parts))
     if not parts:
         return default if default is not None else max(parts)
     found = parts[0]

@@ -5,6 +5,7 @@ Add-or-remove-one: it moves by g(x) or by -g(x). Several sums of the same rows m
 summed for each pair of cells before the largest is taken.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from dpverify.proof.terms import Aggregate, largest, Rows, Sum
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Pairs:
     """All pairs of cells that two neighbouring datasets can differ by."""
 
@@ -45,7 +46,21 @@ class Pairs:
             least, most = intervals.subtract((low, high), (low, high))
             return np.broadcast_to(least, shape), np.broadcast_to(most, shape)
         least, most = intervals.subtract((low[None], high[None]), (low[:, None], high[:, None]))
-        return least.reshape(shape), most.reshape(shape)
+        least, most = least.reshape(shape), most.reshape(shape)
+        apart = self.apart
+        if apart.any():
+            least[apart], most[apart] = 0.0, 0.0
+        return least, most
+
+    @functools.cached_property
+    def apart(self) -> npt.NDArray[np.bool_]:
+        """Pairs of cells that no two rows at one place have: their public axes differ."""
+        count = self.cells.count
+        found = np.zeros((count, count), bool)
+        for name, (low, high) in self.cells.pieces.items():
+            if isinstance(name, Node) and name.op == "public_axis":
+                found |= (low[:, None] != low[None]) | (high[:, None] != high[None])
+        return found.reshape(-1)
 
     @property
     def count(self) -> int:

@@ -77,7 +77,6 @@ def _shape(run: Run, size: Any, *parameters: Any) -> tuple[tuple[int, ...], bool
         for each in parameters:
             term = term_of(each)
             if isinstance(term, Rows) and term.scope is None:
-                _by_row(run)
                 return term.node.shape, True
             shapes.append(
                 term.node.shape if isinstance(term, Rows) else term.shape if hasattr(term, "shape") else np.shape(each)
@@ -87,20 +86,18 @@ def _shape(run: Run, size: Any, *parameters: Any) -> tuple[tuple[int, ...], bool
     by_row = False
     if parts and isinstance(parts[0], Symbol):
         term = run.known(parts[0]).term
+        if isinstance(term, Sum) and term.node is run.domain.constant(1) and not term.powers and not np.any(term.offset):
+            return tuple(int(each) for each in parts[1:]), True
         if isinstance(term, Sum | Aggregate | Rows):
             raise run.ends("the number of draws depends on the rows", "draw a public number of values")
         if not (isinstance(term, Public) and term.coefficient == 1.0 and term.powers == ((run.number_of_rows, 1),)):
             raise run.ends("the number of draws is a released value")
         by_row, parts = True, parts[1:]
-        _by_row(run)
     if holds_symbols(parts):
         raise run.needs_rows("a size of draws")
     return tuple(int(each) for each in parts), by_row
 
 
-def _by_row(run: Run) -> None:
-    if not run.replaces:
-        raise run.ends("one draw for each row shows how many rows there are")
 
 
 def _scale(run: Run, value: Any) -> tuple[Any, Any]:
@@ -214,12 +211,16 @@ def _integers(run: Run, low: Any, high: Any = None, size: Any = None, *, endpoin
 
 
 def _permutation(run: Run, value: Any, **kwargs: Any) -> Any:
+    if isinstance(term_of(value), Rows) and term_of(value).scope is None and not kwargs:
+        return run.symbol(value.term, value.guise)  # no rule looks at the place of a row
     if isinstance(term_of(value), Sum | Aggregate | Rows):
         raise run.ends("rows are put in a random order", "use sums, which do not depend on the order")
     return run.public(None)
 
 
 def _shuffle(run: Run, value: Any, **kwargs: Any) -> None:
+    if isinstance(term_of(value), Rows) and term_of(value).scope is None:
+        return
     if isinstance(value, Symbol) or holds_symbols(value):
         raise run.ends("data are shuffled in place")
     raise run.ends("a list is shuffled in place", "use permutation")
@@ -305,10 +306,6 @@ def _choices(run: Run, population: Any, weights: Any = None, *, cum_weights: Any
     return [chosen_of(run, list(population)) for _ in range(k)]
 
 
-def _python_choice(run: Run, items: Any) -> Any:
-    return _choice(run, items)
-
-
 def softmax(run: Run, value: Any, axis: Any = None) -> Any:
     """scipy.special.softmax: shares of exp(scores)."""
     value = stacked(run, value) if isinstance(value, list | tuple) else value
@@ -328,6 +325,24 @@ def softmax(run: Run, value: Any, axis: Any = None) -> Any:
 # ----------------------------------------------------------------------------------------------------------------------
 # Tables of laws
 
+def _sign_or_choice(run: Run, items: Any, *args: Any, **kwargs: Any) -> Any:
+    """A fair choice of -1 and 1 is a sign, which makes Laplace noise of exponential one."""
+    if not args and not kwargs and isinstance(items, list | tuple | np.ndarray) and not holds_symbols(list(items)):
+        if sorted(items) == [-1, 1]:
+            return run.symbol(run.draw("sign", (), 1.0), "number")
+    return _choice(run, items, *args, **kwargs)
+
+
+def _multivariate_normal(run: Run, mean: Any, cov: Any, size: Any = None, **kwargs: Any) -> Any:
+    """Independent normal noise where the covariance is a public diagonal."""
+    if size is not None or kwargs or holds_symbols(cov):
+        raise run.ends("multivariate normal noise in this form", "use normal noise for each entry")
+    matrix = np.asarray(cov, float)
+    if matrix.ndim != 2 or (matrix != np.diag(np.diag(matrix))).any():
+        raise run.ends("multivariate normal noise with correlations")
+    return _located(run, "normal", mean, np.sqrt(np.diag(matrix)) * (1 - 1e-15), (len(matrix),))
+
+
 NUMPY: dict[str, Callable[..., Any]] = {
     "laplace": _draws("laplace"),
     "normal": _draws("normal"),
@@ -344,7 +359,8 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "rand": lambda run, *size: _uniform(run, size=size or None),
     "integers": _integers,
     "randint": _integers,
-    "choice": _choice,
+    "choice": _sign_or_choice,
+    "multivariate_normal": _multivariate_normal,
     "permutation": _permutation,
     "shuffle": _shuffle,
 }
@@ -357,7 +373,7 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "randint": lambda run, a, b: _integers(run, a, b),
     "randrange": lambda run, a, b=None: _integers(run, a, b),
     "getrandbits": lambda run, k: run.public((), low=0.0, high=float(2**k), whole=True),
-    "choice": _python_choice,
+    "choice": _sign_or_choice,
     "choices": _choices,
     "shuffle": _shuffle,
     "randbelow": lambda run, n: _integers(run, n),

@@ -112,6 +112,10 @@ class Domain:
 
     # ------------------------------------------------------------------------------------------------------------------
 
+    def public_axis(self, name: Any) -> Node:
+        """A truth value that is the same for a row and for the row that replaces it: its place, or its coin."""
+        return self.node("public_axis", shape=(), kind="b", key=("public axis", name))
+
     def bounds(self, node: Node) -> Interval:
         """Least and largest value over all rows, elementwise."""
         if node.bounds_cache is None:
@@ -168,6 +172,8 @@ def cells_of(domain: Domain, nodes: Iterable[Node]) -> Cells:
     for node in reached:
         if node.op == "column":
             cuts.setdefault(node.extra, set())
+        elif node.op == "public_axis":
+            axes[node] = [(0, 0), (1, 1)]
         elif node.op == "compare":
             at, thresholds = _cut(domain, node)
             if at is not None:
@@ -473,6 +479,7 @@ def _modulo(cells: Cells, node: Node) -> Interval:
 
 
 EVALUATE: dict[str, Callable[[Cells, Node], Interval]] = {
+    "public_axis": lambda cells, node: (np.zeros(1), np.ones(1)),
     "column": _column,
     "constant": _constant,
     "public": _public,

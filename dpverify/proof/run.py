@@ -89,6 +89,7 @@ class Run:
     modules: set[str] = field(default_factory=set)
     loaded: dict[str, Any] = field(default_factory=dict)
     root: Path | None = None
+    places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
 
     def __post_init__(self) -> None:
         self.number_of_rows = Unknown("n", float(max(self.fewest, 0)), float(self.most))

@@ -77,6 +77,10 @@ def count_of(run: Run, rows: Rows | Table) -> Any:
         return run.count_of_rows()
     if rows.mask is None:
         return run.symbol(Sum(run.domain.constant(1)))
+    if rows.mask.op == "public_axis" and rows.mask.extra is None and id(rows.mask) in run.places:
+        return run.places[id(rows.mask)]
+    if rows.mask.op == "public_axis" and run.replaces and run.rows is None:
+        raise run.needs_rows("the number of rows of a part")
     return run.symbol(Sum(number_node(run, rows.mask, "i")))
 
 
@@ -89,6 +93,12 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
     (S + g)/(n + 1) - S/n = (g - S/n)/(n + 1), and S/n lies in the convex hull of the values, so every norm of the
     move is at most the largest distance of two values of a row divided by n + 1.
     """
+    if rows.mask is not None and rows.mask.op == "public_axis" and run.replaces:
+        count = run.places.get(id(rows.mask))
+        if count is None and run.rows is None:
+            raise run.needs_rows("the number of rows of a part")
+        if count:
+            return apply(run, "divide", run.symbol(total_of_rows(run, rows)), count)
     if rows.mask is not None:
         raise run.ends(
             "the mean of chosen rows has no bounded sensitivity",
@@ -644,7 +654,28 @@ def _item_of_rows(run: Run, symbol: Symbol, key: Any) -> Any:
         return _item_of_rows(run, _item_of_rows(run, symbol, key[0]), (slice(None), *key[1:]))
     if key is Ellipsis:
         return symbol
+    if isinstance(key, slice):
+        return _places(run, symbol, key)
     raise run.ends("rows are taken by their place", "use all rows, or choose them by a comparison")
+
+
+def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
+    """Rows by their places, under replace-one: a mask that is the same for a row and for its replacement."""
+    term = symbol.term
+    assert isinstance(term, Rows)
+    from dpverify.proof.arithmetic import holds_symbols
+
+    if not run.replaces or term.mask is not None or holds_symbols(key):
+        raise run.ends("rows are taken by their place", "use all rows, or choose them by a comparison")
+    name = (key.start, key.stop, key.step)
+    mask = run.domain.public_axis(("place", name))
+    if run.rows is not None:
+        run.places[id(mask)] = len(range(*key.indices(run.rows)))
+    else:
+        counts = {len(range(*key.indices(int(each)))) for each in (run.fewest, min(run.most, 10**9))}
+        if len(counts) == 1 and key.step in (None, 1):
+            run.places[id(mask)] = counts.pop()
+    return run.symbol(Rows(term.node, term.powers, mask), symbol.guise)
 
 
 def both_masks(run: Run, mask: Node | None, chosen: Rows) -> Node:
