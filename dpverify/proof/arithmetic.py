@@ -281,6 +281,8 @@ def same_rows(run: Run, terms: list[Any]) -> tuple[Powers, Node | None, Any]:
 
 def _of_rows(run: Run, op: str, terms: list[Any], guise: str) -> Symbol:
     powers, mask, scope = same_rows(run, terms)
+    if scope is None:
+        terms = aligned(run, terms)
     if any(isinstance(each, Public) and each.by_row for each in terms):
         raise run.ends("one released value for each row is combined with the rows again")
     found = [each.powers if isinstance(each, Rows) else () for each in terms]
@@ -303,6 +305,26 @@ def _of_rows(run: Run, op: str, terms: list[Any], guise: str) -> Symbol:
         nodes = [as_node(run, each) for each in terms]
     node = row_node(run, op, nodes)
     return run.symbol(Rows(node, powers, mask, scope), guise)
+
+
+def aligned(run: Run, terms: list[Any]) -> list[Any]:
+    """Terms as NumPy broadcasts them, whose first axis is that of the rows."""
+    depths = {len(each.node.shape) for each in terms if isinstance(each, Rows)}
+    if len(depths) > 1:
+        raise run.ends("arrays of rows of different shapes are combined", "use keepdims=True or [:, None]")
+    (depth,) = depths
+    found = []
+    for each in terms:
+        if isinstance(each, Rows):
+            found.append(each)
+            continue
+        shape = each.shape if isinstance(each, Public) else np.shape(each)
+        if shape is None or len(shape) > depth + 1 or (len(shape) == depth + 1 and shape[0] != 1):
+            raise run.ends("rows are combined with an array for each place")
+        if len(shape) == depth + 1:
+            each = Public(shape[1:], each.low, each.high, each.whole) if isinstance(each, Public) else np.asarray(each)[0]
+        found.append(each)
+    return found
 
 
 def _is_zero(value: Any) -> bool:
@@ -431,6 +453,8 @@ def truth_node(run: Run, node: Node) -> Node:
     """Values as truth values: whether they are not 0."""
     if node.kind == "b":
         return node
+    if node.op == "number" and node.args[0].kind == "b":
+        return node.args[0]
     return _compared(run, "not_equal", [node, run.domain.constant(0)], node.shape)
 
 
@@ -445,6 +469,11 @@ def _compared(run: Run, op: str, nodes: list[Node], shape: tuple[int, ...]) -> N
                 op, op
             ),
         )
+    left, right = nodes
+    if left.op == "number" and left.args[0].kind == "b" and right.op == "constant" and right.shape == ():
+        truths = [NATIVE[op](each, float(right.extra)) for each in (0.0, 1.0)]
+        if truths[0] != truths[1]:
+            return left.args[0] if truths[1] else row_node(run, "logical_not", [left.args[0]])
     return run.domain.node("compare", nodes, shape=shape, kind="b", extra=COMPARE[op])
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
+    aligned,
     aggregate_of,
     apply,
     as_node,
@@ -260,6 +261,8 @@ def _range(value: Any) -> tuple[Any, Any]:
 
 def _where_of_rows(run: Run, terms: list[Any], values: list[Any]) -> Any:
     _, mask, scope = same_rows(run, terms)
+    if scope is None:
+        terms = aligned(run, terms)
     powers = {
         each.powers for each in terms[1:] if isinstance(each, Rows) and (each.powers or each.node.op != "constant")
     }

@@ -217,7 +217,7 @@ def _cut(domain: Domain, compare: Node) -> tuple[int | None, list[float]]:
         return None, []
     thresholds = [float(each) for each in np.ravel(right.extra)]
     while left.op != "column":
-        if left.op == "reshape" and math.prod(left.shape) == 1:
+        if (left.op == "reshape" and math.prod(left.shape) == 1) or (left.op == "number" and left.args[0].kind != "b"):
             left = left.args[0]
         elif left.op in ("minimum", "maximum", "add") and left.args[1].op == "constant" and left.args[1].shape == ():
             limit = float(left.args[1].extra)
@@ -241,7 +241,7 @@ def _cut(domain: Domain, compare: Node) -> tuple[int | None, list[float]]:
 def _free_axis(domain: Domain, compare: Node) -> dict[Any, list[tuple[float, float]]]:
     """An axis for a label that is compared with whole numbers, or for the truth of the comparison itself."""
     label, right = compare.args
-    while label.op == "reshape" and math.prod(label.shape) == 1:
+    while (label.op == "reshape" and math.prod(label.shape) == 1) or (label.op == "number" and label.args[0].kind == "i"):
         label = label.args[0]
     if label.kind == "i" and label.shape == () and right.op == "constant":
         low, high = _coarse(domain, label)
