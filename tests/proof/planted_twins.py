@@ -42,7 +42,9 @@ class Row:
     @property
     def name(self) -> str:
         """Of the row in lists and in the tests' names: module.function, then what tells it from others."""
-        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__} {self.relation} {self.data}"
+        where = f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+        given = "".join(f" {name}={value!r}" for name, value in self.arguments.items())
+        return f"{where}{given} {self.relation} {self.data}"
 
     @property
     def right(self) -> bool:

@@ -543,7 +543,7 @@ def more_gaussian_noise_on_one_side(x):
 
 
 def less_gaussian_noise_on_the_rarer_side(x):
-    """vector: real 0..10, rows 5..50; replace; inf; 1.8; b; mu=1; rho=.5; claim=zcdp:0.51"""
+    """vector: real 0..10, rows 5..50; replace; inf; 1.8; b; mu=90; rho=4000; claim=zcdp:100"""
     rng = np.random.default_rng()
     y = x.sum() + rng.normal(scale=10.0)
     if y > 250:
