@@ -643,10 +643,8 @@ def _added(run: Run, op: str, terms: list[Any]) -> Term:
         shape = np.broadcast_shapes(second.shape, shape_of(first) if isinstance(first, Public) else np.shape(first))
         return _moved_by_public(run, _spread_out(run, second, shape), first, 1)
     if op == "subtract" and isinstance(second, Aggregate) and second.maximum_of is not None:
-        known = second.maximum_of
-        part = isinstance(known, Node) and known.op == "stack" and any(key_of(first) is each for each in known.args)
-        if (known is key_of(first) or part) and second.shape == ():
-            return _shifted_scores(run, first)
+        if second.shape == ():
+            return _shifted_scores(run, first, second)
     shape = np.broadcast_shapes(first.shape, second.shape)
     first, second = _spread_out(run, first, shape), _spread_out(run, second, shape)
     if first.powers != second.powers:
@@ -678,18 +676,25 @@ def _different_powers(run: Run, first: Any, second: Any, op: str) -> ProofEnds:
 
 
 def key_of(data: Any) -> Any:
-    """What tells scores apart: the node of a sum, or the aggregate itself."""
-    return data.node if isinstance(data, Sum) else data
+    """What tells scores apart: the function of a row with what is added to its sum, or the aggregate itself."""
+    if isinstance(data, Sum):
+        offset = None if data.offset is None else tuple(np.asarray(each).tobytes() for each in data.offset)
+        return ("sum", data.node, data.powers, offset)
+    return ("aggregate", data)
 
 
-def _shifted_scores(run: Run, data: Any) -> Aggregate:
-    """Scores minus their maximum: moves by at most twice as much; as scores of a choice they are the scores."""
+def _shifted_scores(run: Run, data: Any, maximum: Aggregate) -> Aggregate:
+    """Scores minus one number for all of them: as scores of a choice they are the scores, whatever the number is."""
     found = aggregate_of(run, data)
-    move = np.full(found.move.shape, up(2 * float(found.move.max(initial=0.0))))
-    low = np.where(np.isfinite(found.low), found.low - np.max(found.high, initial=-np.inf), -np.inf)
+    if found.powers != maximum.powers:
+        raise _different_powers(run, data, maximum, "subtract")
+    low, high = intervals.subtract((found.low, found.high), (maximum.low, maximum.high))
+    if maximum.maximum_of == key_of(data):
+        high = np.minimum(high, 0.0)
+    move = intervals.sum_of(found.move, maximum.move)[1]
     total = float(move.sum())
-    result = Aggregate(low, np.zeros(move.shape), move, total, total, found.spread, found.powers)
-    result.maximum_of = ("shifted", data)
+    result = Aggregate(low, high, move, up(total), up(total), up(2 * float(move.max(initial=0.0))), found.powers)
+    result.maximum_of = ("shifted", data, maximum)
     return result
 
 
@@ -925,34 +930,29 @@ def _divided(run: Run, parts: list[Any], ranges: list[intervals.Interval]) -> Ag
 
 
 def weights_of(run: Run, data: Any) -> Weights:
-    """exp(scores): entries above 0 where the scores are bounded."""
-    scores = data
-    if isinstance(data, Aggregate) and isinstance(data.maximum_of, tuple):
-        scores = data.maximum_of[1]
+    """exp(scores): numbers above 0, which needs scores between -700 and 700."""
     found = aggregate_of(run, data)
-    if not (np.isfinite(found.low).all() and (found.low > -700).all() and (found.high < 700).all()):
-        run.notes.add("weights exp(score) are said to be above 0 and finite: their rounding to 0 or inf is not covered")
-    return Weights(scores, "weight", key_of(scores))
+    if not ((found.low > -700).all() and (found.high < 700).all()):
+        raise run.ends(
+            "exp(scores) may be 0 or infinite in floating point", "subtract the largest score, or allow fewer rows"
+        )
+    if isinstance(data, Aggregate) and isinstance(data.maximum_of, tuple) and data.maximum_of[0] == "shifted":
+        _, scores, shift = data.maximum_of
+        return Weights(scores, "weight", key_of(scores), shift)
+    return Weights(data, "weight", key_of(data))
 
 
 def _of_weights(run: Run, op: str, terms: list[Any]) -> Term | None:
     first, second = terms[0], terms[1] if len(terms) > 1 else None
     if op == "divide" and isinstance(first, Weights) and first.form == "weight":
-        if isinstance(second, Weights) and second.form == "total":
-            shape = np.broadcast_shapes(first.shape, ())
-            if shape == first.shape and (first.key is second.key or _part_of(first, second)):
+        if isinstance(second, Weights) and second.form == "total" and first.shift is second.shift:
+            if first.key == second.key:
                 return Weights(first.scores, "share", second.key)
-        if not isinstance(second, Weights | Sum | Aggregate | Public) and np.ndim(second) == 0 and float(second) > 0:
+            if second.key[0] == "stack" and first.key in second.key[1]:
+                return Weights(first.scores, "share", ("part", first.key, second.key))
+        if not isinstance(second, Weights | Sum | Aggregate | Public) and np.ndim(second) == 0 and float(second) > 0:  # type: ignore[arg-type]
             return first
-    if op == "multiply" and any(not isinstance(each, Weights | Sum | Aggregate | Public) for each in terms):
-        weights, factor = (first, second) if isinstance(first, Weights) else (second, first)
-        if weights.form != "total" and np.ndim(factor) == 0 and float(factor) > 0:  # type: ignore[union-attr]
-            return weights  # type: ignore[return-value]
     return None
-
-
-def _part_of(part: Weights, total: Weights) -> bool:
-    return isinstance(total.key, Node) and total.key.op == "stack" and any(part.key is each for each in total.key.args)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

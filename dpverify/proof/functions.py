@@ -1361,6 +1361,8 @@ def any_of(run: Run, values: Any) -> Any:
 @rule(builtins.print)
 def printed(run: Run, *args: Any, **kwargs: Any) -> None:
     """print() shows its values."""
+    if run.scope is not None and not getattr(run.scope, "lasting", False):
+        raise run.ends("a loop over rows prints")
     from dpverify.proof.programs import released
 
     released(run, list(args))

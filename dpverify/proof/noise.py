@@ -282,7 +282,7 @@ def _charge_choice(run: Run, p: Symbol, count: int, *, form: str) -> None:
     term = p.term
     if isinstance(term, Public):
         return
-    if not isinstance(term, Weights) or term.form != form or (form == "share" and term.key is not key_of(term.scores)):
+    if not isinstance(term, Weights) or term.form != form or (form == "share" and term.key[0] in ("some", "part")):
         raise run.ends(
             "a choice with chances that depend on the rows in a way that is not followed",
             "write chances as exp(scores) divided by their sum",

@@ -7,6 +7,7 @@ import inspect
 import itertools
 import math
 import operator
+import random
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -54,6 +55,7 @@ PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda a, b: a in b,
     "not in": lambda a, b: a not in b,
 }
+SEEDS = (np.random.seed, random.seed, np.random.set_state, np.random.get_state, random.setstate, random.getstate)
 OUTSIDE = (
     "time",
     "datetime",
@@ -116,6 +118,18 @@ class Forgotten:
 
 
 FORGOTTEN = Forgotten()
+
+
+def outer_names(run: Run) -> None:
+    """A function that assigns names of an outer function or of the module: not in a loop over rows."""
+    if isinstance(run.scope, Scope) and not run.scope.lasting:
+        raise run.ends("a loop over rows calls a function that assigns names outside of it", "collect sums with +=")
+
+
+def yields(run: Run, value: Any = None) -> Any:
+    """`yield value`: not in a loop over rows."""
+    outer_names(run)
+    return value
 
 
 class Loop:
@@ -1156,6 +1170,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     made = make_source(run, function, args, kwargs) if callable(function) and _hashable(function) else None
     if made is not None:
         return made
+    if _hashable(function) and function in SEEDS:
+        raise run.ends("the stream of random numbers is set", "draw without a seed")
     source = source_of(run, function)
     if source is not None:
         if source[1] in ("seed", "set_state", "setstate", "getstate", "get_state"):
@@ -1194,6 +1210,10 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if function in (builtins.enumerate, builtins.zip, itertools.chain) and symbolic:
         return _iterated(run, function, args, kwargs)
     owner = getattr(function, "__self__", None)
+    if isinstance(run.scope, Scope) and not run.scope.lasting:
+        kept = owner is not None and not isinstance(owner, types.ModuleType | str | int | float | tuple | type | list | dict | set)
+        if function is builtins.next or (kept and not any(owner is each for each in run.scope.made)):
+            raise run.ends("an object outside of a loop over rows is used in it", "collect sums with +=")
     if isinstance(owner, list | dict | set) and not isinstance(owner, types.ModuleType):
         return _call_of_container(run, owner, function, args, kwargs)
     if not symbolic:
@@ -1450,7 +1470,7 @@ class Hooks:
             ("set_item", put_item),
             ("set_attribute", set_attribute),
             ("augment", augment),
-            ("augment_item", augment_item),
+            ("augment_item", augment_item), ("outer_names", outer_names), ("yields", yields),
             ("augment_attribute", augment_attribute),
         ):
             setattr(self, name, functools.partial(function, run))

@@ -216,6 +216,7 @@ class _Rewriter(ast.NodeTransformer):
             node.body = [_at(node, each) for each in unpacked] + node.body
         node.iter = ast.Call(ast.Attribute(ast.Name(loop, ast.Load()), "passes", ast.Load()), [], [])
         plain = sorted(stored - augmented)
+        targets_of_loop = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
         forget: list[ast.stmt] = []
         if plain:
             targets = [ast.Name(each, ast.Store()) for each in plain]
@@ -227,7 +228,23 @@ class _Rewriter(ast.NodeTransformer):
                     [],
                 )
             ]
+            inner = [each for each in plain if each not in targets_of_loop]
+            if inner:  # what the last pass has left is not known to this one
+                unset = ast.Call(ast.Attribute(ast.Name(loop, ast.Load()), "forgotten", ast.Load()), [], [])
+                condition = ast.Attribute(ast.Name(loop, ast.Load()), "over_rows", ast.Load())
+                forgets = ast.Assign([ast.Name(each, ast.Store()) for each in inner], unset)
+                node.body = [_at(node, ast.If(condition, [forgets], [])), *node.body]
         return [_at(node, each) for each in (begin, node, *forget)]  # type: ignore[return-value]
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        return [node, _at(node, ast.Expr(_hook("outer_names")))]
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        return [node, _at(node, ast.Expr(_hook("outer_names")))]
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        return _at(node, ast.Yield(_hook("yields", *([node.value] if node.value else []))))
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self.visit(node.value)

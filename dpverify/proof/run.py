@@ -173,7 +173,7 @@ class Run:
         """Fresh noise: one standard variable for each entry."""
         count = int(np.prod(shape, dtype=int)) if shape else 1
         first = len(self.state)
-        self.state += [FRESH] * count
+        self.state += [FRESH if self.running_release else KNOWN] * count  # a draw at import is a constant
         line = self.line()
         for each in range(first, first + count):
             self.drawn_at[each] = line
@@ -197,6 +197,8 @@ class Run:
     def known(self, symbol: Symbol) -> Symbol:
         """A value as something public: noise by itself is a public coin, data plus noise are released."""
         term = symbol.term
+        if isinstance(term, Noise | Noisy) and not self.replaces and (term if isinstance(term, Noise) else term.noise).by_row:
+            raise self.ends("one draw for each row shows how many rows there are")
         if isinstance(term, Noise):
             self.take(term, KNOWN)
             whole = term.law in ("discrete laplace", "geometric")

@@ -216,12 +216,17 @@ def stacked(run: Run, values: Sequence[Any]) -> Any:
     if any(isinstance(each, Weights) for each in terms):
         if not all(isinstance(each, Weights) and each.form == terms[0].form for each in terms):
             raise run.ends("weights of a choice and other values are put into one array")
+        if any(each.shift is not terms[0].shift for each in terms):
+            raise run.ends("weights of a choice have different shifts")
         scores = term_of(stacked(run, [run.symbol(each.scores) for each in terms]))
         if terms[0].form == "share":
-            keys = {id(each.key) for each in terms}
-            whole = len(keys) == 1 and terms[0].key is key_of(scores)
-            return run.symbol(Weights(scores, "share", terms[0].key if whole else object()), "array")
-        return run.symbol(Weights(scores, terms[0].form, key_of(scores)), "array")
+            parts_of = {id(each.key[2]) if each.key[0] == "part" else 0 for each in terms}
+            whole = terms[0].key[2] if terms[0].key[0] == "part" else ("none",)
+            own = ("stack", tuple(each.key[1] if each.key[0] == "part" else None for each in terms))
+            complete = len(parts_of) == 1 and whole == own
+            return run.symbol(Weights(scores, "share", whole if complete else ("some",)), "array")
+        key = ("stack", tuple(each.key for each in terms))
+        return run.symbol(Weights(scores, terms[0].form, key, terms[0].shift), "array")
     if any(isinstance(each, Sum | Aggregate) for each in terms):
         return run.symbol(_stacked_data(run, terms, shape), "array")
     ranges = [(each.low, each.high) if isinstance(each, Public) else (np.min(each), np.max(each)) for each in terms]
@@ -376,13 +381,9 @@ def rearranged(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view
                 found.coefficient, found.powers = term.coefficient, term.powers
         case Weights():
             scores = term_of(rearranged(run, run.symbol(term.scores), function))
-            found = Weights(
-                scores,
-                term.form,
-                key_of(scores)
-                if term.form == "weight"
-                else (term.key if taken.shape == term.shape and bool((taken == places).all()) else object()),
-            )
+            same = taken.shape == term.shape and bool((taken == places).all())
+            key = term.key if same else key_of(scores) if term.form == "weight" else ("some",)
+            found = Weights(scores, term.form, key, term.shift)
         case _:
             raise run.ends("an array of this kind is rearranged")
     guise = symbol.guise if isinstance(term, Rows) else ("array" if taken.shape else "number")
@@ -464,7 +465,7 @@ def summed_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "
         term = run.known(symbol).term
     if isinstance(term, Weights):
         if term.form == "weight" and axis in (None, 0) and len(term.shape) == 1:
-            return run.symbol(Weights(term.scores, "total", term.key))
+            return run.symbol(Weights(term.scores, "total", term.key, term.shift))
         if term.form == "share":
             return 1.0 if axis in (None, 0) else run.public()
         raise run.ends("the weights of a choice are summed up in parts")

@@ -136,6 +136,7 @@ class Weights:
     scores: Any  # Sum or Aggregate
     form: str
     key: Any
+    shift: Any = None  # what was subtracted from all scores before exp
 
     @property
     def shape(self) -> tuple[int, ...]:
