@@ -65,13 +65,18 @@ def main(names: list[str]) -> int:
     for each in right:
         if not each.holds or each.exact is False or names:
             mark = "proved" if each.holds else "open"
-            print(f"{mark:<7} {each.row.file}:{each.row.name}: {each.why}" + (f" (exact {each.row.exact:g})" if each.exact is False else ""))
+            print(
+                f"{mark:<7} {each.row.file}:{each.row.name}: {each.why}"
+                + (f" (exact {each.row.exact:g})" if each.exact is False else "")
+            )
     for each in wrong:
         if each.holds or names:
             print(f"{'FALSE' if each.holds else 'refused':<7} {each.row.file}:{each.row.name}: {each.why}")
     seconds = [each.proof.seconds for each in results if each.proof is not None]
     exact = [each.exact for each in right if each.exact is not None]
-    print(f"right: {sum(each.holds for each in right)} of {len(right)} proved, {sum(exact)} of {len(exact)} with the exact number")
+    print(
+        f"right: {sum(each.holds for each in right)} of {len(right)} proved, {sum(exact)} of {len(exact)} with the exact number"
+    )
     print(f"wrong: {sum(each.holds for each in wrong)} of {len(wrong)} proved")
     if seconds:
         print(f"seconds: median {statistics.median(seconds):.3f}, largest {max(seconds):.3f}")

@@ -16,7 +16,7 @@ from dpverify.proof import intervals
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.rows import Node
-from dpverify.proof.run import JOINED, Run
+from dpverify.proof.run import FRESH, JOINED, KNOWN, Run
 from dpverify.proof.terms import (
     Aggregate,
     flat,
@@ -92,9 +92,7 @@ def holds_symbols(value: Any, depth: int = 0) -> bool:
 
 def apply(run: Run, op: str, *operands: Any, guise: str = "") -> Any:
     """`op` (the name of a NumPy function of numbers) on values of which at least one is a symbol."""
-    from dpverify.proof.structure import stacked
-
-    values = [stacked(run, each) if isinstance(each, list | tuple) else each for each in operands]
+    values = [run.stacked(each) if isinstance(each, list | tuple) else each for each in operands]
     terms = [each.term if isinstance(each, Symbol) else each for each in values]
     if any(isinstance(each, Table) for each in terms):
         raise run.ends(f"{op} of a whole table", "take its columns one by one")
@@ -322,7 +320,9 @@ def aligned(run: Run, terms: list[Any]) -> list[Any]:
         if shape is None or len(shape) > depth + 1 or (len(shape) == depth + 1 and shape[0] != 1):
             raise run.ends("rows are combined with an array for each place")
         if len(shape) == depth + 1:
-            each = Public(shape[1:], each.low, each.high, each.whole) if isinstance(each, Public) else np.asarray(each)[0]
+            each = (
+                Public(shape[1:], each.low, each.high, each.whole) if isinstance(each, Public) else np.asarray(each)[0]
+            )
         found.append(each)
     return found
 
@@ -507,7 +507,7 @@ def _quotient(run: Run, nodes: list[Node], shape: tuple[int, ...]) -> Node:
             )
     if bottom.at_least_norm is not None:
         vector, order, factor = bottom.at_least_norm
-        if _stripped(top) is vector and not zero and math.prod(bottom.shape) == 1:
+        if stripped(top) is vector and not zero and math.prod(bottom.shape) == 1:
             node.norms[order] = float(intervals.quotient_of(1.0, factor)[1])
         elif top.op == "constant" and (top.extra > 0).all() and top.extra.size == 1:
             node.over_norm = (vector, order, float(intervals.quotient_of(float(top.extra.flat[0]), factor)[1]))
@@ -525,7 +525,8 @@ def _quotient(run: Run, nodes: list[Node], shape: tuple[int, ...]) -> Node:
     return node
 
 
-def _stripped(node: Node) -> Node:
+def stripped(node: Node) -> Node:
+    """The expression whose entries these are, in whatever shape."""
     while node.op in ("reshape", "number") and math.prod(node.shape) == math.prod(node.args[0].shape):
         if node.op == "reshape" and not node.extra[1]:
             break
@@ -535,8 +536,8 @@ def _stripped(node: Node) -> Node:
 
 def _norm_facts_of_product(run: Run, node: Node, nodes: list[Node]) -> None:
     for factor, vector in (nodes, nodes[::-1]):
-        over = factor.over_norm or _stripped(factor).over_norm
-        if over is not None and over[0] is _stripped(vector) and math.prod(factor.shape) == 1:
+        over = factor.over_norm or stripped(factor).over_norm
+        if over is not None and over[0] is stripped(vector) and math.prod(factor.shape) == 1:
             if np.isfinite(run.domain.bounds(factor)[1]).all():
                 node.norms[over[1]] = over[2]
         if factor.op == "constant" and factor.extra.size == 1:
@@ -1021,13 +1022,11 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
 
 def _coins(run: Run, op: str, values: list[Any]) -> Symbol | None:
     """One uniform draw for each row compared with a public number: a coin of each row, whatever the row is."""
-    from dpverify.proof.run import FRESH, KNOWN
-
     for own, other in (values, values[::-1]):
         term, rate = (each.term if isinstance(each, Symbol) else each for each in (own, other))
         if not isinstance(term, Noise) or not term.by_row or term.shape or term.law != "uniform":
             continue
-        if isinstance(rate, Public) and (rate.by_row or rate.shape != ()) or isinstance(rate, Sum | Aggregate | Rows):
+        if (isinstance(rate, Public) and (rate.by_row or rate.shape != ())) or isinstance(rate, Sum | Aggregate | Rows):
             continue
         if any(run.state[int(each)] != FRESH for each in np.ravel(term.ids)) or np.ndim(rate):
             continue
@@ -1116,8 +1115,6 @@ def _joined(run: Run, data: Any, noise: Noise, like: Any) -> Symbol:
 
 
 def _joined_rows(run: Run, data: Rows, noise: Noise, guise: str) -> Symbol:
-    from dpverify.proof.run import KNOWN
-
     if getattr(data.scope, "local", False) and not noise.by_row:
         total = Sum(data.node, data.powers)
         return _joined(run, total, noise, None)
@@ -1167,8 +1164,6 @@ def _more_data(run: Run, values: list[Any], sign: float) -> Symbol:
 
 def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Symbol:
     """Two draws: a known composition, or one of them as a public number."""
-    from dpverify.proof.run import FRESH, KNOWN
-
     first, second = (each.term for each in values)
     second = _scaled(second, sign)
     same_shape = first.shape == second.shape and first.powers == second.powers and first.by_row == second.by_row
@@ -1204,8 +1199,6 @@ def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Symbol:
 
 def _signed(run: Run, first: Noise, second: Noise) -> Symbol | None:
     """A fair sign times exponential noise is Laplace noise."""
-    from dpverify.proof.run import FRESH, KNOWN
-
     sign, noise = (first, second) if first.law == "sign" else (second, first)
     fresh = all(run.state[int(each)] == FRESH for part in (sign, noise) for each in np.ravel(part.ids))
     if sign.law != "sign" or noise.law != "exponential" or not fresh or sign.shape != noise.shape or sign.powers:
@@ -1223,8 +1216,6 @@ def _completed(run: Run, values: list[Any], sign: float) -> Symbol | None:
 
     None where it is no such composition: the noisy value is released then, and the noise is a public coin.
     """
-    from dpverify.proof.run import FRESH
-
     first, second = (each.term for each in values)
     if isinstance(first, Noise):
         noisy = second if sign > 0 else _scaled_noise(run, values[1], -1.0, ()).term
@@ -1251,8 +1242,6 @@ def _completed(run: Run, values: list[Any], sign: float) -> Symbol | None:
 
 
 def _composed(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parameter: float = 0.0) -> Symbol:
-    from dpverify.proof.run import KNOWN
-
     for each in parts:
         run.take(each, KNOWN)
         for name in np.ravel(each.ids):

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.proof.arithmetic import apply, number_node
-from dpverify.proof.functions import indicators, refuse_keywords, where_node
+from dpverify.proof.arithmetic import apply, moved_node, number_node
+from dpverify.proof.functions import indicators, refuse_keywords, RULES, where_node
+from dpverify.proof.rewriting import COMPARISONS
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run
 from dpverify.proof.structure import count_of, item, total_of_rows
@@ -30,9 +31,7 @@ def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def count(run: Run, value: Symbol, *args: Any) -> Any:
     """Number of rows: no value is missing."""
     if value.guise == "list" and len(args) == 1 and isinstance(value.term, Rows):
-        from dpverify.proof.programs import compare
-
-        equal = compare(run, "==", Symbol(run, value.term, "array"), args[0])
+        equal = run.hooks.compare("==", Symbol(run, value.term, "array"), args[0])
         if not isinstance(equal, Symbol):
             return 0
         return run.symbol(total_of_rows(run, equal.term))
@@ -68,9 +67,7 @@ def between(run: Run, value: Symbol, left: Any, right: Any, inclusive: str = "bo
 
 def _comparison(sign: str) -> Callable[..., Any]:
     def compared(run: Run, value: Symbol, other: Any) -> Any:
-        from dpverify.proof.programs import compare
-
-        return compare(run, sign, value, other)
+        return run.hooks.compare(sign, value, other)
 
     return compared
 
@@ -91,29 +88,25 @@ def filled(run: Run, value: Symbol, *args: Any, **kwargs: Any) -> Any:
 @method("apply", "map")
 def mapped(run: Run, value: Symbol, function: Any, **kwargs: Any) -> Any:
     """A function of the program for each row, or a dict read at a category."""
-    from dpverify.proof.programs import call, comprehension, get_item
-
     refuse_keywords(run, "apply", kwargs, "axis")
     term = value.term
     if isinstance(function, dict):
-        return get_item(run, function, value)
+        return run.hooks.item(function, value)
     if isinstance(term, Table) and kwargs.get("axis") not in (1, "columns"):
         raise run.ends("a function of whole columns is applied")
     source = Symbol(run, term, "records" if isinstance(term, Table) else "list")
-    found = comprehension(run, "list", source, None, lambda each: call(run, function, each), False)
+    found = run.hooks.comprehension("list", source, None, lambda each: run.hooks.call(function, each), False)
     return Symbol(run, found.term, "series")
 
 
 @method("assign")
 def assign(run: Run, value: Symbol, **columns: Any) -> Any:
     """A frame with more columns."""
-    from dpverify.proof.programs import call, put_item
-
     if not isinstance(value.term, Table):
         raise run.ends("assign of a series")
     found = run.symbol(Table(dict(value.term.columns), value.term.mask), value.guise)
     for name, each in columns.items():
-        put_item(run, found, name, call(run, each, found) if callable(each) else each)
+        run.hooks.set_item(found, name, run.hooks.call(each, found) if callable(each) else each)
     return found
 
 
@@ -134,9 +127,6 @@ def query(run: Run, value: Symbol, text: str) -> Any:
 def _condition(run: Run, frame: Symbol, tree: Any) -> Any:
     import ast
 
-    from dpverify.proof.programs import compare
-    from dpverify.proof.rewriting import COMPARISONS
-
     match tree:
         case ast.BoolOp(op=op, values=values):
             parts = [_condition(run, frame, each) for each in values]
@@ -149,7 +139,9 @@ def _condition(run: Run, frame: Symbol, tree: Any) -> Any:
         case ast.Compare(left=left, ops=ops, comparators=rest):
             found = None
             for op, right in zip(ops, rest, strict=True):
-                one = compare(run, COMPARISONS[type(op)], _condition(run, frame, left), _condition(run, frame, right))
+                one = run.hooks.compare(
+                    COMPARISONS[type(op)], _condition(run, frame, left), _condition(run, frame, right)
+                )
                 found, left = one if found is None else apply(run, "logical_and", found, one), right
             return found
         case ast.Name(id=name):
@@ -197,8 +189,6 @@ class Counts:
             places = categories
         shown = number_node(run, indicators(run, label, places), "i")
         if self.value is not None:
-            from dpverify.proof.arithmetic import moved_node
-
             weight = moved_node(run, number_node(run, self.value, "i"), lambda each: np.asarray(each).reshape(1))
             shown = where_node(run, indicators(run, label, places), weight, run.domain.constant(0))
             shown.norms[1] = float(np.max(np.abs(run.domain.bounds(weight))))
@@ -248,8 +238,6 @@ class Series:
 
     def sum(self) -> Any:
         """Sum of the entries."""
-        from dpverify.proof.functions import RULES
-
         return RULES[np.sum](self.run, self.symbol)
 
     def to_dict(self) -> dict[Any, Any]:

@@ -18,8 +18,8 @@ import numpy as np
 
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
-    aligned,
     aggregate_of,
+    aligned,
     apply,
     as_node,
     bounded,
@@ -30,6 +30,7 @@ from dpverify.proof.arithmetic import (
     number_node,
     row_node,
     same_rows,
+    stripped,
     truth_node,
     weights_of,
 )
@@ -43,6 +44,7 @@ from dpverify.proof.structure import (
     plain_rows,
     ranged_of_rows,
     rearranged,
+    split,
     spread_of_rows,
     stacked,
     summed_entries,
@@ -55,10 +57,13 @@ from dpverify.proof.terms import (
     Noise,
     Noisy,
     Public,
+    RowPart,
     Rows,
+    Source,
     Sum,
     Symbol,
     Table,
+    times,
     Weights,
 )
 
@@ -546,14 +551,12 @@ def sum_of_iterable(run: Run, values: Any, start: Any = 0) -> Any:
                 found = _sum_of_entries(run, stacked(run, parts), 0)
                 break
         else:
-            from dpverify.proof.programs import binary
-
             found = start
             for each in parts:
                 found = (
                     each
                     if isinstance(found, int) and found == 0 and isinstance(each, Symbol) and each.guise != "list"
-                    else binary(run, "add", found, each)
+                    else run.hooks.binary("add", found, each)
                 )
             return found
     return found if isinstance(start, int) and start == 0 else apply(run, "add", found, start)
@@ -563,8 +566,6 @@ def sum_of_iterable(run: Run, values: Any, start: Any = 0) -> Any:
 def length(run: Run, value: Any) -> Any:
     """len()."""
     if not isinstance(value, Symbol):
-        from dpverify.proof.programs import RowPart
-
         if isinstance(value, list) and any(isinstance(each, RowPart) for each in value):
             return length(run, rows_of_list(run, value))
         return len(value)
@@ -586,8 +587,6 @@ def length(run: Run, value: Any) -> Any:
 
 def rows_of_list(run: Run, value: list[Any]) -> Symbol:
     """A list that a loop over rows has filled, as rows."""
-    from dpverify.proof.programs import RowPart
-
     if len(value) != 1 or not isinstance(value[0], RowPart):
         raise run.ends("a list that a loop over rows filled on several ways", "use a comprehension")
     part = value[0]
@@ -679,11 +678,9 @@ def digitize(run: Run, value: Any, bins: Any, right: bool = False) -> Any:
 def is_in(run: Run, value: Any, values: Any, **kwargs: Any) -> Any:
     """Whether a row's value is one of several public ones."""
     refuse_keywords(run, "isin", kwargs)
-    from dpverify.proof.programs import compare
-
     found: Any = None
     for each in values:
-        one = compare(run, "==", value, each)
+        one = run.hooks.compare("==", value, each)
         found = one if found is None else apply(run, "logical_or", found, one)
     if found is None:
         raise run.ends("isin of no values")
@@ -701,8 +698,6 @@ def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if kwargs.get("axis") or kwargs.get("ndmin"):
         raise run.ends("np.stack along another axis")
     if isinstance(value, list) and not isinstance(value, Symbol):
-        from dpverify.proof.programs import RowPart
-
         if any(isinstance(each, RowPart) for each in value):
             value = rows_of_list(run, value)
     found = stacked(run, value) if isinstance(value, list | tuple) else value
@@ -715,8 +710,6 @@ def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
 @rule(np.concatenate)
 def concatenate(run: Run, values: Any, axis: int = 0) -> Any:
     """Arrays one after the other."""
-    from dpverify.proof.structure import split
-
     parts = [stacked(run, each) if isinstance(each, list | tuple) else each for each in values]
     if any(isinstance(term_of(each), Rows) for each in parts) or axis != 0:
         raise run.ends("rows are put one after the other")
@@ -907,8 +900,6 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
     if noise.law not in ("laplace", "discrete laplace", "gumbel", "exponential") or (sided and not upward):
         run.known(value)
         return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
-    from dpverify.proof.terms import times
-
     line = run.drawn_at[int(np.ravel(noise.ids)[0])]
     size = np.abs(scale)
     if noise.law == "discrete laplace":
@@ -1019,9 +1010,7 @@ def norm(run: Run, value: Any, ord: Any = None, axis: Any = None, keepdims: bool
 
 
 def _identity(node: Node) -> Node:
-    from dpverify.proof.arithmetic import _stripped
-
-    return _stripped(node)
+    return stripped(node)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -1168,7 +1157,9 @@ def extreme_of(run: Run, *args: Any, largest: bool = True, **kwargs: Any) -> Any
             raise run.ends("the largest of rows that may be none")
         return METHODS["max" if largest else "min"](run, values)
     parts = list(values)
-    if len(parts) > 1 and all(isinstance(term_of(each), Sum | Aggregate) and term_of(each).shape == () for each in parts):
+    if len(parts) > 1 and all(
+        isinstance(term_of(each), Sum | Aggregate) and term_of(each).shape == () for each in parts
+    ):
         return METHODS["max" if largest else "min"](run, stacked(run, parts))
     if not parts:
         return default if default is not None else max(parts)
@@ -1185,16 +1176,12 @@ RULES[builtins.min] = functools.partial(extreme_of, largest=False)
 
 
 def _item_by_key(run: Run, values: Any, key: Any, *, largest: bool) -> Any:
-    from dpverify.proof.programs import call
-
     if isinstance(values, Symbol):
         if isinstance(term_of(values), Rows | Table):
             raise run.ends("the row with the largest key shows data")
-        from dpverify.proof.structure import split
-
         values = split(run, values)
     items = list(values)
-    keys = [call(run, key, each) for each in items]
+    keys = [run.hooks.call(key, each) for each in items]
     if not holds_symbols(keys):
         places = range(len(items))
         return items[(max if largest else min)(places, key=lambda at: keys[at])]
@@ -1221,10 +1208,8 @@ def in_order(run: Run, values: Any, **kwargs: Any) -> Any:
     if isinstance(values, Symbol):
         raise run.ends("rows or data are put in order", "release a histogram or use a rule on counts")
     key = kwargs.get("key")
-    from dpverify.proof.programs import call
-
     items = list(values)
-    keys = items if key is None else [call(run, key, each) for each in items]
+    keys = items if key is None else [run.hooks.call(key, each) for each in items]
     for each in _leaves(keys):
         if isinstance(each, Symbol) and not isinstance(run.known(each).term, Public):
             raise run.ends("values are put in order by data", "add noise to them first")
@@ -1249,8 +1234,6 @@ def is_instance(run: Run, value: Any, kinds: Any) -> bool:
 
 def real_type(run: Run, value: Any) -> type:
     """The type that the real value has."""
-    from dpverify.proof.noise import Source
-
     if isinstance(value, Source):
         return value.kind
     if not isinstance(value, Symbol):
@@ -1308,8 +1291,6 @@ def as_list(run: Run, value: Any) -> Any:
         return list(value)
     if isinstance(value.term, Rows | Table) and value.term.scope is None:
         return Symbol(run, value.term, "list" if isinstance(value.term, Rows) else value.guise)
-    from dpverify.proof.structure import split
-
     if isinstance(value.term, Public) and (value.term.shape is None or value.term.by_row):
         return run.symbol(value.term, value.guise)
     return split(run, value)
@@ -1363,9 +1344,7 @@ def printed(run: Run, *args: Any, **kwargs: Any) -> None:
     """print() shows its values."""
     if run.scope is not None and not getattr(run.scope, "lasting", False):
         raise run.ends("a loop over rows prints")
-    from dpverify.proof.programs import released
-
-    released(run, list(args))
+    run.hooks.released(list(args))
 
 
 for _name in LOGIC:

@@ -8,7 +8,6 @@ import math
 import random
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,32 +16,7 @@ from dpverify.proof.arithmetic import apply, holds_symbols, key_of, multiple, we
 from dpverify.proof.functions import chosen_of
 from dpverify.proof.run import Event, KNOWN, Run
 from dpverify.proof.structure import stacked, term_of
-from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Sum, Symbol, Weights
-
-
-@dataclass(eq=False)
-class Source:
-    """A generator of the program: `kind` is its real type; `seeded` says why its draws are no noise."""
-
-    run: Run
-    kind: type
-    seeded: str = ""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Draw(self, name)
-
-
-@dataclass(frozen=True)
-class Draw:
-    """A method of a generator, before it is called."""
-
-    source: Source
-    name: str
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return draw_from(self.source.run, self.source, self.name, *args, **kwargs)
+from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Source, Sum, Symbol, Weights
 
 
 def draw_from(run: Run, source: Source, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -86,7 +60,12 @@ def _shape(run: Run, size: Any, *parameters: Any) -> tuple[tuple[int, ...], bool
     by_row = False
     if parts and isinstance(parts[0], Symbol):
         term = run.known(parts[0]).term
-        if isinstance(term, Sum) and term.node is run.domain.constant(1) and not term.powers and not np.any(term.offset):
+        if (
+            isinstance(term, Sum)
+            and term.node is run.domain.constant(1)
+            and not term.powers
+            and not np.any(term.offset)
+        ):
             return tuple(int(each) for each in parts[1:]), True
         if isinstance(term, Sum | Aggregate | Rows):
             raise run.ends("the number of draws depends on the rows", "draw a public number of values")
@@ -96,8 +75,6 @@ def _shape(run: Run, size: Any, *parameters: Any) -> tuple[tuple[int, ...], bool
     if holds_symbols(parts):
         raise run.needs_rows("a size of draws")
     return tuple(int(each) for each in parts), by_row
-
-
 
 
 def _scale(run: Run, value: Any) -> tuple[Any, Any]:
@@ -324,6 +301,7 @@ def softmax(run: Run, value: Any, axis: Any = None) -> Any:
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Tables of laws
+
 
 def _sign_or_choice(run: Run, items: Any, *args: Any, **kwargs: Any) -> Any:
     """A fair choice of -1 and 1 is a sign, which makes Laplace noise of exponential one."""

@@ -11,23 +11,26 @@ import random
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dpverify.proof import frames
 from dpverify.proof.arithmetic import apply, as_node, COMPARE, holds_symbols, NATIVE, row_node, same_rows, truth_node
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.functions import (
     chosen_of,
+    is_instance,
     METHODS,
     rows_of_list,
     RULES,
     Transposed,
     where,
 )
-from dpverify.proof.noise import Draw, make_source, scipy_draw, Source, source_of
+from dpverify.proof.moves import aggregate_of
+from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.rewriting import PROOF, rewritten
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run
@@ -40,7 +43,22 @@ from dpverify.proof.structure import (
     term_of,
     total_of_rows,
 )
-from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Sum, Symbol, Table, Weights
+from dpverify.proof.terms import (
+    Aggregate,
+    Draw,
+    Noise,
+    Noisy,
+    Public,
+    RowPart,
+    Rows,
+    Running,
+    Scope,
+    Source,
+    Sum,
+    Symbol,
+    Table,
+    Weights,
+)
 
 SIGNS = {sign: name for name, sign in COMPARE.items()}
 PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -75,39 +93,6 @@ MODULES_OF_LISTS = (list, dict, set, tuple, str, frozenset, bytes)
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Loops over rows
-
-
-@dataclass(eq=False)
-class Scope:
-    """One loop (or comprehension) over rows: the value of a row inside of it belongs to it."""
-
-    run: Run
-    mask: Node | None = None  # of the rows that the loop goes over
-    conditions: list[tuple[Node, bool]] = field(default_factory=list)  # branches taken in this pass
-    outcomes: list[bool] = field(default_factory=list)
-    pending: list[tuple[Any, Any]] = field(default_factory=list)
-    made: list[Any] = field(default_factory=list)  # containers made within a pass
-    lasting: bool = False
-    local: bool = False
-
-
-@dataclass(eq=False)
-class Running:
-    """A number that a loop over rows adds to: what is added is collected until the loop has ended."""
-
-    start: Any
-    added: list[tuple[Node | None, Rows]] = field(default_factory=list)
-    open: bool = True
-
-
-@dataclass(eq=False)
-class RowPart:
-    """What a loop over rows has appended to a list: one value for each row that the mask chooses."""
-
-    node: Node
-    powers: Any
-    mask: Node | None
-    owner: Any = None
 
 
 class Forgotten:
@@ -157,7 +142,7 @@ class Loop:
             return
         waiting: list[list[bool]] = [[]]
         while waiting:
-            scope = Scope(run, self.source.term.mask, outcomes=waiting.pop())
+            scope = Scope(self.source.term.mask, outcomes=waiting.pop())
             run.scope = scope
             draws, events = len(run.state), len(run.events)
             finished = False
@@ -537,8 +522,6 @@ def truth(run: Run, value: Any) -> bool:
 
 def certain_range(run: Run, term: Any) -> tuple[float, float]:
     """Range of one number that depends on data."""
-    from dpverify.proof.moves import aggregate_of
-
     found = aggregate_of(run, term)
     return float(np.min(found.low)), float(np.max(found.high))
 
@@ -659,7 +642,7 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
         raise run.ends("a loop over rows within a loop over rows")
     if kind in ("set", "dict"):
         raise run.ends("a set or dict with the rows as keys shows which ones occur", "loop over public keys")
-    scope = Scope(run, source.term.mask)
+    scope = Scope(source.term.mask)
     run.scope = scope
     draws, events = len(run.state), len(run.events)
     try:
@@ -718,7 +701,7 @@ def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any
     found = results[0][1]
     for conditions, value in results[1:]:
         scope.conditions = conditions
-        mask = path_mask(run, Scope(run, None, conditions))
+        mask = path_mask(run, Scope(None, conditions))
         if mask is None:
             raise run.ends("paths of a row that cannot be told apart")
         condition = run.symbol(Rows(mask, (), row.term.mask, scope), "number")
@@ -1190,8 +1173,6 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if function in (builtins.isinstance, builtins.type, builtins.hasattr) and args and isinstance(args[0], Source):
         if function is builtins.hasattr:
             return hasattr(args[0].kind, args[1])
-        from dpverify.proof.functions import is_instance
-
         return args[0].kind if function is builtins.type else is_instance(run, args[0], args[1])
     if (
         _hashable(function)
@@ -1211,7 +1192,9 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         return _iterated(run, function, args, kwargs)
     owner = getattr(function, "__self__", None)
     if isinstance(run.scope, Scope) and not run.scope.lasting:
-        kept = owner is not None and not isinstance(owner, types.ModuleType | str | int | float | tuple | type | list | dict | set)
+        kept = owner is not None and not isinstance(
+            owner, types.ModuleType | str | int | float | tuple | type | list | dict | set
+        )
         if function is builtins.next or (kept and not any(owner is each for each in run.scope.made)):
             raise run.ends("an object outside of a loop over rows is used in it", "collect sums with +=")
     if isinstance(owner, list | dict | set) and not isinstance(owner, types.ModuleType):
@@ -1228,8 +1211,6 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         return RULES[function](run, *args, **kwargs)
     name = getattr(function, "__name__", type(function).__name__)
     if name in ("softmax",) and module.startswith("scipy"):
-        from dpverify.proof.noise import softmax
-
         return softmax(run, *args, **kwargs)
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return function(*args, **kwargs)
@@ -1372,8 +1353,6 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
 
 def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a symbol."""
-    from dpverify.proof import frames
-
     symbol, name = method.symbol, method.name
     if name in frames.METHODS and isinstance(symbol.term, Rows | Table):
         return frames.METHODS[name](run, symbol, *args, **kwargs)
@@ -1431,8 +1410,6 @@ def released(run: Run, value: Any, depth: int = 0) -> None:
 
 def _exposed(run: Run, term: Any) -> ProofEnds:
     if isinstance(term, Sum | Aggregate):
-        from dpverify.proof.moves import aggregate_of
-
         found = aggregate_of(run, term)
         if found.move.size == 0 or float(np.max(found.move)) == 0:
             return run.ends("a value that does not depend on the rows is released in a form that is not followed")
@@ -1470,7 +1447,10 @@ class Hooks:
             ("set_item", put_item),
             ("set_attribute", set_attribute),
             ("augment", augment),
-            ("augment_item", augment_item), ("outer_names", outer_names), ("yields", yields),
+            ("augment_item", augment_item),
+            ("draw", draw_from),
+            ("outer_names", outer_names),
+            ("yields", yields),
             ("augment_attribute", augment_attribute),
         ):
             setattr(self, name, functools.partial(function, run))
@@ -1478,6 +1458,7 @@ class Hooks:
 
 def load(run: Run, file: Path, name: str) -> types.ModuleType:
     """A fresh copy of a module with its operations handed to the proof; `sys.modules` stays as it is."""
+    run.hooks = run.hooks or Hooks(run)
     known = run.loaded.get(str(file))
     if known is not None:
         return known
@@ -1489,7 +1470,7 @@ def load(run: Run, file: Path, name: str) -> types.ModuleType:
     run.modules.add(name)
     code = compiled(str(file), file.stat().st_mtime_ns)
     space = module.__dict__
-    space[PROOF] = Hooks(run)
+    space[PROOF] = run.hooks
     space["__builtins__"] = {**vars(builtins), "__import__": functools.partial(_import, run, file.parent)}
     exec(code, space)
     return module

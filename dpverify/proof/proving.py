@@ -21,11 +21,10 @@ from dpverify.errors import UsageError
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, ProofEnds
 from dpverify.proof.moves import Cost, cost_of
-from dpverify.proof.noise import Source
-from dpverify.proof.programs import load, released, Scope, source_file
+from dpverify.proof.programs import load, released, source_file
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Event, Run
-from dpverify.proof.terms import Rows, Symbol, Table
+from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
 from dpverify.wild.one_line import data_schema
 from dpverify.wild.schema import Schema
 
@@ -455,7 +454,7 @@ def _given(run: Run, schema: Schema) -> list[Any]:
             label = [run.symbol(Rows(nodes[names.index(schema.label)]), "array")] if schema.label else []
             return [_matrix(run, features), *label]
         case "value":
-            scope = Scope(run, lasting=True, local=True)
+            scope = Scope(lasting=True, local=True)
             if len(nodes) == 1:
                 return [run.symbol(Rows(nodes[0], scope=scope), "number")]
             return [run.symbol(Table(dict(zip(names, nodes, strict=True)), scope=scope), "records")]

@@ -241,7 +241,9 @@ def _cut(domain: Domain, compare: Node) -> tuple[int | None, list[float]]:
 def _free_axis(domain: Domain, compare: Node) -> dict[Any, list[tuple[float, float]]]:
     """An axis for a label that is compared with whole numbers, or for the truth of the comparison itself."""
     label, right = compare.args
-    while (label.op == "reshape" and math.prod(label.shape) == 1) or (label.op == "number" and label.args[0].kind == "i"):
+    while (label.op == "reshape" and math.prod(label.shape) == 1) or (
+        label.op == "number" and label.args[0].kind == "i"
+    ):
         label = label.args[0]
     if label.kind == "i" and label.shape == () and right.op == "constant":
         low, high = _coarse(domain, label)

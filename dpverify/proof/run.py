@@ -12,7 +12,7 @@ import numpy as np
 from dpverify.claims.neighbours import Relation
 from dpverify.proof.ending import NeedsNumberOfRows, ProofEnds
 from dpverify.proof.rows import Domain
-from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Release, Symbol, Term, Unknown
+from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Release, Symbol, Term, times, Unknown
 
 FRESH, JOINED, KNOWN = 0, 1, 2  # what became of a standard variable
 
@@ -89,6 +89,7 @@ class Run:
     modules: set[str] = field(default_factory=set)
     loaded: dict[str, Any] = field(default_factory=dict)
     root: Path | None = None
+    hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
 
     def __post_init__(self) -> None:
@@ -197,7 +198,11 @@ class Run:
     def known(self, symbol: Symbol) -> Symbol:
         """A value as something public: noise by itself is a public coin, data plus noise are released."""
         term = symbol.term
-        if isinstance(term, Noise | Noisy) and not self.replaces and (term if isinstance(term, Noise) else term.noise).by_row:
+        if (
+            isinstance(term, Noise | Noisy)
+            and not self.replaces
+            and (term if isinstance(term, Noise) else term.noise).by_row
+        ):
             raise self.ends("one draw for each row shows how many rows there are")
         if isinstance(term, Noise):
             self.take(term, KNOWN)
@@ -220,6 +225,10 @@ class Run:
             self.events = [each for each in self.events if each.release is not release]
             line = self.drawn_at[int(np.ravel(noise.ids)[0])] if noise.ids.size else self.line()
             self.events.append(release_event(self, data, noise, line))
+
+    def stacked(self, values: Any) -> Any:
+        """A list of values as one array."""
+        return self.hooks.stack(values)
 
     def decide(self) -> bool:
         """The outcome of a branch on a public value in this run; both are run."""
@@ -244,8 +253,6 @@ def _range_of(noise: Noise) -> tuple[float, float]:
 
 def release_event(run: Run, data: Any, noise: Noise, line: int) -> Event:
     """The event of data plus noise as one release of numbers."""
-    from dpverify.proof.terms import times
-
     kind = {"laplace": "laplace", "normal": "gaussian", "discrete laplace": "discrete laplace"}.get(noise.law)
     if kind is None:
         raise run.ends(

@@ -2,19 +2,24 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dpverify.claims.neighbours import Relation
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
     aggregate_of,
     apply,
+    as_node,
     bounded,
+    holds_symbols,
     key_of,
     moved_node,
     number_node,
     row_node,
+    same_rows,
     truth_node,
     up,
 )
@@ -122,10 +127,6 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
 
 def _replaced_moves(run: Run, node: Node) -> tuple[Any, float, float, float]:
     """Moves of a sum as if a row were replaced: distances of two values of the function of a row."""
-    from dataclasses import replace
-
-    from dpverify.claims.neighbours import Relation
-
     other = replace(run, relation=Relation.REPLACE_ONE, events=[], taken=[], state=[])
     found = aggregate_of(other, Sum(node))
     return found.move, found.l1, found.l2, found.spread
@@ -189,8 +190,6 @@ def ranged_of_rows(run: Run, rows: Rows, name: str) -> Any:
 
 def stacked(run: Run, values: Sequence[Any]) -> Any:
     """A list of values as one array; a plain array where nothing is unknown."""
-    from dpverify.proof.arithmetic import holds_symbols
-
     if not holds_symbols(values):
         return np.asarray(values)
     parts = [stacked(run, each) if isinstance(each, list | tuple) else each for each in values]
@@ -237,8 +236,6 @@ def stacked(run: Run, values: Sequence[Any]) -> Any:
 
 
 def _stacked_rows(run: Run, terms: list[Any]) -> Symbol:
-    from dpverify.proof.arithmetic import as_node, same_rows
-
     powers, mask, scope = same_rows(run, terms)
     if scope is None:
         raise run.ends("rows of several columns are put into a list", "use np.column_stack or keep them apart")
@@ -604,8 +601,6 @@ def item(run: Run, symbol: Symbol, key: Any) -> Any:
                 if isinstance(key, slice)
                 else run.public(None)
             )
-    from dpverify.proof.arithmetic import holds_symbols
-
     if holds_symbols(key):
         return _unknown_place(run, symbol, key)
     return rearranged(run, symbol, lambda each: each[tuple(key) if isinstance(key, tuple) else key])
@@ -664,8 +659,6 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
     """Rows by their places, under replace-one: a mask that is the same for a row and for its replacement."""
     term = symbol.term
     assert isinstance(term, Rows)
-    from dpverify.proof.arithmetic import holds_symbols
-
     if not run.replaces or term.mask is not None or holds_symbols(key):
         raise run.ends("rows are taken by their place", "use all rows, or choose them by a comparison")
     name = (key.start, key.stop, key.step)
@@ -714,16 +707,12 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
     if isinstance(term, Rows) and isinstance(key, Symbol) and isinstance(key.term, Rows):
         if len(symbol.shared) > 1:
             raise run.ends("rows that share memory with others are written to", "use np.where")
-        from dpverify.proof.functions import where
-
-        symbol.term = where(run, key, value, run.symbol(term, symbol.guise)).term
+        symbol.term = run.hooks.call(np.where, key, value, run.symbol(term, symbol.guise)).term
         return
     if len(symbol.shared) > 1:
         raise run.ends("an array that shares memory with another one is written to", "copy it first")
     if isinstance(term, Rows | Table) or getattr(term, "shape", None) is None:
         raise run.ends("data are written to")
-    from dpverify.proof.arithmetic import holds_symbols
-
     if holds_symbols(key):
         raise run.ends("an array is written to at a place that is not known")
     parts = split(run, symbol)

@@ -15,16 +15,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.rows import Node
-
-if TYPE_CHECKING:
-    from dpverify.proof.run import Run
 
 Array = npt.NDArray[np.float64]
 Powers = tuple[tuple["Unknown", int], ...]
@@ -223,9 +220,9 @@ class Symbol:
 
     __slots__ = ("guise", "run", "shared", "term")
 
-    def __init__(self, run: "Run", term: Term, guise: str, shared: list[Any] | None = None) -> None:
+    def __init__(self, run: Any, term: Any, guise: str, shared: list[Any] | None = None) -> None:
         self.run = run
-        self.term = term
+        self.term: Any = term
         self.guise = guise
         self.shared = shared if shared is not None else []
         self.shared.append(None)
@@ -263,3 +260,66 @@ def flat(terms: Sequence[Any]) -> list[Any]:
     for each in terms:
         found += flat(each) if isinstance(each, list | tuple) else [each]
     return found
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Loops over rows
+
+
+@dataclass(eq=False)
+class Running:
+    """A number that a loop over rows adds to: what is added is collected until the loop has ended."""
+
+    start: Any
+    added: list[tuple[Node | None, Rows]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class RowPart:
+    """What a loop over rows has appended to a list: one value for each row that the mask chooses."""
+
+    node: Node
+    powers: Powers
+    mask: Node | None
+
+
+@dataclass(eq=False)
+class Scope:
+    """One loop (or comprehension) over rows: the value of a row inside of it belongs to it.
+
+    `conditions` are the branches that this pass has taken, `outcomes` how its first ones go; `made` are containers of
+    this pass. `lasting`: the row is the whole dataset (`local`), and its value never ends.
+    """
+
+    mask: Node | None = None
+    conditions: list[tuple[Node, bool]] = field(default_factory=list)
+    outcomes: list[bool] = field(default_factory=list)
+    pending: list[tuple[Any, Any]] = field(default_factory=list)
+    made: list[Any] = field(default_factory=list)
+    lasting: bool = False
+    local: bool = False
+
+
+@dataclass(eq=False)
+class Source:
+    """A generator of the program: `kind` is its real type; `seeded` says why its draws are no noise."""
+
+    run: Any
+    kind: type
+    seeded: str = ""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Draw(self, name)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A method of a generator, before it is called."""
+
+    source: Source
+    name: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.source.run.hooks.draw(self.source, self.name, *args, **kwargs)

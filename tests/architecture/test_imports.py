@@ -21,6 +21,7 @@ WINGS = (
     "auditing",
     "suite",
     "wild",
+    "proof",
     "adapters",
     "check",
     "report",
