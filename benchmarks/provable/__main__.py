@@ -75,7 +75,8 @@ def main(names: list[str]) -> int:
     seconds = [each.proof.seconds for each in results if each.proof is not None]
     exact = [each.exact for each in right if each.exact is not None]
     print(
-        f"right: {sum(each.holds for each in right)} of {len(right)} proved, {sum(exact)} of {len(exact)} with the exact number"
+        f"right: {sum(each.holds for each in right)} of {len(right)} proved, "
+        f"{sum(exact)} of {len(exact)} with the exact number"
     )
     print(f"wrong: {sum(each.holds for each in wrong)} of {len(wrong)} proved")
     if seconds:

@@ -1,8 +1,8 @@
 """Arithmetic on terms, entry by entry.
 
-Rows stay functions of a row. Sums stay sums under linear maps (A sum g(x_i) = sum A g(x_i)). All else about data becomes
-an `Aggregate` with the move that a rule proves for it. Noise joins data once; a noisy value that is used otherwise than
-linearly has been released.
+Rows stay functions of a row. Sums stay sums under linear maps (A sum g(x_i) = sum A g(x_i)). All else about data
+becomes an `Aggregate` with the move that a rule proves for it. Noise joins data once; a noisy value that is used otherwise
+than linearly has been released.
 """
 
 import math
@@ -562,7 +562,7 @@ def _keep_at_least(run: Run, node: Node, nodes: list[Node]) -> None:
 # Data: sums and other functions of the dataset
 
 
-def _of_data(run: Run, op: str, terms: list[Any]) -> Term:
+def _of_data(run: Run, op: str, terms: list[Any]) -> Any:
     if any(isinstance(each, Weights) for each in terms):
         found = _of_weights(run, op, terms)
         if found is not None:
@@ -634,7 +634,7 @@ def moved_node(run: Run, node: Node, function: Callable[[Any], Any]) -> Node:
     return found
 
 
-def _added(run: Run, op: str, terms: list[Any]) -> Term:
+def _added(run: Run, op: str, terms: list[Any]) -> Any:
     first, second = terms
     if not isinstance(second, Sum | Aggregate):
         shape = np.broadcast_shapes(first.shape, shape_of(second) if isinstance(second, Public) else np.shape(second))
@@ -704,7 +704,7 @@ def up(value: float) -> float:
     return value if value == 0 or float(value).is_integer() else math.nextafter(value, math.inf)
 
 
-def _moved_by_public(run: Run, data: Any, public: Any, sign: int) -> Term:
+def _moved_by_public(run: Run, data: Any, public: Any, sign: int) -> Any:
     if isinstance(public, Public):
         if _is_number_of_rows(run, public):
             raise run.needs_rows("added to a sum")
@@ -722,7 +722,7 @@ def _moved_by_public(run: Run, data: Any, public: Any, sign: int) -> Term:
     return Aggregate(low, high, data.move, data.l1, data.l2, data.spread, data.powers, data.whole and whole)
 
 
-def _times_public(run: Run, op: str, data: Any, public: Any) -> Term:
+def _times_public(run: Run, op: str, data: Any, public: Any) -> Any:
     """Data times (or divided by) a public number or array."""
     sign = -1 if op == "divide" else 1
     if isinstance(public, Public):
@@ -769,21 +769,19 @@ def _times_constant(run: Run, data: Any, factor: Any, *, divide: bool = False) -
     low, high = rule((data.low, data.high), (factor, factor))
     size = np.abs(factor)
     most = float(size.max()) if not divide else float(size.min())
-    scale = (
-        (lambda value: intervals.quotient_of(value, size)[1])
-        if divide
-        else (lambda value: intervals.product_of(value, size)[1])
-    )
-    largest = (
-        (lambda value: float(intervals.quotient_of(value, most)[1]))
-        if divide
-        else (lambda value: float(intervals.product_of(value, most)[1]))
-    )
+    scaling = intervals.quotient_of if divide else intervals.product_of
     even = factor.size <= 1
-    move = scale(data.move)
-    spread = largest(data.spread) if even else up(2 * float(move.max(initial=0.0)))
+    move = scaling(data.move, size)[1]
+    spread = float(scaling(data.spread, most)[1]) if even else up(2 * float(move.max(initial=0.0)))
     return Aggregate(
-        low, high, move, largest(data.l1), largest(data.l2), spread, data.powers, data.whole and whole_factor
+        low,
+        high,
+        move,
+        float(scaling(data.l1, most)[1]),
+        float(scaling(data.l2, most)[1]),
+        spread,
+        data.powers,
+        data.whole and whole_factor,
     )
 
 
@@ -824,7 +822,7 @@ def _with_moves(low: Any, high: Any, move: Any, *, powers: Powers = (), whole: b
     )
 
 
-def _nonlinear(run: Run, op: str, terms: list[Any]) -> Term:
+def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
     """A function that is not linear: a Lipschitz constant of it, or the width of its range."""
     if any(_is_number_of_rows(run, each) for each in terms):
         raise run.needs_rows(f"used in {op} of a sum")
@@ -907,8 +905,8 @@ def _lipschitz(run: Run, op: str, data: Aggregate, ranges: list[intervals.Interv
             new = move
         else:
             new = function(low + move) - function(low)
-        ends = intervals.increasing(function, (low, high))
-    return _with_moves(*ends, np.nextafter(new * (1 + 1e-14), np.inf))
+        low, high = intervals.increasing(function, (low, high))
+    return _with_moves(low, high, np.nextafter(new * (1 + 1e-14), np.inf))
 
 
 def _divided(run: Run, parts: list[Any], ranges: list[intervals.Interval]) -> Aggregate:
@@ -998,6 +996,7 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
     if op == "multiply" or (op == "divide" and (noise[0] or noisy[0])):
         at = 0 if noise[0] or noisy[0] else 1
         other = terms[1 - at]
+        coefficient: Any
         if isinstance(other, Public):
             if other.shape != () or (other.coefficient is None and not other.low > 0):
                 return None
@@ -1048,7 +1047,7 @@ def _scaled(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:
     )
 
 
-def _scaled_noise(run: Run, symbol: Symbol, factor: Any, powers: Powers) -> Symbol:
+def _scaled_noise(run: Run, symbol: Symbol, factor: Any, powers: Powers) -> Any:
     term = symbol.term
     guise = symbol.guise if np.ndim(factor) == 0 else "array"
     if isinstance(term, Noise):
@@ -1070,7 +1069,7 @@ def _scaled_noise(run: Run, symbol: Symbol, factor: Any, powers: Powers) -> Symb
     return run.symbol(Noisy(moved, _scaled(term.noise, factor), term.release), guise)
 
 
-def _shifted_noise(run: Run, symbol: Symbol, other: Any, sign: float) -> Symbol:
+def _shifted_noise(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
     """Noise plus a public number is noise: what it is added to moves alike."""
     term = symbol.term
     assert isinstance(term, Noise)
@@ -1084,7 +1083,7 @@ def _shifted_noise(run: Run, symbol: Symbol, other: Any, sign: float) -> Symbol:
     return run.symbol(found, "array" if shape else "number")
 
 
-def _shifted_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Symbol:
+def _shifted_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
     term = symbol.term
     assert isinstance(term, Noisy)
     shape = np.broadcast_shapes(term.shape, shape_of(other) if isinstance(other, Public) else np.shape(other))
@@ -1096,7 +1095,7 @@ def _shifted_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Symbol:
     return run.symbol(Noisy(data, base.noise, term.release), symbol.guise)
 
 
-def _joined(run: Run, data: Any, noise: Noise, like: Any) -> Symbol:
+def _joined(run: Run, data: Any, noise: Noise, like: Any) -> Any:
     """Data plus fresh noise: a noisy value, which is released when it is looked at."""
     guise = like.guise if isinstance(like, Symbol) else "array"
     if isinstance(data, Rows):
@@ -1114,7 +1113,7 @@ def _joined(run: Run, data: Any, noise: Noise, like: Any) -> Symbol:
     return run.symbol(Noisy(data, noise, release), "array" if shape else "number")
 
 
-def _joined_rows(run: Run, data: Rows, noise: Noise, guise: str) -> Symbol:
+def _joined_rows(run: Run, data: Rows, noise: Noise, guise: str) -> Any:
     if getattr(data.scope, "local", False) and not noise.by_row:
         total = Sum(data.node, data.powers)
         return _joined(run, total, noise, None)
@@ -1142,7 +1141,7 @@ def _joined_rows(run: Run, data: Rows, noise: Noise, guise: str) -> Symbol:
     return run.symbol(Noisy(rows, noise, Release(data=rows, noise=noise)), guise)
 
 
-def _more_data(run: Run, values: list[Any], sign: float) -> Symbol:
+def _more_data(run: Run, values: list[Any], sign: float) -> Any:
     """(data + noise) + more data: one release of the sum, if the first was not looked at."""
     first, second = values
     if sign < 0:
@@ -1162,7 +1161,7 @@ def _more_data(run: Run, values: list[Any], sign: float) -> Symbol:
     return run.symbol(Noisy(total, term.noise, Release(data=total, noise=term.noise)), noisy.guise)
 
 
-def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Symbol:
+def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Any:
     """Two draws: a known composition, or one of them as a public number."""
     first, second = (each.term for each in values)
     second = _scaled(second, sign)
@@ -1241,7 +1240,7 @@ def _completed(run: Run, values: list[Any], sign: float) -> Symbol | None:
     return run.symbol(Noisy(noisy.data, noise, Release(data=noisy.data, noise=noise)), values[at].guise)
 
 
-def _composed(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parameter: float = 0.0) -> Symbol:
+def _composed(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parameter: float = 0.0) -> Any:
     for each in parts:
         run.take(each, KNOWN)
         for name in np.ravel(each.ids):

@@ -37,7 +37,7 @@ def count(run: Run, value: Symbol, *args: Any) -> Any:
         return run.symbol(total_of_rows(run, equal.term))
     if args:
         raise run.ends("count() with arguments")
-    return count_of(run, value.term)  # type: ignore[arg-type]
+    return count_of(run, value.term)
 
 
 @method("get")
@@ -136,11 +136,11 @@ def _condition(run: Run, frame: Symbol, tree: Any) -> Any:
             return found
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return apply(run, "logical_not", _condition(run, frame, operand))
-        case ast.Compare(left=left, ops=ops, comparators=rest):
+        case ast.Compare(left=left, ops=signs, comparators=rest):
             found = None
-            for op, right in zip(ops, rest, strict=True):
+            for sign, right in zip(signs, rest, strict=True):
                 one = run.hooks.compare(
-                    COMPARISONS[type(op)], _condition(run, frame, left), _condition(run, frame, right)
+                    COMPARISONS[type(sign)], _condition(run, frame, left), _condition(run, frame, right)
                 )
                 found, left = one if found is None else apply(run, "logical_and", found, one), right
             return found

@@ -18,7 +18,6 @@ import numpy as np
 
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
-    aggregate_of,
     aligned,
     apply,
     as_node,
@@ -34,6 +33,7 @@ from dpverify.proof.arithmetic import (
     truth_node,
     weights_of,
 )
+from dpverify.proof.moves import aggregate_of
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Event, Run
 from dpverify.proof.structure import (
@@ -250,7 +250,7 @@ def where(run: Run, condition: Any, yes: Any = None, no: Any = None) -> Any:
             return run.symbol(bounded(np.broadcast_to(low, shape), np.broadcast_to(high, shape)))
         return run.symbol(bounded(low, high))
     low, high = intervals.hull(*(_range(each) for each in terms[1:]))
-    shapes = [each.shape if isinstance(each, Public) else np.shape(each) for each in terms]
+    shapes: list[Any] = [each.shape if isinstance(each, Public) else np.shape(each) for each in terms]
     if any(each is None for each in shapes):
         return run.public(None)
     by_row = any(isinstance(each, Public) and each.by_row for each in terms)
@@ -882,9 +882,9 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
     Notes
     -----
     Given the noise of all others, place i wins iff its own noise is at least a threshold, which moves by at most
-    max_j m_j - m_i; the chance of being above a threshold changes by at most e^(r/b) where the threshold moves by r, for
-    Laplace, Gumbel, exponential and discrete Laplace noise of scale at least b. One-sided noise (Gumbel, exponential)
-    has this bound for its upper tail only, so it must be added where the largest, or subtracted where the least
+    max_j m_j - m_i; the chance of being above a threshold changes by at most e^(r/b) where the threshold moves by r,
+    for Laplace, Gumbel, exponential and discrete Laplace noise of scale at least b. One-sided noise (Gumbel,
+    exponential) has this bound for its upper tail only, so it must be added where the largest, or subtracted where the least
     is taken.
     """
     term = value.term

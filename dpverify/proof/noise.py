@@ -392,7 +392,8 @@ def make_source(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str
 
 def scipy_draw(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`scipy.stats.LAW.rvs(...)`; NotImplemented for other functions."""
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    owner: Any = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", "")
     module = type(owner).__module__
     if name != "rvs" or not module.startswith("scipy.stats"):
         return NotImplemented

@@ -769,6 +769,7 @@ class Located:
 
 def _extent(run: Run, value: Symbol, name: str) -> Any:
     term = value.term
+    inner: tuple[int, ...]
     if isinstance(term, Table):
         rows, inner = count_of(run, term), (len(term.columns),)
     elif isinstance(term, Rows) and term.scope is None:
@@ -1087,7 +1088,8 @@ def text(run: Run, *parts: Any) -> Any:
         if isinstance(spec, Symbol):
             unknown = True
             continue
-        converted = {114: repr, 115: str, 97: ascii}.get(conversion, lambda given: given)(value)
+        shown_as: dict[int, Callable[[Any], Any]] = {114: repr, 115: str, 97: ascii}
+        converted = shown_as.get(conversion, lambda given: given)(value)
         shown.append(format(converted, spec))
     return run.public(None) if unknown else "".join(shown)
 
@@ -1459,7 +1461,7 @@ class Hooks:
 def load(run: Run, file: Path, name: str) -> types.ModuleType:
     """A fresh copy of a module with its operations handed to the proof; `sys.modules` stays as it is."""
     run.hooks = run.hooks or Hooks(run)
-    known = run.loaded.get(str(file))
+    known: types.ModuleType | None = run.loaded.get(str(file))
     if known is not None:
         return known
     module = types.ModuleType(name)

@@ -70,18 +70,18 @@ class _Rewriter(ast.NodeTransformer):
     # ------------------------------------------------------------------------------------------------------------------
     # Expressions
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
         return _at(node, _hook("binary", ast.Constant(OPERATORS[type(node.op)]), node.left, node.right))
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         self.generic_visit(node)
         if isinstance(node.operand, ast.Constant):
             return node
         name = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert", ast.Not: "not"}[type(node.op)]
         return _at(node, _hook("unary", ast.Constant(name), node.operand))
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+    def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
         names = [ast.Constant(COMPARISONS[type(each)]) for each in node.ops]
         if len(names) == 1:
@@ -89,34 +89,34 @@ class _Rewriter(ast.NodeTransformer):
         rest = [_later(each) for each in node.comparators]
         return _at(node, _hook("chain", ast.Tuple(names, ast.Load()), node.left, *rest))  # type: ignore[arg-type]
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         self.generic_visit(node)
         name = "both" if isinstance(node.op, ast.And) else "either"
         return _at(node, _hook(name, node.values[0], *(_later(each) for each in node.values[1:])))
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
         self.generic_visit(node)
         return _at(node, _hook("choose", node.test, _later(node.body), _later(node.orelse)))
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
             return self.generic_visit(node)
         self.generic_visit(node)
         return _at(node, _hook("call", node.func, *node.args, keywords=node.keywords))
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
         return _at(node, _hook("attribute", node.value, ast.Constant(node.attr)))
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
         return _at(node, _hook("item", node.value, _key(node.slice)))
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         self.generic_visit(node)
         parts: list[ast.expr] = []
         for each in node.values:
@@ -129,7 +129,7 @@ class _Rewriter(ast.NodeTransformer):
 
     # Comprehensions: of rows they are functions of one row
 
-    def _comprehension(self, node: Any, kind: str, element: ast.expr) -> ast.AST:
+    def _comprehension(self, node: Any, kind: str, element: ast.expr) -> Any:
         body: ast.expr = element
         for depth, generator in enumerate(reversed(node.generators)):
             if generator.is_async:
@@ -166,43 +166,43 @@ class _Rewriter(ast.NodeTransformer):
         unpacked = ast.Starred(_hook("unpack", ast.Name(whole, ast.Load()), pattern), ast.Load())
         return _later(ast.Call(_later(body, *names), [unpacked], []), whole)
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
         return self._comprehension(node, "list", node.elt)
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
         return self._comprehension(node, "generator", node.elt)
 
-    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+    def visit_SetComp(self, node: ast.SetComp) -> Any:
         return self._comprehension(node, "set", node.elt)
 
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
         return self._comprehension(node, "dict", ast.Tuple([node.key, node.value], ast.Load()))
 
     # ------------------------------------------------------------------------------------------------------------------
     # Statements
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If) -> Any:
         self.generic_visit(node)
         node.test = _at(node.test, _hook("truth", node.test))
         return node
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def visit_While(self, node: ast.While) -> Any:
         self.generic_visit(node)
         if not isinstance(node.test, ast.Constant):
             node.test = _at(node.test, _hook("truth", node.test))
         return node
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+    def visit_Assert(self, node: ast.Assert) -> Any:
         self.generic_visit(node)
         node.test = _at(node.test, _hook("truth", node.test))
         return node
 
-    def visit_Match(self, node: ast.Match) -> ast.AST:
+    def visit_Match(self, node: ast.Match) -> Any:
         self.generic_visit(node)
         node.subject = _at(node.subject, _hook("plain", node.subject))
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For) -> Any:
         loop = self._name()
         stored, augmented = _stored(node)
         self.generic_visit(node)
@@ -234,7 +234,7 @@ class _Rewriter(ast.NodeTransformer):
                 condition = ast.Attribute(ast.Name(loop, ast.Load()), "over_rows", ast.Load())
                 forgets = ast.Assign([ast.Name(each, ast.Store()) for each in inner], unset)
                 node.body = [_at(node, ast.If(condition, [forgets], [])), *node.body]
-        return [_at(node, each) for each in (begin, node, *forget)]  # type: ignore[return-value]
+        return [_at(node, each) for each in (begin, node, *forget)]
 
     def visit_Global(self, node: ast.Global) -> Any:
         return [node, _at(node, ast.Expr(_hook("outer_names")))]
@@ -242,7 +242,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
         return [node, _at(node, ast.Expr(_hook("outer_names")))]
 
-    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+    def visit_Yield(self, node: ast.Yield) -> Any:
         self.generic_visit(node)
         return _at(node, ast.Yield(_hook("yields", *([node.value] if node.value else []))))
 
@@ -256,16 +256,16 @@ class _Rewriter(ast.NodeTransformer):
             return self._assign_parts(node)
         return node
 
-    def _set_item(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> ast.stmt:
+    def _set_item(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Any:
         owner, key = self.visit(target.value), _key(self.visit(target.slice))
-        return _at(node, ast.Expr(_hook("set_item", owner, key, value)))  # type: ignore[return-value]
+        return _at(node, ast.Expr(_hook("set_item", owner, key, value)))
 
     def _assign_parts(self, node: ast.Assign) -> list[ast.stmt]:
         whole = self._name()
         found: list[ast.stmt] = [ast.Assign([ast.Name(whole, ast.Store())], node.value)]
         for target in node.targets:
             found += self._unpacked(node, target, ast.Name(whole, ast.Load()))
-        return [_at(node, each) for each in found]  # type: ignore[misc]
+        return [_at(node, each) for each in found]
 
     def _unpacked(self, node: ast.Assign, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         if isinstance(target, ast.Subscript):

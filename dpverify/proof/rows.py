@@ -1,9 +1,9 @@
 """Functions of one row as expressions that can be bounded on every part of the row's domain.
 
-A row is a tuple of columns with public bounds. An expression (`Node`) is evaluated on *cells*: the domain is cut at every
-threshold that a column is compared with, and interval arithmetic is done in each cell. A comparison or a label that
-cuts no column becomes an axis of its own, whose values are free in every cell: rows can be at most that, so every bound
-over cells is a bound over rows.
+A row is a tuple of columns with public bounds. An expression (`Node`) is evaluated on *cells*: the domain is cut at
+every threshold that a column is compared with, and interval arithmetic is done in each cell. A comparison or a label
+that cuts no column becomes an axis of its own, whose values are free in every cell: rows can be at most that, so every
+bound over cells is a bound over rows.
 """
 
 import itertools
@@ -180,8 +180,8 @@ def cells_of(domain: Domain, nodes: Iterable[Node]) -> Cells:
                 cuts.setdefault(at, set()).update(thresholds)
             else:
                 axes.update(_free_axis(domain, node))
-    for at, thresholds in cuts.items():
-        axes[at] = _pieces(domain.columns[at], thresholds)
+    for column, points in cuts.items():
+        axes[column] = _pieces(domain.columns[column], points)
     size = math.prod(len(each) for each in axes.values())
     coarse = size > MOST_CELLS
     while math.prod(len(each) for each in axes.values()) > MOST_CELLS:

@@ -1,5 +1,6 @@
 """Arrays of terms: stacking, indexing, reshaping, writing, and sums over rows or entries."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +11,6 @@ import numpy as np
 from dpverify.claims.neighbours import Relation
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
-    aggregate_of,
     apply,
     as_node,
     bounded,
@@ -23,6 +23,7 @@ from dpverify.proof.arithmetic import (
     truth_node,
     up,
 )
+from dpverify.proof.moves import aggregate_of
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run
 from dpverify.proof.terms import (
@@ -355,7 +356,8 @@ def rearranged(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view
         case Sum():
             offset = term.offset
             if offset is not None:
-                offset = tuple(np.broadcast_to(each, term.shape).reshape(-1)[taken] for each in offset)  # type: ignore[assignment]
+                low, high = (np.broadcast_to(each, term.shape).reshape(-1)[taken] for each in offset)
+                offset = (low, high)
             found = Sum(moved_node(run, term.node, function), term.powers, offset)
         case Aggregate():
             flat = {
@@ -626,7 +628,16 @@ def _unknown_place(run: Run, symbol: Symbol, key: Any) -> Any:
         data = aggregate_of(run, term)
         most = float(np.max(data.move))
         return run.symbol(
-            Aggregate(np.min(data.low), np.max(data.high), np.asarray(most), most, most, 0.0, data.powers, data.whole)
+            Aggregate(
+                np.asarray(np.min(data.low)),
+                np.asarray(np.max(data.high)),
+                np.asarray(most),
+                most,
+                most,
+                0.0,
+                data.powers,
+                data.whole,
+            )
         )
     raise run.ends("an array is indexed by a released value")
 
@@ -750,7 +761,11 @@ def split(run: Run, value: Any) -> list[Any]:
     if isinstance(term, Noisy):
         run.known(value)
     count = math.prod(_shape(run, value.term))
-    return [rearranged(run, value, lambda each, at=at: np.asarray(each.reshape(-1)[at])) for at in range(count)]
+    return [rearranged(run, value, functools.partial(_entry, at)) for at in range(count)]
+
+
+def _entry(at: int, value: Any) -> Any:
+    return np.asarray(value.reshape(-1)[at])
 
 
 def truth_of_rows(run: Run, value: Any) -> Rows:

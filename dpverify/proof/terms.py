@@ -125,7 +125,7 @@ class Aggregate:
 
 @dataclass(eq=False)
 class Weights:
-    """exp(scores - anything common to all), as it stands ("weight"), summed up ("total") or divided by the sum ("share").
+    """exp(scores - anything common to all), as it stands ("weight"), summed up ("total") or divided ("share").
 
     `key` names the scores that are summed in a total or share; equal keys are equal scores.
     """
@@ -230,13 +230,13 @@ class Symbol:
     def _ends(self, *args: Any, **kwargs: Any) -> Any:
         raise self.run.ends("code that the proof does not read touches data")
 
-    __bool__ = __iter__ = __len__ = __hash__ = __eq__ = __float__ = __int__ = __index__ = __str__ = __format__ = _ends  # type: ignore[assignment]
-    __array__ = __getitem__ = __contains__ = __complex__ = __lt__ = __le__ = __gt__ = __ge__ = __ne__ = _ends  # type: ignore[assignment]
+    __bool__ = __iter__ = __len__ = __hash__ = __eq__ = __float__ = __int__ = __index__ = __str__ = __format__ = _ends
+    __array__ = __getitem__ = __contains__ = __complex__ = __lt__ = __le__ = __gt__ = __ge__ = __ne__ = _ends
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __abs__ = (
         _ends
     )
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __round__ = __call__ = __enter__ = __matmul__ = __pow__ = (
-        _ends  # type: ignore[assignment]
+        _ends
     )
     __mod__ = __rmod__ = __floordiv__ = __and__ = __or__ = __xor__ = __invert__ = __setitem__ = __array_ufunc__ = _ends
     __array_function__ = _ends
