@@ -883,7 +883,10 @@ def _lipschitz(run: Run, op: str, data: Aggregate, ranges: list[intervals.Interv
         if data.whole:
             return data
         function = getattr(np, op)
-        return _with_moves(function(low), function(high), np.ceil(move), whole=True)
+        moved = np.ceil(move)
+        if op == "rint":  # halves go to even numbers: 0.5 to 0, 1.5 to 2
+            moved = np.where((move == moved) & (moved % 2 == 1), moved + 1, moved)
+        return _with_moves(function(low), function(high), moved, whole=True)
     finite = np.isfinite(low) & np.isfinite(high)
     if op == "square":
         if not finite.all():

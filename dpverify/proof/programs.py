@@ -141,8 +141,11 @@ class Loop:
         if run.rows == 0 or (run.rows is None and run.most == 0):
             return
         waiting: list[list[bool]] = [[]]
-        while waiting:
-            scope = Scope(self.source.term.mask, outcomes=waiting.pop())
+        first: Scope | None = None
+        while waiting or (first is not None and first.pending):
+            checking = not waiting
+            scope = Scope(self.source.term.mask, outcomes=waiting.pop() if waiting else self._outcomes(first))
+            scope.checking = checking
             run.scope = scope
             draws, events = len(run.state), len(run.events)
             finished = False
@@ -157,11 +160,22 @@ class Loop:
                 raise run.ends(
                     "noise is drawn in a loop over the rows", "draw it after the loop, or for all rows at once"
                 )
+            if first is None:
+                first = scope
+            if checking:
+                if [_what(each) for each in scope.pending] != [_what(each) for each in first.pending]:
+                    raise run.ends("a loop over rows reads what it adds to", "collect sums with += only")
+                return
             self._settle(scope)
             for at in range(len(scope.outcomes), len(scope.conditions)):
                 waiting.append([outcome for _, outcome in scope.conditions[:at]] + [not scope.conditions[at][1]])
             if len(waiting) > 64:
                 raise run.ends("a loop over rows has too many branches")
+
+    def _outcomes(self, first: Scope | None) -> list[bool]:
+        """Branches of the first pass, which is run once more: what it reads of its own sums shows then."""
+        assert first is not None
+        return [outcome for _, outcome in first.conditions]
 
     def _settle(self, scope: Scope) -> None:
         """Gives everything that this pass added the mask of its path."""
@@ -172,6 +186,12 @@ class Loop:
                 running.added.append((mask, value))
             else:
                 running.mask = mask
+
+
+def _what(pending: tuple[Any, Any]) -> tuple[str, int]:
+    target, value = pending
+    node = value.node if isinstance(target, Running) else target.node
+    return type(target).__name__, id(node)
 
 
 def path_mask(run: Run, scope: Scope) -> Node | None:
@@ -336,6 +356,11 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
     if sign in ("in", "not in"):
         return contains(run, a, b, negated=sign == "not in")
     if not isinstance(a, Symbol) and not isinstance(b, Symbol):
+        for each in (a, b):
+            if isinstance(each, list | dict) and any(
+                isinstance(part, Running | RowPart) for part in (each.values() if isinstance(each, dict) else each)
+            ):
+                raise run.ends("a container that a loop over rows fills is compared")
         if holds_symbols((a, b)):
             if any(isinstance(each, list | tuple | dict) for each in (a, b)):
                 raise run.ends("containers that hold data are compared")
@@ -1337,7 +1362,8 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
                 term = Rows(run.domain.constant(args[0]), (), None, scope)
             part = RowPart(term.node, term.powers, None)
             scope.pending.append((part, None))
-            owner.append(part)
+            if not scope.checking:
+                owner.append(part)
             return None
         raise run.ends(f"an object outside of a loop over rows is changed by {name}() in it")
     if holds_symbols(args) and name in ("index", "count", "remove", "get", "pop", "setdefault", "add", "discard"):

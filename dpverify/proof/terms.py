@@ -298,6 +298,7 @@ class Scope:
     made: list[Any] = field(default_factory=list)
     lasting: bool = False
     local: bool = False
+    checking: bool = False
 
 
 @dataclass(eq=False)
