@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_programs() -> None:
 
 
 SIDES = {  # each rule and its negation, as they stand in sources
-    "a draw for all coordinates": r"(bincount\([^=\n]*minlength=\d\)|sum\(axis=0\)) [+-] rng\.laplace\((scale=)?[\d.]+\)",
+    "a draw for all coordinates": r"(minlength=\d\)|sum\(axis=0\)) [+-] rng\.laplace\((scale=)?[\d.]+\)",
     "a draw for each coordinate": r"bincount.*laplace\(.*size=",
     "more draws than coordinates": r"size=\(2, \d\)",
     "one draw in two sums": r"return a \+ z, b \+ z",
