@@ -17,24 +17,24 @@ VECTORS = (
     Space("vector", "integer 0..1", (0, 1), (1, 4), True),
     Space("vector", "integer 0..2", (0, 1, 2), (2, 3), True),
     Space("vector", "integer 0..3", (0, 1, 2, 3), (1, 3), True),
-    Space("vector", "integer -1..2", (-1, 0, 1, 2), (2, 3), True),
+    Space("vector", "integer -1..2", (-1, 0, 1, 2), (1, 2), True),
     Space("vector", "integer -2..1", (-2, -1, 0, 1), (1, 2), True),
     Space("vector", "integer 0..2", (0, 1, 2), (3, 3), True),
     Space("vector", "integer 0..1", (0, 1), (0, 2), True),
-    Space("vector", "real 0..1", (0.0, 0.4, 0.5, 1.0), (1, 3), False),
-    Space("vector", "real -1..2", (-1.0, 0.0, 0.7, 2.0), (2, 3), False),
-    Space("vector", "real 0..3", (0.0, 1.0, 1.5, 3.0), (2, 3), False),
+    Space("vector", "real 0..1", (0.0, 0.5, 1.0), (1, 3), False),
+    Space("vector", "real -1..2", (-1.0, 0.0, 0.7, 2.0), (1, 2), False),
+    Space("vector", "real 0..3", (0.0, 1.5, 3.0), (2, 3), False),
     Space("vector", "real 1..3", (1.0, 2.0, 3.0), (3, 4), False),
 )
 ARRAYS = (
     Space("array", "integer 0..1 x 2", ((0, 0), (0, 1), (1, 0), (1, 1)), (1, 3), True),
-    Space("array", "real -1..1 x 2", ((-1.0, -1.0), (1.0, 1.0), (0.0, 0.0), (1.0, -1.0), (-1.0, 1.0)), (2, 3), False),
+    Space("array", "real -1..1 x 2", ((-1.0, -1.0), (1.0, 1.0), (0.0, 0.0), (1.0, -1.0)), (2, 3), False),
     Space("array", "real 0..2 x 2", ((0.0, 0.0), (2.0, 2.0), (2.0, 0.0), (0.0, 2.0)), (2, 2), False),
 )
 LISTS = (
     Space("list", "integer 0..2", (0, 1, 2), (1, 3), True),
     Space("list", "integer -1..1", (-1, 0, 1), (2, 3), True),
-    Space("list", "real 0..2", (0.0, 0.5, 1.0, 2.0), (2, 3), False),
+    Space("list", "real 0..2", (0.0, 0.5, 2.0), (2, 3), False),
 )
 
 
