@@ -4,7 +4,7 @@
 place of noise. So it learns what is released without noise and by which public matrix the draws enter; the laws do
 the rest, over all pairs of neighbours.
 
-    released = T(data) + M draws      log ratio of a pair = cost of the shift w with T' - T = M w, inf where there is none
+    released = T(data) + M draws; log ratio of a pair = cost of the shift w with T' - T = M w, inf where there is none
 
 Choices by the largest or smallest noisy value are integrated. What is found is exact, or a lower bound (`exact`).
 """
@@ -45,10 +45,9 @@ class Space:
         """A dataset as a program gets it."""
         if self.container == "list":
             return list(rows)
-        kind = np.int64 if "integer" in self.column else np.float64
         if self.container == "array":
-            return np.array(rows, dtype=kind).reshape(len(rows), 2)
-        return np.array(rows, dtype=kind)
+            return np.array(rows, dtype=np.float64).reshape(len(rows), 2)
+        return np.array(rows, dtype=np.int64 if "integer" in self.column else np.float64)
 
     def datasets(self) -> Iterator[tuple[Any, ...]]:
         """All of them, of every legal number of rows."""
@@ -237,7 +236,9 @@ class Runner:
                 if one.form != still.form:
                     return None
                 matrix[:, at] = one.values - still.values
-            matrix[np.isnan(matrix)] = 0.0
+            back = self.run(rows, lambda at: -_far(at))
+            if back.form != still.form or not _near(still.values - matrix @ steps, back.values):
+                return None
             self._matrices[known] = matrix
         return (still, matrix) if _near(still.values + matrix @ steps, moved.values) else None
 
@@ -247,7 +248,7 @@ def _far(at: int) -> float:
 
 
 def _near(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True))
+    return one.shape == other.shape and not (np.abs(one - other) > 1e-9 * (1 + np.abs(other))).any()
 
 
 def _walked(value: Any) -> tuple[str, list[float]]:
@@ -273,17 +274,27 @@ def _walked(value: Any) -> tuple[str, list[float]]:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a pair: pure eps, the square of mu of its Gaussian part, and whether eps is exact."""
+    """Of a pair: the largest log ratio in either order, the square of mu of its Gaussian part, whether eps is exact."""
 
-    eps: float = 0.0
+    up: float = 0.0
+    down: float = 0.0
     square: float = 0.0
     exact: bool = True
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.eps + other.eps, self.square + other.square, self.exact and other.exact)
+        exact = self.exact and other.exact
+        return Cost(self.up + other.up, self.down + other.down, self.square + other.square, exact)
+
+    @property
+    def eps(self) -> float:
+        return max(self.up, self.down)
 
 
-BARE = Cost(math.inf, math.inf)
+def _both(eps: float, square: float = 0.0, *, exact: bool = True) -> Cost:
+    return Cost(float(eps), float(eps), float(square), exact)
+
+
+BARE = _both(math.inf, math.inf)
 UNKNOWN = Cost(exact=False)
 
 
@@ -292,11 +303,11 @@ def _shifted(draw: Draw, by: float) -> Cost:
     if abs(by) < 1e-9:
         return Cost()
     if draw.law == "laplace" and draw.scale > 0:
-        return Cost(abs(by) / draw.scale)
+        return _both(abs(by) / draw.scale)
     if draw.law == "normal" and draw.scale > 0:
-        return Cost(math.inf, (by / draw.scale) ** 2)
+        return _both(math.inf, (by / draw.scale) ** 2)
     if draw.law == "rounded" and draw.scale > 0:
-        return Cost(abs(by) / draw.scale, exact=False) if abs(by - round(by)) < 1e-9 else BARE
+        return _both(abs(by) / draw.scale, exact=False) if abs(by - round(by)) < 1e-9 else BARE
     return BARE
 
 
@@ -309,20 +320,29 @@ def _summed(draws: Sequence[Draw], factors: np.ndarray, by: float) -> Cost:
     if len(draws) == 1:
         return _shifted(draws[0], by / factors[0])
     if laws == {"laplace"}:
-        return Cost(abs(by) / max(scales)) if max(scales) > 0 else BARE
+        return _both(abs(by) / max(scales)) if max(scales) > 0 else BARE
     if laws == {"normal"}:
-        return Cost(math.inf, by**2 / sum(each**2 for each in scales))
+        return _both(math.inf, by**2 / sum(each**2 for each in scales))
     if len(draws) == 2 and laws in ({"exponential"}, {"geometric"}):
         if factors[0] * factors[1] > 0:
             return BARE
         if laws == {"exponential"}:
-            return Cost(abs(by) / min(scales)) if min(scales) > 0 else BARE
+            return _tails(by, [1 / each if each > 0 else math.inf for each in scales], factors)
         if abs(factors[0]) != abs(factors[1]):
             return UNKNOWN
-        steps = by / factors[0]
-        rate = max(-math.log1p(-each.scale) if each.scale < 1 else math.inf for each in draws)
-        return Cost(abs(steps) * rate) if abs(steps - round(steps)) < 1e-9 else BARE
+        rates = [-math.log1p(-each.scale) if each.scale < 1 else math.inf for each in draws]
+        steps = by / abs(factors[0])
+        return _tails(round(steps), rates, factors) if abs(steps - round(steps)) < 1e-9 else BARE
     return UNKNOWN
+
+
+def _tails(by: float, rates: Sequence[float], factors: np.ndarray) -> Cost:
+    """The difference of two one-sided draws: it falls at the one rate to the right, at the other to the left.
+
+    `up`: the largest log ratio of the unshifted law to the shifted one; the left tail has it for a shift to the right.
+    """
+    right, left = rates if factors[0] > 0 else (rates[1], rates[0])
+    return Cost(by * left, by * right) if by > 0 else Cost(-by * right, -by * left)
 
 
 def _components(matrix: np.ndarray) -> Iterator[tuple[list[int], list[int]]]:
@@ -344,7 +364,7 @@ def _cost(one: tuple[Run, np.ndarray], other: tuple[Run, np.ndarray]) -> Cost:
     if first.form != second.form:
         return BARE
     total = _cost_of_choices(first, second)
-    if first.draws != second.draws or not np.allclose(matrix, twin, rtol=1e-9, atol=1e-12):
+    if first.draws != second.draws or not _near(matrix, twin):
         return _cost_of_other_noise(one, other)
     moved = second.values - first.values
     for outputs, places in _components(matrix):
@@ -393,13 +413,13 @@ def _tail(run: Run, row: np.ndarray) -> tuple[Any, ...]:
 def _cost_of_choices(first: Run, second: Run) -> Cost:
     if [times for _, times in first.choices] != [times for _, times in second.choices]:
         return BARE
-    total = 0.0
+    total = Cost()
     for (one, times), (other, _) in zip(first.choices, second.choices, strict=True):
         if len(one) != len(other) or ((one > 0) != (other > 0)).any():
             return BARE
-        ratios = np.log(one[one > 0]) - np.log(other[other > 0])
-        total += times * float(np.abs(ratios).max())
-    return Cost(total)
+        ratios = times * (np.log(one[one > 0]) - np.log(other[other > 0]))
+        total += Cost(float(ratios.max()), float(-ratios.min()))
+    return total
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -466,7 +486,7 @@ class _Choices:
         laws = [_laws_of_the_largest(run, matrix, self.sign) for run, matrix in (one, other)]
         if laws[0] is None or laws[1] is None or len(laws[0]) != len(laws[1]):
             return UNKNOWN
-        total = 0.0
+        total = UNKNOWN
         for first, second in zip(*laws, strict=True):
             if isinstance(first, int) or isinstance(second, int):
                 if first != second:
@@ -474,9 +494,11 @@ class _Choices:
                 continue
             ones, others = self._of(first), self._of(second)
             seen = (ones > SEEN) & (others > SEEN)
-            ratios = np.abs(np.log(ones[seen] / others[seen]))
-            total += max(0.0, float(ratios.max(initial=0.0)) - SLACK)
-        return Cost(total, exact=False)
+            ratios = np.log(ones[seen] / others[seen])
+            total += Cost(
+                max(0.0, float(ratios.max(initial=0.0)) - SLACK), max(0.0, -float(ratios.min(initial=0.0)) - SLACK)
+            )
+        return total
 
     def _of(self, law: Any) -> np.ndarray:
         values, draws, factors = law
@@ -502,13 +524,13 @@ def truth(program: Program) -> Truth | None:
         if all(each[0].form.startswith("raised") for each in known.values()):
             return None
         cost = _Choices(1 if program.rule == "argmax" else -1).cost if program.rule else _cost
-        done: dict[Any, Cost] = {}
-        for one, other in pairs:
-            key = (_key(known[one]), _key(known[other]))
-            if key not in done:
-                done[key] = cost(known[one], known[other])
-            eps, square = max(eps, done[key].eps), max(square, done[key].square)
-            exact = exact and done[key].exact
+        numbers: dict[tuple[Any, ...], int] = {}
+        kinds = {rows: numbers.setdefault(_key(each), len(numbers)) for rows, each in known.items()}
+        samples = {kinds[rows]: each for rows, each in known.items()}
+        for one, other in {(kinds[first], kinds[second]) for first, second in pairs}:
+            found = cost(samples[one], samples[other])
+            eps, square = max(eps, found.eps), max(square, found.square)
+            exact = exact and found.exact
     square = square if len(program.variants) == 1 else (math.inf if math.isinf(square) else 0.0)
     return Truth(eps, math.sqrt(square), exact)
 

@@ -317,6 +317,34 @@ def rounded_sum(x):
     return round(x.sum()) + rng.geometric(0.5) - rng.geometric(0.5)
 
 
+def halves_rounded_to_even(x):
+    """vector: real 0..1, rows 5..50; replace; 2; 1.3; a; exact"""
+    return round(x.sum()) + np.random.default_rng().laplace(scale=1.0)
+
+
+def halves_rounded_to_even_by_numpy(x):
+    """vector: real 0..1, rows 5..50; replace; 2*log(2); 1.3; a; exact
+    vector: real 0..3, rows 5..50; add-remove; 4*log(2); 1.3; a; exact
+    """
+    rng = np.random.default_rng()
+    return np.round(x.sum()) + rng.geometric(0.5) - rng.geometric(0.5)
+
+
+def halves_rounded_to_even_by_rint(x):
+    """vector: real 0..1, rows 5..50; replace; inf; 1.3; a; mu=2; rho=2; exact"""
+    return np.rint(x.sum()) + np.random.default_rng().normal()
+
+
+def tenths_rounded_to_even(x):
+    """vector: real 0..0.1, rows 5..50; replace; 0.2; 1.3; a"""
+    return np.round(x.sum(), 1) + np.random.default_rng().laplace(scale=1.0)
+
+
+def floor_of_whole_moves(x):
+    """vector: real 0..1, rows 5..50; replace; 1; 1.3; a; exact"""
+    return np.floor(x.sum()) + np.random.default_rng().laplace(scale=1.0)
+
+
 def floor_and_laplace(x):
     """vector: real 0..0.25, rows 5..50; replace; 4; 1.3; a; exact"""
     return np.floor(x.sum()) + np.random.default_rng().laplace(scale=0.25)

@@ -313,6 +313,33 @@ def total_until_a_large_row(x):
     return total + _laplace(100.0)
 
 
+def total_that_is_compared(x):
+    """list: real 50..100, rows 5..50; replace; 2; 1.23; a
+    vector: real 50..100, rows 5..50; replace; 2; 1.23; a
+    """
+    total = 0
+    for v in x:
+        if v >= total:
+            total += v
+    return total + _laplace(50.0)
+
+
+def total_that_is_doubled(x):
+    """list: real 0..1, rows 4; replace; 8; 1.23; a"""
+    total = 0.0
+    for v in x:
+        total = 2 * total + v
+    return total + _laplace(1.0)
+
+
+def total_that_is_bounded(x):
+    """list: real 0..3, rows 5..50; replace; 1; 1.23; a"""
+    total = 0.0
+    for v in x:
+        total += v if total < 4 else 0.0
+    return total + _laplace(3.0)
+
+
 def number_of_records(x):
     """list: real 0..100, rows 5..50; replace; 48.9; 1.23; a"""
     best, count = -1.0, 0
