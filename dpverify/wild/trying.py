@@ -427,7 +427,7 @@ class Trial:
         verdict = "REFUTED" if refuted else "NOT_REFUTED" if 2 * reached > planned_pairs else "INCONCLUSIVE"
         if not refuted and len(race.contenders) < planned_pairs:
             self.notes.append(
-                f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give --minutes, or more of them"
+                f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give --minutes, or more"
             )
         if not refuted and any("not independent" in each.note for each in mine):
             verdict = "INCONCLUSIVE"
