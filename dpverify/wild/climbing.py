@@ -24,8 +24,8 @@ from dpverify.wild.pairs import BEFORE, complete, random_cell, unique
 from dpverify.wild.schema import Column, Schema
 
 SEEDS, STEPS = 8, 96  # paired runs of a pair; changes that are tried
-POOL, FOUND = 4, 3  # pairs that are climbed from; pairs that come early in the list
-TWICE = 0.25  # of the steps: two changes at once
+POOL, FOUND = 4, 3  # climbs for the first half of the steps, then the best alone; pairs that come early in the list
+TWICE = 0.5  # of the steps: two changes at once
 Row = tuple[Record | None, Record | None]  # of the first and of the second dataset, at the same place
 
 
@@ -54,12 +54,15 @@ def searched(source: ReleaseSource, schema: Schema, grid: list[Candidate], rng: 
             return grid
         pool = sorted(((distance(runs(each.first), runs(each.second)), each) for each in grid), key=_farthest)[:POOL]
         for step in range(STEPS):
-            found = changed(schema, pool[step % len(pool)][1], rng)
-            if found is None or any((found.first, found.second) == (each.first, each.second) for _, each in pool):
+            at = step % len(pool) if step < STEPS // 2 else 0
+            found = changed(schema, pool[at][1], rng)
+            if found is None:
                 continue
             moved = distance(runs(found.first), runs(found.second))
-            if moved >= pool[-1][0]:
-                pool = sorted([(moved, found), *pool], key=_farthest)[:POOL]
+            if moved >= pool[at][0]:
+                pool[at] = moved, found
+            if step >= STEPS // 2 - 1:
+                pool.sort(key=_farthest)
     except TargetError:
         return grid
     best = [each for moved, each in pool[:FOUND] if moved > 0]
@@ -164,6 +167,13 @@ def _one_cell(
     return [*rows[:at], _with_cell(rows[at], cell, _cell(schema.columns[cell], rng), arms), *rows[at + 1 :]]
 
 
+def _cell_beside(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
+    """A common row next to a changed one."""
+    own = {at for at, row in enumerate(rows) if not _is_common(row)}
+    beside = [at for at in range(len(rows)) if at not in own and own & {at - 1, at + 1}]
+    return _one_cell(schema, rows, rng, beside)
+
+
 def _own_cell(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
     return _one_cell(schema, rows, rng, [at for at, row in enumerate(rows) if not _is_common(row)])
 
@@ -224,7 +234,7 @@ def _sized(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Ro
 
 Step = Callable[[Schema, list[Row], np.random.Generator], list[Row]]
 STEPS_OF_VALUES: tuple[Step, ...] = (_own_cell,)
-STEPS_OF_ROWS: tuple[Step, ...] = (_one_cell, _own_cell, _column, _copied, _moved, _sized)
+STEPS_OF_ROWS: tuple[Step, ...] = (_one_cell, _cell_beside, _own_cell, _column, _copied, _moved, _sized)
 
 
 def _name(schema: Schema, candidate: Candidate) -> str:

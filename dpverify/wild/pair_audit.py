@@ -294,10 +294,10 @@ class Race:
                 (each for each in self.contenders if each.process.trials), key=lambda each: -each.process.log_wealth
             )
             for each in standing[: max(1, len(standing) // 2)]:
-                more = min(each.process.trials, limit - self.trials)
-                if budget.left <= 0 or self.refuted or more <= 0:
+                size = min(each.process.trials, limit - self.trials)
+                if budget.left <= 0 or self.refuted or size <= 0:
                     return
-                each.run(min(more, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
+                each.run(min(size, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
             if budget.left > 0 and not self.refuted and (candidate := next(more, None)) is not None:
                 self._random += 1
                 self._tried(self.entered(candidate, self.random_share(self._random)), *self._small(budget), budget)

@@ -202,7 +202,6 @@ class Clock:
 def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monkeypatch):
     """Releases of 10 ms; a rule takes seconds: the first one is learned in any case."""
     clock = Clock()
-    monkeypatch.setattr(pair_audit, "time", clock)
     real = pair_audit.fit_rule
 
     def slowly(trials):
@@ -220,6 +219,7 @@ def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monk
         seed=1,
         index=0,
         block=64,
+        clock=clock.monotonic,
     )
     one.sample(100)
     began = clock.now
