@@ -522,7 +522,11 @@ def _local(schema: Schema, rng: np.random.Generator) -> Iterator[Candidate]:
         column.number((column.low + column.high) / 2) if column.numeric else cell
         for column, cell in zip(schema.columns, low, strict=True)
     )
-    found = [("all low and all high", low, high), ("all low and the middle", low, middle)]
+    found = [
+        ("all low and all high", low, high),
+        ("all low and the middle", low, middle),
+        ("all high and the middle", high, middle),
+    ]
     for at, column in enumerate(schema.columns):
         if not column.numeric:
             values = column.values[: MOST_VALUES + 1]
