@@ -321,9 +321,9 @@ def test_the_first_missing_value_of_all_is_seen():
         minutes=0.5,
     )
     assert record.verdict == "REFUTED"
-    assert {each.name for each in record.pairs if each.verdict == "REFUTED"} == {
-        "nothing missing: the last becomes x missing"
-    }
+    fallen = {each.name for each in record.pairs if each.verdict == "REFUTED"}
+    made = {each for each in fallen if not each.startswith("found by paired runs")}  # the climb finds such pairs, too
+    assert made == {"nothing missing: the last becomes x missing"}
 
 
 ROWS = {"data": {"as": "list", "rows": [4, 60]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 10.0}}}
