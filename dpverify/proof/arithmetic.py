@@ -1,8 +1,8 @@
 """Arithmetic on terms, entry by entry.
 
 Rows stay functions of a row. Sums stay sums under linear maps (A sum g(x_i) = sum A g(x_i)). All else about data
-becomes an `Aggregate` with the move that a rule proves for it. Noise joins data once; a noisy value that is used otherwise
-than linearly has been released.
+becomes an `Aggregate` with the move that a rule proves for it. Noise joins data once; a noisy value that is used
+otherwise than linearly has been released.
 """
 
 import math

@@ -884,8 +884,8 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
     Given the noise of all others, place i wins iff its own noise is at least a threshold, which moves by at most
     max_j m_j - m_i; the chance of being above a threshold changes by at most e^(r/b) where the threshold moves by r,
     for Laplace, Gumbel, exponential and discrete Laplace noise of scale at least b. One-sided noise (Gumbel,
-    exponential) has this bound for its upper tail only, so it must be added where the largest, or subtracted where the least
-    is taken.
+    exponential) has this bound for its upper tail only, so it must be added where the largest, or subtracted where the
+    least is taken.
     """
     term = value.term
     assert isinstance(term, Noisy)
