@@ -12,6 +12,7 @@ from dpverify.errors import EXIT_FAILED, EXIT_OK, TargetError, UsageError
 
 SIGNIFICANCE = 0.01
 MOST_EACH = 2_000  # trials of a pair, on average
+SOURCE = ("call", "arguments", "encode", "python", "timeout_s", "memory")  # what a source of releases is made of
 TRACED, ONE_RELEASE = 120.0, 10.0  # seconds: for all traces, for a release of the trials
 
 
@@ -74,9 +75,11 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     from dpverify.execution.isolated import Limits
     from dpverify.report import files, screen
     from dpverify.report.json_file import strict
+    from dpverify.wild.datasets import written
+    from dpverify.wild.fields import Narrowed
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.record import lines
-    from dpverify.wild.trying import planned, try_out
+    from dpverify.wild.trying import planned, searched_pairs, source_of, try_out
 
     schema = data_schema(wanted.data)
     if wanted.view == "local" and not schema.local:
@@ -100,24 +103,27 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     files.drop(outputs)
     code: dict[str, Taped] = {}
     try:
-        if wanted.tape and not wanted.python:
-            asked = {
-                "spec": wanted.target,
-                "claim": wanted.claim,
-                "data": wanted.data,
-                "call": wanted.call,
-                "arg": list(wanted.arg),
-                "relation": options.get("relation"),
-                "seed": options["seed"],
-                "trials": options["trials"],
-            }
-            name, limits = (
-                "dpverify.cli.certify_data:traced_in_child",
-                Limits(min(wanted.timeout, TRACED), wanted.memory),
-            )
-            found = isolated_command.answer(name, asked, limits, missing="trace")
-            code = {relation: decoded(Taped, each) for relation, each in found.items()}
-        record = try_out(wanted.target, code=code, say=say if explain else None, **given, **options)
+        with source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None) as source:
+            seen = Narrowed(source, options["out"], options["public"])
+            inside = searched_pairs(seen, schema, options.get("relation"), options["seed"])
+            if wanted.tape and not wanted.python:
+                asked = {
+                    "spec": wanted.target,
+                    "claim": wanted.claim,
+                    "data": wanted.data,
+                    "call": wanted.call,
+                    "arg": list(wanted.arg),
+                    "inside": written(inside),
+                    "seed": options["seed"],
+                    "trials": options["trials"],
+                }
+                name, limits = (
+                    "dpverify.cli.certify_data:traced_in_child",
+                    Limits(min(wanted.timeout, TRACED), wanted.memory),
+                )
+                found = isolated_command.answer(name, asked, limits, missing="trace")
+                code = {relation: decoded(Taped, each) for relation, each in found.items()}
+            record = try_out(source, code=code, inside=inside, say=say if explain else None, **given, **options)
     except TargetError:
         say(f"{'FAILED':<11} {wanted.target.rpartition(':')[2]} was not judged: {wanted.claim}")
         raise
@@ -136,7 +142,7 @@ def say(line: str) -> None:
 
 
 def traced_in_child(
-    *, spec: str, claim: str, data: str, call: str, arg: list[str], relation: str | None, seed: int, trials: int
+    *, spec: str, claim: str, data: str, call: str, arg: list[str], inside: dict[str, list[Any]], seed: int, trials: int
 ) -> dict[str, Any]:
     """What the tape says under each relation, as plain values; runs in the child."""
     from dataclasses import asdict
@@ -144,14 +150,16 @@ def traced_in_child(
     from dpverify.base.text import arguments
     from dpverify.claims.curves import parse_claim
     from dpverify.cli import isolated_command
+    from dpverify.wild.datasets import read
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.trying import traced_grid
 
+    schema = data_schema(data)
     code = traced_grid(
         isolated_command.load_object(spec),
         claim=parse_claim(claim),
-        schema=data_schema(data),
-        relation=relation,
+        schema=schema,
+        inside=read(inside, schema),
         call=call,
         arguments=arguments(arg),
         name=spec.rpartition(":")[2],

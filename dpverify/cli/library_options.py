@@ -49,6 +49,9 @@ Out = Annotated[list[str] | None, _option("--out", metavar="FIELD", help="Look a
 Public = Annotated[list[str] | None, _option("--public", metavar="FIELD", help="This field is public.")]
 OutsideOption = Annotated[Outside | None, _option(help="Pairs with data that --data excludes; default: report.")]
 Python = Annotated[str, _option(metavar="INTERPRETER", help="The library's own Python, 3.7 or later.")]
-Minutes = Annotated[float | None, _option(metavar="M", help="Time for the trials of all pairs; default: 10.")]
+Minutes = Annotated[
+    float | None,
+    _option(metavar="M", help="Wall time for the trials of all pairs; default: a fixed number of releases."),
+]
 Repro = Annotated[str | None, _option(metavar="FOLDER", help="Write a script without dpverify a refuted pair.")]
 Encode = Annotated[str, _option(metavar="MODULE:FUNCTION", help="output -> dict of numbers and texts.")]

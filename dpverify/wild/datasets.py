@@ -298,6 +298,25 @@ class Candidate:
         return replace(self, name=name, first=first, second=(*rest[:row], self.second[-1], *rest[row:]))
 
 
+def written(pairs: dict[Relation, list[Candidate]]) -> dict[str, list[Any]]:
+    """Pairs as plain values, for another process; see `read`."""
+    return {
+        str(relation): [[each.name, list(map(list, each.first)), list(map(list, each.second))] for each in found]
+        for relation, found in pairs.items()
+    }
+
+
+def read(plain: dict[str, list[Any]], schema: Schema) -> dict[Relation, list[Candidate]]:
+    """What `written` has written: pairs in the schema's domain."""
+    return {
+        Relation(relation): [
+            Candidate(name, Relation(relation), tuple(map(tuple, first)), tuple(map(tuple, second)), "in", schema.unit)
+            for name, first, second in found
+        ]
+        for relation, found in plain.items()
+    }
+
+
 def of_schema(schema: Schema, candidate: Candidate) -> Candidate:
     """A pair from somebody else, with the schema's unit; UsageError where a unit has too many rows."""
     if schema.unit is None:

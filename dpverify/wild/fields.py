@@ -29,6 +29,7 @@ class Narrowed:
         self.name, self.hello = source.name, source.hello
         self.left_out: set[str] = set()
         self._met = False
+        self.made = 0  # releases so far
         self.raised = ""  # where the last exception came from
 
     def check(self, data: bytes) -> None:
@@ -46,6 +47,7 @@ class Narrowed:
     def fields(self, data: bytes, seeds: Sequence[int]) -> dict[str, Any]:
         """See `ReleaseSource`."""
         answer = self._source.fields(data, seeds)
+        self.made += len(seeds)
         self.raised = answer.get("raised", "") or self.raised
         answer["fields"] = [
             {name: value for name, value in each.items() if self._shown(name)} for each in answer["fields"]

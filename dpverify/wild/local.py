@@ -30,7 +30,7 @@ class ReleaseSource(Protocol):
         """UsageError where data of this form cannot be handed over."""
 
     def fields(self, data: bytes, seeds: Sequence[int]) -> dict[str, Any]:
-        """{"fields": [one dict a release], "changed": bool, "notes": [...]}."""
+        """{"fields": [one dict a release], "changed": bool, "notes": [...], "seconds": of processor time}."""
 
     def versions(self) -> dict[str, str]:
         """Of what is imported."""

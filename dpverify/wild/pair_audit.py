@@ -33,6 +33,7 @@ REFIT, MOST_FITTED = 2.0, 20_000
 POWER = 0.95
 FEWEST = 24  # releases of a first sample on each dataset
 LARGEST_BLOCK = 65_536
+Clock = Callable[[], float]  # seconds; or releases made so far, where a budget is a number of releases
 
 
 class Contender:
@@ -49,7 +50,9 @@ class Contender:
         seed: int,
         index: int,
         block: int,
+        clock: Clock = time.monotonic,
     ) -> None:
+        self.clock = clock
         self.candidate, self.data, self.claim, self.share = candidate, data, claim, share
         self.index, self.block = index, block
         self._source, self._seed, self._calls = source, seed, 0
@@ -59,19 +62,18 @@ class Contender:
         self.raised = [0, 0], [0, 0]  # (releases, exceptions) on each dataset
         self.samples: tuple[list[Fields], list[Fields]] = ([], [])
         self._grains = 0
-        self.seconds = 0.0  # of one release, measured by the sample
-        self.learning = 0.0  # seconds that the last rule took
+        self.seconds = 0.0  # of one release by the clock, measured by the sample
+        self.learning = 0.0  # seconds of the clock that the last rule took
 
     # releases
 
     def releases(self, arm: int, size: int, stage: Stage = Stage.ESTIMATE) -> list[Fields]:
-        """Fresh releases on one dataset, in blocks."""
+        """Fresh releases on one dataset; how many are asked for at once makes no difference to them."""
         found: list[Fields] = []
-        while len(found) < size:
-            now = min(self.block, size - len(found))
-            rng = stream(self._seed, stage, self.index, self._calls)
-            self._calls += 1
-            answer = self._source.fields(self.data[arm], rng.integers(0, 2**62, size=now).tolist())
+        seeds = stream(self._seed, stage, self.index, self._calls).integers(0, 2**62, size=size).tolist()
+        self._calls += 1
+        for at in range(0, size, self.block):
+            answer = self._source.fields(self.data[arm], seeds[at : at + self.block])
             found += answer["fields"]
             self.changes |= answer["changed"]
             self.notes |= set(answer["notes"])
@@ -96,9 +98,9 @@ class Contender:
     def sample(self, size: int, seconds: float = math.inf) -> None:
         """The first releases on both datasets: they fix the coordinates. At least FEWEST, then as time allows."""
         size = max(size, FEWEST)
-        started = time.monotonic()
+        started = self.clock()
         parts = [self.releases(arm, FEWEST, Stage.SELECT) for arm in (0, 1)]
-        each = max(time.monotonic() - started, 1e-6) / FEWEST
+        each = max(self.clock() - started, 1e-6) / FEWEST
         more = int(min(size - FEWEST, max(0.0, seconds / each - FEWEST)))
         one, two = (part + self.releases(arm, more, Stage.SELECT) for arm, part in enumerate(parts))
         self.samples, size, self.seconds = (one, two), FEWEST + more, each / 2
@@ -111,15 +113,15 @@ class Contender:
     def run(self, trials: int, seconds: float = math.inf) -> None:
         """So many trials more, or fewer where the claim falls before, or what comes next would not end in time."""
         assert self.codebook is not None
-        left, ends = trials, time.monotonic() + seconds
+        left, ends = trials, self.clock() + seconds
         while left > 0 and not self.refuted:
             if self.bettor.due:
-                if time.monotonic() + REFIT * self.learning > ends:
+                if self.clock() + REFIT * self.learning > ends:
                     return
-                started = time.monotonic()
+                started = self.clock()
                 self.bettor.learn()
-                self.learning = time.monotonic() - started
-            fits = (ends - time.monotonic()) / self.seconds
+                self.learning = self.clock() - started
+            fits = (ends - self.clock()) / self.seconds
             size = int(min(left, max(FIRST_BLOCK, self.process.trials // LATER), LARGEST_BLOCK, fits))
             if size < 1:
                 return
@@ -193,20 +195,26 @@ ENOUGH = 0.25  # of the time, after which no more pairs are tried for a claim th
 FEWEST_TRIALS = 48
 MOST_EACH = 2_000  # trials a pair, on average
 RANDOM_EACH = 300
-Clock = Callable[[], float]
 
 
 class Budget:
-    """Seconds that are left, and what a release takes."""
+    """Seconds that are left, and what a release takes.
+
+    With a clock that counts releases, of which each takes 1, all of it is in releases: no time decides anything.
+    """
 
     def __init__(self, seconds: float, release: float, clock: Clock = time.monotonic) -> None:
-        self.seconds, self.release, self._clock = seconds, max(release, 1e-6), clock
+        self.seconds, self.release, self.clock = seconds, max(release, 1e-6), clock
         self._started = clock()
+
+    def part(self, seconds: float) -> "Budget":
+        """So much from now on, by the same clock."""
+        return Budget(seconds, self.release, self.clock)
 
     @property
     def spent(self) -> float:
         """Seconds so far."""
-        return self._clock() - self._started
+        return self.clock() - self._started
 
     @property
     def left(self) -> float:
@@ -242,8 +250,9 @@ class Race:
         first_index: int,
         most_each: int = MOST_EACH,
         relations: int = 1,
+        clock: Clock = time.monotonic,
     ) -> None:
-        self.most_each = most_each
+        self.clock, self.most_each = clock, most_each
         self.source, self.schema, self.claim = source, schema, claim
         self.alpha, self.planned, self.seed, self.block = alpha, planned, seed, block
         self.relations = relations
@@ -255,7 +264,15 @@ class Race:
         data = datasets.wire(self.schema, candidate.first), datasets.wire(self.schema, candidate.second)
         self._index += 1
         return Contender(
-            candidate, data, self.source, self.claim, share=share, seed=self.seed, index=self._index, block=self.block
+            candidate,
+            data,
+            self.source,
+            self.claim,
+            share=share,
+            seed=self.seed,
+            index=self._index,
+            block=self.block,
+            clock=self.clock,
         )
 
     def first_pass(self, candidates: list[Candidate], budget: Budget, pairs: int) -> None:
@@ -277,9 +294,10 @@ class Race:
                 (each for each in self.contenders if each.process.trials), key=lambda each: -each.process.log_wealth
             )
             for each in standing[: max(1, len(standing) // 2)]:
-                if budget.left <= 0 or self.refuted:
+                size = min(each.process.trials, limit - self.trials)
+                if budget.left <= 0 or self.refuted or size <= 0:
                     return
-                each.run(min(each.process.trials, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
+                each.run(min(size, max(FEWEST_TRIALS, int(budget.left / budget.release))), budget.left)
             if budget.left > 0 and not self.refuted and (candidate := next(more, None)) is not None:
                 self._random += 1
                 self._tried(self.entered(candidate, self.random_share(self._random)), *self._small(budget), budget)

@@ -31,11 +31,11 @@ MOST_VALUES = 8  # of a local category that are paired with the first one
 def grid(schema: Schema, relation: Relation, rng: np.random.Generator) -> list[Candidate]:
     """The fixed pairs of a relation, equal ones dropped; bases and random corners from `rng`."""
     if schema.local:
-        return [] if relation is Relation.ADD_OR_REMOVE_ONE else _unique(_local(schema, rng))
+        return [] if relation is Relation.ADD_OR_REMOVE_ONE else unique(_local(schema, rng))
     made = _grid if schema.unit is None else _unit_grid
-    found = _unique(each for each in made(schema, relation, rng) if complete(schema, each))
+    found = unique(each for each in made(schema, relation, rng) if complete(schema, each))
     crossed = [each for each in crossed_pairs(schema, relation, rng) if complete(schema, each)]
-    return _unique([*found[:BEFORE], *crossed, *found[BEFORE:]])
+    return unique([*found[:BEFORE], *crossed, *found[BEFORE:]])
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def outside(schema: Schema, relation: Relation, rng: np.random.Generator) -> lis
             found += _changed(schema, relation, base, what, record, "out")
         else:
             found += _changed_unit(schema, relation, base, what, (record,), domain="out")
-    return _unique(each for each in found if complete(schema, each))
+    return unique(each for each in found if complete(schema, each))
 
 
 def random_pairs(schema: Schema, relation: Relation, rng: np.random.Generator) -> Iterator[Candidate]:
@@ -197,7 +197,7 @@ def ordinary(schema: Schema, size: int, rng: np.random.Generator) -> Records:
 
 def random_record(schema: Schema, rng: np.random.Generator) -> Record:
     """One uniform record."""
-    return tuple(_uniform(column, rng) for column in schema.columns)
+    return tuple(random_cell(column, rng) for column in schema.columns)
 
 
 def corner(schema: Schema, rng: np.random.Generator) -> Record:
@@ -205,7 +205,8 @@ def corner(schema: Schema, rng: np.random.Generator) -> Record:
     return tuple(column.extremes()[int(rng.integers(2))] for column in schema.columns)
 
 
-def _uniform(column: Column, rng: np.random.Generator) -> object:
+def random_cell(column: Column, rng: np.random.Generator) -> object:
+    """One uniform value of a column."""
     if column.missing and rng.random() < MISSING:
         return None
     if column.kind == "integer":
@@ -521,7 +522,11 @@ def _local(schema: Schema, rng: np.random.Generator) -> Iterator[Candidate]:
         column.number((column.low + column.high) / 2) if column.numeric else cell
         for column, cell in zip(schema.columns, low, strict=True)
     )
-    found = [("all low and all high", low, high), ("all low and the middle", low, middle)]
+    found = [
+        ("all low and all high", low, high),
+        ("all low and the middle", low, middle),
+        ("all high and the middle", high, middle),
+    ]
     for at, column in enumerate(schema.columns):
         if not column.numeric:
             values = column.values[: MOST_VALUES + 1]
@@ -547,7 +552,8 @@ def complete(schema: Schema, candidate: Candidate) -> bool:
     )
 
 
-def _unique(found: Iterable[Candidate]) -> list[Candidate]:
+def unique(found: Iterable[Candidate]) -> list[Candidate]:
+    """The same pairs in the same order, each once."""
     seen, kept = set(), []
     for each in found:
         key = frozenset((repr(each.first), repr(each.second)))

@@ -179,7 +179,17 @@ def shown_of(
     def on(candidate: Candidate) -> Contender:
         number[0] += 1
         data = datasets.wire(schema, candidate.first), datasets.wire(schema, candidate.second)
-        return Contender(candidate, data, source, claim, share=LEVEL, seed=seed, index=number[0], block=contender.block)
+        return Contender(
+            candidate,
+            data,
+            source,
+            claim,
+            share=LEVEL,
+            seed=seed,
+            index=number[0],
+            block=contender.block,
+            clock=contender.clock,
+        )
 
     def refutes(candidate: Candidate) -> bool:
         if budget.spent > ends:

@@ -16,12 +16,12 @@ from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.claims.neighbours import Pair, Relation, Unit, View
 from dpverify.errors import InvalidTrials, RunError, TargetError, UsageError
-from dpverify.wild import datasets, pairs, refutation
+from dpverify.wild import climbing, datasets, pairs, refutation
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Narrowed
 from dpverify.wild.interpreter import Elsewhere
 from dpverify.wild.local import Here, on_wire, ReleaseSource
-from dpverify.wild.pair_audit import Budget, Contender, LARGEST_BLOCK, MOST_EACH, Race, timed
+from dpverify.wild.pair_audit import Budget, Contender, LARGEST_BLOCK, MOST_EACH, PASS, Race, SAMPLE, timed
 from dpverify.wild.record import PairResult, Row, TryRecord
 from dpverify.wild.refutation import Shown, shown_of
 from dpverify.wild.schema import as_schema, Schema
@@ -39,7 +39,7 @@ class Options:
     """How trials are made; see the help of `dpverify certify`."""
 
     relation: str | None = None  # replace, add-remove, both; None: both, and the verdict says under which it stands
-    minutes: float = 10.0
+    minutes: float | None = None  # of wall time; None: the number of releases is fixed, whatever time they take
     significance: float = 0.05
     seed: int = SEED
     out: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Options:
     repro: str | None = None
 
     def __post_init__(self) -> None:
-        require.positive(minutes=self.minutes)
+        require.positive(minutes=10.0 if self.minutes is None else self.minutes)
         require.open_unit(significance=self.significance)
         require.integer(at_least=0, seed=self.seed)
         require.integer(at_least=1, trials=self.trials)
@@ -99,11 +99,15 @@ IN_SHARE, OUT_SHARE = 0.75, 0.1  # of the minutes: the race, pairs out of the do
 WITNESSES = 1  # pairs of each relation that get one, and of those out of the domain
 SEVERITY = 0.2  # of the significance, see `Trial._severity`
 TRIED_DELTA = 0.05  # of a claim that has no delta of its own: a few thousand trials see little of what is rarer
+LONGEST_RACE = 600.0  # seconds of processor time, where no minutes are given
+WAITS = 100  # times its processor time, from which on a release waits for something else
+ROOM = 4  # times the releases that the pairs of the grid may need: for random pairs, witnesses and scripts
 SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
 UNSEEDED = "the source of randomness is not seeded: the same seed gives other trials"
 REPEATED = 8  # releases that are made twice to see that
 Say = Callable[[str], None]
 Code = dict[str, Taped]  # by relation: what the tape says of the grid's pairs
+Pairs = dict[Relation, list[Candidate]]  # those that are traced and tried, in their order
 
 
 def relations(schema: Schema, word: str | None) -> list[Relation]:
@@ -121,6 +125,23 @@ def relations(schema: Schema, word: str | None) -> list[Relation]:
     return {"replace": [replace_one], "add-remove": [add_remove]}.get(str(word), [replace_one, add_remove])
 
 
+def _search_stream(seed: int, kind: int, relation: Relation) -> Any:
+    """Of the grid (0), of pairs out of the domain (1), of random pairs (2), of the climb (3)."""
+    return stream(seed, Stage.SEARCH, kind, list(Relation).index(relation))
+
+
+def searched_pairs(source: ReleaseSource, schema: Schema, word: str | None, seed: int) -> Pairs:
+    """The pairs of each relation, with those that paired runs of `source` have found; see `wild.climbing`."""
+    found: Pairs = {}
+    for each in relations(schema, word):
+        grid = pairs.grid(schema, each, _search_stream(seed, 0, each))
+        if grid:
+            source.check(datasets.wire(schema, grid[0].first))
+            grid = climbing.searched(source, schema, grid, _search_stream(seed, 3, each))
+        found[each] = grid
+    return found
+
+
 class Trial:
     """One run: its pairs are fixed before anything is drawn."""
 
@@ -134,6 +155,7 @@ class Trial:
         say: Say,
         cwd: str | None,
         code: Code | None = None,
+        inside: Pairs | None = None,
     ) -> None:
         self.code = code or {}
         self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
@@ -147,9 +169,8 @@ class Trial:
                 f"the claim is tried where it implies eps {self.claim.eps:.4g} at delta {TRIED_DELTA:g}; "
                 "all eps of this run are at that delta"
             )
-        listed = relations(schema, asked.relation)
-        self.inside = {each: pairs.grid(schema, each, self._rng(0, each)) for each in listed}
-        self.inside = {relation: found for relation, found in self.inside.items() if found}
+        given = searched_pairs(self.source, schema, asked.relation, asked.seed) if inside is None else inside
+        self.inside = {relation: found for relation, found in given.items() if found}
         if not self.inside:
             raise UsageError(f"{schema.source}: {pairs.NONE}")
         self.outside: list[Candidate] = []
@@ -161,11 +182,33 @@ class Trial:
         source.check(self.data[0])
         self.started = time.monotonic()
         self.release = self._timed()
+        self.releases = self._affordable()
         self.block = int(min(LARGEST_BLOCK, max(1, round(BLOCK_SECONDS / self.release))))
         self.predicted = 0.0
 
     def _rng(self, kind: int, relation: Relation) -> Any:
-        return stream(self.asked.seed, Stage.SEARCH, kind, list(Relation).index(relation))
+        return _search_stream(self.asked.seed, kind, relation)
+
+    def _affordable(self) -> int:
+        """Releases of the whole race where no minutes are given: by what is asked for, fewer for slow code alone.
+
+        Processor time says what is slow, in steps of two: other programs on the machine change no number. A release
+        that takes a hundred times as long waits for something.
+        """
+        most = self.count * (2 * SAMPLE + max(PASS, self.asked.trials))
+        seeds = list(range(2, 2 + min(TIMED, max(1, int(TIMED_SECONDS / self.release / 2)))))
+        busy = min(self.source.fields(each, seeds)["seconds"] / len(seeds) for each in self.data)
+        once = self.release if self.release > WAITS * busy else busy
+        halved = max(0, math.ceil(math.log2(most * once / LONGEST_RACE)))
+        return most // 2**halved if halved else ROOM * most
+
+    def _budget(self) -> Budget:
+        if self.asked.minutes is None:
+            return Budget(self.releases, 1.0, self._made)
+        return Budget(60 * self.asked.minutes - (time.monotonic() - self.started), self.release)
+
+    def _made(self) -> float:
+        return float(self.source.made)
 
     def _timed(self) -> float:
         once = timed(self.source, self.data, 1)
@@ -186,21 +229,24 @@ class Trial:
 
     def forecast(self) -> None:
         """Says how long it will take at most."""
-        seconds = 60 * self.asked.minutes
-        most, self.predicted = Budget(seconds, self.release).predicted(self.count, self.asked.trials)
+        limit = self.asked.minutes
+        budget = self._budget()
+        most, cost = budget.predicted(self.count, self.asked.trials)
+        self.predicted = cost * (self.release if limit is None else 1)
+        most = most if limit is not None else int(cost)
         self.say(
             f"{_time(self.release)} a release; {self.count} pairs and random ones, about {most:,} releases: about "
-            f"{_time(self.predicted)}; learning, witnesses and scripts come on top, {self.asked.minutes:g} min at "
-            "most"
+            f"{_time(self.predicted)}; learning, witnesses and scripts come on top"
+            + ("" if limit is None else f", {limit:g} min at most")
         )
 
     def run(self) -> TryRecord:
         """The whole of it."""
         self.forecast()
-        total = Budget(60 * self.asked.minutes - (time.monotonic() - self.started), self.release)
+        total = self._budget()
         races = {relation: self._race(relation, at) for at, relation in enumerate(self.inside)}
         judged = self.asked.out_of_domain == "judge"
-        budget = Budget(IN_SHARE * total.seconds, self.release)
+        budget = total.part(IN_SHARE * total.seconds)
         for relation, race in races.items():
             extra = [each for each in self.outside if judged and each.relation is relation]
             race.first_pass(self.inside[relation] + extra, budget, self.count)
@@ -208,12 +254,12 @@ class Trial:
         for number, (relation, race) in enumerate(races.items()):
             if self._refuted_by_code(relation):  # trials are for the witness alone
                 continue
-            share = Budget(budget.left / (len(races) - number), self.release)
+            share = budget.part(budget.left / (len(races) - number))
             race.rounds(pairs.random_pairs(self.schema, relation, self._rng(2, relation)), share)
         apart = self._race(next(iter(races)), len(races))
         if not judged and self.outside:
             apart.planned = len(self.outside)
-            apart.first_pass(self.outside, Budget(OUT_SHARE * total.seconds, self.release), len(self.outside))
+            apart.first_pass(self.outside, total.part(OUT_SHARE * total.seconds), len(self.outside))
         return self._recorded(races, apart, total)
 
     def _refuted_by_code(self, relation: Relation) -> bool:
@@ -233,6 +279,7 @@ class Trial:
             block=self.block,
             first_index=at << 20,
             most_each=self.asked.trials,
+            clock=time.monotonic if self.asked.minutes is not None else self._made,
         )
 
     def _failing(self, race: Race) -> None:
@@ -253,7 +300,7 @@ class Trial:
         results = [self._result(each) for each in every]
         fallen = [each for race in (*races.values(), apart) for each in race.refuted[:WITNESSES]]
         share = max(0.0, total.left) / (len(fallen) + 1)  # the last one is for scripts
-        words = [self._shown(each, Budget(share, self.release)) for each in fallen]
+        words = [self._shown(each, total.part(share)) for each in fallen]
         for one, found in zip(fallen, words, strict=True):
             at = next(i for i, each in enumerate(every) if each is one)  # names are not: two pairs may share one
             results[at] = replace(
@@ -266,7 +313,8 @@ class Trial:
             results[at] = self._severity(results[at], found)
             self._unsaid(results[at], found)
         for number, found in enumerate((each for each in words if each.candidate.domain == "in"), 1):
-            scripts += self._script(found, number, min(SCRIPT_SECONDS, share / 2))
+            seconds = share / 2 * (self.release if self.asked.minutes is None else 1)
+            scripts += self._script(found, number, min(SCRIPT_SECONDS, seconds))
         rows = tuple(self._row(relation, race, results) for relation, race in races.items())
         verdict, relation = self._verdict(rows)
         return TryRecord(
@@ -379,7 +427,7 @@ class Trial:
         verdict = "REFUTED" if refuted else "NOT_REFUTED" if 2 * reached > planned_pairs else "INCONCLUSIVE"
         if not refuted and len(race.contenders) < planned_pairs:
             self.notes.append(
-                f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give more --minutes"
+                f"{said}: time for {len(race.contenders)} of {planned_pairs} pairs only; give --minutes, or more"
             )
         if not refuted and any("not independent" in each.note for each in mine):
             verdict = "INCONCLUSIVE"
@@ -503,6 +551,7 @@ def try_out(
     memory: int | None = None,
     say: Say | None = None,
     code: Code | None = None,
+    inside: Pairs | None = None,
     **options: Any,
 ) -> TryRecord:
     """Tries a claim on pairs made from a schema.
@@ -522,6 +571,8 @@ def try_out(
         Of a target in an interpreter of its own: seconds for a release, MiB beyond what it has once it is loaded.
     code
         What the tape says under each relation (`traced_grid`); a claim that it refutes is refuted.
+    inside
+        The pairs (`searched_pairs`); None: they are made here.
     options
         Fields of `Options`.
     """
@@ -538,7 +589,8 @@ def try_out(
         memory=memory,
     )
     try:
-        return Trial(source, claim, found, asked, arguments or {}, say or (lambda line: None), cwd, code).run()
+        trial = Trial(source, claim, found, asked, arguments or {}, say or (lambda line: None), cwd, code, inside)
+        return trial.run()
     finally:
         source.close()
 
@@ -551,20 +603,19 @@ def traced_grid(
     *,
     claim: Claim,
     schema: Schema,
-    relation: str | None,
     call: str,
     arguments: dict[str, Any],
     name: str,
     seed: int,
     trials: int,
+    inside: Pairs,
 ) -> Code:
-    """What the tape says of the first pairs of the grid, by relation: so many, however long they take."""
+    """What the tape says of the first pairs, by relation: so many, however long they take."""
     claim = of_schema(claim, schema)
     target = on_wire(found, call=call, arguments=arguments, name=name)
     code: Code = {}
-    for each in relations(schema, relation):
+    for each, grid in inside.items():
         blocks: list[Taped] = []
-        grid = pairs.grid(schema, each, stream(seed, Stage.SEARCH, 0, list(Relation).index(each)))
         for number, candidate in enumerate(grid[:TRACED_PAIRS], 1):
             wires = datasets.wire(schema, candidate.first), datasets.wire(schema, candidate.second)
             pair = Pair(*wires, relation=each, name=candidate.name, mixed=True)

@@ -1,4 +1,3 @@
-
 """Foreign text at every boundary: whatever is in a name or a message, no face breaks and nothing is commanded."""
 
 import json

@@ -202,7 +202,6 @@ class Clock:
 def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monkeypatch):
     """Releases of 10 ms; a rule takes seconds: the first one is learned in any case."""
     clock = Clock()
-    monkeypatch.setattr(pair_audit, "time", clock)
     real = pair_audit.fit_rule
 
     def slowly(trials):
@@ -220,6 +219,7 @@ def test_no_block_and_no_rule_is_begun_that_would_not_end_in_time(learning, monk
         seed=1,
         index=0,
         block=64,
+        clock=clock.monotonic,
     )
     one.sample(100)
     began = clock.now
@@ -321,9 +321,9 @@ def test_the_first_missing_value_of_all_is_seen():
         minutes=0.5,
     )
     assert record.verdict == "REFUTED"
-    assert {each.name for each in record.pairs if each.verdict == "REFUTED"} == {
-        "nothing missing: the last becomes x missing"
-    }
+    fallen = {each.name for each in record.pairs if each.verdict == "REFUTED"}
+    made = {each for each in fallen if not each.startswith("found by paired runs")}  # the climb finds such pairs, too
+    assert made == {"nothing missing: the last becomes x missing"}
 
 
 ROWS = {"data": {"as": "list", "rows": [4, 60]}, "columns": {"x": {"kind": "real", "low": 0.0, "high": 10.0}}}

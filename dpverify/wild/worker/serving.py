@@ -12,6 +12,7 @@ import os
 import platform
 import struct
 import sys
+import time
 from typing import Any
 
 from . import calling, codec, encoding
@@ -121,7 +122,7 @@ class Server:
 
 def many(caller: Any, data: bytes, seeds: list[int], counter: Any = None) -> Any:
     """Fields of one release a seed, each on data of its own; and whether the first call changed them."""
-    found, changed = [], False
+    found, changed, started = [], False, time.process_time()
     for at, seed in enumerate(seeds):
         if counter is not None:
             counter.set(counter.get() + 1)
@@ -129,7 +130,8 @@ def many(caller: Any, data: bytes, seeds: list[int], counter: Any = None) -> Any
         found.append(caller.outcome(mine, seed))
         if at == 0:
             changed = altered(data, mine)
-    return {"fields": found, "changed": changed, "notes": caller.notes, "raised": caller.raised}
+    seconds = time.process_time() - started
+    return {"fields": found, "changed": changed, "notes": caller.notes, "raised": caller.raised, "seconds": seconds}
 
 
 def given(wire: Any) -> Any:

@@ -1,0 +1,270 @@
+"""How far a neighbour moves sums over rows, and what events cost on one pair of neighbours.
+
+Replace-one: a row x of one cell becomes a row x' of another (or the same) one, so a sum of g moves by g(x') - g(x).
+Add-or-remove-one: it moves by g(x) or by -g(x). Several sums of the same rows move together: the cost of all events is
+summed for each pair of cells before the largest is taken.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.proof import intervals
+from dpverify.proof.rows import Cells, cells_of, MOST_NUMBERS, Node
+from dpverify.proof.run import Event, Run
+from dpverify.proof.terms import Aggregate, largest, Rows, Sum
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Pairs:
+    """All pairs of cells that two neighbouring datasets can differ by."""
+
+    cells: Cells
+    replaces: bool
+
+    @classmethod
+    def of(cls, run: Run, nodes: Sequence[Node]) -> "Pairs":
+        """Pairs of the cells that these expressions cut the domain into."""
+        return cls(cells_of(run.domain, nodes), run.replaces)
+
+    def moves(self, node: Node) -> tuple[Array, Array]:
+        """Interval of the move of a sum of `node`, with shape (pairs, *shape)."""
+        low, high = self.cells.value(node)
+        if not self.replaces:
+            return np.concatenate([low, -high]), np.concatenate([high, -low])
+        count = self.cells.count
+        shape = (count * count, *node.shape)
+        if count * count * max(1, math.prod(node.shape)) > MOST_NUMBERS:
+            low, high = low.min(axis=0, keepdims=True), high.max(axis=0, keepdims=True)
+            least, most = intervals.subtract((low, high), (low, high))
+            return np.broadcast_to(least, shape), np.broadcast_to(most, shape)
+        least, most = intervals.subtract((low[None], high[None]), (low[:, None], high[:, None]))
+        least, most = least.reshape(shape), most.reshape(shape)
+        apart = self.apart
+        if apart.any():
+            least[apart], most[apart] = 0.0, 0.0
+        return least, most
+
+    @functools.cached_property
+    def apart(self) -> npt.NDArray[np.bool_]:
+        """Pairs of cells that no two rows at one place have: their public axes differ."""
+        count = self.cells.count
+        found = np.zeros((count, count), bool)
+        for name, (low, high) in self.cells.pieces.items():
+            if isinstance(name, Node) and name.op == "public_axis":
+                found |= (low[:, None] != low[None]) | (high[:, None] != high[None])
+        return found.reshape(-1)
+
+    @property
+    def count(self) -> int:
+        """Number of pairs."""
+        return self.cells.count**2 if self.replaces else 2 * self.cells.count
+
+
+def norm_cap(node: Node, order: float, replaces: bool) -> float:
+    """Bound of a norm of the move by a bound of that norm of a row's value (twice it where a row is replaced)."""
+    bounds = [node.norms.get(order, math.inf)]
+    if order == 2:  # |v|_2 <= |v|_1
+        bounds.append(node.norms.get(1, math.inf))
+    if order == 1 and 2 in node.norms:
+        bounds.append(float(np.nextafter(node.norms[2] * math.sqrt(max(1, math.prod(node.shape))), np.inf)))
+    return min(bounds) * (2 if replaces else 1)
+
+
+def aggregate_of(run: Run, data: Any) -> Aggregate:
+    """A sum as a function of the dataset with range and moves."""
+    if isinstance(data, Aggregate):
+        return data
+    node = data.node
+    pairs = Pairs.of(run, [node])
+    least, most = pairs.moves(node)
+    sizes = np.maximum(np.abs(least), np.abs(most))
+    axes = tuple(range(1, sizes.ndim))
+    low, high = run.domain.bounds(node)
+    count = (run.rows, run.rows) if run.rows is not None else (run.fewest, run.most)
+    if data.powers == ((run.number_of_rows, -1),):
+        sums = (low, high)
+    elif data.powers:
+        sums = (np.full(node.shape, -np.inf), np.full(node.shape, np.inf))
+    else:
+        with np.errstate(all="ignore"):
+            ends = [np.where(each == 0, 0.0, each * rows) for each in (low, high) for rows in count]
+        sums = (np.nextafter(np.minimum.reduce(ends), -np.inf), np.nextafter(np.maximum.reduce(ends), np.inf))
+        if node.kind in "bi":
+            sums = (np.ceil(sums[0]), np.floor(sums[1]))
+    if data.offset is None:
+        sums = (np.full(node.shape, -np.inf), np.full(node.shape, np.inf))
+    else:
+        sums = intervals.add(sums, data.offset)
+    down, up = least.min(axis=axes, initial=np.inf), most.max(axis=axes, initial=-np.inf)
+    return Aggregate(
+        np.broadcast_to(sums[0], node.shape),
+        np.broadcast_to(sums[1], node.shape),
+        sizes.max(axis=0),
+        min(float(total_up(sizes, axes).max()), norm_cap(node, 1, run.replaces)),
+        min(root_of_squares(sizes, axes), norm_cap(node, 2, run.replaces)),
+        float((up - down).max()) if node.shape else 0.0,
+        data.powers,
+        node.kind in "bi" and not data.powers and data.offset is not None and not np.any(data.offset[0] % 1),
+    )
+
+
+def total_up(sizes: Array, axes: tuple[int, ...]) -> Array:
+    """Sums over axes, rounded up where they are not exact."""
+    if not axes:
+        return sizes
+    found = sizes.reshape(sizes.shape[0], -1)
+    total = np.zeros(found.shape[0])
+    if found.shape[1] > 4096:
+        return np.asarray(found.sum(axis=1) * (1 + 2.3e-16 * found.shape[1]))
+    for at in range(found.shape[1]):
+        total = intervals.sum_of(total, found[:, at])[1]
+    return total
+
+
+def root_of_squares(sizes: Array, axes: tuple[int, ...]) -> float:
+    """Largest Euclidean norm over pairs, rounded up where it is not exact."""
+    if not axes:
+        return float(sizes.max())
+    return root_up(float(total_up(intervals.product_of(sizes, sizes)[1], axes).max()))
+
+
+def root_up(square: float) -> float:
+    """Square root, rounded up where it is not exact."""
+    root = math.sqrt(square)
+    return root if root * root == square and float(root).is_integer() else float(np.nextafter(root, np.inf))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Costs
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run costs at most on a pair of neighbours.
+
+    Parameters
+    ----------
+    eps : float
+        Pure eps of all events together; infinite where one of them has none.
+    rho : float
+        zCDP of all events together.
+    mu : float
+        Gaussian DP of all events together; infinite where one of them is not Gaussian.
+    each : tuple of (kind, number)
+        For each event: ("pure", eps) or ("gaussian", mu), each with its own worst pair.
+    """
+
+    eps: float
+    rho: float
+    mu: float
+    each: tuple[tuple[str, float], ...]
+
+
+def cost_of(run: Run) -> Cost:
+    """The cost of the events of a run: their sum for each pair of cells, then the largest over pairs.
+
+    Notes
+    -----
+    Conditional on the released values the events are those of one pair (x, x') of rows, so pure losses add up for
+    that pair; zCDP and Gaussian DP of adaptive compositions add up in rho and mu^2 in the same way.
+    """
+    nodes = [each.data.node for each in run.events if isinstance(each.data, Sum | Rows)]
+    pairs = Pairs.of(run, nodes)
+    if pairs.cells.coarse:
+        return _added([_event_cost(Pairs.of(run, _nodes(each)), run, each) for each in run.events])
+    return _added([_event_cost(pairs, run, each) for each in run.events])
+
+
+def _nodes(event: Event) -> list[Node]:
+    return [event.data.node] if isinstance(event.data, Sum | Rows) else []
+
+
+def _added(parts: list[tuple[str, Array]]) -> Cost:
+    if not parts:
+        return Cost(0.0, 0.0, 0.0, ())
+    sizes = {len(loss) for _, loss in parts}
+    if len(sizes) > 1:
+        parts = [(kind, np.array([loss.max()])) for kind, loss in parts]
+    pure = mu_square = rho = np.zeros(len(parts[0][1]))
+    gaussian = any(kind == "gaussian" for kind, _ in parts)
+    for kind, loss in parts:
+        square = intervals.product_of(loss, loss)[1]
+        rho = intervals.sum_of(rho, square / 2)[1]
+        if kind == "gaussian":
+            mu_square = intervals.sum_of(mu_square, square)[1]
+        else:
+            pure = intervals.sum_of(pure, loss)[1]
+    only_gaussian = all(kind == "gaussian" for kind, _ in parts)
+    each = tuple((kind, float(loss.max())) for kind, loss in parts)
+    quiet = max(number for _, number in each) == 0
+    return Cost(
+        math.inf if gaussian and not quiet else float(pure.max()),
+        float(rho.max()),
+        root_up(float(mu_square.max())) if only_gaussian else (0.0 if quiet else math.inf),
+        each,
+    )
+
+
+def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
+    """("pure" or "gaussian", loss for each pair): eps, or the distance in standard deviations."""
+    factor = largest(event.powers)
+    least, most, l1, l2, spread = _moves_of(pairs, run, event)
+    scale = np.broadcast_to(event.scale, least.shape[1:])
+    axes = tuple(range(1, least.ndim))
+    sizes = np.maximum(np.abs(least), np.abs(most))
+    even = scale.size <= 1 or (scale == scale.flat[0]).all()
+    if not scale.size:
+        return "pure", np.zeros(pairs.count)
+    first = float(scale.flat[0])
+    if event.kind == "gaussian":
+        parts = intervals.quotient_of(sizes, scale[None])[1]
+        square = (
+            total_up(intervals.product_of(parts, parts)[1], axes) if axes else intervals.product_of(parts, parts)[1]
+        )
+        root = np.sqrt(square)
+        distance = np.where(root * root == square, root, np.nextafter(root, np.inf))
+        distance = parts if not axes else distance
+        if even:
+            distance = np.minimum(distance, intervals.quotient_of(l2, first)[1])
+        return "gaussian", _scaled(distance, factor)
+    parts = intervals.quotient_of(sizes, scale[None])[1]
+    loss = total_up(parts, axes)
+    if even:
+        loss = np.minimum(loss, intervals.quotient_of(l1, first)[1])
+    if event.kind == "choice":
+        smallest = float(scale.min())
+        wide = (most.max(axis=axes) - least.min(axis=axes)) if axes else np.zeros(len(least))
+        exact = intervals.sum_of(most.max(axis=axes), -least.min(axis=axes))[1] if axes else wide
+        exact = np.minimum(np.maximum(exact, 0.0), spread)
+        by_range = intervals.quotient_of(exact, smallest)[1]
+        # the range never exceeds the L1 norm; with scales of their own the L1 bound is that of Laplace noise alone
+        loss = np.minimum(loss, by_range) if even or event.text == "laplace" else by_range
+    return "pure", _scaled(loss, factor)
+
+
+def _scaled(loss: Array, factor: tuple[float, float]) -> Array:
+    """The loss times the supremum of the unknowns that it is a multiple of; infinite where that has no bound."""
+    top, bottom = factor
+    if bottom == 0 or math.isinf(top):
+        return np.where(loss == 0, 0.0, np.inf)
+    found = loss if top == 1 else intervals.product_of(loss, top)[1]
+    return found if bottom == 1 else intervals.quotient_of(found, bottom)[1]
+
+
+def _moves_of(pairs: Pairs, run: Run, event: Event) -> tuple[Array, Array, float, float, float]:
+    """Interval of the move for each pair, and bounds of its norms and of its spread over all pairs."""
+    data = event.data
+    if isinstance(data, Sum | Rows):
+        least, most = pairs.moves(data.node)
+        norms = norm_cap(data.node, 1, run.replaces), norm_cap(data.node, 2, run.replaces)
+        return least, most, *norms, math.inf
+    move = np.broadcast_to(data.move, (pairs.count, *data.move.shape))
+    return -move, move, data.l1, data.l2, data.spread

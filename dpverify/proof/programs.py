@@ -1,0 +1,1553 @@
+"""Runs a rewritten program: the hooks that every operation goes through, and the modules of the user's project."""
+
+import builtins
+import functools
+import importlib.util
+import inspect
+import itertools
+import math
+import operator
+import random
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpverify.proof import frames
+from dpverify.proof.arithmetic import apply, as_node, COMPARE, holds_symbols, NATIVE, row_node, same_rows, truth_node
+from dpverify.proof.ending import ProofEnds
+from dpverify.proof.functions import (
+    chosen_of,
+    is_instance,
+    METHODS,
+    rows_of_list,
+    RULES,
+    Transposed,
+    where,
+)
+from dpverify.proof.moves import aggregate_of
+from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
+from dpverify.proof.rewriting import PROOF, rewritten
+from dpverify.proof.rows import Node
+from dpverify.proof.run import Run
+from dpverify.proof.structure import (
+    count_of,
+    item,
+    set_item,
+    split,
+    stacked,
+    term_of,
+    total_of_rows,
+)
+from dpverify.proof.terms import (
+    Aggregate,
+    Draw,
+    Noise,
+    Noisy,
+    Public,
+    RowPart,
+    Rows,
+    Running,
+    Scope,
+    Source,
+    Sum,
+    Symbol,
+    Table,
+    Weights,
+)
+
+SIGNS = {sign: name for name, sign in COMPARE.items()}
+PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+}
+SEEDS = (np.random.seed, random.seed, np.random.set_state, np.random.get_state, random.setstate, random.getstate)
+OUTSIDE = (
+    "time",
+    "datetime",
+    "os",
+    "posix",
+    "uuid",
+    "socket",
+    "subprocess",
+    "threading",
+    "multiprocessing",
+    "_thread",
+    "io",
+    "_io",
+)
+MODULES_OF_LISTS = (list, dict, set, tuple, str, frozenset, bytes)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Loops over rows
+
+
+class Forgotten:
+    """A name that a loop over rows has assigned: its last value is that of one row."""
+
+    def __repr__(self) -> str:
+        return "<a value of the last row>"
+
+
+FORGOTTEN = Forgotten()
+
+
+def outer_names(run: Run) -> None:
+    """A function that assigns names of an outer function or of the module: not in a loop over rows."""
+    if isinstance(run.scope, Scope) and not run.scope.lasting:
+        raise run.ends("a loop over rows calls a function that assigns names outside of it", "collect sums with +=")
+
+
+def yields(run: Run, value: Any = None) -> Any:
+    """`yield value`: not in a loop over rows."""
+    outer_names(run)
+    return value
+
+
+class Loop:
+    """A `for` statement: plain over plain values, several passes over the paths of its body over rows."""
+
+    def __init__(self, run: Run, source: Any) -> None:
+        self.run = run
+        self.source = source
+        term = term_of(source)
+        self.over_rows = isinstance(term, Rows | Table) and term.scope is None and (source.guise != "frame")
+
+    def forgotten(self) -> Forgotten:
+        """The value of names that the body has assigned."""
+        return FORGOTTEN
+
+    def passes(self) -> Iterator[Any]:
+        """Values of the loop's variable."""
+        run = self.run
+        if not self.over_rows:
+            yield from entries_of(run, self.source)
+            return
+        if run.scope is not None:
+            raise run.ends("a loop over rows within a loop over rows")
+        if run.rows == 0 or (run.rows is None and run.most == 0):
+            return
+        waiting: list[list[bool]] = [[]]
+        first: Scope | None = None
+        while waiting or (first is not None and first.pending):
+            checking = not waiting
+            scope = Scope(self.source.term.mask, outcomes=waiting.pop() if waiting else self._outcomes(first))
+            scope.checking = checking
+            run.scope = scope
+            draws, events = len(run.state), len(run.events)
+            finished = False
+            try:
+                yield one_row(run, self.source, scope)
+                finished = True
+            finally:
+                run.scope = None
+                if not finished and run.ended is None and sys.exc_info()[0] is GeneratorExit:
+                    run.ends("a loop over rows is left early: at which row shows data")
+            if len(run.state) > draws or len(run.events) > events:
+                raise run.ends(
+                    "noise is drawn in a loop over the rows", "draw it after the loop, or for all rows at once"
+                )
+            if first is None:
+                first = scope
+            if checking:
+                if [_what(each) for each in scope.pending] != [_what(each) for each in first.pending]:
+                    raise run.ends("a loop over rows reads what it adds to", "collect sums with += only")
+                return
+            self._settle(scope)
+            for at in range(len(scope.outcomes), len(scope.conditions)):
+                waiting.append([outcome for _, outcome in scope.conditions[:at]] + [not scope.conditions[at][1]])
+            if len(waiting) > 64:
+                raise run.ends("a loop over rows has too many branches")
+
+    def _outcomes(self, first: Scope | None) -> list[bool]:
+        """Branches of the first pass, which is run once more: what it reads of its own sums shows then."""
+        assert first is not None
+        return [outcome for _, outcome in first.conditions]
+
+    def _settle(self, scope: Scope) -> None:
+        """Gives everything that this pass added the mask of its path."""
+        run = self.run
+        mask = path_mask(run, scope)
+        for running, value in scope.pending:
+            if isinstance(running, Running):
+                running.added.append((mask, value))
+            else:
+                running.mask = mask
+
+
+def _what(pending: tuple[Any, Any]) -> tuple[str, int]:
+    target, value = pending
+    node = value.node if isinstance(target, Running) else target.node
+    return type(target).__name__, id(node)
+
+
+def path_mask(run: Run, scope: Scope) -> Node | None:
+    """The rows on which a pass takes its branches."""
+    mask = scope.mask
+    for node, outcome in scope.conditions:
+        own = node if outcome else row_node(run, "logical_not", [node])
+        mask = own if mask is None else row_node(run, "logical_and", [mask, own])
+    return mask
+
+
+def one_row(run: Run, source: Symbol, scope: Scope) -> Symbol:
+    """The value of one row within a loop."""
+    term = source.term
+    if isinstance(term, Table):
+        return run.symbol(Table(term.columns, scope.mask, scope), source.guise)
+    assert isinstance(term, Rows)
+    return run.symbol(Rows(term.node, term.powers, scope.mask, scope), "array" if term.node.shape else "number")
+
+
+def finished(run: Run, running: Running) -> Any:
+    """The number that a loop has added to, once the loop has ended."""
+    if run.scope is not None:
+        raise run.ends("a number that a loop over rows adds to is read within the loop")
+    found = running.start
+    for mask, value in running.added:
+        total = total_of_rows(run, Rows(value.node, value.powers, mask))
+        found = (
+            binary(run, "add", found, run.symbol(total))
+            if not (isinstance(found, int | float) and found == 0)
+            else run.symbol(total)
+        )
+    return found
+
+
+def settled(run: Run, value: Any) -> Any:
+    """A value as it can be used: running sums are closed; what a loop over rows left behind ends the proof."""
+    if isinstance(value, Running):
+        return finished(run, value)
+    if value is FORGOTTEN:
+        raise run.ends("a value of the last row is used after a loop over the rows")
+    if isinstance(value, np.ndarray) and run.promoted:
+        return promoted(run, value)
+    return value
+
+
+def promoted(run: Run, value: Any) -> Any:
+    """The symbol that stands for an array into which data were written."""
+    found = run.promoted.get(id(value))
+    if found is not None:
+        return found[1]
+    base = value.base
+    if base is not None and id(base) in run.promoted:
+        raise run.ends("a view of an array into which data were written", "copy it")
+    return value
+
+
+def entries_of(run: Run, source: Any) -> Iterator[Any]:
+    """What a loop over a value that is no row goes through."""
+    source = settled(run, source)
+    if not isinstance(source, Symbol):
+        if isinstance(source, list) and any(isinstance(each, RowPart) for each in source):
+            raise run.ends("a loop over a list that a loop over rows has filled", "use a comprehension")
+        if isinstance(source, dict) and run.scope is None:
+            return iter(list(source))
+        return iter(source)
+    term = source.term
+    if isinstance(term, Noise | Noisy):
+        term = run.known(source).term
+    if isinstance(term, Table):
+        if source.guise == "frame" or term.scope is not None:
+            return iter(list(term.columns))
+        raise run.ends("a loop over rows within an expression")
+    if isinstance(term, Public) and (term.shape is None or term.by_row):
+        raise run.ends("a loop over released values whose number is not known")
+    if isinstance(term, Rows) and term.scope is None:
+        raise run.ends("a loop over rows in this form", "use a comprehension over the rows")
+    shape = term.node.shape if isinstance(term, Rows) else term.shape
+    if not shape:
+        raise run.ends("a loop over one number")
+    if len(shape) == 1:
+        return iter(split(run, source))
+    return iter([item(run, source, at) for at in range(shape[0])])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Operators
+
+
+def binary(run: Run, op: str, a: Any, b: Any) -> Any:
+    """`a op b`."""
+    a, b = settled(run, a), settled(run, b)
+    if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
+        return RULES[np.matmul](run, a, b)
+    if isinstance(a, Symbol) or isinstance(b, Symbol):
+        if isinstance(a, str) or isinstance(b, str):
+            for each in (a, b):
+                if isinstance(each, Symbol) and not isinstance(run.known(each).term, Public):
+                    raise run.ends("data are put into a text")
+            return run.public(None)
+        for each in (a, b):
+            if isinstance(each, Symbol) and each.guise == "list":
+                raise run.ends("a list of rows is extended or repeated")
+        if isinstance(a, list | tuple) and not isinstance(
+            getattr(b, "term", None), Rows | Sum | Aggregate | Noise | Noisy | Public
+        ):
+            raise run.ends("a list is combined with data")
+        return numbers(run, op, a, b)
+    if isinstance(a, Transposed) or isinstance(b, Transposed):
+        raise run.ends("a transposed array of rows outside of a matrix product")
+    if op in ("multiply", "add") and isinstance(a, list | tuple) and holds_symbols((a, b)) and op == "multiply":
+        raise run.ends("a list that holds data or noise is repeated", "draw fresh noise for each entry")
+    return NATIVE[op](a, b)
+
+
+def numbers(run: Run, op: str, a: Any, b: Any) -> Any:
+    """An operation of numbers; Python's truth values count as 0 and 1."""
+    values = [as_python_number(run, each) for each in (a, b)]
+    return apply(run, op, *values)
+
+
+def as_python_number(run: Run, value: Any) -> Any:
+    """A truth value of a Python row as a whole number (NumPy's truth values add up as `or`)."""
+    term = term_of(value)
+    if isinstance(term, Rows) and value.guise == "number" and term.node.kind == "b":
+        node = run.domain.node("number", [term.node], shape=term.node.shape, kind="i")
+        return run.symbol(Rows(node, term.powers, term.mask, term.scope), "number")
+    return value
+
+
+def unary(run: Run, op: str, value: Any) -> Any:
+    """`op value`."""
+    value = settled(run, value)
+    if op == "not":
+        if isinstance(value, Symbol):
+            if isinstance(value.term, Rows) and value.term.scope is not None:
+                return run.symbol(
+                    Rows(
+                        row_node(run, "logical_not", [truth_node(run, value.term.node)]),
+                        (),
+                        value.term.mask,
+                        value.term.scope,
+                    ),
+                    "number",
+                )
+            return not truth(run, value)
+        return not value
+    if isinstance(value, Symbol):
+        return apply(
+            run,
+            "logical_not" if op == "invert" and not isinstance(value.term, Rows) else op,
+            as_python_number(run, value) if op != "invert" else value,
+        )
+    return NATIVE[op](value)
+
+
+def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
+    """`a sign b`."""
+    a, b = settled(run, a), settled(run, b)
+    if sign in ("is", "is not"):
+        return PYTHON_COMPARE[sign](a, b)
+    if sign in ("in", "not in"):
+        return contains(run, a, b, negated=sign == "not in")
+    if not isinstance(a, Symbol) and not isinstance(b, Symbol):
+        for each in (a, b):
+            if isinstance(each, list | dict) and any(
+                isinstance(part, Running | RowPart) for part in (each.values() if isinstance(each, dict) else each)
+            ):
+                raise run.ends("a container that a loop over rows fills is compared")
+        if holds_symbols((a, b)):
+            if any(isinstance(each, list | tuple | dict) for each in (a, b)):
+                raise run.ends("containers that hold data are compared")
+        return PYTHON_COMPARE[sign](a, b)
+    for own, other in ((a, b), (b, a)):
+        term = term_of(own)
+        if isinstance(term, Rows) and term.node.kind == "c":
+            return _compared_category(run, sign, own, other)
+        if isinstance(other, str) or other is None:
+            if isinstance(term, Rows | Sum | Aggregate) or (
+                isinstance(run.known(own).term, Public) and term_of(own).shape is not None
+            ):
+                return sign == "!="
+            return run.public((), low=0.0, high=1.0, whole=True)
+    return numbers(run, SIGNS[sign], a, b)
+
+
+def _compared_category(run: Run, sign: str, own: Symbol, other: Any) -> Any:
+    term = own.term
+    assert isinstance(term, Rows)
+    if sign not in ("==", "!=") or isinstance(other, Symbol):
+        raise run.ends("texts of rows are compared otherwise than with one public text")
+    node = term.node
+    if node.op != "column":
+        raise run.ends("a text that was made of rows is compared")
+    values = run.domain.columns[node.extra].values
+    place = next((at for at, each in enumerate(values) if each == other and type(each) is type(other)), -1)
+    number = run.domain.node("number", [node], shape=(), kind="i")
+    if place < 0:
+        found = run.domain.constant(sign == "!=")
+        found = row_node(
+            run, "logical_or" if sign == "!=" else "logical_and", [found, run.domain.constant(sign == "!=")]
+        )
+        one = run.domain.node("compare", [number, run.domain.constant(-1)], shape=(), kind="b", extra=sign)
+        return run.symbol(Rows(one, (), term.mask, term.scope), own.guise)
+    one = run.domain.node("compare", [number, run.domain.constant(place)], shape=(), kind="b", extra=sign)
+    return run.symbol(Rows(one, (), term.mask, term.scope), own.guise)
+
+
+def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
+    """`a in b`."""
+    if isinstance(b, Symbol):
+        if isinstance(b.term, Table) and (b.guise == "frame" or b.term.scope is not None) and not isinstance(a, Symbol):
+            return (a in b.term.columns) != negated
+        raise run.ends("a value is looked for among data")
+    if not isinstance(a, Symbol):
+        if holds_symbols(b):
+            raise run.ends("a value is looked for among data")
+        return PYTHON_COMPARE["not in" if negated else "in"](a, b)
+    if isinstance(a.term, Rows):
+        found = RULES[np.isin](run, a, list(b))
+        return (
+            unary(run, "not", found)
+            if negated and a.term.scope is not None
+            else (apply(run, "logical_not", found) if negated else found)
+        )
+    if isinstance(run.known(a).term, Public):
+        return run.public((), low=0.0, high=1.0, whole=True)
+    raise run.ends("data are looked for in a container")
+
+
+def chain(run: Run, signs: tuple[str, ...], first: Any, *rest: Callable[[], Any]) -> Any:
+    """`a < b < c`."""
+    found: Any = True
+    left = first
+    for sign, later in zip(signs, rest, strict=True):
+        right = later()
+        one = compare(run, sign, left, right)
+        found = one if found is True else _and(run, found, one)
+        if not isinstance(found, Symbol) and not isinstance(found, np.ndarray) and not found:
+            return found
+        left = right
+    return found
+
+
+def _and(run: Run, first: Any, second: Any) -> Any:
+    if not isinstance(first, Symbol) and not isinstance(second, Symbol):
+        return first and second
+    if any(
+        isinstance(each, Symbol) and isinstance(each.term, Rows) and each.term.scope is None for each in (first, second)
+    ):
+        raise run.ends("the truth of all rows is taken", "use & between comparisons of arrays")
+    return apply(run, "logical_and", first, second)
+
+
+def both(run: Run, first: Any, *rest: Callable[[], Any]) -> Any:
+    """`a and b`."""
+    return _logic(run, "logical_and", first, rest, go_on=True)
+
+
+def either(run: Run, first: Any, *rest: Callable[[], Any]) -> Any:
+    """`a or b`."""
+    return _logic(run, "logical_or", first, rest, go_on=False)
+
+
+def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *, go_on: bool) -> Any:
+    found = settled(run, first)
+    for later in rest:
+        if not isinstance(found, Symbol):
+            if isinstance(found, Source):
+                return later() if go_on else found
+            if bool(found) != go_on:
+                return found
+            found = settled(run, later())
+            continue
+        term = found.term
+        if isinstance(term, Rows) and term.scope is not None:
+            draws = len(run.state)
+            other = settled(run, later())
+            if len(run.state) > draws:
+                raise run.ends("noise is drawn where a condition on a row holds")
+            if not isinstance(other, Symbol) and not isinstance(other, bool):
+                raise run.ends("`and` or `or` of values of a row that are no comparisons")
+            if term.node.kind != "b" or (
+                isinstance(other, Symbol) and isinstance(other.term, Rows) and other.term.node.kind != "b"
+            ):
+                raise run.ends("`and` or `or` of values of a row that are no comparisons")
+            found = apply(run, op, found, other)
+        elif isinstance(term, Rows | Sum | Aggregate | Weights | Table):
+            raise branch_on_data(run, term)
+        else:
+            outcome = truth(run, found)
+            if outcome != go_on:
+                return outcome if isinstance(term, Public) and term.whole else found
+            found = settled(run, later())
+    return found
+
+
+def branch_on_data(run: Run, term: Any) -> ProofEnds:
+    """A branch on data."""
+    if isinstance(term, Rows | Table) and term.scope is None:
+        return run.ends("the truth of all rows is taken", "use np.where or a comprehension")
+    return run.ends("a branch depends on the data", "use np.clip, np.where or noise before the comparison")
+
+
+def truth(run: Run, value: Any) -> bool:
+    """The truth of a condition: of a row both ways, of a released value both ways."""
+    value = settled(run, value)
+    if not isinstance(value, Symbol):
+        if isinstance(value, list) and any(isinstance(each, RowPart) for each in value):
+            raise run.ends("whether a list of chosen rows is empty shows data")
+        return bool(value) if not isinstance(value, Source) else True
+    term = value.term
+    if isinstance(term, Noise | Noisy):
+        term = run.known(value).term
+    if isinstance(term, Public):
+        if any(unknown is run.number_of_rows for unknown, _ in term.powers):
+            raise run.needs_rows("used in a condition")
+        if term.shape == () and term.low == term.high:
+            return bool(term.low)
+        if term.shape == () and (term.low > 0 or term.high < 0):
+            return True
+        if term.shape == ():
+            return run.decide()
+        if term.shape is None:
+            return run.decide()
+        raise run.ends("the truth of an array of released values")
+    if isinstance(term, Rows) and term.scope is not None and term.scope is run.scope:
+        return _branch_of_row(run, term)
+    if (
+        isinstance(term, Rows)
+        and term.scope is None
+        and value.guise == "list"
+        and term.mask is None
+        and (run.rows or run.fewest) > 0
+    ):
+        return True
+    if (
+        isinstance(term, Table)
+        and term.scope is None
+        and value.guise == "records"
+        and term.mask is None
+        and run.fewest > 0
+    ):
+        return True
+    if isinstance(term, Sum | Aggregate) and term.shape == ():
+        low, high = certain_range(run, term)
+        if low > 0 or high < 0:
+            return True
+        if low == high == 0:
+            return False
+    raise branch_on_data(run, term)
+
+
+def certain_range(run: Run, term: Any) -> tuple[float, float]:
+    """Range of one number that depends on data."""
+    found = aggregate_of(run, term)
+    return float(np.min(found.low)), float(np.max(found.high))
+
+
+def _branch_of_row(run: Run, term: Rows) -> bool:
+    scope = term.scope
+    if not isinstance(scope, Scope):
+        raise run.ends("a branch depends on the data")
+    node = truth_node(run, term.node)
+    low, high = run.domain.bounds(node)
+    if float(low) == float(high):
+        return bool(low)
+    for known, outcome in scope.conditions:
+        if known is node:
+            return outcome
+    at = len(scope.conditions)
+    if at > 12:
+        raise run.ends("too many branches on one row")
+    outcome = scope.outcomes[at] if at < len(scope.outcomes) else False
+    scope.conditions.append((node, outcome))
+    return outcome
+
+
+def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """`yes if test else no`: for a row both, and where() of them."""
+    test = settled(run, test)
+    term = term_of(test)
+    if isinstance(term, Rows) and term.scope is not None:
+        node = truth_node(run, term.node)
+        low, high = run.domain.bounds(node)
+        if float(low) == float(high):
+            return yes() if low else no()
+        draws = len(run.state)
+        first, second = settled(run, yes()), settled(run, no())
+        if len(run.state) > draws:
+            raise run.ends("noise is drawn where a condition on a row holds")
+        if isinstance(first, str) or isinstance(second, str) or first is None or second is None:
+            raise run.ends("a text is chosen for each row")
+        condition = run.symbol(Rows(node, (), term.mask, term.scope), "number")
+        return where(run, condition, as_python_number(run, first), as_python_number(run, second))
+    return yes() if truth(run, test) else no()
+
+
+def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
+    """[element(v) for v in source if test(v)] and its like."""
+    source = settled(run, source)
+    if isinstance(source, list) and len(source) == 1 and isinstance(source[0], RowPart):
+        source = rows_of_list(run, source)
+    term = term_of(source)
+    if isinstance(term, Rows | Table) and term.scope is None and source.guise != "frame":
+        return _of_rows(run, kind, source, test, element, flat)
+    return _of_values(run, kind, source, test, element, flat)
+
+
+def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
+    unknown = False
+
+    def found() -> Iterator[Any]:
+        nonlocal unknown
+        for each in entries_of(run, source):
+            if test is not None:
+                condition = settled(run, test(each))
+                if isinstance(condition, Symbol) and isinstance(term_of(condition), Public | Noise | Noisy):
+                    run.known(condition)
+                    state, events = len(run.state), len(run.events)
+                    value = element(each)
+                    public = len(run.state) == state and all_known(run, value)
+                    if not public or len(run.events) != events:
+                        raise run.ends(
+                            "data or noise in an entry that is there where a released value says so",
+                            "release all and choose afterwards",
+                        )
+                    unknown = True
+                    continue
+                if not truth(run, condition):
+                    continue
+            value = element(each)
+            if flat:
+                yield from entries_of(run, value)
+            else:
+                yield value
+
+    if kind == "generator":
+        results = list(found()) if test is not None or holds_symbols(source) or isinstance(source, Symbol) else found()
+        return run.public(None) if unknown else results
+    values = list(found())
+    if unknown:
+        for each in values:
+            if not all_known(run, each):
+                raise run.ends("data in a collection whose length is released")
+        return run.public(None)
+    if kind == "set":
+        return set(values)
+    if kind == "dict":
+        if any(holds_symbols(key) for key, _ in values):
+            if all(all_known(run, key) and all_known(run, value) for key, value in values):
+                return run.public(None)
+            raise run.ends("a key of a dict depends on data")
+        return dict(values)
+    return values
+
+
+def all_known(run: Run, value: Any) -> bool:
+    """Whether a value is public; noise and noisy values are released for it."""
+    if isinstance(value, Symbol):
+        if isinstance(value.term, Noise | Noisy):
+            run.known(value)
+        return isinstance(value.term, Public)
+    if isinstance(value, list | tuple | set):
+        return all(all_known(run, each) for each in value)
+    if isinstance(value, dict):
+        return all(all_known(run, each) for each in value.values())
+    return not isinstance(value, Running | RowPart | Transposed)
+
+
+def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
+    if run.scope is not None:
+        raise run.ends("a loop over rows within a loop over rows")
+    if kind in ("set", "dict"):
+        raise run.ends("a set or dict with the rows as keys shows which ones occur", "loop over public keys")
+    scope = Scope(source.term.mask)
+    run.scope = scope
+    draws, events = len(run.state), len(run.events)
+    try:
+        row = one_row(run, source, scope)
+        mask = source.term.mask
+        condition = None if test is None else settled(run, test(row))
+        value = settled(run, element(row))
+        if scope.conditions:
+            value = _all_paths(run, scope, row, element, value)
+    finally:
+        run.scope = None
+    if len(run.state) > draws or len(run.events) > events:
+        raise run.ends("noise is drawn for each row within a comprehension", "draw noise of size len(rows) at once")
+    if condition is not None:
+        if isinstance(condition, Symbol):
+            if not isinstance(condition.term, Rows):
+                raise run.ends("rows are chosen by a value that is no comparison of the row")
+            own = truth_node(run, condition.term.node)
+            mask = own if mask is None else row_node(run, "logical_and", [mask, own])
+        elif not condition:
+            return []
+    if isinstance(value, tuple | list) or value is None or isinstance(value, str | dict):
+        if isinstance(value, list | tuple) and flat:
+            raise run.ends("a comprehension over rows and more")
+        if isinstance(value, list | tuple) and holds_symbols(value):
+            value = stacked(run, value)
+        else:
+            raise run.ends("a comprehension over rows makes objects that are no numbers")
+    if isinstance(value, Symbol) and isinstance(value.term, Table):
+        return run.symbol(Table(value.term.columns, mask), "records")
+    term = value.term if isinstance(value, Symbol) else Rows(run.domain.constant(value))
+    if isinstance(term, Public):
+        term = Rows(as_node(run, term))
+    if not isinstance(term, Rows):
+        raise run.ends("a comprehension over rows makes values that depend on all rows")
+    if flat:
+        raise run.ends("a comprehension over rows and more")
+    return run.symbol(Rows(term.node, term.powers, mask), "list")
+
+
+def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any], first: Any) -> Any:
+    """A function with branches on the row: where() over its paths."""
+    waiting: list[list[bool]] = []
+    results: list[tuple[list[tuple[Node, bool]], Any]] = [(list(scope.conditions), first)]
+    for at in range(len(scope.conditions)):
+        waiting.append([outcome for _, outcome in scope.conditions[:at]] + [not scope.conditions[at][1]])
+    while waiting:
+        scope.outcomes = waiting.pop()
+        scope.conditions = []
+        value = settled(run, element(row))
+        results.append((list(scope.conditions), value))
+        for at in range(len(scope.outcomes), len(scope.conditions)):
+            waiting.append([outcome for _, outcome in scope.conditions[:at]] + [not scope.conditions[at][1]])
+        if len(results) > 64:
+            raise run.ends("a function of a row has too many branches")
+    found = results[0][1]
+    for conditions, value in results[1:]:
+        scope.conditions = conditions
+        mask = path_mask(run, Scope(None, conditions))
+        if mask is None:
+            raise run.ends("paths of a row that cannot be told apart")
+        condition = run.symbol(Rows(mask, (), row.term.mask, scope), "number")
+        for each in (found, value):
+            if isinstance(each, str | tuple | list | dict) or each is None:
+                raise run.ends("branches on a row that make objects that are no numbers")
+        found = where(run, condition, as_python_number(run, value), as_python_number(run, found))
+    scope.conditions = []
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Attributes, places, containers
+
+
+@dataclass(eq=False)
+class Method:
+    """A method of a symbol, before it is called."""
+
+    symbol: Symbol
+    name: str
+
+
+def attribute(run: Run, value: Any, name: str) -> Any:
+    """`value.name`."""
+    value = settled(run, value)
+    if isinstance(value, Source) and name == "bit_generator":
+        raise run.ends("the state of a generator is read", "use the generator itself")
+    if isinstance(value, Transposed) and name == "T":
+        return value.symbol
+    if not isinstance(value, Symbol):
+        return getattr(value, name)
+    term = value.term
+    if isinstance(term, Table) and value.guise == "frame" and name in term.columns:
+        return item(run, value, name)
+    if name in ("shape", "size", "ndim", "empty"):
+        return _extent(run, value, name)
+    if name == "T":
+        return METHODS["transpose"](run, value)
+    if name in ("values",) and value.guise in ("series", "frame"):
+        return METHODS["to_numpy"](run, value)
+    if name == "real":
+        return value
+    if name == "dtype":
+        raise run.ends("the type of an array of data is read")
+    if name == "columns" and isinstance(term, Table):
+        return list(term.columns)
+    if name == "loc" and value.guise in ("series", "frame"):
+        return Located(value)
+    if name in METHODS or name in ROW_METHODS:
+        return Method(value, name)
+    if isinstance(term, Noise | Noisy):
+        term = run.known(value).term
+    if isinstance(term, Public):
+        return Method(value, name)
+    raise run.ends(f"attribute {name} of data")
+
+
+@dataclass(eq=False)
+class Located:
+    """`frame.loc`."""
+
+    symbol: Symbol
+
+
+def _extent(run: Run, value: Symbol, name: str) -> Any:
+    term = value.term
+    inner: tuple[int, ...]
+    if isinstance(term, Table):
+        rows, inner = count_of(run, term), (len(term.columns),)
+    elif isinstance(term, Rows) and term.scope is None:
+        rows, inner = count_of(run, term), term.node.shape
+    else:
+        shape = term.node.shape if isinstance(term, Rows) else term.shape
+        if shape is None or (isinstance(term, Public) and term.by_row):
+            raise run.ends("the shape of released values that is not known")
+        if name == "shape":
+            return shape
+        return len(shape) if name == "ndim" else math.prod(shape) == 0 if name == "empty" else math.prod(shape)
+    if name == "ndim":
+        return 1 + len(inner)
+    if name == "shape":
+        return (rows, *inner)
+    if name == "empty":
+        return compare(run, "==", rows, 0)
+    return binary(run, "multiply", rows, math.prod(inner)) if math.prod(inner) != 1 else rows
+
+
+def get_item(run: Run, value: Any, key: Any) -> Any:
+    """`value[key]`."""
+    value, key = settled(run, value), settled(run, key)
+    if isinstance(value, Located):
+        if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str):
+            return item(run, item(run, value.symbol, key[0]), key[1])
+        return item(run, value.symbol, key)
+    if isinstance(value, Symbol):
+        return item(run, value, key)
+    if isinstance(value, Transposed):
+        raise run.ends("entries of a transposed array of rows")
+    if not holds_symbols(key):
+        found = value[key]
+        return settled(run, found) if not isinstance(found, Running) or run.scope is None else found
+    return _at_unknown_place(run, value, key)
+
+
+def _at_unknown_place(run: Run, value: Any, key: Any) -> Any:
+    if isinstance(key, Symbol) and isinstance(key.term, Rows):
+        return _table_lookup(run, value, key)
+    parts = key if isinstance(key, tuple) else (key,)
+    for each in parts:
+        if isinstance(each, Symbol) and not isinstance(run.known(each).term, Public):
+            raise run.ends("an entry is taken at a place that depends on the data")
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        if all(not holds_symbols(each) for each in value) and isinstance(key, Symbol):
+            return chosen_of(run, list(value))
+        if isinstance(value, list | tuple) and holds_symbols(value):
+            return item(run, stacked(run, list(value)), key)
+        return run.public(None)
+    array = np.asarray(value)
+    if array.dtype.kind in "biuf" and array.ndim == 1 and isinstance(key, Symbol) and key.term.shape == ():
+        return run.public((), low=float(array.min()), high=float(array.max()), whole=array.dtype.kind in "biu")
+    return run.public(None)
+
+
+def _table_lookup(run: Run, value: Any, key: Symbol) -> Any:
+    """A public table at a whole number of each row."""
+    term = key.term
+    assert isinstance(term, Rows)
+    node = term.node
+    if isinstance(value, dict):
+        if node.op != "column" or not run.domain.columns[node.extra].values:
+            raise run.ends("a dict is read at a value of a row")
+        names = run.domain.columns[node.extra].values
+        if not all(each in value for each in names):
+            raise run.ends("a key of a row that the dict may not have raises an error")
+        if node.kind != "c":
+            raise run.ends("a dict is read at a number of a row")
+        table = np.asarray([value[each] for each in names])
+    else:
+        table = np.asarray(value)
+    if (
+        table.dtype.kind not in "biuf"
+        or table.ndim != 1
+        or (node.kind not in "bi" and not isinstance(value, dict))
+        or node.shape
+        or term.powers
+    ):
+        raise run.ends("a table is read at values of rows in this form")
+    low, high = (float(each) for each in run.domain.bounds(node))
+    if low < 0 or high >= len(table):
+        raise run.ends("a table is read at a place of a row that it may not have")
+    kind = "f" if table.dtype.kind == "f" else "i"
+    entries = table.astype(float)
+    made = run.domain.node(
+        "lookup", [node], shape=(), kind=kind, extra=entries, key=("lookup", entries.tobytes(), kind)
+    )
+    return run.symbol(Rows(made, (), term.mask, term.scope), key.guise)
+
+
+def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
+    """`owner[key] = value`."""
+    owner, key, value = settled(run, owner), settled(run, key), settled(run, value)
+    _writes(run, owner)
+    if isinstance(owner, Symbol):
+        if isinstance(owner.term, Table) and isinstance(key, str) and owner.guise == "frame":
+            _set_column(run, owner, key, value)
+            return
+        set_item(run, owner, key, value)
+        return
+    if isinstance(owner, np.ndarray) and (holds_symbols(value) or holds_symbols(key)):
+        if owner.base is not None:
+            raise run.ends("data are written into a view of an array", "write into the array itself")
+        symbol = _as_data(run, owner)
+        run.promoted[id(owner)] = (owner, symbol)
+        set_item(run, symbol, key, value)
+        return
+    if holds_symbols(key):
+        if isinstance(owner, dict) and all_known(run, key):
+            raise run.ends("a dict gets a key that is a released value", "use a list of pairs")
+        raise run.ends("a container gets a key that depends on data")
+    owner[key] = value
+
+
+def _as_data(run: Run, owner: Any) -> Symbol:
+    """A plain array as a sum that no row moves."""
+    node = run.domain.constant(np.zeros(owner.shape, int))
+    values = owner.astype(float)
+    if np.isnan(values).any():
+        return run.symbol(Sum(node, (), None), "array")
+    return run.symbol(Sum(node, (), (values, values)), "array")
+
+
+def _set_column(run: Run, owner: Symbol, key: str, value: Any) -> None:
+    term = owner.term
+    assert isinstance(term, Table)
+    given = term_of(value)
+    if (
+        isinstance(given, Rows)
+        and given.scope is None
+        and given.mask is term.mask
+        and not given.powers
+        and not given.node.shape
+    ):
+        owner.term = Table({**term.columns, key: given.node}, term.mask)
+        return
+    if isinstance(given, int | float):
+        owner.term = Table({**term.columns, key: run.domain.constant(given)}, term.mask)
+        return
+    raise run.ends(f"column {key!r} is set to values that are no rows")
+
+
+def _writes(run: Run, owner: Any) -> None:
+    """Writing within a loop over rows: only into what this pass has made."""
+    if run.scope is not None and isinstance(run.scope, Scope):
+        if not any(owner is each for each in run.scope.made):
+            raise run.ends("an object is written to in a loop over the rows", "collect sums with += only")
+
+
+def augment(run: Run, op: str, old: Any, value: Any) -> Any:
+    """`old op= value`: in place for arrays; collected in a loop over rows."""
+    value = settled(run, value)
+    scope = run.scope
+    if isinstance(scope, Scope) and not scope.lasting:
+        inside = isinstance(old, Symbol) and isinstance(old.term, Rows) and old.term.scope is scope
+        if not inside:
+            return _collect(run, scope, op, old, value)
+    old = settled(run, old)
+    if isinstance(old, list) and op == "add":
+        if isinstance(value, Symbol):
+            raise run.ends("a list is extended by data")
+        old += value
+        return old
+    if isinstance(old, np.ndarray) and not isinstance(value, Symbol):
+        return IN_PLACE[op](old, value)
+    if isinstance(old, np.ndarray) and isinstance(value, Symbol):
+        if not isinstance(
+            run.known(value).term if isinstance(value.term, Noise | Noisy) else value.term, Sum | Aggregate | Public
+        ):
+            raise run.ends("rows are added into an array in place")
+        if old.base is not None:
+            raise run.ends("data are written into a view of an array")
+        symbol = _as_data(run, old)
+        run.promoted[id(old)] = (old, symbol)
+        symbol.term = binary(run, op, symbol, value).term
+        return old
+    if isinstance(old, Symbol) and old.guise in ("array", "series", "frame"):
+        if len(old.shared) > 1:
+            raise run.ends("an array that shares memory with another one is changed in place", "write a = a + b")
+        found = binary(run, op, old, value)
+        if isinstance(found, Symbol):
+            before = old.term.node.shape if isinstance(old.term, Rows) else getattr(old.term, "shape", None)
+            after = found.term.node.shape if isinstance(found.term, Rows) else getattr(found.term, "shape", None)
+            if before != after:
+                raise run.ends("an array is changed in place to another shape")
+            old.term = found.term
+            return old
+        return found
+    return binary(run, op, old, value)
+
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.iadd,
+    "subtract": operator.isub,
+    "multiply": operator.imul,
+    "divide": operator.itruediv,
+    "floor_divide": operator.ifloordiv,
+    "remainder": operator.imod,
+    "power": operator.ipow,
+    "matmul": operator.imatmul,
+    "bitwise_and": operator.iand,
+    "bitwise_or": operator.ior,
+    "bitwise_xor": operator.ixor,
+    "left_shift": operator.ilshift,
+    "right_shift": operator.irshift,
+}
+
+
+def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
+    if op not in ("add", "subtract"):
+        raise run.ends(f"a number outside of a loop over rows is changed by {op} in it", "collect sums with +=")
+    running = old if isinstance(old, Running) else Running(settled_start(run, old))
+    term = term_of(value)
+    if isinstance(term, Rows):
+        if term.scope is not scope:
+            raise run.ends("the value of one row is used after the loop over the rows")
+        rows = term
+    elif isinstance(value, int | float | np.number | np.ndarray):
+        rows = Rows(run.domain.constant(value))
+    else:
+        raise run.ends("a loop over rows adds values that are no function of the row")
+    if op == "subtract":
+        rows = Rows(
+            row_node(
+                run,
+                "negative",
+                [
+                    run.domain.node("number", [rows.node], shape=rows.node.shape, kind="i")
+                    if rows.node.kind == "b"
+                    else rows.node
+                ],
+            ),
+            rows.powers,
+        )
+    node = rows.node
+    if node.kind == "b":
+        node = run.domain.node("number", [node], shape=node.shape, kind="i")
+    scope.pending.append((running, Rows(node, rows.powers)))
+    return running
+
+
+def settled_start(run: Run, value: Any) -> Any:
+    """What a running sum starts from: a plain number or a public one."""
+    if value is FORGOTTEN or isinstance(value, str | list | dict | set):
+        raise run.ends("a loop over rows changes an object outside of it")
+    if isinstance(value, Symbol) and not isinstance(value.term, Sum | Aggregate | Public):
+        raise run.ends("a loop over rows adds to a value that is no sum")
+    return value
+
+
+def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
+    """`owner[key] op= value`."""
+    owner, key = settled(run, owner), settled(run, key)
+    scope = run.scope
+    if isinstance(scope, Scope) and not any(owner is each for each in scope.made):
+        if isinstance(owner, dict | list) and not holds_symbols(key):
+            owner[key] = _collect(run, scope, op, owner[key], settled(run, value))
+            return
+        raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
+    if isinstance(owner, Symbol):
+        new = binary(run, op, item(run, owner, key), value)
+        set_item(run, owner, key, new)
+        return
+    put_item(run, owner, key, augment(run, op, get_item(run, owner, key), value))
+
+
+def augment_attribute(run: Run, op: str, owner: Any, name: str, value: Any) -> None:
+    """`owner.name op= value`."""
+    set_attribute(run, owner, name, augment(run, op, attribute(run, owner, name), value))
+
+
+def set_attribute(run: Run, owner: Any, name: str, value: Any) -> None:
+    """`owner.name = value`."""
+    owner = settled(run, owner)
+    _writes(run, owner)
+    if isinstance(owner, Symbol | Source):
+        raise run.ends(f"attribute {name} of data is set")
+    setattr(owner, name, value)
+
+
+def unpack(run: Run, value: Any, pattern: Any) -> Any:
+    """Parts of a value that is assigned to several names."""
+    count = pattern if isinstance(pattern, int) else len(pattern)
+    value = settled(run, value)
+    if isinstance(value, Symbol) and isinstance(value.term, Table) and value.term.scope is not None:
+        raise run.ends("a record of a row is unpacked")
+    parts = list(entries_of(run, value))
+    if len(parts) != count:
+        raise ValueError(f"not enough or too many values to unpack (expected {count}, got {len(parts)})")
+    if isinstance(pattern, int):
+        return parts
+    found: list[Any] = []
+    for part, inner in zip(parts, pattern, strict=True):
+        found += [part] if inner is None else list(unpack(run, part, inner))
+    return found
+
+
+def text(run: Run, *parts: Any) -> Any:
+    """An f-string."""
+    shown: list[str] = []
+    unknown = False
+    for each in parts:
+        if isinstance(each, str):
+            shown.append(each)
+            continue
+        value, conversion, spec = each
+        value = settled(run, value)
+        if holds_symbols(value):
+            if not all_known(run, value):
+                raise run.ends("data are put into a text", exposed=False)
+            unknown = True
+            continue
+        if isinstance(spec, Symbol):
+            unknown = True
+            continue
+        shown_as: dict[int, Callable[[Any], Any]] = {114: repr, 115: str, 97: ascii}
+        converted = shown_as.get(conversion, lambda given: given)(value)
+        shown.append(format(converted, spec))
+    return run.public(None) if unknown else "".join(shown)
+
+
+def plain(run: Run, value: Any) -> Any:
+    """A value that the next statement takes apart by itself."""
+    value = settled(run, value)
+    if holds_symbols(value):
+        raise run.ends("data or released values are taken apart by a statement that is not followed")
+    return value
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Calls
+
+ROW_METHODS = (
+    "apply",
+    "map",
+    "between",
+    "eq",
+    "ne",
+    "gt",
+    "ge",
+    "lt",
+    "le",
+    "count",
+    "fillna",
+    "get",
+    "keys",
+    "values",
+    "items",
+    "mul",
+    "add",
+    "sub",
+    "div",
+    "value_counts",
+    "groupby",
+    "query",
+    "assign",
+    "sort",
+    "append",
+    "fill",
+    "dropna",
+    "sample",
+    "head",
+    "tail",
+    "iterrows",
+    "itertuples",
+)
+
+
+def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)`."""
+    function = settled(run, function)
+    args = tuple(settled(run, each) for each in args)
+    kwargs = {name: settled(run, each) for name, each in kwargs.items()}
+    if isinstance(function, Method):
+        return call_method(run, function, args, kwargs)
+    if isinstance(function, Draw):
+        return function(*args, **kwargs)
+    if isinstance(function, Symbol):
+        raise run.ends("data are called as a function")
+    made = make_source(run, function, args, kwargs) if callable(function) and _hashable(function) else None
+    if made is not None:
+        return made
+    if _hashable(function) and function in SEEDS:
+        raise run.ends("the stream of random numbers is set", "draw without a seed")
+    source = source_of(run, function)
+    if source is not None:
+        if source[1] in ("seed", "set_state", "setstate", "getstate", "get_state"):
+            raise run.ends("the stream of random numbers is set", "draw without a seed")
+        return getattr(source[0], source[1])(*args, **kwargs)
+    drawn = scipy_draw(run, function, args, dict(kwargs))
+    if drawn is not NotImplemented:
+        return drawn
+    module = getattr(function, "__module__", None) or ""
+    symbolic = holds_symbols((args, kwargs)) or any(isinstance(each, Transposed) for each in args)
+    if isinstance(function, functools.partial):
+        if holds_symbols((function.args, function.keywords)) or is_project(run, function.func) or symbolic:
+            return call(run, function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if is_project(run, function):
+        return function(*args, **kwargs)
+    if function in (builtins.isinstance, builtins.type, builtins.hasattr) and args and isinstance(args[0], Source):
+        if function is builtins.hasattr:
+            return hasattr(args[0].kind, args[1])
+        return args[0].kind if function is builtins.type else is_instance(run, args[0], args[1])
+    if (
+        _hashable(function)
+        and function in (builtins.getattr, builtins.setattr)
+        and args
+        and isinstance(args[1], str)
+        and len(args) < 4
+    ):
+        if function is builtins.getattr and not symbolic:
+            return getattr(*args)
+    if _is_row_list(args):
+        args = tuple(_list_as_rows(run, each) for each in args)
+        symbolic = True
+    if function in (builtins.map, builtins.filter) and len(args) == 2:
+        return _mapped(run, function, *args)
+    if function in (builtins.enumerate, builtins.zip, itertools.chain) and symbolic:
+        return _iterated(run, function, args, kwargs)
+    owner = getattr(function, "__self__", None)
+    if isinstance(run.scope, Scope) and not run.scope.lasting:
+        kept = owner is not None and not isinstance(
+            owner, types.ModuleType | str | int | float | tuple | type | list | dict | set
+        )
+        if function is builtins.next or (kept and not any(owner is each for each in run.scope.made)):
+            raise run.ends("an object outside of a loop over rows is used in it", "collect sums with +=")
+    if isinstance(owner, list | dict | set) and not isinstance(owner, types.ModuleType):
+        return _call_of_container(run, owner, function, args, kwargs)
+    if not symbolic:
+        if run.running_release and module.split(".")[0] in OUTSIDE and not isinstance(function, type):
+            raise run.ends(f"{module}.{getattr(function, '__name__', '')} reads what is outside of the program")
+        if function in (builtins.open, builtins.input, builtins.eval, builtins.exec, builtins.globals, builtins.vars):
+            raise run.ends(f"{function.__name__}() is called")
+        if isinstance(owner, np.ndarray) and run.promoted:
+            promoted(run, owner)
+        return function(*args, **kwargs)
+    if _hashable(function) and function in RULES:
+        return RULES[function](run, *args, **kwargs)
+    name = getattr(function, "__name__", type(function).__name__)
+    if name in ("softmax",) and module.startswith("scipy"):
+        return softmax(run, *args, **kwargs)
+    if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+        return function(*args, **kwargs)
+    if function in (builtins.dict,):
+        return dict(*args, **kwargs)
+    if isinstance(function, type) and issubclass(function, BaseException):
+        return function(*(run.known(each) and "..." if isinstance(each, Symbol) else each for each in args))
+    if all(all_known(run, each) for each in (*args, *kwargs.values())):
+        return _of_public_values(run, function, name, args, kwargs)
+    raise run.ends(f"{name}() of data has no rule")
+
+
+def _of_public_values(run: Run, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of released values only is released, whatever it computes."""
+    if any(_is_project_callable(run, each) for each in (*args, *kwargs.values())):
+        raise run.ends(f"{name}() calls back into the program")
+    if any(isinstance(each, Symbol) and any(u is run.number_of_rows for u, _ in each.term.powers) for each in args):
+        raise run.needs_rows(f"used in {name}()")
+    for each in (*args, *kwargs.values()):
+        if isinstance(each, np.ndarray | list | dict) and name in (
+            "copyto",
+            "put",
+            "place",
+            "putmask",
+            "fill_diagonal",
+            "shuffle",
+        ):
+            raise run.ends(f"{name}() writes into an array")
+    if "out" in kwargs:
+        raise run.ends(f"{name}() with out=")
+    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__ or ""
+    if module.split(".")[0] not in (
+        "numpy",
+        "scipy",
+        "builtins",
+        "math",
+        "statistics",
+        "pandas",
+        "cvxpy",
+        "sklearn",
+        "operator",
+        "itertools",
+        "json",
+        "decimal",
+        "fractions",
+    ):
+        raise run.ends(f"{name}() of {module or 'an unknown module'} has no rule")
+    return run.public(None)
+
+
+def _is_project_callable(run: Run, value: Any) -> bool:
+    return callable(value) and not isinstance(value, type | Symbol) and is_project(run, value)
+
+
+def _hashable(function: Any) -> bool:
+    try:
+        hash(function)
+    except TypeError:
+        return False
+    return True
+
+
+def is_project(run: Run, function: Any) -> bool:
+    """Whether a function or class is one of the rewritten modules."""
+    target = (getattr(function, "__wrapped__", None) and function) or function
+    if isinstance(target, types.MethodType):
+        target = target.__func__
+    if isinstance(target, types.FunctionType):
+        return target.__code__.co_filename in run.files
+    if isinstance(target, type):
+        return target.__module__ in run.modules
+    return type(target).__module__ in run.modules
+
+
+def _is_row_list(args: tuple[Any, ...]) -> bool:
+    return any(isinstance(each, list) and any(isinstance(part, RowPart) for part in each) for each in args)
+
+
+def _list_as_rows(run: Run, value: Any) -> Any:
+    if isinstance(value, list) and any(isinstance(part, RowPart) for part in value):
+        return rows_of_list(run, value)
+    return value
+
+
+def _mapped(run: Run, function: Any, given: Any, values: Any) -> Any:
+    if function is builtins.map:
+        return comprehension(run, "list", values, None, lambda each: call(run, given, each), False)
+    test = (lambda each: each) if given is None else (lambda each: call(run, given, each))
+    return comprehension(run, "list", values, test, lambda each: each, False)
+
+
+def _iterated(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    for each in args:
+        term = term_of(each)
+        if isinstance(term, Rows | Table) and term.scope is None:
+            if function is builtins.zip and all(isinstance(term_of(part), Rows) for part in args):
+                return _zipped_rows(run, args)
+            raise run.ends(f"{function.__name__}() over rows", "use a comprehension over the rows")
+    parts = [list(entries_of(run, each)) if isinstance(each, Symbol) else each for each in args]
+    return list(function(*parts, **kwargs))
+
+
+def _zipped_rows(run: Run, args: tuple[Any, ...]) -> Any:
+    _, mask, _ = same_rows(run, [each.term for each in args])
+    if any(each.term.powers for each in args):
+        raise run.needs_rows("a factor of rows in zip()")
+    return run.symbol(Table({at: each.term.node for at, each in enumerate(args)}, mask), "records")
+
+
+def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of a list, dict or set of the program."""
+    name = function.__name__
+    scope = run.scope
+    if isinstance(scope, Scope) and name not in ("get", "keys", "values", "items", "index", "count", "copy"):
+        if any(owner is each for each in scope.made):
+            return function(*args, **kwargs)
+        if isinstance(owner, list) and name == "append":
+            term = term_of(args[0])
+            if not isinstance(term, Rows):
+                if not isinstance(args[0], int | float):
+                    raise run.ends("a loop over rows appends objects that are no numbers")
+                term = Rows(run.domain.constant(args[0]), (), None, scope)
+            part = RowPart(term.node, term.powers, None)
+            scope.pending.append((part, None))
+            if not scope.checking:
+                owner.append(part)
+            return None
+        raise run.ends(f"an object outside of a loop over rows is changed by {name}() in it")
+    if holds_symbols(args) and name in ("index", "count", "remove", "get", "pop", "setdefault", "add", "discard"):
+        key = args[0]
+        if isinstance(key, Symbol):
+            if isinstance(key.term, Rows) and isinstance(owner, dict) and name == "get":
+                raise run.ends("a dict is read at a value of a row")
+            if isinstance(run.known(key).term, Public) and name == "get":
+                return _at_unknown_place(run, owner, key)
+            raise run.ends(f"{name}() of a container with data")
+    if name in ("index", "count", "remove", "sort") and holds_symbols(owner):
+        raise run.ends(f"{name}() of a list that holds data or released values")
+    return function(*args, **kwargs)
+
+
+def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of a symbol."""
+    symbol, name = method.symbol, method.name
+    if name in frames.METHODS and isinstance(symbol.term, Rows | Table):
+        return frames.METHODS[name](run, symbol, *args, **kwargs)
+    if name in METHODS:
+        return METHODS[name](run, symbol, *args, **kwargs)
+    if isinstance(symbol.term, Public) and all(all_known(run, each) for each in (*args, *kwargs.values())):
+        if name in ("sort", "fill", "resize", "put", "itemset", "partition", "append", "update", "pop"):
+            symbol.term = Public(symbol.term.shape)
+            return None
+        return run.public(None)
+    raise run.ends(f"{name}() of data has no rule")
+
+
+def released(run: Run, value: Any, depth: int = 0) -> None:
+    """Walks what leaves the program: noisy values are released, data end the proof."""
+    value = settled(run, value)
+    if depth > 12:
+        raise run.ends("an output that is nested too deeply")
+    if isinstance(value, Symbol):
+        if isinstance(value.term, Noise | Noisy):
+            run.known(value)
+        if not isinstance(value.term, Public):
+            raise _exposed(run, value.term)
+        return
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        return
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            for each in value.flat:
+                released(run, each, depth + 1)
+        return
+    if isinstance(value, dict):
+        for key, each in value.items():
+            released(run, key, depth + 1)
+            released(run, each, depth + 1)
+        return
+    if isinstance(value, list | tuple):
+        for each in value:
+            released(run, each, depth + 1)
+        return
+    if isinstance(value, types.GeneratorType):
+        for each in value:
+            released(run, each, depth + 1)
+        return
+    if type(value).__module__ in run.modules and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__")):
+        names = [*getattr(value, "__dict__", {}), *getattr(type(value), "__slots__", ())]
+        for name in names:
+            if hasattr(value, name) and not isinstance(getattr(value, name), Source):
+                released(run, getattr(value, name), depth + 1)
+        return
+    if isinstance(value, slice | range | np.dtype | type | frozenset | set):
+        return
+    raise run.ends(f"an output of type {type(value).__name__} is not followed")
+
+
+def _exposed(run: Run, term: Any) -> ProofEnds:
+    if isinstance(term, Sum | Aggregate):
+        found = aggregate_of(run, term)
+        if found.move.size == 0 or float(np.max(found.move)) == 0:
+            return run.ends("a value that does not depend on the rows is released in a form that is not followed")
+    return run.ends(
+        "a value that depends on the rows leaves the program without noise", "add noise to it", exposed=True
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Modules
+
+
+class Hooks:
+    """What a rewritten module finds under the name `_proof`."""
+
+    def __init__(self, run: Run) -> None:
+        self.slice = slice
+        for name, function in (
+            ("binary", binary),
+            ("unary", unary),
+            ("compare", compare),
+            ("chain", chain),
+            ("both", both),
+            ("either", either),
+            ("choose", choose),
+            ("call", call),
+            ("attribute", attribute),
+            ("item", get_item),
+            ("text", text),
+            ("comprehension", comprehension),
+            ("unpack", unpack),
+            ("truth", truth),
+            ("plain", plain),
+            ("loop", Loop),
+            ("set_item", put_item),
+            ("set_attribute", set_attribute),
+            ("augment", augment),
+            ("augment_item", augment_item),
+            ("draw", draw_from),
+            ("outer_names", outer_names),
+            ("yields", yields),
+            ("augment_attribute", augment_attribute),
+        ):
+            setattr(self, name, functools.partial(function, run))
+
+
+def load(run: Run, file: Path, name: str) -> types.ModuleType:
+    """A fresh copy of a module with its operations handed to the proof; `sys.modules` stays as it is."""
+    run.hooks = run.hooks or Hooks(run)
+    known: types.ModuleType | None = run.loaded.get(str(file))
+    if known is not None:
+        return known
+    module = types.ModuleType(name)
+    module.__file__ = str(file)
+    module.__package__ = name.rpartition(".")[0]
+    run.loaded[str(file)] = module
+    run.files.add(str(file))
+    run.modules.add(name)
+    code = compiled(str(file), file.stat().st_mtime_ns)
+    space = module.__dict__
+    space[PROOF] = run.hooks
+    space["__builtins__"] = {**vars(builtins), "__import__": functools.partial(_import, run, file.parent)}
+    exec(code, space)
+    return module
+
+
+@functools.lru_cache(maxsize=256)
+def compiled(file: str, changed: int) -> types.CodeType:
+    """The rewritten code of a file."""
+    del changed
+    return compile(rewritten(Path(file).read_text(encoding="utf-8"), file), file, "exec")
+
+
+def _import(
+    run: Run, folder: Path, name: str, space: Any = None, local: Any = None, names: Any = (), level: int = 0
+) -> Any:
+    """Modules of the user's project are copied and rewritten, too; all others are those of the process."""
+    parts = name.split(".") if name else []
+    base = folder
+    for _ in range(max(0, level - 1)):
+        base = base.parent
+    file = _project_file(run, base if level else folder, parts)
+    if file is None and not level:
+        file = _project_file(run, run.root, parts) if run.root is not None else None
+    if file is not None and (level or parts[0] not in sys.stdlib_module_names):
+        module = load(run, file, name or file.stem)
+        return module
+    if level:
+        raise run.ends(f"a relative import of {name!r} is not found")
+    return builtins.__import__(name, space, local, names, 0)
+
+
+def _project_file(run: Run, folder: Path, parts: list[str]) -> Path | None:
+    if not parts or not folder:
+        return None
+    path = folder.joinpath(*parts)
+    for each in (path.with_suffix(".py"), path / "__init__.py"):
+        if each.is_file() and (importlib.util.find_spec(parts[0]) is None or _is_below(each, run.root)):
+            return each
+    return None
+
+
+def _is_below(file: Path, root: Path | None) -> bool:
+    return root is not None and root in file.parents and "site-packages" not in file.parts
+
+
+def source_file(function: Any) -> Path | None:
+    """The file that a function was written in."""
+    try:
+        name = inspect.getsourcefile(function)
+    except TypeError:
+        return None
+    return Path(name).resolve() if name and Path(name).is_file() else None

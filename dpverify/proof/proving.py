@@ -1,0 +1,580 @@
+"""Proves a privacy claim from the code of a function: for all neighbouring datasets of a schema."""
+
+import inspect
+import math
+import time
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpverify.accounting.accountant import meets
+from dpverify.claims.claim import Claim, GaussianDP, PureDP, ZCDP
+from dpverify.claims.curves import parse_claim
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import UsageError
+from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
+from dpverify.proof.ending import Ending, NeedsNumberOfRows, ProofEnds
+from dpverify.proof.moves import Cost, cost_of
+from dpverify.proof.programs import load, released, source_file
+from dpverify.proof.rows import ColumnFacts, Domain
+from dpverify.proof.run import Event, Run
+from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
+from dpverify.wild.one_line import data_schema
+from dpverify.wild.schema import Schema
+
+MOST_NUMBERS_OF_ROWS = 300
+MOST_PATHS = 256
+# Programs compute their scales in floats: so much of a closed form is rounding of sixteen operations, and a claim is
+# said in real arithmetic. It is far below what anybody claims (1 against 1.0000000000000036).
+ROUNDING = Fraction(1, 2**48)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One release of a proof.
+
+    Parameters
+    ----------
+    kind : str
+        Law of the noise, or how a choice is made.
+    line : int
+        Line of the program.
+    loss : float
+        What it costs alone, at its own worst pair: eps, or the distance in standard deviations.
+    """
+
+    kind: str
+    line: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proved of a function.
+
+    Parameters
+    ----------
+    holds : bool
+        Whether the claim is proved.
+    eps, rho, mu : float
+        The smallest proved numbers of pure DP, zCDP and Gaussian DP; infinite where none is proved.
+    claim : Claim or None
+        The claim that was asked about.
+    relation : Relation
+        Which datasets are neighbours.
+    ended : Ending or None
+        Where the proof ended, and why.
+    steps : tuple of Step
+        The releases of the path that costs most.
+    paths : int
+        Number of runs: outcomes of branches on released values, times numbers of rows that were run one by one.
+    notes : tuple of str
+        What the proof assumes beside the schema.
+    seconds : float
+        Wall time.
+    """
+
+    holds: bool
+    eps: float
+    rho: float
+    mu: float
+    claim: Claim | None
+    relation: Relation
+    ended: Ending | None
+    steps: tuple[Step, ...]
+    paths: int
+    notes: tuple[str, ...]
+    seconds: float
+
+
+def prove(
+    function: Callable[..., Any],
+    *,
+    data: str | Schema,
+    relation: str | Relation = "replace",
+    claim: str | Claim | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Proof:
+    """Prove a privacy claim of an unmodified function for all neighbouring datasets of a schema.
+
+    Parameters
+    ----------
+    function : callable
+        Its first parameter gets the data; the source of its module has to be there.
+    data : str or Schema
+        What the data look like, e.g. "vector: real 0..100, rows 5..50".
+    relation : {"replace", "add-remove"} or Relation
+        Which datasets are neighbours.
+    claim : str or Claim, optional
+        E.g. "pure:1". Without it the smallest proved eps, rho and mu are computed.
+    arguments : mapping, optional
+        Values of other parameters; the defaults of the function else.
+
+    Returns
+    -------
+    Proof
+        `holds` says whether the claim is proved; `eps`, `rho`, `mu` what is; `ended` where the proof ended.
+
+    Raises
+    ------
+    UsageError
+        Where the schema allows no neighbours under the relation, or the source of the function is not there.
+
+    Notes
+    -----
+    The function runs on symbols: rows of which only the schema is known. Every release is charged with how far any
+    neighbour can move it. What no rule covers ends the proof; nothing is sampled. Arithmetic is that of real numbers.
+    """
+    started = time.perf_counter()
+    schema = data_schema(data) if isinstance(data, str) else data
+    neighbours = relation if isinstance(relation, Relation) else _relation(relation)
+    stated = parse_claim(claim, relation=neighbours) if isinstance(claim, str) else claim
+    _check_neighbours(schema, neighbours)
+    program = _Program(function, schema, neighbours, dict(arguments or {}))
+    notes: set[str] = set()
+    try:
+        outcomes = program.all_numbers_of_rows(notes)
+    except _Ended as end:
+        return Proof(
+            False,
+            math.inf,
+            math.inf,
+            math.inf,
+            stated,
+            neighbours,
+            end.ending,
+            (),
+            0,
+            (),
+            time.perf_counter() - started,
+        )
+    found = _together(outcomes)
+    holds = stated is not None and _meets(stated, found, outcomes)
+    return Proof(
+        holds if stated is not None else found.eps < math.inf or found.rho < math.inf,
+        found.eps,
+        found.rho,
+        found.mu,
+        stated,
+        neighbours,
+        None,
+        found.steps,
+        len(outcomes),
+        tuple(sorted(notes)),
+        time.perf_counter() - started,
+    )
+
+
+def _relation(text: str) -> Relation:
+    known = {
+        "replace": Relation.REPLACE_ONE,
+        "replace-one": Relation.REPLACE_ONE,
+        "add-remove": Relation.ADD_OR_REMOVE_ONE,
+        "add-or-remove-one": Relation.ADD_OR_REMOVE_ONE,
+    }
+    if text not in known:
+        raise UsageError(f"relation {text!r}: must be replace or add-remove")
+    return known[text]
+
+
+def _check_neighbours(schema: Schema, relation: Relation) -> None:
+    fewest, most = schema.rows
+    if relation is Relation.ADD_OR_REMOVE_ONE and (fewest == most or schema.local):
+        raise UsageError("the schema allows one number of rows only: no two datasets are neighbours under add-remove")
+    if relation is Relation.REPLACE_ONE and most < 1:
+        raise UsageError("the schema allows no rows: no two datasets are neighbours")
+    if all(_single(each) for each in schema.columns):
+        raise UsageError("the schema allows one row only: no two datasets are neighbours under replace")
+
+
+def _single(column: Any) -> bool:
+    if column.numeric:
+        return bool(column.low == column.high)
+    return bool(column.values) and len(column.values) == 1 and not column.open and not column.missing
+
+
+class _Ended(Exception):
+    """The proof has ended."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(str(ending))
+        self.ending = ending
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """One run: its cost and its releases."""
+
+    cost: Cost
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class _Found:
+    eps: float
+    rho: float
+    mu: float
+    steps: tuple[Step, ...]
+
+
+def _together(outcomes: list[_Outcome]) -> _Found:
+    """The largest cost over paths.
+
+    Notes
+    -----
+    Pure: every path's losses add up to at most its cost, so does every output's. zCDP: for each Renyi order the sum
+    of an adaptive composition is bounded along every path (Feldman, Zrnic 2021, Theorem 3.1). All-Gaussian: the sum of
+    mu^2 is bounded along every path (Smith, Thakurta 2022; Koskela et al. 2023).
+    """
+    worst = max(outcomes, key=lambda each: (each.cost.eps, each.cost.rho))
+    steps = tuple(
+        Step(event.kind if event.kind != "choice" else f"choice by {event.text}", event.line, loss)
+        for event, (_, loss) in zip(worst.events, worst.cost.each, strict=True)
+    )
+    return _Found(
+        max(each.cost.eps for each in outcomes),
+        max(each.cost.rho for each in outcomes),
+        max(each.cost.mu for each in outcomes),
+        steps,
+    )
+
+
+def _meets(claim: Claim, found: _Found, outcomes: list[_Outcome]) -> bool:
+    """Whether what is proved implies the claim."""
+    match claim:
+        case PureDP():
+            return _at_most(found.eps, claim.eps)
+        case ZCDP():
+            return _at_most(found.rho, claim.rho)
+        case GaussianDP() if found.mu < math.inf:
+            return _at_most(found.mu, claim.mu)
+    if found.eps == 0 and found.rho == 0:
+        return True
+    ledgers = [_ledger(claim.relation, found)]
+    if len({tuple(each.cost.each) for each in outcomes}) == 1 and outcomes[0].cost.each:
+        ledgers.append(_ledger_of_events(claim.relation, outcomes[0].cost))
+    return any(ledger is not None and meets(claim, ledger) for ledger in ledgers)
+
+
+def _at_most(proved: float, claimed: Any) -> bool:
+    if not math.isfinite(proved):
+        return False
+    return Fraction(proved) <= Fraction(str(float(claimed))) * (1 + ROUNDING)
+
+
+def _ledger(relation: Relation, found: _Found) -> Ledger | None:
+    """One event that stands for all paths: the Gaussian of the same mu, or the pure step of the same eps."""
+    del relation
+    one = Sensitivity(replace=1, add_remove=1)
+    if found.mu < math.inf:
+        return Ledger(
+            GaussianNoise(what="code", sigma=1.0, sensitivity=Sensitivity(replace=found.mu, add_remove=found.mu))
+        )
+    if found.eps < math.inf:
+        return Ledger(PureStep(what="code", eps=found.eps, uses=one))
+    return None
+
+
+def _ledger_of_events(relation: Relation, cost: Cost) -> Ledger | None:
+    """The events of the only path, each at its own worst pair."""
+    del relation
+    one = Sensitivity(replace=1, add_remove=1)
+    events: list[Any] = []
+    for kind, loss in cost.each:
+        if not math.isfinite(loss):
+            return None
+        if loss == 0:
+            continue
+        if kind == "gaussian":
+            events.append(GaussianNoise(what="code", sigma=1.0, sensitivity=Sensitivity(replace=loss, add_remove=loss)))
+        else:
+            events.append(PureStep(what="code", eps=loss, uses=one))
+    return Ledger(*events)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class _Program:
+    """A function with its schema, and all its runs."""
+
+    def __init__(
+        self, function: Callable[..., Any], schema: Schema, relation: Relation, arguments: dict[str, Any]
+    ) -> None:
+        self.function = inspect.unwrap(function) if inspect.isfunction(function) else function
+        self.schema = schema
+        self.relation = relation
+        self.arguments = arguments
+        file = source_file(self.function)
+        if file is None:
+            raise UsageError("the source of the function is not there: prove needs the file that it was written in")
+        self.file = file
+
+    def all_numbers_of_rows(self, notes: set[str]) -> list[_Outcome]:
+        """Runs for any number of rows; for each number by itself where the program asks for it."""
+        fewest, most = self.schema.rows
+        try:
+            return self.all_paths(None, notes)
+        except _Ended as end:
+            if not isinstance(end.__cause__, NeedsNumberOfRows):
+                raise
+            if most - fewest + 1 > MOST_NUMBERS_OF_ROWS:
+                raise _Ended(
+                    Ending(
+                        end.ending.reason + f", and the schema has more than {MOST_NUMBERS_OF_ROWS} numbers of rows",
+                        "use the number of rows as a factor only, or allow fewer numbers of rows",
+                        end.ending.file,
+                        end.ending.line,
+                    )
+                ) from None
+        found: list[_Outcome] = []
+        for rows in range(fewest, most + 1):
+            found += self.all_paths(rows, notes)
+        notes.add(f"run for each number of rows from {fewest} to {most}")
+        return found
+
+    def all_paths(self, rows: int | None, notes: set[str]) -> list[_Outcome]:
+        """Runs for all outcomes of branches on released values."""
+        found: list[_Outcome] = []
+        waiting: list[list[bool]] = [[]]
+        while waiting:
+            run = self.run(rows, waiting.pop())
+            notes |= run.notes
+            cost = cost_of(run)
+            found.append(_Outcome(cost, tuple(run.events)))
+            for at in range(len(run.outcomes), len(run.taken)):
+                waiting.append([*run.taken[:at], not run.taken[at]])
+            if len(waiting) + len(found) > MOST_PATHS:
+                raise _Ended(
+                    Ending(
+                        f"more than {MOST_PATHS} outcomes of branches on released values",
+                        "branch less often on released values",
+                        self.file.name,
+                    )
+                )
+        return found
+
+    def run(self, rows: int | None, outcomes: list[bool]) -> Run:
+        """One run; `_Ended` where it does not reach the end."""
+        schema = self.schema
+        domain = Domain([_facts(each) for each in schema.columns])
+        most: float = schema.rows[1]
+        run = Run(domain, self.relation, schema.rows[0], most, rows, schema.local, outcomes)
+        run.root = _root(self.file)
+        raised: BaseException | None = None
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                module = load(run, self.file, _module_name(self.function, self.file))
+                target = _target(module, self.function)
+                before = _state(run)
+                run.running_release = True
+                given = _given(run, schema)
+                result = target(*given, **self._arguments(run, target, len(given)))
+                released(run, result)
+                _check_state(run, before)
+            except ProofEnds as end:
+                run.mark(end)
+            except Exception as error:
+                raised = error
+        if run.ended is None and raised is not None:
+            run.ended = ProofEnds(f"{type(raised).__name__}: {raised}"[:200])
+            run.ended_line, run.ended_file = _line_of(raised, run.files)
+        if run.ended is not None:
+            signal = run.ended
+            raise _Ended(
+                Ending(
+                    signal.reason, signal.remedy, Path(run.ended_file or self.file).name, run.ended_line, signal.exposed
+                )
+            ) from signal
+        return run
+
+    def _arguments(self, run: Run, target: Any, given: int) -> dict[str, Any]:
+        """Other arguments: those that were named; fresh generators where a parameter without default asks for one."""
+        found = dict(self.arguments)
+        try:
+            parameters = list(inspect.signature(target).parameters.values())
+        except (TypeError, ValueError):
+            return found
+        for at, each in enumerate(parameters):
+            if at < given or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name in found:
+                continue
+            if each.default is each.empty and each.name in ("rng", "generator", "random_state", "random_generator"):
+                found[each.name] = Source(run, np.random.Generator)
+        return found
+
+
+def _facts(column: Any) -> ColumnFacts:
+    if column.kind == "unit" or column.hidden:
+        raise _Ended(Ending("the schema has users with several rows, which no rule of the proof covers yet"))
+    if column.missing or column.open or column.names or (not column.numeric and not column.values):
+        raise _Ended(
+            Ending(
+                f"column {column.name} may have missing, open or made-up values, which no rule of the proof covers yet"
+            )
+        )
+    if column.numeric:
+        return ColumnFacts(column.name, "i" if column.whole else "f", float(column.low), float(column.high))
+    values = tuple(column.values)
+    kinds = {type(each) for each in values}
+    if kinds <= {bool}:
+        return ColumnFacts(column.name, "b", 0.0, 1.0, values)
+    if kinds <= {int}:
+        return ColumnFacts(column.name, "i", float(min(values)), float(max(values)), values)
+    if kinds <= {int, float}:
+        return ColumnFacts(column.name, "f", float(min(values)), float(max(values)), values)
+    return ColumnFacts(column.name, "c", 0.0, float(len(values) - 1), values)
+
+
+def _given(run: Run, schema: Schema) -> list[Any]:
+    """The dataset as the function gets it."""
+    nodes = [run.domain.column(at) for at in range(len(schema.columns))]
+    names = [each.name for each in schema.columns]
+    match schema.container:
+        case "vector":
+            return [run.symbol(Rows(nodes[0]), "array")]
+        case "list":
+            return [run.symbol(Rows(nodes[0]), "list")]
+        case "array":
+            return [_matrix(run, nodes)]
+        case "frame":
+            return [run.symbol(Table(dict(zip(names, nodes, strict=True))), "frame")]
+        case "records":
+            return [run.symbol(Table(dict(zip(names, nodes, strict=True))), "records")]
+        case "columns":
+            return [{name: run.symbol(Rows(node), "array") for name, node in zip(names, nodes, strict=True)}]
+        case "args":
+            features = [nodes[names.index(each)] for each in schema.features]
+            label = [run.symbol(Rows(nodes[names.index(schema.label)]), "array")] if schema.label else []
+            return [_matrix(run, features), *label]
+        case "value":
+            scope = Scope(lasting=True, local=True)
+            if len(nodes) == 1:
+                return [run.symbol(Rows(nodes[0], scope=scope), "number")]
+            return [run.symbol(Table(dict(zip(names, nodes, strict=True)), scope=scope), "records")]
+    raise _Ended(Ending(f"data handed over as {schema.container} are not covered yet"))
+
+
+def _matrix(run: Run, nodes: list[Any]) -> Symbol:
+    kind = "i" if all(each.kind in "bi" for each in nodes) else "f"
+    node = run.domain.node("stack", nodes, shape=(len(nodes),), kind=kind, extra=0)
+    return run.symbol(Rows(node), "array")
+
+
+def _module_name(function: Any, file: Path) -> str:
+    name = getattr(function, "__module__", "") or file.stem
+    return file.stem if name == "__main__" else name
+
+
+def _root(file: Path) -> Path:
+    """The folder that the project's imports start from."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _target(module: types.ModuleType, function: Any) -> Any:
+    """The function of the fresh module with the same name."""
+    if inspect.ismethod(function):
+        raise _Ended(Ending("a bound method is proved by its class", "hand over the function"))
+    name = getattr(function, "__qualname__", getattr(function, "__name__", ""))
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise _Ended(
+                Ending(f"{name} is not found in a fresh copy of {module.__name__}: it is made while the module runs")
+            )
+        found = getattr(found, part)
+    return found
+
+
+def _line_of(error: BaseException, files: set[str]) -> tuple[int | None, str]:
+    """Where in the program an exception was raised."""
+    line, file = None, ""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in files:
+            line, file = trace.tb_lineno, trace.tb_frame.f_code.co_filename
+        trace = trace.tb_next
+    return line, file
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# State that outlives a call
+
+
+def _state(run: Run) -> dict[str, Any]:
+    """Values that the modules of the program keep: names, attributes, default values."""
+    found: dict[str, Any] = {}
+    for file, module in run.loaded.items():
+        for name, value in vars(module).items():
+            if not name.startswith("__") and name != "_proof":
+                found[f"{file}:{name}"] = _frozen(run, value, 0)
+    return found
+
+
+def _check_state(run: Run, before: dict[str, Any]) -> None:
+    after = _state(run)
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            short = name.rpartition(":")[2]
+            raise run.ends(f"the release changes {short}, which outlives it", "keep state out of the release")
+
+
+def _frozen(run: Run, value: Any, depth: int) -> Any:
+    """A value as something that can be compared later; objects of the program by their attributes."""
+    if depth > 6:
+        return id(value)
+    if isinstance(value, Symbol):
+        return ("symbol", id(value.term))
+    if isinstance(value, Source):
+        return ("source", value.seeded)
+    if value is None or isinstance(value, bool | int | float | str | bytes | complex):
+        return (type(value).__name__, repr(value))
+    if isinstance(value, np.ndarray):
+        return ("array", value.shape, value.dtype.str, value.tobytes() if value.dtype != object else repr(value))
+    if isinstance(value, list | tuple | set | frozenset):
+        return (type(value).__name__, len(value), tuple(_frozen(run, each, depth + 1) for each in value))
+    if isinstance(value, dict):
+        return ("dict", tuple((repr(key), _frozen(run, each, depth + 1)) for key, each in value.items()))
+    if isinstance(value, types.FunctionType):
+        cells = tuple(_frozen(run, _content(each), depth + 1) for each in value.__closure__ or ())
+        own = tuple(
+            (key, _frozen(run, each, depth + 1)) for key, each in vars(value).items() if not key.startswith("__")
+        )
+        kept = (value.__defaults__, value.__kwdefaults__)
+        if value.__code__.co_filename not in run.files:
+            return ("function", id(value))
+        return ("function", id(value), _frozen(run, list(kept), depth + 1), cells, own)
+    if isinstance(value, type):
+        if value.__module__ not in run.modules:
+            return id(value)
+        names = [(key, each) for key, each in vars(value).items() if not key.startswith("__")]
+        return ("class", tuple((key, _frozen(run, each, depth + 1)) for key, each in names))
+    if isinstance(value, types.ModuleType):
+        return id(value)
+    if type(value).__module__ in run.modules:
+        return (
+            "object",
+            id(value),
+            tuple((key, _frozen(run, each, depth + 1)) for key, each in sorted(getattr(value, "__dict__", {}).items())),
+        )
+    if hasattr(value, "__next__"):
+        return ("iterator", repr(value))
+    if hasattr(value, "cache_info"):
+        return ("cache", repr(value.cache_info()))
+    return ("other", id(value))
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None

@@ -1,0 +1,342 @@
+"""Rewrites the source of a program so that every operation is handed to the proof first.
+
+    a + b          ->  _proof.binary("add", a, b)
+    f(x)           ->  _proof.call(f, x)
+    if c:          ->  if _proof.truth(c):
+    for v in rows: ->  for v in _proof.each(rows): ...
+
+Lines stay what they are. A program that holds no symbols does what it did.
+"""
+
+import ast
+from typing import Any
+
+PROOF = "_proof"
+OPERATORS = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.Pow: "power",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
+}
+COMPARISONS = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+
+
+def rewritten(source: str, name: str) -> ast.Module:
+    """The syntax tree of a module with its operations handed to the proof."""
+    tree = _Rewriter().visit(ast.parse(source, name))
+    return ast.fix_missing_locations(tree)  # type: ignore[no-any-return]
+
+
+def _hook(name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.Call:
+    function = ast.Attribute(ast.Name(PROOF, ast.Load()), name, ast.Load())
+    return ast.Call(function, list(args), keywords or [])
+
+
+def _later(body: ast.expr, *names: str) -> ast.Lambda:
+    arguments = ast.arguments([], [ast.arg(each) for each in names], None, [], [], None, [])
+    return ast.Lambda(arguments, body)
+
+
+class _Rewriter(ast.NodeTransformer):
+    """See `rewritten`."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def _name(self) -> str:
+        self._made += 1
+        return f"_proof_{self._made}"
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Expressions
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        self.generic_visit(node)
+        return _at(node, _hook("binary", ast.Constant(OPERATORS[type(node.op)]), node.left, node.right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.operand, ast.Constant):
+            return node
+        name = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert", ast.Not: "not"}[type(node.op)]
+        return _at(node, _hook("unary", ast.Constant(name), node.operand))
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        names = [ast.Constant(COMPARISONS[type(each)]) for each in node.ops]
+        if len(names) == 1:
+            return _at(node, _hook("compare", names[0], node.left, node.comparators[0]))
+        rest = [_later(each) for each in node.comparators]
+        return _at(node, _hook("chain", ast.Tuple(names, ast.Load()), node.left, *rest))  # type: ignore[arg-type]
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        self.generic_visit(node)
+        name = "both" if isinstance(node.op, ast.And) else "either"
+        return _at(node, _hook(name, node.values[0], *(_later(each) for each in node.values[1:])))
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        self.generic_visit(node)
+        return _at(node, _hook("choose", node.test, _later(node.body), _later(node.orelse)))
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
+            return self.generic_visit(node)
+        self.generic_visit(node)
+        return _at(node, _hook("call", node.func, *node.args, keywords=node.keywords))
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return _at(node, _hook("attribute", node.value, ast.Constant(node.attr)))
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return _at(node, _hook("item", node.value, _key(node.slice)))
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        self.generic_visit(node)
+        parts: list[ast.expr] = []
+        for each in node.values:
+            if isinstance(each, ast.FormattedValue):
+                spec = each.format_spec or ast.Constant("")
+                parts.append(ast.Tuple([each.value, ast.Constant(each.conversion), spec], ast.Load()))
+            else:
+                parts.append(each)
+        return _at(node, _hook("text", *parts))
+
+    # Comprehensions: of rows they are functions of one row
+
+    def _comprehension(self, node: Any, kind: str, element: ast.expr) -> Any:
+        body: ast.expr = element
+        for depth, generator in enumerate(reversed(node.generators)):
+            if generator.is_async:
+                return self.generic_visit(node)
+            source = self.visit(generator.iter)
+            tests = [self.visit(each) for each in generator.ifs]
+            names = self._targets(generator.target)
+            if names is None or any(isinstance(each, ast.NamedExpr) for test in tests for each in ast.walk(test)):
+                return self.generic_visit(node)
+            if depth == 0:
+                body = self.visit(element)
+            test = ast.Constant(None) if not tests else _conjunction(tests)
+            tested = ast.Constant(None) if not tests else self._lambda(generator.target, names, test)
+            level = kind if depth == len(node.generators) - 1 else "list"
+            flat = ast.Constant(depth > 0)
+            body = _hook(
+                "comprehension", ast.Constant(level), source, tested, self._lambda(generator.target, names, body), flat
+            )
+        return _at(node, body)
+
+    def _targets(self, target: ast.expr) -> list[str] | None:
+        if isinstance(target, ast.Name):
+            return [target.id]
+        if isinstance(target, ast.Tuple) and all(isinstance(each, ast.Name | ast.Tuple) for each in target.elts):
+            parts = [self._targets(each) for each in target.elts]
+            return None if any(each is None for each in parts) else [name for part in parts for name in part or []]
+        return None
+
+    def _lambda(self, target: ast.expr, names: list[str], body: ast.expr) -> ast.expr:
+        if isinstance(target, ast.Name):
+            return _later(body, *names)
+        whole = self._name()
+        pattern = ast.Constant(_pattern(target))
+        unpacked = ast.Starred(_hook("unpack", ast.Name(whole, ast.Load()), pattern), ast.Load())
+        return _later(ast.Call(_later(body, *names), [unpacked], []), whole)
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        return self._comprehension(node, "list", node.elt)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        return self._comprehension(node, "generator", node.elt)
+
+    def visit_SetComp(self, node: ast.SetComp) -> Any:
+        return self._comprehension(node, "set", node.elt)
+
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
+        return self._comprehension(node, "dict", ast.Tuple([node.key, node.value], ast.Load()))
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Statements
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        node.test = _at(node.test, _hook("truth", node.test))
+        return node
+
+    def visit_While(self, node: ast.While) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.test, ast.Constant):
+            node.test = _at(node.test, _hook("truth", node.test))
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        self.generic_visit(node)
+        node.test = _at(node.test, _hook("truth", node.test))
+        return node
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        self.generic_visit(node)
+        node.subject = _at(node.subject, _hook("plain", node.subject))
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        loop = self._name()
+        stored, augmented = _stored(node)
+        self.generic_visit(node)
+        begin = ast.Assign([ast.Name(loop, ast.Store())], _hook("loop", node.iter))
+        if not isinstance(node.target, ast.Name):
+            entry, target = self._name(), node.target
+            node.target = ast.Name(entry, ast.Store())
+            unpacked = self._unpacked(
+                _at(node, ast.Assign([target], ast.Constant(None))), target, ast.Name(entry, ast.Load())
+            )
+            node.body = [_at(node, each) for each in unpacked] + node.body
+        node.iter = ast.Call(ast.Attribute(ast.Name(loop, ast.Load()), "passes", ast.Load()), [], [])
+        plain = sorted(stored - augmented)
+        targets_of_loop = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+        forget: list[ast.stmt] = []
+        if plain:
+            targets = [ast.Name(each, ast.Store()) for each in plain]
+            unset = ast.Call(ast.Attribute(ast.Name(loop, ast.Load()), "forgotten", ast.Load()), [], [])
+            forget = [
+                ast.If(
+                    ast.Attribute(ast.Name(loop, ast.Load()), "over_rows", ast.Load()),
+                    [ast.Assign(targets, unset)],  # type: ignore[arg-type]
+                    [],
+                )
+            ]
+            inner = [each for each in plain if each not in targets_of_loop]
+            if inner:  # what the last pass has left is not known to this one
+                unset = ast.Call(ast.Attribute(ast.Name(loop, ast.Load()), "forgotten", ast.Load()), [], [])
+                condition = ast.Attribute(ast.Name(loop, ast.Load()), "over_rows", ast.Load())
+                forgets = ast.Assign([ast.Name(each, ast.Store()) for each in inner], unset)
+                node.body = [_at(node, ast.If(condition, [forgets], [])), *node.body]
+        return [_at(node, each) for each in (begin, node, *forget)]
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        return [node, _at(node, ast.Expr(_hook("outer_names")))]
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        return [node, _at(node, ast.Expr(_hook("outer_names")))]
+
+    def visit_Yield(self, node: ast.Yield) -> Any:
+        self.generic_visit(node)
+        return _at(node, ast.Yield(_hook("yields", *([node.value] if node.value else []))))
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        node.value = self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            return self._set_item(node, node.targets[0], node.value)
+        if any(isinstance(each, ast.Subscript | ast.Attribute) for target in node.targets for each in ast.walk(target)):
+            return self._assign_parts(node)
+        if any(isinstance(each, ast.Tuple | ast.List) for each in node.targets):
+            return self._assign_parts(node)
+        return node
+
+    def _set_item(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Any:
+        owner, key = self.visit(target.value), _key(self.visit(target.slice))
+        return _at(node, ast.Expr(_hook("set_item", owner, key, value)))
+
+    def _assign_parts(self, node: ast.Assign) -> list[ast.stmt]:
+        whole = self._name()
+        found: list[ast.stmt] = [ast.Assign([ast.Name(whole, ast.Store())], node.value)]
+        for target in node.targets:
+            found += self._unpacked(node, target, ast.Name(whole, ast.Load()))
+        return [_at(node, each) for each in found]
+
+    def _unpacked(self, node: ast.Assign, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        if isinstance(target, ast.Subscript):
+            return [self._set_item(node, target, value)]
+        if isinstance(target, ast.Tuple | ast.List):
+            if any(isinstance(each, ast.Starred) for each in target.elts):
+                return [ast.Assign([target], _hook("plain", value))]
+            parts = self._name()
+            count = ast.Constant(len(target.elts))
+            found: list[ast.stmt] = [ast.Assign([ast.Name(parts, ast.Store())], _hook("unpack", value, count))]
+            for at, each in enumerate(target.elts):
+                entry = ast.Subscript(ast.Name(parts, ast.Load()), ast.Constant(at), ast.Load())
+                found += self._unpacked(node, each, entry)
+            return found
+        if isinstance(target, ast.Attribute):
+            owner = self.visit(target.value)
+            return [ast.Expr(_hook("set_attribute", owner, ast.Constant(target.attr), value))]
+        return [ast.Assign([target], value)]
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        value = self.visit(node.value)
+        name = ast.Constant(OPERATORS[type(node.op)])
+        if isinstance(node.target, ast.Name):
+            old = ast.Name(node.target.id, ast.Load())
+            return _at(node, ast.Assign([node.target], _hook("augment", name, old, value)))
+        if isinstance(node.target, ast.Subscript):
+            owner, key = self.visit(node.target.value), _key(self.visit(node.target.slice))
+            return _at(node, ast.Expr(_hook("augment_item", name, owner, key, value)))
+        owner = self.visit(node.target.value)
+        return _at(node, ast.Expr(_hook("augment_attribute", name, owner, ast.Constant(node.target.attr), value)))
+
+
+def _at(old: ast.AST, new: ast.AST) -> Any:
+    return ast.copy_location(new, old)
+
+
+def _key(node: ast.expr) -> ast.expr:
+    """A subscript as an ordinary expression."""
+    if isinstance(node, ast.Slice):
+        ends = [each or ast.Constant(None) for each in (node.lower, node.upper, node.step)]
+        return ast.Call(ast.Attribute(ast.Name(PROOF, ast.Load()), "slice", ast.Load()), ends, [])
+    if isinstance(node, ast.Tuple):
+        return ast.Tuple([_key(each) for each in node.elts], ast.Load())
+    return node
+
+
+def _conjunction(tests: list[ast.expr]) -> ast.expr:
+    return tests[0] if len(tests) == 1 else _hook("both", tests[0], *(_later(each) for each in tests[1:]))
+
+
+def _pattern(target: ast.expr) -> Any:
+    """The shape of a target of several names, as nested tuples."""
+    return tuple(_pattern(each) for each in target.elts) if isinstance(target, ast.Tuple) else None
+
+
+def _stored(loop: ast.For) -> tuple[set[str], set[str]]:
+    """Names that the body of a loop assigns, and those of them that it adds to."""
+    stored = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
+    augmented: set[str] = set()
+    for statement in loop.body:
+        for each in ast.walk(statement):
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+                augmented.add(each.target.id)
+            elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                stored.add(each.id)
+    assigned = {
+        each.id
+        for statement in loop.body
+        for part in ast.walk(statement)
+        if not isinstance(part, ast.AugAssign)
+        for each in ast.iter_child_nodes(part)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    return stored | assigned, augmented - assigned

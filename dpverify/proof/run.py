@@ -1,0 +1,267 @@
+"""One run of a program on symbols: where it branched, which noise it drew, what it released."""
+
+import itertools
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpverify.claims.neighbours import Relation
+from dpverify.proof.ending import NeedsNumberOfRows, ProofEnds
+from dpverify.proof.rows import Domain
+from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Release, Symbol, Term, times, Unknown
+
+FRESH, JOINED, KNOWN = 0, 1, 2  # what became of a standard variable
+
+
+@dataclass(eq=False)
+class Event:
+    """Something that depends on data and left the run.
+
+    Parameters
+    ----------
+    kind : str
+        "laplace", "discrete laplace", "gaussian", "choice" or "pure".
+    data : Sum, Aggregate or Rows
+        What the noise was added to, or what the choice is made by.
+    scale : array
+        Scale of the noise of each entry, positive.
+    powers : tuple
+        The unknowns that scale and data are multiples of: those of the data divided by those of the scale.
+    line : int
+        Line of the program where the noise was drawn or the choice made.
+    """
+
+    kind: str
+    data: Any
+    scale: Any
+    powers: Any
+    line: int
+    text: str
+    release: Release | None = None
+
+
+@dataclass
+class Run:
+    """State of one run.
+
+    Parameters
+    ----------
+    domain : Domain
+        Rows that the schema allows.
+    relation : Relation
+        Which datasets are neighbours.
+    fewest, most : int
+        Numbers of rows that the schema allows.
+    rows : int or None
+        The number of rows of this run; None: any of them.
+    local : bool
+        Whether one row is the whole dataset.
+    outcomes : sequence of bool
+        How the first branches on public values go; later ones go to False first.
+    files : set of str
+        Files whose lines are lines of the program.
+    """
+
+    domain: Domain
+    relation: Relation
+    fewest: int
+    most: float
+    rows: int | None = None
+    local: bool = False
+    outcomes: Sequence[bool] = ()
+    files: set[str] = field(default_factory=set)
+    taken: list[bool] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    state: list[int] = field(default_factory=list)
+    drawn_at: dict[int, int] = field(default_factory=dict)
+    ended: ProofEnds | None = None
+    ended_line: int | None = None
+    ended_file: str = ""
+    scope: Any = None
+    notes: set[str] = field(default_factory=set)
+    promoted: dict[int, tuple[Any, Symbol]] = field(default_factory=dict)
+    limit_of_branches: int = 256
+    running_release: bool = False
+    modules: set[str] = field(default_factory=set)
+    loaded: dict[str, Any] = field(default_factory=dict)
+    root: Path | None = None
+    hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
+    places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
+
+    def __post_init__(self) -> None:
+        self.number_of_rows = Unknown("n", float(max(self.fewest, 0)), float(self.most))
+        self._counter = itertools.count()
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the relation replaces a row; else a row comes or goes."""
+        return self.relation is Relation.REPLACE_ONE
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def line(self) -> int:
+        """The line of the program that is running."""
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code.co_filename in self.files:
+                return int(frame.f_lineno)
+            frame = frame.f_back
+        return 0
+
+    def ends(
+        self, reason: str, remedy: str = "", *, exposed: bool = False, kind: type[ProofEnds] = ProofEnds
+    ) -> ProofEnds:
+        """The signal to raise; the run is marked, whoever catches it."""
+        signal = kind(reason, remedy, exposed=exposed)
+        return self.mark(signal)
+
+    def mark(self, signal: ProofEnds) -> ProofEnds:
+        """Keep the first signal and the line that it came from."""
+        if self.ended is None:
+            self.ended = signal
+            frame: Any = sys._getframe(1)
+            while frame is not None and frame.f_code.co_filename not in self.files:
+                frame = frame.f_back
+            if frame is not None:
+                self.ended_line, self.ended_file = frame.f_lineno, frame.f_code.co_filename
+        return signal
+
+    def needs_rows(self, use: str) -> ProofEnds:
+        """The number of rows is used otherwise than as a factor."""
+        return self.ends(f"the number of rows is {use}", kind=NeedsNumberOfRows)
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def symbol(self, term: Term, guise: str = "") -> Symbol:
+        """The object that the program holds for a term."""
+        if not guise:
+            shape = getattr(term, "shape", None)
+            guise = "number" if shape == () else "array"
+        return Symbol(self, term, guise)
+
+    def public(self, shape: tuple[int, ...] | None = (), **facts: Any) -> Symbol:
+        """A public value of which only its range is known."""
+        return self.symbol(Public(shape, **facts), "number" if shape == () else "array" if shape is not None else "any")
+
+    def count_of_rows(self) -> Any:
+        """The number of rows, where it is public: a number, or a symbol for all of them."""
+        if self.rows is not None:
+            return self.rows
+        if self.fewest == self.most:
+            return self.fewest
+        unknown = self.number_of_rows
+        return self.symbol(
+            Public((), unknown.low, unknown.high, True, 1.0, ((unknown, 1),)),
+            "number",
+        )
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def draw(
+        self,
+        law: str,
+        shape: tuple[int, ...],
+        scale: Any,
+        powers: Any = (),
+        *,
+        parameter: float = 0.0,
+        by_row: bool = False,
+    ) -> Noise:
+        """Fresh noise: one standard variable for each entry."""
+        count = int(np.prod(shape, dtype=int)) if shape else 1
+        first = len(self.state)
+        self.state += [FRESH if self.running_release else KNOWN] * count  # a draw at import is a constant
+        line = self.line()
+        for each in range(first, first + count):
+            self.drawn_at[each] = line
+        ids = np.arange(first, first + count).reshape(shape)
+        return Noise(law, ids, np.broadcast_to(np.asarray(scale, float), shape).copy(), powers, parameter, by_row)
+
+    def take(self, noise: Noise, state: int) -> None:
+        """Marks variables as added to data (JOINED) or as known (KNOWN); each can be taken once."""
+        names = [int(each) for each in np.ravel(noise.ids)]
+        if len(set(names)) < len(names) and state == JOINED:
+            raise self.ends("one draw of noise is added to several values", "draw fresh noise for each entry")
+        for each in names:
+            if self.state[each] == JOINED or (self.state[each] == KNOWN and state == JOINED):
+                raise self.ends(
+                    f"noise drawn at line {self.drawn_at[each]} is used a second time",
+                    "draw fresh noise for each release",
+                )
+        for each in names:
+            self.state[each] = state
+
+    def known(self, symbol: Symbol) -> Symbol:
+        """A value as something public: noise by itself is a public coin, data plus noise are released."""
+        term = symbol.term
+        if (
+            isinstance(term, Noise | Noisy)
+            and not self.replaces
+            and (term if isinstance(term, Noise) else term.noise).by_row
+        ):
+            raise self.ends("one draw for each row shows how many rows there are")
+        if isinstance(term, Noise):
+            self.take(term, KNOWN)
+            whole = term.law in ("discrete laplace", "geometric")
+            symbol.term = Public(term.shape, *_range_of(term), whole=whole, by_row=term.by_row)
+        elif isinstance(term, Noisy):
+            self.book(term)
+            symbol.term = Public(term.shape, by_row=term.noise.by_row)
+        return symbol
+
+    def book(self, term: Noisy) -> None:
+        """Charges the release that a noisy value came from, once."""
+        release = term.release.last()
+        if release.spent:
+            raise self.ends("a noisy value is used after more data were added to it", "release it once")
+        if not release.booked:
+            release.booked = True
+            data, noise = release.data, release.noise
+            assert noise is not None
+            self.events = [each for each in self.events if each.release is not release]
+            line = self.drawn_at[int(np.ravel(noise.ids)[0])] if noise.ids.size else self.line()
+            self.events.append(release_event(self, data, noise, line))
+
+    def stacked(self, values: Any) -> Any:
+        """A list of values as one array."""
+        return self.hooks.stack(values)
+
+    def decide(self) -> bool:
+        """The outcome of a branch on a public value in this run; both are run."""
+        at = len(self.taken)
+        if at >= self.limit_of_branches:
+            raise self.ends("more branches on noisy values than are followed")
+        outcome = self.outcomes[at] if at < len(self.outcomes) else False
+        self.taken.append(outcome)
+        return bool(outcome)
+
+
+def _range_of(noise: Noise) -> tuple[float, float]:
+    if noise.powers:
+        return -np.inf, np.inf
+    least, most = float(np.min(noise.scale, initial=np.inf)), float(np.max(noise.scale, initial=-np.inf))
+    if noise.law == "uniform":
+        return min(0.0, least), max(0.0, most)
+    if noise.law in ("exponential", "geometric") and least >= 0:
+        return 0.0, np.inf
+    return -np.inf, np.inf
+
+
+def release_event(run: Run, data: Any, noise: Noise, line: int) -> Event:
+    """The event of data plus noise as one release of numbers."""
+    kind = {"laplace": "laplace", "normal": "gaussian", "discrete laplace": "discrete laplace"}.get(noise.law)
+    if kind is None:
+        raise run.ends(
+            f"{noise.law} noise is released: no rule bounds its privacy loss", "use Laplace, normal or geometric noise"
+        )
+    scale = np.abs(noise.scale)
+    if kind == "discrete laplace":
+        whole = data.whole if isinstance(data, Aggregate) else data.node.kind in "bi" and not data.powers
+        if not whole or not (scale == 1).all() or noise.powers:
+            raise run.ends("integer noise is added to values that are not whole numbers times its step")
+        scale = np.full(noise.scale.shape, noise.parameter)
+    return Event(kind, data, scale, times(data.powers, noise.powers, -1), line, noise.law)

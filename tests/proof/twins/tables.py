@@ -1,0 +1,291 @@
+"""Frames, records, users with several rows, local reports. The docstring of a function is its row."""
+
+import collections
+
+import numpy as np
+import pandas as pd
+
+
+def _laplace(scale, size=None):
+    return np.random.default_rng().laplace(scale=scale, size=size)
+
+
+def counts_in_the_order_of_frequency(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    return {k: v + _laplace(2.0) for k, v in df["c"].value_counts().items()}
+
+
+def count_of_a_key_that_may_lack(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    return df["c"].value_counts()["z"] + _laplace(1.0)
+
+
+def count_or_zero(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    return df["c"].value_counts().get("z", 0) + _laplace(1.0)
+
+
+def counts_of_public_keys(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact
+    frame: c category a|b|z, x real 0..10, rows 5..50; add-remove; .5; 1.12; b; exact
+    """
+    return df["c"].value_counts().reindex(["a", "b", "z"], fill_value=0).to_numpy() + _laplace(2.0, size=3)
+
+
+def counts_of_some_public_keys(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    return [(df["c"] == k).sum() + _laplace(2.0) for k in ("a", "b")]
+
+
+def sizes_of_present_groups(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    sizes = df.groupby("c").size()
+    return sizes + _laplace(2.0, size=len(sizes))
+
+
+def sums_of_present_groups(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    sums = df.groupby("c")["x"].sum()
+    return {k: v + _laplace(20.0) for k, v in sums.items()}
+
+
+def means_of_groups(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    kind = pd.Categorical(df["c"], categories=["a", "b", "z"])
+    return df["x"].groupby(kind, observed=False).mean().to_numpy() + _laplace(20.0, size=3)
+
+
+def mean_of_chosen_rows(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 chosen; a"""
+    return df[df["x"] > 5]["x"].mean() + _laplace(1.0)
+
+
+def sum_of_chosen_rows(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 3 chosen; b; exact"""
+    return df[df["x"] > 5]["x"].sum() + _laplace(10.0)
+
+
+def number_of_values(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; add-remove; inf; 3 relation; a"""
+    return df["x"].count()
+
+
+def number_of_places(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; add-remove; inf; 3 relation; a"""
+    return len(df.index)
+
+
+def index_of_a_frame(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return df[df["x"] > 5].index
+
+
+def deviation_of_a_column(df):
+    """frame: x real 0..10, rows 5..50; replace; sqrt(20); N2; b; exact"""
+    return df["x"].std() + _laplace(1.0)
+
+
+def deviation_of_numpy(df):
+    """frame: x real 0..10, rows 5..50; replace; 4; N2; b; exact"""
+    return df["x"].to_numpy().std() + _laplace(1.0)
+
+
+def different_values_bare(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return df["c"].nunique()
+
+
+def most_frequent_bare(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return df["c"].mode()[0]
+
+
+def clipped_column_dropped(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 2; 3 in place; b; exact"""
+    df["x"].clip(0, 5)
+    return df["x"].sum() + _laplace(5.0)
+
+
+def clipped_column(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 3 in place; b; exact"""
+    return df["x"].clip(0, 5).sum() + _laplace(5.0)
+
+
+def missing_not_skipped(df):
+    """frame: x real 0..10 missing, rows 5..50; replace; inf; 3 keywords; a"""
+    return df["x"].sum(skipna=False) + _laplace(10.0)
+
+
+def missing_skipped(df):
+    """frame: x real 0..10 missing, rows 5..50; replace; 1; 3 keywords; b; exact"""
+    return df["x"].sum() + _laplace(10.0)
+
+
+def number_of_missing_bare(df):
+    """frame: x real 0..10 missing, rows 5..50; replace; inf; 1.12; a"""
+    return len(df.dropna())
+
+
+def mean_of_the_known(df):
+    """frame: x real 0..10 missing, rows 5..50; replace; inf; 1.12; a"""
+    return df["x"].mean() + _laplace(2.0)
+
+
+def smallest_by_sorting(df):
+    """frame: x real 0..10, rows 5..50; replace; 10; N1; a"""
+    return df.sort_values("x")["x"].iloc[0] + _laplace(1.0)
+
+
+def aligned_by_index(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    counts = df["c"].value_counts()
+    return counts + pd.Series(_laplace(2.0, size=3), index=["a", "b", "z"])
+
+
+def cuts_open_on_the_left(df):
+    """frame: x real 0..10, rows 5..50; add-remove; inf; 1.15; a"""
+    parts = pd.cut(df["x"], [0, 5, 10])
+    return int(parts.isna().sum())
+
+
+def counter_of_rows(rows):
+    """list: category a|b|z, rows 5..50; replace; inf; 1.27; a"""
+    return {k: v + _laplace(2.0) for k, v in collections.Counter(rows).items()}
+
+
+def counter_of_public_keys(rows):
+    """list: category a|b|z, rows 5..50; replace; 1; 1.27; b; exact"""
+    counts = collections.Counter(rows)
+    return {k: counts[k] + _laplace(2.0) for k in ("a", "b", "z")}
+
+
+def keys_set_by_rows(rows):
+    """list: category a|b|z, rows 5..50; replace; inf; 1.27; a"""
+    table = {}
+    for v in rows:
+        table.setdefault(v, 0)
+        table[v] += 1
+    return {k: v + _laplace(2.0) for k, v in table.items()}
+
+
+def set_of_rows(rows):
+    """list: category a|b|z, rows 5..50; replace; inf; 1.27; a"""
+    return len(set(rows))
+
+
+def key_that_lacks_in_a_table(rows):
+    """list: category a|b|z, rows 5..50; replace; inf; 1.22; a"""
+    worth = {"a": 1.0, "b": 2.0}
+    return sum(worth[v] for v in rows) + _laplace(2.0)
+
+
+def key_with_a_default(rows):
+    """list: category a|b|z, rows 5..50; replace; 1; 1.22; b; exact"""
+    worth = {"a": 1.0, "b": 2.0}
+    return sum(worth.get(v, 0.0) for v in rows) + _laplace(2.0)
+
+
+def label_that_was_never_seen(rows):
+    """list: category a|b|z open, rows 5..50; replace; inf; 1.16; a"""
+    return sum(["a", "b", "z"].index(v) for v in rows) + _laplace(2.0)
+
+
+def places_of_labels(rows):
+    """list: category a|b|z, rows 5..50; replace; 1; 1.22; b; exact"""
+    return sum(["a", "b", "z"].index(v) for v in rows) + _laplace(2.0)
+
+
+def records_of_a_user_counted(rows):
+    """records: who unit 3, spent real 0..50, rows 4..20; replace; inf; 1.5; a
+    records: who unit 3, spent real 0..50, rows 4..20; add-remove; inf; 1.5; a
+    """
+    return len(rows)
+
+
+def spent_by_users(rows):
+    """records: who unit 3, spent real 0..50, rows 4..20; replace; 3; 1.5; b; exact
+    records: who unit 3, spent real 0..50, rows 4..20; add-remove; 3; 1.5; b; exact
+    records: who unit 3, spent real -50..50, rows 4..20; replace; 6; 1.5; b; exact
+    """
+    return sum(r["spent"] for r in rows) + _laplace(50.0)
+
+
+def spent_at_least_five(rows):
+    """records: who unit 3, spent real 5..10, rows 4..20; replace; 25/15; 1.5; b; exact
+    records: who unit 3, spent real 5..10, rows 4..20; add-remove; 2; 1.5; b; exact
+    """
+    return sum(r["spent"] for r in rows) + _laplace(15.0)
+
+
+def hidden_users(x):
+    """vector: who unit 3, x real 0..50, rows 4..20; replace; 3; 1.5; b; exact"""
+    return x.sum() + _laplace(50.0)
+
+
+def gaussian_of_hidden_users(x):
+    """vector: who unit 3, x real 0..50, rows 4..20; replace; inf; 1.5; b; mu=3; rho=4.5; exact"""
+    return x.sum() + np.random.default_rng().normal(scale=50.0)
+
+
+def mean_of_hidden_users(x):
+    """vector: who unit 3, x real 0..50, rows 4..20; replace; inf; 1.5; a"""
+    return x.mean() + _laplace(150 / len(x))
+
+
+def users_bare(rows):
+    """records: who unit 3, spent real 0..50, rows 4..20; replace; inf; 1.5; a"""
+    return sorted({r["who"] for r in rows})
+
+
+def spent_in_two_sums(rows):
+    """records: who unit 3, spent real 0..50, rows 4..20; add-remove; 3; 1.5; b; exact"""
+    low = sum(1 for r in rows if r["spent"] <= 25)
+    high = sum(1 for r in rows if r["spent"] > 25)
+    return low + _laplace(1.0), high + _laplace(1.0)
+
+
+def report_bare(v):
+    """value: category a|b|c; replace; inf; 1.25; a
+    value: category a|b|c; add-remove; inf; 1.6; a
+    """
+    return v
+
+
+def report_half_of_the_time(v):
+    """value: category a|b|c; replace; log(4); 1.25; later; exact"""
+    rng = np.random.default_rng()
+    if rng.random() < 0.5:
+        return v
+    return ["a", "b", "c"][rng.integers(3)]
+
+
+def report_or_another(v):
+    """value: category a|b|c; replace; log(2); 1.25; later; exact"""
+    rng = np.random.default_rng()
+    if rng.random() < 0.5:
+        return v
+    return rng.choice([c for c in ("a", "b", "c") if c != v])
+
+
+def report_never_the_same(v):
+    """value: category a|b|c; replace; inf; 1.25; a"""
+    return np.random.default_rng().choice([c for c in ("a", "b", "c") if c != v])
+
+
+def report_as_text(v):
+    """value: category a|b|c open; replace; inf; 1.16; a"""
+    return {"a": 0, "b": 1, "c": 2}[v] * 0
+
+
+def answers_of_all(rows):
+    """list: integer 0..1, rows 5..50; replace; log(3); N4; b; exact
+    list: integer 0..1, rows 5..50; add-remove; inf; N4; a
+    """
+    rng = np.random.default_rng()
+    return [v if rng.random() < 0.75 else 1 - v for v in rows]
+
+
+def answers_with_one_coin(rows):
+    """list: integer 0..1, rows 5..50; replace; inf; N4; a"""
+    lie = np.random.default_rng().random() < 0.25
+    return [1 - v if lie else v for v in rows]
