@@ -1,6 +1,7 @@
 """`dpverify certify --data`: pairs made from what data look like, traces of the code on them, then trials."""
 
 import shlex
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +104,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     files.drop(outputs)
     code: dict[str, Taped] = {}
     try:
-        with source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None) as source:
+        with closing(source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None)) as source:
             seen = Narrowed(source, options["out"], options["public"])
             inside = searched_pairs(seen, schema, options.get("relation"), options["seed"])
             if wanted.tape and not wanted.python:
