@@ -1,15 +1,19 @@
 """`dpverify certify --data`: pairs made from what data look like, traces of the code on them, then trials."""
 
 import shlex
+import time
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import typer
 
 from dpverify.base.plain_values import decoded
 from dpverify.base.text import clean
-from dpverify.errors import EXIT_FAILED, EXIT_OK, TargetError, UsageError
+from dpverify.errors import EXIT_FAILED, EXIT_OK, RunError, TargetError, UsageError
+
+if TYPE_CHECKING:
+    from dpverify.wild.record import TryRecord
 
 SIGNIFICANCE = 0.01
 MOST_EACH = 2_000  # trials of a pair, on average
@@ -73,16 +77,17 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import View
     from dpverify.cli import isolated_command
-    from dpverify.execution.isolated import Limits
     from dpverify.report import files, screen
     from dpverify.report.json_file import strict
-    from dpverify.wild.datasets import written
     from dpverify.wild.fields import Narrowed
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.record import lines
-    from dpverify.wild.trying import planned, searched_pairs, source_of, try_out
+    from dpverify.wild.schema import limited, MOST_PUBLIC
+    from dpverify.wild.trying import planned, relations, searched_pairs, source_of, try_out
 
-    schema = data_schema(wanted.data)
+    started = time.monotonic()
+    unlimited = data_schema(wanted.data, most=MOST_PUBLIC)
+    schema = limited(unlimited)
     if wanted.view == "local" and not schema.local:
         raise UsageError("--view local: one record is the whole dataset; --data must begin with value:")
     given: dict[str, Any] = {
@@ -103,31 +108,36 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     files.check_writable(outputs)
     files.drop(outputs)
     code: dict[str, Taped] = {}
+    asked = options.get("relation")
     try:
+        proof = {} if wanted.python else _proved(wanted)
+        if wanted.options["trials"] is None and _is_proved(proof, asked):
+            record = _record_without_trials(wanted, unlimited, proof, time.monotonic() - started)
+            for line in [] if quiet else [*screen.proved(record, wanted.again), *(lines(record) if explain else ())]:
+                say(line)
+            isolated_command.write_file(outputs.json, strict(record.to_dict()))
+            return record.exit_code
+        named = {each: _named_by_proof(proof.get(str(each), {}), schema, each) for each in relations(schema, asked)}
+        if wanted.tape and wanted.options["trials"] is None and all(named.values()):
+            code = _traced(wanted, named, options)
+            if all(each.refutes for each in code.values()):
+                record = _record_without_trials(wanted, unlimited, proof, time.monotonic() - started, code=code)
+                for line in [] if quiet else [*screen.tried(record, wanted.again), *(lines(record) if explain else ())]:
+                    say(line)
+                isolated_command.write_file(outputs.json, strict(record.to_dict()))
+                return record.exit_code
         with closing(source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None)) as source:
             seen = Narrowed(source, options["out"], options["public"])
-            inside = searched_pairs(seen, schema, options.get("relation"), options["seed"])
+            inside = searched_pairs(seen, schema, asked, options["seed"])
+            for relation, found in inside.items():
+                found[:0] = named.get(relation, [])
             if wanted.tape and not wanted.python:
-                asked = {
-                    "spec": wanted.target,
-                    "claim": wanted.claim,
-                    "data": wanted.data,
-                    "call": wanted.call,
-                    "arg": list(wanted.arg),
-                    "inside": written(inside),
-                    "seed": options["seed"],
-                    "trials": options["trials"],
-                }
-                name, limits = (
-                    "dpverify.cli.certify_data:traced_in_child",
-                    Limits(min(wanted.timeout, TRACED), wanted.memory),
-                )
-                found = isolated_command.answer(name, asked, limits, missing="trace")
-                code = {relation: decoded(Taped, each) for relation, each in found.items()}
+                code = _traced(wanted, inside, options)
             record = try_out(source, code=code, inside=inside, say=say if explain else None, **given, **options)
     except TargetError:
         say(f"{'FAILED':<11} {wanted.target.rpartition(':')[2]} was not judged: {wanted.claim}")
         raise
+    record = _with_proof(record, proof, options.get("relation"))
     for line in [] if quiet else [*screen.tried(record, wanted.again), *(lines(record) if explain else ())]:
         say(line)
     isolated_command.write_file(outputs.json, strict(record.to_dict()))
@@ -168,3 +178,154 @@ def traced_in_child(
         trials=trials,
     )
     return {name: asdict(each) for name, each in code.items()}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The proof: before anything is traced or tried
+
+PROVED_WITHIN = 60.0  # seconds; a proof takes milliseconds
+
+
+def _proved(wanted: Wanted) -> dict[str, dict[str, Any]]:
+    """What is proved of the code under each relation, as plain values."""
+    from dpverify.cli import isolated_command
+    from dpverify.execution.isolated import Limits
+
+    asked = {
+        "spec": wanted.target,
+        "claim": wanted.claim,
+        "data": wanted.data,
+        "view": wanted.view,
+        "call": wanted.call,
+        "arg": list(wanted.arg),
+        "relation": wanted.options.get("relation"),
+    }
+    name = "dpverify.cli.certify_data:proved_in_child"
+    limits = Limits(min(wanted.timeout, PROVED_WITHIN), wanted.memory)
+    try:
+        found: dict[str, dict[str, Any]] = isolated_command.answer(name, asked, limits, missing="proof")
+    except RunError:
+        return {}
+    return found
+
+
+def proved_in_child(
+    *, spec: str, claim: str, data: str, view: str, call: str, arg: list[str], relation: str | None
+) -> dict[str, Any]:
+    """What is proved under each relation, as plain values; runs in the child."""
+    import inspect
+
+    from dpverify.base.text import arguments
+    from dpverify.claims.curves import parse_claim
+    from dpverify.claims.neighbours import View
+    from dpverify.cli import isolated_command
+    from dpverify.proof import prove
+    from dpverify.wild.one_line import data_schema
+    from dpverify.wild.schema import MOST_PUBLIC
+    from dpverify.wild.trying import relations
+
+    target = isolated_command.load_object(spec)
+    schema = data_schema(data, most=MOST_PUBLIC)
+    found: dict[str, Any] = {}
+    for each in relations(schema, relation):
+        if not inspect.isfunction(target) or call not in ("auto", "data"):
+            found[str(each)] = {"problem": "only functions of the data are proved yet"}
+            continue
+        try:
+            stated = parse_claim(claim, relation=each, view=View(view))
+            proof = prove(target, data=schema, relation=each, claim=stated, arguments=arguments(arg))
+        except UsageError as error:
+            found[str(each)] = {"problem": str(error)}
+            continue
+        found[str(each)] = {
+            "holds": proof.holds,
+            "eps": proof.eps,
+            "rho": proof.rho,
+            "mu": proof.mu,
+            "ended": "" if proof.ended is None else str(proof.ended),
+            "steps": [str(step) for step in proof.steps],
+            "paths": proof.paths,
+            "notes": list(proof.notes),
+            "pair": None if proof.pair is None else [[list(row) for row in rows] for rows in proof.pair],
+            "mend": proof.mend,
+            "seconds": proof.seconds,
+        }
+    return found
+
+
+def _traced(wanted: Wanted, inside: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """What the tape says of pairs, by relation."""
+    from dpverify.auditing.tape_record import Taped
+    from dpverify.cli import isolated_command
+    from dpverify.execution.isolated import Limits
+    from dpverify.wild.datasets import written
+
+    asked = {
+        "spec": wanted.target,
+        "claim": wanted.claim,
+        "data": wanted.data,
+        "call": wanted.call,
+        "arg": list(wanted.arg),
+        "inside": written(inside),
+        "seed": options["seed"],
+        "trials": options["trials"],
+    }
+    name = "dpverify.cli.certify_data:traced_in_child"
+    limits = Limits(min(wanted.timeout, TRACED), wanted.memory)
+    found = isolated_command.answer(name, asked, limits, missing="trace")
+    return {relation: decoded(Taped, each) for relation, each in found.items()}
+
+
+def _is_proved(proof: dict[str, dict[str, Any]], relation: str | None) -> bool:
+    """Whether the claim is proved: under all relations that were named, or under one of both where none was."""
+    holds = [each.get("holds", False) for each in proof.values()]
+    return bool(holds) and (any(holds) if relation is None else all(holds))
+
+
+def _named_by_proof(proof: dict[str, Any], schema: Any, relation: Any) -> list[Any]:
+    """The pair for which the proof's bound is meant to be attained, where datasets of its size are made."""
+    from dpverify.wild.datasets import Candidate
+
+    pair = proof.get("pair")
+    if proof.get("holds") or not pair or any(not schema.rows[0] <= len(each) <= schema.rows[1] for each in pair):
+        return []
+    first, second = (tuple(tuple(row) for row in rows) for rows in pair)
+    return [] if first == second else [Candidate("named by the proof", relation, first, second, "in", schema.unit)]
+
+
+def _record_without_trials(
+    wanted: Wanted, schema: Any, proof: dict[str, dict[str, Any]], seconds: float, *, code: dict[str, Any] | None = None
+) -> Any:
+    """The record of a claim that is proved, or refuted by the pair that the proof has named, without trials."""
+    import platform
+
+    from dpverify.wild.record import TryRecord
+
+    shown = [relation for relation, each in proof.items() if each.get("holds") or code]
+    fewest, most = schema.rows
+    return TryRecord(
+        command="certify",
+        target=wanted.target,
+        claim=wanted.claim,
+        relation=" and ".join(shown),
+        verdict="REFUTED" if code else "CERTIFIED",
+        versions={"python": platform.python_version()},
+        predicted_seconds=0.0,
+        seconds=seconds,
+        seed=wanted.options["seed"],
+        notes=(f"for {fewest} to {most} rows" if not schema.local else "for every value of the record",),
+        proof=proof,
+        code=code or {},
+    )
+
+
+def _with_proof(record: "TryRecord", proof: dict[str, dict[str, Any]], relation: str | None) -> "TryRecord":
+    """A record of trials with what was proved; a claim that is proved and refuted is neither: one of both is wrong."""
+    from dataclasses import replace
+
+    if not _is_proved(proof, relation):
+        return replace(record, proof=proof)
+    if record.verdict == "REFUTED":
+        why = "proved from the code and refuted by trials or tape: one of them is wrong; please report it"
+        return replace(record, proof=proof, verdict="INVALID", notes=(why, *record.notes))
+    return replace(record, proof=proof, verdict="CERTIFIED")

@@ -909,7 +909,7 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
             raise run.ends("integer noise is added to values that are not whole numbers times its step")
         size = np.full(size.shape, noise.parameter)
     powers = times(term.data.powers, noise.powers, -1)
-    run.events.append(Event("choice", term.data, size, powers, line, noise.law, release))
+    run.events.append(Event("choice", term.data, size, powers, line, noise.law, release, noise.powers))
     return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
 
 

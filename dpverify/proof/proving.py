@@ -19,6 +19,7 @@ from dpverify.claims.curves import parse_claim
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import UsageError
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
+from dpverify.proof.attaining import attaining_pair, mended, said
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, ProofEnds
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.programs import load, released, source_file
@@ -26,7 +27,7 @@ from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Event, Run
 from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
 from dpverify.wild.one_line import data_schema
-from dpverify.wild.schema import Schema
+from dpverify.wild.schema import MOST_PUBLIC, Schema
 
 MOST_NUMBERS_OF_ROWS = 300
 MOST_PATHS = 256
@@ -47,11 +48,17 @@ class Step:
         Line of the program.
     loss : float
         What it costs alone, at its own worst pair: eps, or the distance in standard deviations.
+    text : str
+        The step as a sentence.
     """
 
     kind: str
     line: int
     loss: float
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,10 @@ class Proof:
         What the proof assumes beside the schema.
     seconds : float
         Wall time.
+    pair : tuple of two tuples of rows, or None
+        Neighbouring datasets for which the bound is meant to be attained: the ones to try first.
+    mend : str
+        What would make the claim true, where one scale is too small.
     """
 
     holds: bool
@@ -91,6 +102,15 @@ class Proof:
     paths: int
     notes: tuple[str, ...]
     seconds: float
+    pair: tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...]] | None = None
+    mend: str = ""
+
+    def __str__(self) -> str:
+        if self.ended is not None:
+            return f"OPEN: {self.ended}"
+        said = f"{self.claim}" if self.claim is not None else f"eps = {self.eps:.6g}, rho = {self.rho:.6g}"
+        head = "CERTIFIED" if self.holds else "NOT PROVED"
+        return "\n".join([f"{head} {said} ({self.relation}): proved from the code", *map(str, self.steps)])
 
 
 def prove(
@@ -132,7 +152,7 @@ def prove(
     neighbour can move it. What no rule covers ends the proof; nothing is sampled. Arithmetic is that of real numbers.
     """
     started = time.perf_counter()
-    schema = data_schema(data) if isinstance(data, str) else data
+    schema = data_schema(data, most=MOST_PUBLIC) if isinstance(data, str) else data
     neighbours = relation if isinstance(relation, Relation) else _relation(relation)
     stated = parse_claim(claim, relation=neighbours) if isinstance(claim, str) else claim
     _check_neighbours(schema, neighbours)
@@ -154,7 +174,7 @@ def prove(
             (),
             time.perf_counter() - started,
         )
-    found = _together(outcomes)
+    found = _together(outcomes, program.file.name, schema)
     holds = stated is not None and _meets(stated, found, outcomes)
     return Proof(
         holds if stated is not None else found.eps < math.inf or found.rho < math.inf,
@@ -168,6 +188,8 @@ def prove(
         len(outcomes),
         tuple(sorted(notes)),
         time.perf_counter() - started,
+        found.pair,
+        "" if holds or stated is None else mended(outcomes[0].run, stated, program.file.name),
     )
 
 
@@ -213,6 +235,7 @@ class _Outcome:
 
     cost: Cost
     events: tuple[Event, ...]
+    run: Run
 
 
 @dataclass(frozen=True)
@@ -221,9 +244,10 @@ class _Found:
     rho: float
     mu: float
     steps: tuple[Step, ...]
+    pair: Any
 
 
-def _together(outcomes: list[_Outcome]) -> _Found:
+def _together(outcomes: list[_Outcome], file: str, schema: Schema) -> _Found:
     """The largest cost over paths.
 
     Notes
@@ -234,7 +258,12 @@ def _together(outcomes: list[_Outcome]) -> _Found:
     """
     worst = max(outcomes, key=lambda each: (each.cost.eps, each.cost.rho))
     steps = tuple(
-        Step(event.kind if event.kind != "choice" else f"choice by {event.text}", event.line, loss)
+        Step(
+            event.kind if event.kind != "choice" else f"choice by {event.text}",
+            event.line,
+            loss,
+            said(worst.run, event, file),
+        )
         for event, (_, loss) in zip(worst.events, worst.cost.each, strict=True)
     )
     return _Found(
@@ -242,6 +271,7 @@ def _together(outcomes: list[_Outcome]) -> _Found:
         max(each.cost.rho for each in outcomes),
         max(each.cost.mu for each in outcomes),
         steps,
+        attaining_pair(worst.run, schema),
     )
 
 
@@ -347,7 +377,7 @@ class _Program:
             run = self.run(rows, waiting.pop())
             notes |= run.notes
             cost = cost_of(run)
-            found.append(_Outcome(cost, tuple(run.events)))
+            found.append(_Outcome(cost, tuple(run.events), run))
             for at in range(len(run.outcomes), len(run.taken)):
                 waiting.append([*run.taken[:at], not run.taken[at]])
             if len(waiting) + len(found) > MOST_PATHS:

@@ -42,6 +42,7 @@ class Event:
     line: int
     text: str
     release: Release | None = None
+    noise_powers: Any = ()
 
 
 @dataclass
@@ -264,4 +265,5 @@ def release_event(run: Run, data: Any, noise: Noise, line: int) -> Event:
         if not whole or not (scale == 1).all() or noise.powers:
             raise run.ends("integer noise is added to values that are not whole numbers times its step")
         scale = np.full(noise.scale.shape, noise.parameter)
-    return Event(kind, data, scale, times(data.powers, noise.powers, -1), line, noise.law)
+    powers = times(data.powers, noise.powers, -1)
+    return Event(kind, data, scale, powers, line, noise.law, noise_powers=noise.powers)

@@ -19,7 +19,13 @@ SAID_BY_ROWS = ("proves the claim from above", "the ledger does not prove the cl
 DRAWS = 3  # lines of code that are shown
 DECLARE = "declare the noise as the object's `ledger`: then it is accounted for all neighbours (docs/certify.md)"
 WORDS = {"NOT_REFUTED": "OPEN"}
-SAID = {"REFUTED": "is not", "NOT_REFUTED": "is neither proved nor refuted to be", "INCONCLUSIVE": "was not judged:"}
+SAID = {
+    "REFUTED": "is not",
+    "CERTIFIED": "is",
+    "INVALID": "was not judged:",
+    "NOT_REFUTED": "is neither proved nor refuted to be",
+    "INCONCLUSIVE": "was not judged:",
+}
 
 
 def rows(head: str, found: Iterable[tuple[str, str]]) -> list[str]:
@@ -30,6 +36,63 @@ def rows(head: str, found: Iterable[tuple[str, str]]) -> list[str]:
         parts = textwrap.wrap(text, WIDTH - 10)[:2]
         lines += [f"  {name if not at else '':<8}{part}" for at, part in enumerate(parts)]
     return [*lines[: MOST - 1], f"  {listed[-1][0]:<8}{listed[-1][1]}"]
+
+
+def proved(record: TryRecord, again: str) -> list[str]:
+    """A claim that is proved from the code, and was not tried."""
+    name = record.target.rpartition(":")[2]
+    head = f"CERTIFIED   {name} is {record.claim} ({record.relation}) {record.notes[0]}: proved from the code"
+    holds = next(each for each in record.proof.values() if each.get("holds"))
+    others = [(relation, each) for relation, each in record.proof.items() if not each.get("holds")]
+    return rows(
+        f"{head}; {record.seconds:.1f} s",
+        [
+            *(("proof" if not at else "", step) for at, step in enumerate(holds["steps"][:DRAWS])),
+            ("", f"and {len(holds['steps']) - DRAWS} more: --explain" if len(holds["steps"]) > DRAWS else ""),
+            (
+                "proof" if not holds["steps"] else "",
+                "" if holds["steps"] else "nothing that depends on the data is released",
+            ),
+            ("audit", "none: proved for all neighbours of the schema (--trials N tries it as well)"),
+            *(("", f"{relation}: not proved: {_why_not(each)}") for relation, each in others),
+            (
+                "holds",
+                "for datasets of the schema, in real arithmetic; floating point, timing and the sampler of the library "
+                "are not covered",
+            ),
+            ("again", again),
+        ],
+    )
+
+
+def _why_not(proof: dict[str, Any]) -> str:
+    """Why a claim is not proved: where the proof ended, or the number that is proved."""
+    if proof.get("problem") or proof.get("ended"):
+        return str(proof.get("problem") or proof["ended"])
+    return (
+        f"the code is proved to be pure:{number(proof['eps'])}"
+        if proof["eps"] < math.inf
+        else (
+            f"the code is proved to be zcdp:{number(proof['rho'])}"
+            if proof["rho"] < math.inf
+            else "no number is proved"
+        )
+    )
+
+
+def _pair_of_proof(record: TryRecord) -> str:
+    """The pair that the proof has named, where the tape refuted on it alone."""
+    pair = next((each["pair"] for each in record.proof.values() if each.get("pair")), None)
+    if record.pairs or record.verdict != "REFUTED" or pair is None:
+        return ""
+    first, second = pair
+    apart = [(a, b) for a, b in zip(first, second, strict=False) if a != b]
+    if len(first) != len(second) or not apart:
+        return f"the pair that the proof names: {len(first)} rows against {len(second)}"
+    (one, other) = apart[0]
+    return (
+        f"the pair that the proof names: a row {tuple(one)} against {tuple(other)}, {many(len(first) - 1, 'other row')}"
+    )
 
 
 def tried(record: TryRecord, again: str) -> list[str]:
@@ -51,16 +114,18 @@ def tried(record: TryRecord, again: str) -> list[str]:
         audit = f"eps >= {text_above(certain, record.claimed_eps)}   {made}"
     elif caught < math.inf:
         audit = f"no violation in {made}; at best eps {number(caught)} would have been caught"
-    codes = [record.code[row.relation] for row in matrix if row.relation in record.code]
+    codes = [record.code[row.relation] for row in matrix if row.relation in record.code] or list(record.code.values())
     apart = [each for each in record.pairs if each.verdict == "REFUTED" and each.domain != "in"]
     return rows(
         head,
         [
-            ("audit", audit if trials else "no trials"),
+            ("audit", audit if trials else "no trials were needed" if record.verdict == "REFUTED" else "no trials"),
             ("code", _code(codes) if codes else "not traced"),
             *(("", _noise(row)) for each in codes[:1] for row in each.draws[:DRAWS] if row.moved and each.traced),
-            ("ledger", "none declared" + ("" if lower else ": nothing proves the claim for all neighbours")),
-            ("witness", "" if shown is None else _witness(shown)),
+            *(("proof", _why_not(each)) for each in list(record.proof.values())[:1] if not each.get("holds")),
+            *(("proof", step) for each in record.proof.values() if each.get("holds") for step in each["steps"][:DRAWS]),
+            ("ledger", "" if lower or record.proof else "none declared: nothing proves the claim for all neighbours"),
+            ("witness", _pair_of_proof(record) if shown is None else _witness(shown)),
             (
                 "outside",
                 f"{many(len(apart), 'pair')} with data outside of --data can be told apart: not counted"
@@ -176,7 +241,10 @@ def _differing(mine: Sequence[str], yours: Sequence[str]) -> str:
 
 
 def _next(record: TryRecord, codes: Sequence[Any]) -> str:
-    if record.verdict == "REFUTED":
+    mends = [each["mend"] for each in record.proof.values() if each.get("mend")]
+    if mends and record.verdict != "CERTIFIED":
+        return str(mends[0])
+    if record.verdict in ("REFUTED", "CERTIFIED"):
         return ""
     if record.verdict == "INCONCLUSIVE":
         return record.notes[0] if record.notes else "more --trials, or other --data"

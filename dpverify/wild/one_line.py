@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpverify.errors import UsageError
-from dpverify.wild.schema import CONTAINERS, KINDS, NUMERIC, parse, read_schema, Schema
+from dpverify.wild.schema import CONTAINERS, KINDS, MOST_ROWS, NUMERIC, parse, read_schema, Schema
 
 EXAMPLES = {
     "list": "list: real 0..100, rows 5..50",
@@ -39,12 +39,15 @@ _GUESSES = (  # parts of an annotation or a name, and the shape that they mean
 )
 
 
-def data_schema(spec: str) -> Schema:
-    """The schema of one line, or of the TOML file of that name; UsageError for what is neither."""
+def data_schema(spec: str, *, most: int = MOST_ROWS) -> Schema:
+    """The schema of one line, or of the TOML file of that name; UsageError for what is neither.
+
+    `most` is the largest number of rows: that of datasets which are made; a proof takes more.
+    """
     shape, colon, rest = spec.partition(":")
     if not colon or shape.strip() not in CONTAINERS:
         if spec.endswith(".toml"):
-            return read_schema(spec)
+            return read_schema(spec, most=most)
         known = f"SHAPE: COLUMNS, rows A..B with a shape of {', '.join(CONTAINERS)}, e.g. {EXAMPLES['list']!r}"
         raise UsageError(f"--data {spec!r}: neither a TOML file nor {known}")
     where, rows = f"--data {spec!r}", None
@@ -57,7 +60,7 @@ def data_schema(spec: str) -> Schema:
             columns.update(_columns(words, where, len(columns)))
     label = "label" if shape.strip() == "args" and "label" in columns else None
     data = {"as": shape.strip(), **({} if rows is None else {"rows": rows}), **({"label": label} if label else {})}
-    return parse({"data": data, "columns": columns}, where)
+    return parse({"data": data, "columns": columns}, where, most=most)
 
 
 def _columns(words: list[str], where: str, before: int) -> dict[str, dict[str, Any]]:

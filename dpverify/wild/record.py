@@ -287,6 +287,8 @@ CODES = {
     "REFUTED": EXIT_UNEXPECTED,
     "NOT_REFUTED": EXIT_FAILED,
     "INCONCLUSIVE": EXIT_FAILED,
+    "INVALID": EXIT_FAILED,
+    "CERTIFIED": EXIT_OK,
     "KEPT": EXIT_OK,
     "OVER": EXIT_UNEXPECTED,
     "UNDECIDED": EXIT_FAILED,
@@ -370,6 +372,7 @@ class WildRecord:
     ledger: Any = field(default=None, compare=False)
     code: dict[str, Any] = field(default_factory=dict)  # by relation: an `auditing.tape_record.Taped`
     claimed_eps: float = -math.inf  # what a refuted number is told apart from
+    proof: dict[str, Any] = field(default_factory=dict)  # by relation: what was proved from the code
 
     @property
     def exit_code(self) -> int:
@@ -394,6 +397,7 @@ class WildRecord:
             "findings": [asdict(each) for each in self.findings],
             "repro": list(self.repro),
             "code": {relation: asdict(each) for relation, each in self.code.items()},
+            "proof": self.proof,
         }
 
 

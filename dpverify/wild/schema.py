@@ -31,7 +31,8 @@ KEYS = {
     "public": ("size",),
 }
 TEXTS = ("a", "b", "c", "ab", "x y", "")  # of a text column without `values`
-MOST_ROWS = 10_000
+MOST_ROWS = 10_000  # of a dataset that is made for trials
+MOST_PUBLIC = 10**9  # of a schema that only a proof reads
 
 
 @dataclass(frozen=True)
@@ -108,19 +109,27 @@ class Schema:
         return next(each for each in self.columns if each.name == name)
 
 
-def read_schema(path: str | Path) -> Schema:
+def read_schema(path: str | Path, *, most: int = MOST_ROWS) -> Schema:
     """The schema of a TOML file; UsageError with file, column and key."""
     try:
         with Path(path).open("rb") as file:
-            return parse(tomllib.load(file), str(path))
+            return parse(tomllib.load(file), str(path), most=most)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: no TOML ({clean(error)})") from None
 
 
-def parse(document: Mapping[str, Any], source: str = "schema") -> Schema:
-    """The schema of a document; UsageError for every key that is not as above."""
+def limited(schema: Schema) -> Schema:
+    """The same schema with the numbers of rows of which datasets are made; UsageError where it has none."""
+    fewest, most = schema.rows
+    if fewest > MOST_ROWS:
+        raise UsageError(f"{schema.source}: no datasets of {fewest} rows are made, at most {MOST_ROWS}")
+    return replace(schema, rows=(fewest, min(most, MOST_ROWS)))
+
+
+def parse(document: Mapping[str, Any], source: str = "schema", *, most: int = MOST_ROWS) -> Schema:
+    """The schema of a document; UsageError for every key that is not as above, and for more than `most` rows."""
     _known(document, ("data", "columns", "public"), source)
     data, public = _table(document, "data", source), _table(document, "public", source)
     columns = _table(document, "columns", source)
@@ -134,10 +143,8 @@ def parse(document: Mapping[str, Any], source: str = "schema") -> Schema:
     found = tuple(_column(name, table, source) for name, table in columns.items())
     rows = data.get("rows", [1, 1] if container == "value" else [4, 20])
     whole = isinstance(rows, list) and len(rows) == 2 and all(type(each) is int for each in rows)
-    if not whole or not 0 <= rows[0] <= rows[1] <= MOST_ROWS:
-        raise UsageError(
-            f"{source} [data] rows = {rows!r}: must be [fewest, most] with 0 <= fewest <= most <= {MOST_ROWS}"
-        )
+    if not whole or not 0 <= rows[0] <= rows[1] <= most:
+        raise UsageError(f"{source} [data] rows = {rows!r}: must be [fewest, most] with 0 <= fewest <= most <= {most}")
     size = public.get("size", False)
     _is(bool, size, f"{source} [public] size")
     units = [each.name for each in found if each.kind == "unit"]
