@@ -5,6 +5,7 @@ Where to start reading, each one file:
     auditing/pipeline.py          `audit`, one function whose lines are the stages: from trials to a record
     evidence/__init__.py          how trials become a certified lower bound; a theorem a file in evidence/bounds
     accounting/accountant.py      `account`: from a ledger to an upper bound
+    proof/proving.py              `prove`: the code on symbols that stand for all datasets of a schema
     tape/tracer.py                `trace`: the code itself on both datasets, with the same random values
     auditing/certificate.py       `certify`: all of this for one mechanism
     suite/run.py                  many subjects, each in a process of its own
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from dpverify.claims.neighbours import Relation as Relation
     from dpverify.claims.neighbours import Unit as Unit
     from dpverify.claims.neighbours import View as View
+    from dpverify.proof.proving import Proof as Proof
+    from dpverify.proof.proving import prove as prove
     from dpverify.report.certified import Certificate as Certificate
     from dpverify.report.certified import certify as certify
     from dpverify.tape.enumeration import Exact as Exact
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
     from dpverify.trials.target import loop_trials as loop_trials
 
 _HOMES = {
+    "Proof": "dpverify.proof.proving",
+    "prove": "dpverify.proof.proving",
     "Exact": "dpverify.tape.enumeration",
     "exact": "dpverify.tape.enumeration",
     "Trace": "dpverify.tape.tracer",

@@ -295,7 +295,7 @@ def _named_by_proof(proof: dict[str, Any], schema: Any, relation: Any) -> list[A
 
 def _record_without_trials(
     wanted: Wanted, schema: Any, proof: dict[str, dict[str, Any]], seconds: float, *, code: dict[str, Any] | None = None
-) -> Any:
+) -> "TryRecord":
     """The record of a claim that is proved, or refuted by the pair that the proof has named, without trials."""
     import platform
 
