@@ -118,7 +118,8 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
             isolated_command.write_file(outputs.json, strict(record.to_dict()))
             return record.exit_code
         named = {each: _named_by_proof(proof.get(str(each), {}), schema, each) for each in relations(schema, asked)}
-        if wanted.tape and wanted.options["trials"] is None and all(named.values()):
+        asked_for_more = any(wanted.options[each] for each in ("trials", "repro", "out", "public", "minutes"))
+        if wanted.tape and not asked_for_more and all(named.values()):
             code = _traced(wanted, named, options)
             if all(each.refutes for each in code.values()):
                 record = _record_without_trials(wanted, unlimited, proof, time.monotonic() - started, code=code)
