@@ -27,6 +27,11 @@ class Ending:
     line: int | None = None
     exposed: bool = False
 
+    @property
+    def final(self) -> bool:
+        """Whether no other way of proof is sound: the program reads, or keeps, what is outside of the call."""
+        return any(each in self.reason for each in ("outlives", "reads what is outside", "with a seed", "is set"))
+
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line is not None else self.file or "the program"
         return f"proof ends at {place}: {self.reason}" + (f"; {self.remedy}" if self.remedy else "")

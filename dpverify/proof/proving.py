@@ -2,11 +2,12 @@
 
 import inspect
 import math
+import sys
 import time
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from dpverify.accounting.accountant import meets
-from dpverify.claims.claim import Claim, GaussianDP, PureDP, ZCDP
+from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import parse_claim
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import UsageError
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
 from dpverify.proof.attaining import attaining_pair, mended, said
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, ProofEnds
+from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.programs import load, released, source_file
 from dpverify.proof.rows import ColumnFacts, Domain
@@ -157,40 +159,73 @@ def prove(
     stated = parse_claim(claim, relation=neighbours) if isinstance(claim, str) else claim
     _check_neighbours(schema, neighbours)
     program = _Program(function, schema, neighbours, dict(arguments or {}))
+    found = _from_rules(program, stated)
+    if not found.holds:
+        found = _from_laws(program, stated, found)
+    return replace(found, seconds=time.perf_counter() - started)
+
+
+def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
+    """What the rules prove."""
     notes: set[str] = set()
+    schema, relation, inf = program.schema, program.relation, math.inf
     try:
         outcomes = program.all_numbers_of_rows(notes)
     except _Ended as end:
-        return Proof(
-            False,
-            math.inf,
-            math.inf,
-            math.inf,
-            stated,
-            neighbours,
-            end.ending,
-            (),
-            0,
-            (),
-            time.perf_counter() - started,
-        )
+        return Proof(False, inf, inf, inf, claim, relation, end.ending, (), 0, (), 0.0)
     found = _together(outcomes, program.file.name, schema)
-    holds = stated is not None and _meets(stated, found, outcomes)
+    holds = _meets(claim, found, outcomes) if claim is not None else found.eps < inf or found.rho < inf
     return Proof(
-        holds if stated is not None else found.eps < math.inf or found.rho < math.inf,
-        found.eps,
-        found.rho,
-        found.mu,
-        stated,
-        neighbours,
-        None,
-        found.steps,
-        len(outcomes),
-        tuple(sorted(notes)),
-        time.perf_counter() - started,
-        found.pair,
-        "" if holds or stated is None else mended(outcomes[0].run, stated, program.file.name),
+        holds=holds,
+        eps=found.eps,
+        rho=found.rho,
+        mu=found.mu,
+        claim=claim,
+        relation=relation,
+        ended=None,
+        steps=found.steps,
+        paths=len(outcomes),
+        notes=tuple(sorted(notes)),
+        seconds=0.0,
+        pair=found.pair,
+        mend="" if holds or claim is None else mended(outcomes[0].run, claim, program.file.name),
     )
+
+
+def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
+    """What the laws of all datasets prove, where there are finitely many; else what the rules have proved."""
+    module = sys.modules.get(program.function.__module__)
+    if module is None or not inspect.isfunction(program.function) or (found.ended is not None and found.ended.final):
+        return found
+    before = _kept_by(module, program.file)
+    delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
+    finite = finite_proof(program.function, program.schema, program.relation, program.arguments, delta)
+    if finite is None or not finite.eps < found.eps or _kept_by(module, program.file) != before:
+        return found
+    holds = claim is None or (
+        _at_most(finite.eps, claim.eps)
+        if isinstance(claim, PureDP)
+        else isinstance(claim, ApproxDP) and (finite.eps_at_delta <= claim.eps or _at_most(finite.eps, claim.eps))
+    )
+    text = f"all {finite.pairs} pairs of neighbours of {finite.datasets} datasets: the laws of all draws are enumerated"
+    return replace(
+        found,
+        holds=holds,
+        eps=finite.eps,
+        rho=min(found.rho, finite.eps**2 / 2),
+        ended=None,
+        steps=(Step("enumeration", 0, finite.eps, text),),
+        pair=finite.pair,
+    )
+
+
+def _kept_by(module: types.ModuleType, file: Path) -> dict[str, Any]:
+    """Values that a module keeps, as they can be compared."""
+    run = Run(Domain([]), Relation.REPLACE_ONE, 1, 1)
+    run.files.add(str(file))
+    run.modules.add(module.__name__)
+    run.loaded[str(file)] = module
+    return _state(run)
 
 
 def _relation(text: str) -> Relation:

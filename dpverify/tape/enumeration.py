@@ -23,7 +23,7 @@ import copy
 import math
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -192,6 +192,19 @@ def exact(
         seconds=time.monotonic() - start,
         number_lower=number,
     )
+
+
+def law_of(target: Any, data: Any, limits: PathLimits, seed: int) -> Enumerated:
+    """The law of one dataset; `bad` says why there is none, also where the masses do not add up to 1."""
+    found = _law(target, data, limits, seed)
+    if found.bad is None and not _whole(found):
+        return replace(found, bad=Reason("MASS", "", "the masses of all paths do not add up to 1"))
+    return found
+
+
+def eps_between(first: Enumerated, second: Enumerated, delta: float) -> float:
+    """The eps of both orders together, rounded up."""
+    return _interval(first, second, delta)[1]
 
 
 def _law(target: Any, data: Any, limits: PathLimits, seed: int) -> Enumerated:

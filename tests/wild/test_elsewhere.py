@@ -56,7 +56,7 @@ def one(value):
 def test_releases_have_seeds_and_data_of_their_own(code):
     with Elsewhere(sys.executable, f"{code}:noisy", arguments={"scale": 2.0}) as target:
         first, again = target.fields(one([1.0]), [1, 2]), target.fields(one([1.0]), [1, 2])
-        assert first == again
+        assert first["fields"] == again["fields"]
         assert first["fields"][0] != first["fields"][1]
         assert target.versions()["numpy"] == np.__version__
         assert not target.reproducible

@@ -1,0 +1,113 @@
+"""Programs with finitely many datasets and finite draws: every pair of neighbours, by enumeration of their laws.
+
+The laws are those of the tape's enumeration (`tape.enumeration`): intervals of probability for every outcome on every
+dataset that the schema allows. A claim holds for all neighbours iff it does for each ordered pair.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.claims.neighbours import Relation
+from dpverify.errors import DpverifyError
+from dpverify.tape.enumeration import eps_between, law_of
+from dpverify.tape.finite import Enumerated, PathLimits
+from dpverify.trials.target import as_target
+from dpverify.wild import datasets
+from dpverify.wild.local import on_wire
+from dpverify.wild.schema import Column, Schema
+
+MOST_DATASETS = 64
+MOST_VALUES = 64  # of a column
+PATHS = 2**11  # of all datasets together
+SECONDS = 600.0  # the enumeration wants a limit; paths are counted, and end long before
+Rows = tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class FiniteProof:
+    """The largest loss over all ordered pairs of neighbours, rounded up, and the pair that has it."""
+
+    eps: float
+    eps_at_delta: float
+    pair: tuple[Rows, Rows]
+    pairs: int
+    datasets: int
+
+
+def finite_proof(
+    function: Callable[..., Any], schema: Schema, relation: Relation, arguments: dict[str, Any], delta: float
+) -> FiniteProof | None:
+    """The exact cost over all neighbours; None where datasets or draws are not finite, or too many."""
+    rows = _all_rows(schema)
+    if rows is None or schema.unit is not None:
+        return None
+    fewest, most = schema.rows
+    total = sum(len(rows) ** count for count in range(fewest, most + 1)) if most <= 12 else MOST_DATASETS + 1
+    if total > MOST_DATASETS:
+        return None
+    target = as_target(on_wire(function, call="auto", arguments=arguments, name=getattr(function, "__name__", "")))
+    until = time.monotonic() + SECONDS
+    laws: dict[Rows, Enumerated] = {}
+    left = PATHS
+    for count in range(fewest, most + 1):
+        for data in itertools.product(rows, repeat=count):
+            try:
+                found = law_of(target, datasets.wire(schema, data), PathLimits(left, until, "ideal"), 7)
+            except DpverifyError:
+                return None
+            left -= found.paths
+            if found.bad is not None or left <= 0:
+                return None
+            laws[data] = found
+    worst: tuple[float, float, tuple[Rows, Rows]] | None = None
+    pairs = 0
+    for first, second in _neighbours(laws, rows, relation, most):
+        pairs += 1
+        eps = eps_between(laws[first], laws[second], 0.0)
+        at_delta = eps_between(laws[first], laws[second], delta) if delta else eps
+        if worst is None or (eps, at_delta) > worst[:2]:
+            pair = (first, second)
+        else:
+            pair = worst[2]
+        worst = (max(eps, worst[0] if worst else 0.0), max(at_delta, worst[1] if worst else 0.0), pair)
+    return None if worst is None else FiniteProof(*worst, pairs, len(laws))
+
+
+def _all_rows(schema: Schema) -> list[tuple[Any, ...]] | None:
+    """All rows of a finite schema; None where it is not finite."""
+    columns = [_values(each) for each in schema.columns]
+    if any(each is None for each in columns):
+        return None
+    if math.prod(len(each) for each in columns if each is not None) > MOST_DATASETS:
+        return None
+    return list(itertools.product(*(each for each in columns if each is not None)))
+
+
+def _values(column: Column) -> list[Any] | None:
+    if column.missing or column.open or column.names:
+        return None
+    if column.kind == "integer":
+        low, high = math.ceil(column.low), math.floor(column.high)
+        return list(range(low, high + 1)) if high - low < MOST_VALUES else None
+    return list(column.values) if not column.numeric and column.values else None
+
+
+def _neighbours(
+    laws: dict[Rows, Enumerated], rows: list[tuple[Any, ...]], relation: Relation, most: int
+) -> Iterator[tuple[Rows, Rows]]:
+    """Every pair once; losses are those of both orders."""
+    for data in laws:
+        if relation is Relation.REPLACE_ONE:
+            for at in range(len(data)):
+                for row in rows:
+                    other = (*data[:at], row, *data[at + 1 :])
+                    if row != data[at] and repr(other) > repr(data):
+                        yield data, other
+        elif len(data) < most:
+            for at in range(len(data) + 1):
+                for row in rows:
+                    yield data, (*data[:at], row, *data[at:])
