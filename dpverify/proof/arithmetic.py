@@ -175,6 +175,8 @@ def _monomial(op: str, terms: list[Any]) -> tuple[float, Powers] | None:
                 return None
             parts.append((each.coefficient, each.powers))
         else:
+            if not float(each) > 0:
+                return None
             parts.append((float(each), ()))
     if op == "positive":
         return parts[0]
@@ -969,7 +971,7 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
     if op == "negative":
         return _scaled_noise(run, values[0], -1.0, ())
     if op == "positive":
-        return values[0]
+        return run.symbol(values[0].term, values[0].guise)
     if len(terms) != 2:
         return None
     noise = [isinstance(each, Noise) for each in terms]
@@ -993,6 +995,8 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
         other = terms[1] if noise[0] or noisy[0] else terms[0]
         own = values[0] if noise[0] or noisy[0] else values[1]
         if isinstance(other, Public) or not isinstance(other, Symbol):
+            if isinstance(own.term, Noise) and own.term.law in ("uniform", "exponential", "geometric", "sign"):
+                return None
             if noise[0] or noise[1]:
                 return _shifted_noise(run, own, other, sign if noise[1] else 1.0)
             return _shifted_noisy(run, own, other, sign if noisy[1] else 1.0)

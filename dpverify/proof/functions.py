@@ -220,7 +220,7 @@ def clip(
         found = apply(run, "maximum", found, low)
     if high is not None:
         found = apply(run, "minimum", found, high)
-    return written(run, out, found)
+    return written(run, out, _copied_if_same(run, value, found))
 
 
 @rule(np.where)
@@ -587,6 +587,8 @@ def length(run: Run, value: Any) -> Any:
 
 def rows_of_list(run: Run, value: list[Any]) -> Symbol:
     """A list that a loop over rows has filled, as rows."""
+    if run.scope is not None and not run.scope.lasting:
+        raise run.ends("a list that a loop over rows fills is read in it")
     if len(value) != 1 or not isinstance(value[0], RowPart):
         raise run.ends("a list that a loop over rows filled on several ways", "use a comprehension")
     part = value[0]
@@ -702,7 +704,8 @@ def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
             value = rows_of_list(run, value)
     found = stacked(run, value) if isinstance(value, list | tuple) else value
     if isinstance(found, Symbol):
-        found = Symbol(run, found.term, "array" if not isinstance(found.term, Table) else found.guise)
+        guise = "array" if not isinstance(found.term, Table) else found.guise
+        found = Symbol(run, found.term, guise, found.shared)  # it may share memory, or not
         return cast(run, found, dtype) if dtype is not None else found
     return np.asarray(found, dtype)
 
@@ -803,11 +806,7 @@ def copied(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
     """A copy of its own memory."""
     if isinstance(value, Symbol):
         if isinstance(value.term, Noise | Noisy):
-            return (
-                value
-                if isinstance(value.term, Noisy) and not run.known(value)
-                else run.symbol(run.known(value).term, value.guise)
-            )
+            run.known(value)
         return run.symbol(value.term, value.guise)
     if isinstance(value, list):
         return list(value)
@@ -1063,7 +1062,8 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
 def astype(run: Run, value: Symbol, dtype: Any, **kwargs: Any) -> Any:
     """Method `astype`."""
     refuse_keywords(run, "astype", kwargs, "copy")
-    return cast(run, value, dtype)
+    found = cast(run, value, dtype)
+    return Symbol(run, found.term, found.guise) if found is value else found
 
 
 @rule(builtins.float, np.float64, methods=("item",))
@@ -1081,6 +1081,11 @@ def as_int(run: Run, value: Any, decimals: Any = None, **kwargs: Any) -> Any:
     return _rounded(run, value, decimals, "trunc")
 
 
+def _copied_if_same(run: Run, value: Any, found: Any) -> Any:
+    """NumPy's functions return a new array also where nothing changes."""
+    return Symbol(run, found.term, found.guise) if found is value and found.guise != "number" else found
+
+
 RULES[math.floor] = lambda run, value: _rounded(run, value, None, "floor")
 RULES[math.ceil] = lambda run, value: _rounded(run, value, None, "ceil")
 for _each in (builtins.round, np.round, np.around):
@@ -1091,6 +1096,10 @@ METHODS["round"] = RULES[builtins.round]
 
 
 def _rounded(run: Run, value: Any, decimals: Any, op: str) -> Any:
+    return _copied_if_same(run, value, _rounded_value(run, value, decimals, op))
+
+
+def _rounded_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
     value = as_symbol(run, value)
     term = term_of(value)
     whole_law = isinstance(term, Noise) and term.law in ("geometric", "discrete laplace")

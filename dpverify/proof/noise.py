@@ -86,7 +86,10 @@ def _scale(run: Run, value: Any) -> tuple[Any, Any]:
     if isinstance(term, Sum | Aggregate | Rows | Weights):
         raise run.ends("the scale of noise depends on the rows", "use a public scale, from the bounds of the data")
     if isinstance(term, Public):
-        return multiple(run, value)
+        coefficient, powers = multiple(run, value)
+        if not coefficient > 0:
+            raise run.ends("the scale of noise is not a positive number")
+        return coefficient, powers
     scale = np.asarray(term, float)
     if not np.isfinite(scale).all() or not (scale > 0).all():
         raise run.ends("the scale of noise is not a positive number")
@@ -187,16 +190,26 @@ def _integers(run: Run, low: Any, high: Any = None, size: Any = None, *, endpoin
     )
 
 
+def _reordered(run: Run, value: Symbol) -> Rows:
+    """All rows in another order: they meet no values of rows in the old one."""
+    if value.term.mask is not None:
+        raise run.ends("chosen rows are put in a random order")
+    mask = run.domain.node("reordered", shape=(), kind="b", key=("reordered", len(run.state), len(run.reordered)))
+    run.reordered.append(mask)
+    return Rows(value.term.node, value.term.powers, mask)
+
+
 def _permutation(run: Run, value: Any, **kwargs: Any) -> Any:
     if isinstance(term_of(value), Rows) and term_of(value).scope is None and not kwargs:
-        return run.symbol(value.term, value.guise)  # no rule looks at the place of a row
+        return run.symbol(_reordered(run, value), value.guise)
     if isinstance(term_of(value), Sum | Aggregate | Rows):
         raise run.ends("rows are put in a random order", "use sums, which do not depend on the order")
     return run.public(None)
 
 
 def _shuffle(run: Run, value: Any, **kwargs: Any) -> None:
-    if isinstance(term_of(value), Rows) and term_of(value).scope is None:
+    if isinstance(term_of(value), Rows) and term_of(value).scope is None and len(value.shared) == 1:
+        value.term = _reordered(run, value)
         return
     if isinstance(value, Symbol) or holds_symbols(value):
         raise run.ends("data are shuffled in place")

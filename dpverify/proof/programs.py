@@ -233,8 +233,27 @@ def settled(run: Run, value: Any) -> Any:
         return finished(run, value)
     if value is FORGOTTEN:
         raise run.ends("a value of the last row is used after a loop over the rows")
+    if isinstance(value, RowPart):
+        raise run.ends("an entry of a list that a loop over rows has filled is read")
     if isinstance(value, np.ndarray) and run.promoted:
         return promoted(run, value)
+    return value
+
+
+def _deeply_promoted(run: Run, value: Any, depth: int) -> Any:
+    """A value with the arrays into which data were written replaced by their symbols, in lists and dicts, too."""
+    if isinstance(value, np.ndarray):
+        return promoted(run, value)
+    if depth > 6:
+        return value
+    if isinstance(value, type({}.values()) | type({}.items())) or hasattr(value, "__next__"):
+        value = list(value)
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        found = [_deeply_promoted(run, each, depth + 1) for each in value]
+        return type(value)(found) if any(a is not b for a, b in zip(found, value, strict=True)) else value
+    if isinstance(value, dict):
+        parts = {key: _deeply_promoted(run, each, depth + 1) for key, each in value.items()}
+        return parts if any(parts[key] is not value[key] for key in value) else value
     return value
 
 
@@ -681,6 +700,8 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
         run.scope = None
     if len(run.state) > draws or len(run.events) > events:
         raise run.ends("noise is drawn for each row within a comprehension", "draw noise of size len(rows) at once")
+    if scope.pending:
+        raise run.ends("a comprehension over rows changes an object outside of it", "use a loop with +=")
     if condition is not None:
         if isinstance(condition, Symbol):
             if not isinstance(condition.term, Rows):
@@ -1197,6 +1218,10 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
             return call(run, function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if is_project(run, function):
         return function(*args, **kwargs)
+    if run.promoted:  # code that is not rewritten must not see what such an array held before
+        args = tuple(_deeply_promoted(run, each, 0) for each in args)
+        kwargs = {name: _deeply_promoted(run, each, 0) for name, each in kwargs.items()}
+        symbolic = holds_symbols((args, kwargs)) or any(isinstance(each, Transposed) for each in args)
     if function in (builtins.isinstance, builtins.type, builtins.hasattr) and args and isinstance(args[0], Source):
         if function is builtins.hasattr:
             return hasattr(args[0].kind, args[1])
@@ -1227,12 +1252,15 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(owner, list | dict | set) and not isinstance(owner, types.ModuleType):
         return _call_of_container(run, owner, function, args, kwargs)
     if not symbolic:
-        if run.running_release and module.split(".")[0] in OUTSIDE and not isinstance(function, type):
+        homes = {module.split(".")[0], str(getattr(owner, "__module__", "")).split(".")[0]}
+        if run.running_release and homes & set(OUTSIDE) and not isinstance(function, type):
             raise run.ends(f"{module}.{getattr(function, '__name__', '')} reads what is outside of the program")
         if function in (builtins.open, builtins.input, builtins.eval, builtins.exec, builtins.globals, builtins.vars):
             raise run.ends(f"{function.__name__}() is called")
-        if isinstance(owner, np.ndarray) and run.promoted:
-            promoted(run, owner)
+        if isinstance(owner, np.ndarray) and run.promoted and isinstance(promoted(run, owner), Symbol):
+            raise run.ends("a method of an array into which data were written since")
+        if any(isinstance(each, Source) for each in (*args, *kwargs.values())):
+            raise run.ends("a generator of random numbers is handed to code that the proof does not read")
         return function(*args, **kwargs)
     if _hashable(function) and function in RULES:
         return RULES[function](run, *args, **kwargs)

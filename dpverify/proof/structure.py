@@ -79,7 +79,7 @@ def _whole_dataset(run: Run, rows: Rows) -> None:
 
 def count_of(run: Run, rows: Rows | Table) -> Any:
     """Number of rows: public under replace-one where all rows are meant; else a sum of ones."""
-    if rows.mask is None and run.replaces:
+    if (rows.mask is None or rows.mask.op == "reordered") and run.replaces:
         return run.count_of_rows()
     if rows.mask is None:
         return run.symbol(Sum(run.domain.constant(1)))
@@ -105,7 +105,7 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
             raise run.needs_rows("the number of rows of a part")
         if count:
             return apply(run, "divide", run.symbol(total_of_rows(run, rows)), count)
-    if rows.mask is not None:
+    if rows.mask is not None and rows.mask.op != "reordered":
         raise run.ends(
             "the mean of chosen rows has no bounded sensitivity",
             "release a noisy sum and a noisy count, and divide those",

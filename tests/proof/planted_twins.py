@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-MODULES = ("noise", "choices", "rows", "tables", "hiding", "imported", "seeded", "unseeded", "warned")
+MODULES = ("noise", "choices", "rows", "tables", "hiding", "imported", "seeded", "unseeded", "warned", "memory")
 PARTS = ("a", "b", "later")
 
 
