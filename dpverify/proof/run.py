@@ -85,7 +85,7 @@ class Run:
     scope: Any = None
     notes: set[str] = field(default_factory=set)
     promoted: dict[int, tuple[Any, Symbol]] = field(default_factory=dict)
-    limit_of_branches: int = 256
+    limit_of_branches: int = 64
     running_release: bool = False
     modules: set[str] = field(default_factory=set)
     loaded: dict[str, Any] = field(default_factory=dict)
