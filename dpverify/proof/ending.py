@@ -19,6 +19,8 @@ class Ending:
         Line of the program.
     exposed : bool
         Whether data themselves leave the program without noise: no finite eps is true.
+    outside : bool
+        Whether the program reads or keeps something outside of the call: no other way of proof is tried.
     """
 
     reason: str
@@ -26,11 +28,7 @@ class Ending:
     file: str = ""
     line: int | None = None
     exposed: bool = False
-
-    @property
-    def final(self) -> bool:
-        """Whether no other way of proof is sound: the program reads, or keeps, what is outside of the call."""
-        return any(each in self.reason for each in ("outlives", "reads what is outside", "with a seed", "is set"))
+    outside: bool = False
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line is not None else self.file or "the program"
@@ -48,6 +46,10 @@ class ProofEnds(BaseException):
         self.reason = reason
         self.remedy = remedy
         self.exposed = exposed
+
+
+class OutsideOfTheCall(ProofEnds):
+    """The program reads or keeps something outside of the call: a seed, a clock, a file, a name of its module."""
 
 
 class NeedsNumberOfRows(ProofEnds):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.proof.arithmetic import apply, holds_symbols, key_of, multiple, weights_of
+from dpverify.proof.ending import OutsideOfTheCall
 from dpverify.proof.functions import chosen_of
 from dpverify.proof.run import Event, KNOWN, Run
 from dpverify.proof.structure import stacked, term_of
@@ -22,7 +23,11 @@ from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Source, 
 def draw_from(run: Run, source: Source, name: str, *args: Any, **kwargs: Any) -> Any:
     """A method of a generator."""
     if source.seeded:
-        raise run.ends(f"noise is drawn from {source.seeded}", "draw from np.random.default_rng() without a seed")
+        raise run.ends(
+            f"noise is drawn from {source.seeded}",
+            "draw from np.random.default_rng() without a seed",
+            kind=OutsideOfTheCall,
+        )
     python = issubclass(source.kind, random.Random)
     table = PYTHON if python else NUMPY
     if name == "spawn":

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpverify.proof import frames
 from dpverify.proof.arithmetic import apply, as_node, COMPARE, holds_symbols, NATIVE, row_node, same_rows, truth_node
-from dpverify.proof.ending import ProofEnds
+from dpverify.proof.ending import OutsideOfTheCall, ProofEnds
 from dpverify.proof.functions import (
     chosen_of,
     is_instance,
@@ -1202,11 +1202,11 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if made is not None:
         return made
     if _hashable(function) and function in SEEDS:
-        raise run.ends("the stream of random numbers is set", "draw without a seed")
+        raise run.ends("the stream of random numbers is set", "draw without a seed", kind=OutsideOfTheCall)
     source = source_of(run, function)
     if source is not None:
         if source[1] in ("seed", "set_state", "setstate", "getstate", "get_state"):
-            raise run.ends("the stream of random numbers is set", "draw without a seed")
+            raise run.ends("the stream of random numbers is set", "draw without a seed", kind=OutsideOfTheCall)
         return getattr(source[0], source[1])(*args, **kwargs)
     drawn = scipy_draw(run, function, args, dict(kwargs))
     if drawn is not NotImplemented:
@@ -1254,7 +1254,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if not symbolic:
         homes = {module.split(".")[0], str(getattr(owner, "__module__", "")).split(".")[0]}
         if run.running_release and homes & set(OUTSIDE) and not isinstance(function, type):
-            raise run.ends(f"{module}.{getattr(function, '__name__', '')} reads what is outside of the program")
+            name = f"{module}.{getattr(function, '__name__', '')}"
+            raise run.ends(f"{name} reads what is outside of the program", kind=OutsideOfTheCall)
         if function in (builtins.open, builtins.input, builtins.eval, builtins.exec, builtins.globals, builtins.vars):
             raise run.ends(f"{function.__name__}() is called")
         if isinstance(owner, np.ndarray) and run.promoted and isinstance(promoted(run, owner), Symbol):

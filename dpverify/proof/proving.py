@@ -21,7 +21,7 @@ from dpverify.claims.neighbours import Relation
 from dpverify.errors import UsageError
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
 from dpverify.proof.attaining import attaining_pair, mended, said
-from dpverify.proof.ending import Ending, NeedsNumberOfRows, ProofEnds
+from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.programs import load, released, source_file
@@ -195,7 +195,7 @@ def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
 def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
     """What the laws of all datasets prove, where there are finitely many; else what the rules have proved."""
     module = sys.modules.get(program.function.__module__)
-    if module is None or not inspect.isfunction(program.function) or (found.ended is not None and found.ended.final):
+    if module is None or not inspect.isfunction(program.function) or (found.ended is not None and found.ended.outside):
         return found
     before = _kept_by(module, program.file)
     delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
@@ -455,7 +455,12 @@ class _Program:
             signal = run.ended
             raise _Ended(
                 Ending(
-                    signal.reason, signal.remedy, Path(run.ended_file or self.file).name, run.ended_line, signal.exposed
+                    signal.reason,
+                    signal.remedy,
+                    Path(run.ended_file or self.file).name,
+                    run.ended_line,
+                    signal.exposed,
+                    isinstance(signal, OutsideOfTheCall),
                 )
             ) from signal
         return run
@@ -590,7 +595,11 @@ def _check_state(run: Run, before: dict[str, Any]) -> None:
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             short = name.rpartition(":")[2]
-            raise run.ends(f"the release changes {short}, which outlives it", "keep state out of the release")
+            raise run.ends(
+                f"the release changes {short}, which outlives it",
+                "keep state out of the release",
+                kind=OutsideOfTheCall,
+            )
 
 
 def _frozen(run: Run, value: Any, depth: int) -> Any:
