@@ -80,6 +80,17 @@ def _why_not(proof: dict[str, Any]) -> str:
     )
 
 
+def _no_ledger(record: TryRecord, lower: float) -> str:
+    """That a function has no ledger; where nothing speaks against the claim, what that means."""
+    if record.verdict == "CERTIFIED":
+        return ""
+    return (
+        "none declared"
+        if lower or record.verdict == "REFUTED"
+        else ("none declared: nothing proves the claim for all neighbours")
+    )
+
+
 def _pair_of_proof(record: TryRecord) -> str:
     """The pair that the proof has named, where the tape refuted on it alone."""
     pair = next((each["pair"] for each in record.proof.values() if each.get("pair")), None)
@@ -124,7 +135,7 @@ def tried(record: TryRecord, again: str) -> list[str]:
             *(("", _noise(row)) for each in codes[:1] for row in each.draws[:DRAWS] if row.moved and each.traced),
             *(("proof", _why_not(each)) for each in list(record.proof.values())[:1] if not each.get("holds")),
             *(("proof", step) for each in record.proof.values() if each.get("holds") for step in each["steps"][:DRAWS]),
-            ("ledger", "" if lower or record.proof else "none declared: nothing proves the claim for all neighbours"),
+            ("ledger", _no_ledger(record, lower)),
             ("witness", _pair_of_proof(record) if shown is None else _witness(shown)),
             (
                 "outside",
