@@ -271,6 +271,8 @@ def promoted(run: Run, value: Any) -> Any:
 def entries_of(run: Run, source: Any) -> Iterator[Any]:
     """What a loop over a value that is no row goes through."""
     source = settled(run, source)
+    if id(source) in run.kept_iterators:
+        raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if not isinstance(source, Symbol):
         if isinstance(source, list) and any(isinstance(each, RowPart) for each in source):
             raise run.ends("a loop over a list that a loop over rows has filled", "use a comprehension")
@@ -303,6 +305,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
 def binary(run: Run, op: str, a: Any, b: Any) -> Any:
     """`a op b`."""
     a, b = settled(run, a), settled(run, b)
+    _within_try(run, a, b)
     if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
         return RULES[np.matmul](run, a, b)
     if isinstance(a, Symbol) or isinstance(b, Symbol):
@@ -344,6 +347,7 @@ def as_python_number(run: Run, value: Any) -> Any:
 def unary(run: Run, op: str, value: Any) -> Any:
     """`op value`."""
     value = settled(run, value)
+    _within_try(run, value)
     if op == "not":
         if isinstance(value, Symbol):
             if isinstance(value.term, Rows) and value.term.scope is not None:
@@ -370,8 +374,9 @@ def unary(run: Run, op: str, value: Any) -> Any:
 def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
     """`a sign b`."""
     a, b = settled(run, a), settled(run, b)
+    _within_try(run, a, b)
     if sign in ("is", "is not"):
-        return PYTHON_COMPARE[sign](a, b)
+        return _identical(run, sign, a, b)
     if sign in ("in", "not in"):
         return contains(run, a, b, negated=sign == "not in")
     if not isinstance(a, Symbol) and not isinstance(b, Symbol):
@@ -395,6 +400,34 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
                 return sign == "!="
             return run.public((), low=0.0, high=1.0, whole=True)
     return numbers(run, SIGNS[sign], a, b)
+
+
+def _identical(run: Run, sign: str, a: Any, b: Any) -> Any:
+    """`a is b`: only whether a value is None can be said of one that is not known."""
+    if not isinstance(a, Symbol) and not isinstance(b, Symbol):
+        return PYTHON_COMPARE[sign](a, b)
+    own, other = (a, b) if isinstance(a, Symbol) else (b, a)
+    if other is not None:
+        raise run.ends("the identity of data or of a released value is asked", "compare with ==")
+    if isinstance(own.term, Public) and own.term.shape is None:
+        return run.decide() == (sign == "is")
+    return sign == "is not"
+
+
+def _within_try(run: Run, *values: Any) -> None:
+    """Within `try` nothing is done with values that are not known: which exceptions it raises is not followed."""
+    if run.tries and holds_symbols(values):
+        raise run.ends("data or released values are used within try or with", "move them out of it")
+
+
+def enter_try(run: Run) -> None:
+    """A `try` or `with` statement begins."""
+    run.tries += 1
+
+
+def leave_try(run: Run) -> None:
+    """A `try` or `with` statement ends."""
+    run.tries -= 1
 
 
 def _compared_category(run: Run, sign: str, own: Symbol, other: Any) -> Any:
@@ -648,6 +681,9 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
             else:
                 yield value
 
+    lasting = isinstance(source, range | tuple | str | Symbol)
+    if kind == "generator" and not lasting:  # as Python does: what the source holds when it is read
+        return _lazily(run, source, test, element, flat)
     if kind == "generator":
         results = list(found()) if test is not None or holds_symbols(source) or isinstance(source, Symbol) else found()
         return run.public(None) if unknown else results
@@ -666,6 +702,18 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
             raise run.ends("a key of a dict depends on data")
         return dict(values)
     return values
+
+
+def _lazily(run: Run, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Iterator[Any]:
+    """A generator over a container that may change before it is read."""
+    for each in entries_of(run, source):
+        if test is not None and not truth(run, test(each)):
+            continue
+        value = element(each)
+        if flat:
+            yield from entries_of(run, value)
+        else:
+            yield value
 
 
 def all_known(run: Run, value: Any) -> bool:
@@ -780,6 +828,9 @@ def attribute(run: Run, value: Any, name: str) -> Any:
         return value.symbol
     if not isinstance(value, Symbol):
         return getattr(value, name)
+    _within_try(run, value)
+    if name.startswith("__"):
+        raise run.ends(f"attribute {name} of data or of a released value is read")
     term = value.term
     if isinstance(term, Table) and value.guise == "frame" and name in term.columns:
         return item(run, value, name)
@@ -839,6 +890,9 @@ def _extent(run: Run, value: Symbol, name: str) -> Any:
 def get_item(run: Run, value: Any, key: Any) -> Any:
     """`value[key]`."""
     value, key = settled(run, value), settled(run, key)
+    _within_try(run, value, key)
+    if isinstance(value, dict) and type(value) is not dict and holds_symbols(key):
+        raise run.ends("a dict with a default is read at a key that is not known")
     if isinstance(value, Located):
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str):
             return item(run, item(run, value.symbol, key[0]), key[1])
@@ -922,6 +976,8 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     if isinstance(owner, np.ndarray) and (holds_symbols(value) or holds_symbols(key)):
         if owner.base is not None:
             raise run.ends("data are written into a view of an array", "write into the array itself")
+        if id(owner) in run.lent:
+            raise run.ends("data are written into an array that other code was given before")
         symbol = _as_data(run, owner)
         run.promoted[id(owner)] = (owner, symbol)
         set_item(run, symbol, key, value)
@@ -991,6 +1047,8 @@ def augment(run: Run, op: str, old: Any, value: Any) -> Any:
             raise run.ends("rows are added into an array in place")
         if old.base is not None:
             raise run.ends("data are written into a view of an array")
+        if id(old) in run.lent:
+            raise run.ends("data are written into an array that other code was given before")
         symbol = _as_data(run, old)
         run.promoted[id(old)] = (old, symbol)
         symbol.term = binary(run, op, symbol, value).term
@@ -1096,6 +1154,8 @@ def set_attribute(run: Run, owner: Any, name: str, value: Any) -> None:
     _writes(run, owner)
     if isinstance(owner, Symbol | Source):
         raise run.ends(f"attribute {name} of data is set")
+    if run.running_release and type(owner).__module__ not in run.modules:
+        raise run.ends(f"attribute {name} of an object that is not the program's own is set", kind=OutsideOfTheCall)
     setattr(owner, name, value)
 
 
@@ -1192,6 +1252,11 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     function = settled(run, function)
     args = tuple(settled(run, each) for each in args)
     kwargs = {name: settled(run, each) for name, each in kwargs.items()}
+    _within_try(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
+    if isinstance(function, type) and function.__name__ == "suppress":
+        raise run.ends("exceptions are suppressed: which values raise them is not followed")
+    if any(id(each) in run.kept_iterators for each in (*args, getattr(function, "__self__", None))):
+        raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if isinstance(function, Method):
         return call_method(run, function, args, kwargs)
     if isinstance(function, Draw):
@@ -1218,6 +1283,10 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
             return call(run, function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if is_project(run, function):
         return function(*args, **kwargs)
+    for each in (*args, *kwargs.values(), getattr(function, "__self__", None)):
+        for part in each if isinstance(each, list | tuple) else (each,):
+            if isinstance(part, np.ndarray):
+                run.lent[id(part)] = part
     if run.promoted:  # code that is not rewritten must not see what such an array held before
         args = tuple(_deeply_promoted(run, each, 0) for each in args)
         kwargs = {name: _deeply_promoted(run, each, 0) for name, each in kwargs.items()}
@@ -1353,9 +1422,9 @@ def _list_as_rows(run: Run, value: Any) -> Any:
 
 def _mapped(run: Run, function: Any, given: Any, values: Any) -> Any:
     if function is builtins.map:
-        return comprehension(run, "list", values, None, lambda each: call(run, given, each), False)
+        return comprehension(run, "generator", values, None, lambda each: call(run, given, each), False)
     test = (lambda each: each) if given is None else (lambda each: call(run, given, each))
-    return comprehension(run, "list", values, test, lambda each: each, False)
+    return comprehension(run, "generator", values, test, lambda each: each, False)
 
 
 def _iterated(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -1401,7 +1470,9 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
             if isinstance(key.term, Rows) and isinstance(owner, dict) and name == "get":
                 raise run.ends("a dict is read at a value of a row")
             if isinstance(run.known(key).term, Public) and name == "get":
-                return _at_unknown_place(run, owner, key)
+                if holds_symbols((owner, *args[1:])):
+                    raise run.ends("a dict of data, or with a default of data, is read at a released key")
+                return run.public(None)
             raise run.ends(f"{name}() of a container with data")
     if name in ("index", "count", "remove", "sort") and holds_symbols(owner):
         raise run.ends(f"{name}() of a list that holds data or released values")
@@ -1437,10 +1508,14 @@ def released(run: Run, value: Any, depth: int = 0) -> None:
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
         return
     if isinstance(value, np.ndarray):
+        if type(value) is not np.ndarray:
+            raise run.ends(f"an output of type {type(value).__name__} is not followed")
         if value.dtype == object:
             for each in value.flat:
                 released(run, each, depth + 1)
         return
+    if isinstance(value, dict | list | tuple) and getattr(value, "__dict__", None):
+        released(run, vars(value), depth + 1)
     if isinstance(value, dict):
         for key, each in value.items():
             released(run, key, depth + 1)
@@ -1454,6 +1529,8 @@ def released(run: Run, value: Any, depth: int = 0) -> None:
         for each in value:
             released(run, each, depth + 1)
         return
+    if type(value).__module__ in run.modules and "<locals>" in type(value).__qualname__:
+        raise run.ends("an output of a class that is made within the program is not followed")
     if type(value).__module__ in run.modules and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__")):
         names = [*getattr(value, "__dict__", {}), *getattr(type(value), "__slots__", ())]
         for name in names:
@@ -1506,6 +1583,10 @@ class Hooks:
             ("augment", augment),
             ("augment_item", augment_item),
             ("draw", draw_from),
+            ("enter_try", enter_try),
+            ("leave_try", leave_try),
+            ("released", released),
+            ("stack", stacked),
             ("outer_names", outer_names),
             ("yields", yields),
             ("augment_attribute", augment_attribute),

@@ -612,6 +612,10 @@ def _frozen(run: Run, value: Any, depth: int) -> Any:
         return ("source", value.seeded)
     if value is None or isinstance(value, bool | int | float | str | bytes | complex):
         return (type(value).__name__, repr(value))
+    if isinstance(value, np.ndarray) and id(value) in run.promoted:
+        return ("data", id(value))
+    if hasattr(value, "__next__"):
+        run.kept_iterators.add(id(value))
     if isinstance(value, np.ndarray):
         return ("array", value.shape, value.dtype.str, value.tobytes() if value.dtype != object else repr(value))
     if isinstance(value, list | tuple | set | frozenset):

@@ -197,6 +197,21 @@ class _Rewriter(ast.NodeTransformer):
         node.test = _at(node.test, _hook("truth", node.test))
         return node
 
+    def visit_Try(self, node: ast.Try) -> Any:
+        self.generic_visit(node)
+        return self._guarded(node)
+
+    def visit_With(self, node: ast.With) -> Any:
+        self.generic_visit(node)
+        contexts = [ast.dump(each.context_expr) for each in node.items]
+        quiet = all("errstate" in each or "catch_warnings" in each for each in contexts)
+        return node if quiet else self._guarded(node)
+
+    def _guarded(self, node: ast.stmt) -> Any:
+        """Marks the time in which an exception may be caught by the program."""
+        enter, leave = ast.Expr(_hook("enter_try")), ast.Expr(_hook("leave_try"))
+        return [_at(node, enter), _at(node, ast.Try([node], [], [], [leave]))]
+
     def visit_Match(self, node: ast.Match) -> Any:
         self.generic_visit(node)
         node.subject = _at(node.subject, _hook("plain", node.subject))

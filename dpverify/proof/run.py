@@ -90,6 +90,9 @@ class Run:
     modules: set[str] = field(default_factory=set)
     loaded: dict[str, Any] = field(default_factory=dict)
     root: Path | None = None
+    tries: int = 0  # statements that may catch exceptions, around what runs now
+    kept_iterators: set[int] = field(default_factory=set)
+    lent: dict[int, Any] = field(default_factory=dict)  # arrays that code which is not rewritten was given
     reordered: list[Any] = field(default_factory=list)  # masks of all rows in a random order
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
