@@ -83,7 +83,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.record import lines
     from dpverify.wild.schema import limited, MOST_PUBLIC
-    from dpverify.wild.trying import planned, relations, searched_pairs, source_of, try_out
+    from dpverify.wild.trying import Options, planned, relations, searched_pairs, source_of, try_out
 
     started = time.monotonic()
     unlimited = data_schema(wanted.data, most=MOST_PUBLIC)
@@ -101,6 +101,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
         "memory": wanted.memory,
     }
     options = {"trials": MOST_EACH, **{name: value for name, value in wanted.options.items() if value is not None}}
+    Options(**options)  # refused here, before anything is started
     if dry_run:
         planned(wanted.target, say=say, **given, **options)
         return EXIT_OK

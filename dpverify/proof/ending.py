@@ -49,7 +49,7 @@ class ProofEnds(BaseException):
 
 
 class OutsideOfTheCall(ProofEnds):
-    """The program reads or keeps something outside of the call: a seed, a clock, a file, a name of its module."""
+    """The program reads or keeps what is outside of the call (a seed, a clock, a name of its module), or raises."""
 
 
 class NeedsNumberOfRows(ProofEnds):

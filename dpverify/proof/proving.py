@@ -449,7 +449,7 @@ class _Program:
             except Exception as error:
                 raised = error
         if run.ended is None and raised is not None:
-            run.ended = ProofEnds(f"{type(raised).__name__}: {raised}"[:200])
+            run.ended = OutsideOfTheCall(f"{type(raised).__name__}: {raised}"[:200])
             run.ended_line, run.ended_file = _line_of(raised, run.files)
         if run.ended is not None:
             signal = run.ended

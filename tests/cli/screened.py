@@ -50,6 +50,11 @@ class Failed(Certified):
         raise ValueError("no mean today")
 
 
+def trimmed_mean(data):
+    """The middle one of three numbers: no rule of the proof reads rows by their rank."""
+    return np.sort(np.clip(data, 0, 9))[1] + np.random.laplace(scale=9.0)  # noqa: NPY002
+
+
 def mean(values: np.ndarray):
     """As somebody writes it."""
     return np.clip(values, 0, 9).mean() + np.random.laplace(scale=9 / len(values))  # noqa: NPY002

@@ -20,7 +20,8 @@ ASKED = {
     "INVALID": (3, "Invalid", "--pairs", "screened:PAIRS"),
     "FAILED": (3, "Failed", "--pairs", "screened:PAIRS"),
     "REFUTED with --data": (1, "wrong_mean", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
-    "OPEN with --data": (3, "mean", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
+    "CERTIFIED with --data": (0, "mean", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
+    "OPEN with --data": (3, "trimmed_mean", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
     "FAILED with --data": (3, "raising", "--data", "vector: real 0..9, rows 3", "--relation", "replace"),
 }
 

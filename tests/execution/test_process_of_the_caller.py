@@ -25,6 +25,7 @@ import sklearn.ensemble  # noqa: F401
 import statsmodels.stats.proportion  # noqa: F401
 
 import dpverify
+from benchmarks.provable.programs import means
 from dpverify import Pair, PureDP
 from dpverify.ledger import GaussianNoise, LaplaceNoise, Ledger, Sensitivity, Shift
 from dpverify.wild import replay, try_out
@@ -57,6 +58,9 @@ CALLS = {
     "audit, ladder": lambda folder: dpverify.audit(NOISY, claim=PureDP(1.0), pair=PAIR, trials=90, seed=1, ladder=True),
     "account": lambda folder: dpverify.account(
         Ledger(LaplaceNoise(scale=1.0, sensitivity=Sensitivity(replace=Shift(1.0)))), delta=1e-6
+    ),
+    "prove": lambda folder: dpverify.prove(
+        means.average, data="list: real 0..100, rows 5..50", relation="replace", claim="pure:1"
     ),
     "trace": lambda folder: dpverify.trace(noisy, pair=PAIR, claim=PureDP(1.0), transcripts=4),
     "exact": lambda folder: dpverify.exact(coin, pair=Pair(0, 1)),
