@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from dpverify.auditing.finding import Finding, invalid, nothing, POWER, recorded
+from dpverify.auditing.finding import Finding, invalid, make_record, nothing, POWER
 from dpverify.auditing.record import AuditRecord
 from dpverify.base import require
 from dpverify.claims.claim import Claim
@@ -110,7 +110,7 @@ def one_run(
     )
     _same_length("groups", label, coins.size)
     found = _judged(coins, evidence, label, claim, significance)
-    return recorded(
+    return make_record(
         _Canaries(name),  # type: ignore[arg-type]  # it only lends its name: nothing is released
         claim,
         claim.check(pair),
