@@ -37,7 +37,7 @@ def one_run(
     significance: float = 0.05,
     name: str = "one run",
 ) -> AuditRecord:
-    """Confronts a claim with one run of a training (or of any mechanism) that saw or did not see m canaries.
+    """Test a privacy claim on one run of a training, or of any mechanism, that saw each of m canaries or did not.
 
     Before the run a fair coin is thrown for each canary, independently, and says whether it is among the data.
     Afterwards each canary gets a score; larger says more likely included. How it is scored does not matter, as long as

@@ -57,32 +57,78 @@ def audit(
     ladder: bool = False,
     source_digest: str | None = None,
 ) -> AuditRecord:
-    """Confronts a claim with trials on a neighbouring pair, and with the ledger where there is one.
+    """Test a privacy claim on one pair of neighbouring datasets, by trials and by the ledger where there is one.
 
-    target        `release(data, *, rng, size) -> (size, ...)`, an object with it or a plain function;
-                  optional `log_ratio(outputs, pair)` and `ledger`
-    claim, pair   what is claimed, and two datasets that are neighbours under the claim's relation
-    trials        budget, both datasets together; memory does not depend on it
-    sequential    bet on every trial and stop once the claim is refuted, or hardly can be: the record's `trials`
-                  are those that were run, its eps_lower the end of a confidence sequence
-    significance  probability with which the run may report an eps_lower above the truth
-    seed          equal seeds give equal records, for any `jobs` and `backend`; None draws one, see the record
-    score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier",
-                  "bits" (which floating-point numbers can be reached; never part of "auto"), "trace" (the log ratio
-                  that the tape takes from the code; refused where what is released does not show every value drawn)
-    ledger        overrides the target's own
-    checkpoint    a file: certifying blocks that it holds are not run again; the others are added. Blocks belong to the
-                  values of the target, its pair, the seed and the sources behind them; data files that the target
-                  reads are yours to watch
-    outcomes      exceptions that are answers of the mechanism although they look like failures of the run (OSError,
-                  MemoryError, ImportError, RecursionError, SystemExit and their kin); all others are answers anyway
-    ladder        measure how often the same target with less noise is refuted (`auditing.ladder`): sixteen times the
-                  work; for targets with `with_noise(factor)`, or that draw normal or Laplace noise from their rng
-    source_digest the record's, where the caller knows which sources are audited; None looks them up
+    Many releases are made on both datasets. The first of them choose an attack, which is a rule that guesses the
+    dataset from a release. The others count how often the attack is right, and certify a lower bound on eps. The claim
+    is REFUTED if the bound is larger than what is claimed.
 
-    The verdict is INVALID, without a bound, where the trials are not what a bound may be computed from: see
-    `trials.target` for what is checked. Raises UsageError (ParameterError, NeighbourError) for a request that is not
-    allowed, TargetError for a target that breaks the protocol or a run that failed; neither ends in a verdict.
+    Parameters
+    ----------
+    target : object or callable
+        `release(data, *, rng, size)` returns an array of shape (size, ...): an object with this method, or a function
+        with this signature. An object may also have `log_ratio(outputs, pair)` and `ledger`.
+    claim : Claim
+        What is claimed, such as `PureDP(1.0)`.
+    pair : Pair
+        Two datasets that are neighbours under the relation of the claim.
+    trials : int
+        How many trials to make, on both datasets together. Memory does not depend on it.
+    significance : float
+        Probability with which `eps_lower` of the record may be above the truth, in (0, 1).
+    seed : int, optional
+        Equal seeds give equal records, for any `jobs` and `backend`. None draws one, which the record states.
+    score : {"auto", "exact", "histogram", "classifier", "bits", "trace"}
+        What the attack looks at. "exact" is the target's `log_ratio`. "histogram" is for outputs that repeat. "bits"
+        looks at which floating-point numbers can be reached, and "auto" never chooses it. "trace" is the log ratio that
+        the tape takes from the code; it is refused if a release does not show every value that was drawn.
+    sequential : bool
+        Bet on every trial and stop early: when the claim is refuted, or hardly can be. `trials` of the record are those
+        that were made, and `eps_lower` is the end of a confidence sequence.
+    jobs : int
+        Number of workers.
+    backend : str
+        Kind of workers, as in joblib.
+    ledger : Ledger, optional
+        Used in place of the target's own.
+    progress : callable, optional
+        Is called with the number of certifying trials that were just finished.
+    checkpoint : str or Path, optional
+        A file that keeps the counts of finished blocks of trials, so that a second run does not repeat them. They
+        belong to the values of the target, its pair, the seed and the source files. Data files that the target reads
+        are yours to watch.
+    outcomes : tuple of exception classes
+        Exceptions that are answers of the mechanism although they look like failures of the run (OSError, MemoryError,
+        ImportError, RecursionError, SystemExit and their subclasses). All other exceptions are answers anyway.
+    ladder : bool
+        Measure how often the same target with less noise is refuted (`auditing.ladder`). This takes sixteen times the
+        work. The target needs `with_noise(factor)`, or must draw normal or Laplace noise from its `rng`.
+    source_digest : str, optional
+        Digest of the audited sources for the record. None computes it.
+
+    Returns
+    -------
+    AuditRecord
+        Its verdict is INVALID, without a bound, if no bound may be computed from the trials: see `trials.target` for
+        what is checked.
+
+    Raises
+    ------
+    ParameterError
+        For a parameter outside of its range, and for a sequential audit with a checkpoint.
+    NeighbourError
+        For a pair that is not one of neighbours under the claim.
+    TargetError
+        For a target that breaks the protocol. No error ends in a verdict.
+
+    Examples
+    --------
+    >>> from dpverify import audit, Pair, PureDP
+    >>> def count(data, *, rng, size):
+    ...     return sum(data) + rng.laplace(scale=0.5, size=size)  # this is 2-DP
+    >>> record = audit(count, claim=PureDP(1.0), pair=Pair([0, 1], [1, 1]), trials=20_000, seed=1)
+    >>> str(record.verdict), 1.5 < record.eps_lower < 2
+    ('REFUTED', True)
     """
     started = perf_counter()
     _check_request(claim, trials, significance, score, jobs)
