@@ -63,15 +63,37 @@ class LooseAccountWarning(UserWarning):
 
 
 def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.REPLACE_ONE) -> float:
-    """Upper bound on eps at `delta`, of a ledger, of one event, of anything with a `.ledger`, or of a `Subject`.
+    """Compute an upper bound on eps from a ledger.
 
-    >>> from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
+    Parameters
+    ----------
+    subject : Ledger, Event, Subject, or object with a `ledger`
+        What was done: which noise was added, and how far one user moves what it was added to.
+    delta : float
+        At which eps is computed, in [0, 1). At 0 the bound is about pure DP.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    float
+        A number that the true eps does not exceed; inf if nothing is proved.
+
+    Raises
+    ------
+    UsageError
+        For something without a ledger.
+    ParameterError
+        For delta outside [0, 1).
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Examples
+    --------
+    >>> from dpverify.ledger import LaplaceNoise, Ledger, Sensitivity
     >>> noise = LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1.0))
     >>> account(noise), account(Ledger(noise) * 3)
     (0.5, 1.5)
-
-    Raises UsageError for something without a ledger, AccountingError when the ledger cannot be accounted
-    (for example, states no sensitivity under `relation`), ParameterError for delta outside [0, 1).
     """
     return eps_upper(as_ledger(subject), delta=delta, relation=relation)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from dpverify.auditing.finding import Finding, invalid, nothing, POWER, recorded
+from dpverify.auditing.finding import Finding, invalid, make_record, nothing, POWER
 from dpverify.auditing.record import AuditRecord
 from dpverify.base import require
 from dpverify.claims.claim import Claim
@@ -37,7 +37,7 @@ def one_run(
     significance: float = 0.05,
     name: str = "one run",
 ) -> AuditRecord:
-    """Confronts a claim with one run of a training (or of any mechanism) that saw or did not see m canaries.
+    """Test a privacy claim on one run of a training, or of any mechanism, that saw each of m canaries or did not.
 
     Before the run a fair coin is thrown for each canary, independently, and says whether it is among the data.
     Afterwards each canary gets a score; larger says more likely included. How it is scored does not matter, as long as
@@ -110,7 +110,7 @@ def one_run(
     )
     _same_length("groups", label, coins.size)
     found = _judged(coins, evidence, label, claim, significance)
-    return recorded(
+    return make_record(
         _Canaries(name),  # type: ignore[arg-type]  # it only lends its name: nothing is released
         claim,
         claim.check(pair),

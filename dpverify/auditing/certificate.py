@@ -435,20 +435,67 @@ def certify(
     tape: bool = True,
     require_tape: bool = False,
 ) -> Certificate:
-    """All evidence about `subject` (see the module) for `claim`.
+    """Collect all evidence about a privacy claim: traces of the code, audits, the account, and checks of promises.
 
-    pairs         overrides the subject's own: a Pair, a tuple of two datasets, a list of them, or a function
-    trials        for each pair
-    significance  of the whole certificate, shared equally among pairs and promises
-    beta          failure probability at which error bounds are checked
-    ladder        measure the power, see `audit`
-    outcomes      exceptions that are answers, see `audit`
-    tape          trace the code on every pair first (`auditing.tracing`); a claim that it refutes gets no trials and no
-                  checks of promises: there is nothing left to learn about it
-    require_tape  object where the code cannot be traced, or is not what the proof rests on (`Grade.CODE`)
+    Parameters
+    ----------
+    subject : object or callable
+        A target as for `audit`, or a `Subject` of an audit suite.
+    claim : Claim
+        What is claimed, such as `PureDP(1.0)`.
+    pairs : Pair, tuple of two datasets, sequence of them, or callable, optional
+        Neighbouring datasets. Each of them is audited. None takes `pairs` or `neighbours()` of the subject.
+    trials : int
+        Number of trials for each pair.
+    significance : float
+        Of the whole certificate. Pairs and promises share it equally.
+    seed : int, optional
+        Equal seeds give equal certificates. None draws one.
+    score : str
+        What attacks look at, see `audit`.
+    jobs : int
+        Number of workers of an audit.
+    beta : float
+        Failure probability at which error bounds are checked, in (0, 1).
+    name : str
+        What the certificate calls the subject; "" takes the name of the target.
+    command : str
+        The command line, for the record.
+    ladder : bool
+        Measure how often less noise is refuted, see `audit`.
+    outcomes : tuple of exception classes
+        Exceptions that are answers of the mechanism, see `audit`.
+    tape : bool
+        Trace the code on every pair first. A claim that the code itself refutes gets no trials and no checks of
+        promises.
+    require_tape : bool
+        Do not certify if the code cannot be traced, or if the proof rests on something else (`Grade.CODE`).
 
-    Raises UsageError for a request that is not allowed, RunError where an audit cannot be finished: there is no
-    certificate then.
+    Returns
+    -------
+    Certificate
+        `status` is its answer in one word, `objections` say what is missing, `records` hold one audit for each pair.
+
+    Raises
+    ------
+    ParameterError
+        For a claim that is none, and for a parameter outside of its range.
+    UsageError
+        For a subject without pairs.
+    RunError
+        If an audit cannot be finished. There is no certificate then.
+
+    Examples
+    --------
+    >>> from dpverify import certify, PureDP
+    >>> from dpverify.ledger import laplace
+    >>> class Count:
+    ...     ledger = laplace(scale=2.0, sensitivity=1.0)
+    ...     def release(self, data, *, rng, size):
+    ...         return sum(data) + rng.laplace(scale=2.0, size=size)
+    >>> found = certify(Count(), claim=PureDP(0.5), pairs=([0, 1], [1, 1]), trials=20_000, seed=1)
+    >>> str(found.verdict), found.accounted
+    ('NOT_REFUTED', True)
     """
     require.open_unit(significance=significance, beta=beta)
     if not isinstance(claim, Claim):

@@ -1,4 +1,4 @@
-"""What an audit asks of its trials and what they found, whichever way they were spent: the evidence of a record."""
+"""Settings and statistical result of one audit, fixed-size or sequential, and the record that is made of them."""
 
 import math
 from collections.abc import Callable
@@ -59,7 +59,7 @@ class Finding:
     number_course: tuple[tuple[int, float], ...] = ()  # `course` in the unit of a claim about a whole profile
 
 
-def found(
+def finding_from_attack(
     bound: LowerBound,
     attack: Attack,
     evidence: Evidence,
@@ -72,7 +72,7 @@ def found(
     notes: tuple[str, ...] = (),
     blocks: tuple[tuple[int, int, int, int], ...] = (),
 ) -> Finding:
-    """The finding of a frozen attack on trials that passed all checks."""
+    """Collect the result of a frozen attack on trials that passed all checks."""
     how = tuple(f"failing trials: {each}" for each in sorted(evidence.failing))
     return Finding(
         bound=bound,
@@ -93,12 +93,12 @@ def found(
 
 
 def invalid(reason: str, *, sequential: bool) -> Finding:
-    """No trial has a part in any bound: what is left is what holds without trials."""
+    """Return the finding of trials that may not be used: the trivial bound, and the reason."""
     return replace(nothing(sequential=sequential), invalid=reason)
 
 
 def nothing(*, sequential: bool = False) -> Finding:
-    """What holds without trials."""
+    """Return the trivial bound, which holds before any trial was made: eps is at least 0."""
     trivial = LowerBound(
         eps_lower=0.0,
         number_lower=0.0,
@@ -122,7 +122,7 @@ POWER = 0.95  # the probability behind every `detectable`
 DETECTABLE = "most favourable violation: one that attains the claim's curve on all that the event guesses"
 
 
-def recorded(
+def make_record(
     target: Target,
     claim: Claim,
     pair: Pair,
@@ -138,7 +138,10 @@ def recorded(
     source_digest: str = "",
     seconds: float = 0.0,
 ) -> AuditRecord:
-    """The evidence of `finding` and `ledger` - None: the target's own, if it has one - about the claim, judged."""
+    """Make the record of an audit: its finding, the account of the ledger, and the verdict on the claim.
+
+    Without a `ledger` the target's own is accounted, if it has one.
+    """
     bound = finding.bound
     account = account_of(claim, ledger if ledger is not None else getattr(target, "ledger", None))
     verdict = judge(
@@ -205,9 +208,12 @@ def recorded(
 def without_trials(
     target: Any, *, claim: Claim, pair: Pair, ledger: Ledger | None, significance: float, seed: int
 ) -> AuditRecord:
-    """What is known of a claim before any trial: its account. INCONCLUSIVE unless something else judges it."""
+    """Make the record of a claim that got no trials: it holds the account of the ledger.
+
+    Its verdict is INCONCLUSIVE until other evidence is added, such as that of a trace.
+    """
     digest = sources.digest(sources.files_of(target))
-    return recorded(
+    return make_record(
         as_target(target),
         claim,
         pair,

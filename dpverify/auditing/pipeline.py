@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.finding import Finding, found, invalid, POWER, Progress, recorded, Request
+from dpverify.auditing.finding import Finding, finding_from_attack, invalid, make_record, POWER, Progress, Request
 from dpverify.auditing.ladder import climb, score_of_less, silence
 from dpverify.auditing.record import AuditRecord
 from dpverify.auditing.sequential import wager
@@ -21,7 +21,7 @@ from dpverify.base.seeding import fresh_seed, Stage
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.errors import InvalidTrials, ParameterError, RunError
-from dpverify.evidence.attack import Attack, Evidence, Judged, judged
+from dpverify.evidence.attack import Attack, Evidence, Judged, score_block
 from dpverify.evidence.lower_bound import certify_bound, course, number_course
 from dpverify.evidence.predicted_bound import objective_for
 from dpverify.evidence.scores.known import LikelihoodScore
@@ -33,9 +33,9 @@ from dpverify.ledger.events import Ledger
 from dpverify.tape.likelihood import TRACE, traced_target
 from dpverify.trials.collect import Checkpoint, checkpoint_digest, estimate, Experiment
 from dpverify.trials.health.provenance import drawn_before
-from dpverify.trials.health.sentinel import confirm_single, kept_words, watched
+from dpverify.trials.health.sentinel import check_target, confirm_single, kept_words
 from dpverify.trials.outcomes import check_answers
-from dpverify.trials.target import as_target, ExactTarget, name_of, Target
+from dpverify.trials.target import as_target, ExactTarget, name_of
 
 
 def audit(
@@ -57,32 +57,78 @@ def audit(
     ladder: bool = False,
     source_digest: str | None = None,
 ) -> AuditRecord:
-    """Confronts a claim with trials on a neighbouring pair, and with the ledger where there is one.
+    """Test a privacy claim on one pair of neighbouring datasets, by trials and by the ledger where there is one.
 
-    target        `release(data, *, rng, size) -> (size, ...)`, an object with it or a plain function;
-                  optional `log_ratio(outputs, pair)` and `ledger`
-    claim, pair   what is claimed, and two datasets that are neighbours under the claim's relation
-    trials        budget, both datasets together; memory does not depend on it
-    sequential    bet on every trial and stop once the claim is refuted, or hardly can be: the record's `trials`
-                  are those that were run, its eps_lower the end of a confidence sequence
-    significance  probability with which the run may report an eps_lower above the truth
-    seed          equal seeds give equal records, for any `jobs` and `backend`; None draws one, see the record
-    score         "auto", "exact" (the target's log_ratio), "histogram" (outputs that repeat), "classifier",
-                  "bits" (which floating-point numbers can be reached; never part of "auto"), "trace" (the log ratio
-                  that the tape takes from the code; refused where what is released does not show every value drawn)
-    ledger        overrides the target's own
-    checkpoint    a file: certifying blocks that it holds are not run again; the others are added. Blocks belong to the
-                  values of the target, its pair, the seed and the sources behind them; data files that the target
-                  reads are yours to watch
-    outcomes      exceptions that are answers of the mechanism although they look like failures of the run (OSError,
-                  MemoryError, ImportError, RecursionError, SystemExit and their kin); all others are answers anyway
-    ladder        measure how often the same target with less noise is refuted (`auditing.ladder`): sixteen times the
-                  work; for targets with `with_noise(factor)`, or that draw normal or Laplace noise from their rng
-    source_digest the record's, where the caller knows which sources are audited; None looks them up
+    Many releases are made on both datasets. The first of them choose an attack, which is a rule that guesses the
+    dataset from a release. The others count how often the attack is right, and certify a lower bound on eps. The claim
+    is REFUTED if the bound is larger than what is claimed.
 
-    The verdict is INVALID, without a bound, where the trials are not what a bound may be computed from: see
-    `trials.target` for what is checked. Raises UsageError (ParameterError, NeighbourError) for a request that is not
-    allowed, TargetError for a target that breaks the protocol or a run that failed; neither ends in a verdict.
+    Parameters
+    ----------
+    target : object or callable
+        `release(data, *, rng, size)` returns an array of shape (size, ...): an object with this method, or a function
+        with this signature. An object may also have `log_ratio(outputs, pair)` and `ledger`.
+    claim : Claim
+        What is claimed, such as `PureDP(1.0)`.
+    pair : Pair
+        Two datasets that are neighbours under the relation of the claim.
+    trials : int
+        How many trials to make, on both datasets together. Memory does not depend on it.
+    significance : float
+        Probability with which `eps_lower` of the record may be above the truth, in (0, 1).
+    seed : int, optional
+        Equal seeds give equal records, for any `jobs` and `backend`. None draws one, which the record states.
+    score : {"auto", "exact", "histogram", "classifier", "bits", "trace"}
+        What the attack looks at. "exact" is the target's `log_ratio`. "histogram" is for outputs that repeat. "bits"
+        looks at which floating-point numbers can be reached, and "auto" never chooses it. "trace" is the log ratio that
+        the tape takes from the code; it is refused if a release does not show every value that was drawn.
+    sequential : bool
+        Bet on every trial and stop early: when the claim is refuted, or hardly can be. `trials` of the record are those
+        that were made, and `eps_lower` is the end of a confidence sequence.
+    jobs : int
+        Number of workers.
+    backend : str
+        Kind of workers, as in joblib.
+    ledger : Ledger, optional
+        Used in place of the target's own.
+    progress : callable, optional
+        Is called with the number of certifying trials that were just finished.
+    checkpoint : str or Path, optional
+        A file that keeps the counts of finished blocks of trials, so that a second run does not repeat them. They
+        belong to the values of the target, its pair, the seed and the source files. Data files that the target reads
+        are yours to watch.
+    outcomes : tuple of exception classes
+        Exceptions that are answers of the mechanism although they look like failures of the run (OSError, MemoryError,
+        ImportError, RecursionError, SystemExit and their subclasses). All other exceptions are answers anyway.
+    ladder : bool
+        Measure how often the same target with less noise is refuted (`auditing.ladder`). This takes sixteen times the
+        work. The target needs `with_noise(factor)`, or must draw normal or Laplace noise from its `rng`.
+    source_digest : str, optional
+        Digest of the audited sources for the record. None computes it.
+
+    Returns
+    -------
+    AuditRecord
+        Its verdict is INVALID, without a bound, if no bound may be computed from the trials: see `trials.target` for
+        what is checked.
+
+    Raises
+    ------
+    ParameterError
+        For a parameter outside of its range, and for a sequential audit with a checkpoint.
+    NeighbourError
+        For a pair that is not one of neighbours under the claim.
+    TargetError
+        For a target that breaks the protocol. No error ends in a verdict.
+
+    Examples
+    --------
+    >>> from dpverify import audit, Pair, PureDP
+    >>> def count(data, *, rng, size):
+    ...     return sum(data) + rng.laplace(scale=0.5, size=size)  # this is 2-DP
+    >>> record = audit(count, claim=PureDP(1.0), pair=Pair([0, 1], [1, 1]), trials=20_000, seed=1)
+    >>> str(record.verdict), 1.5 < record.eps_lower < 2
+    ('REFUTED', True)
     """
     started = perf_counter()
     _check_request(claim, trials, significance, score, jobs)
@@ -97,11 +143,12 @@ def audit(
     traced = score == TRACE
     if traced:
         target, score = traced_target(target, pair, seed), "exact"
-    asked = Request(claim, trials, significance, POWER, score, _is_exact(target, score), jobs, backend, progress)
+    exact = score in ("auto", "exact") and isinstance(target, ExactTarget)
+    asked = Request(claim, trials, significance, POWER, score, exact, jobs, backend, progress)
     try:
         experiment = Experiment.of(target, pair, seed, answers)
         scored = asked.exact and not traced  # the tape's ratios are ours
-        experiment, remarks = watched(experiment, trials, scored=scored, jobs=jobs, backend=backend)
+        experiment, remarks = check_target(experiment, trials, scored=scored, jobs=jobs, backend=backend)
         if sequential:
             finding = wager(experiment, asked)
         else:
@@ -133,7 +180,7 @@ def audit(
         )
 
     rungs = climb(target, pair, again, seed) if ladder else ()
-    return recorded(
+    return make_record(
         target,
         claim,
         pair,
@@ -151,14 +198,14 @@ def audit(
 
 
 def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | None) -> Finding:
-    """Selection trials, a frozen attack, certifying trials, and the bound that they certify."""
+    """Learn an attack on the selection trials, freeze it, and certify a bound with the other trials."""
     claim, significance = asked.claim, asked.significance
     goal = objective_for(claim, significance, coordinates=experiment.form.items)
     jobs, backend = asked.jobs, asked.backend
     budget, attack = learn(experiment, asked.trials, goal, asked.score, exact=asked.exact, jobs=jobs, backend=backend)
     store = _store(checkpoint, experiment, attack)
     evidence, total, kept, blocks = Evidence(), attack.empty_tally(), list[Tally](), list[tuple[int, int, int, int]]()
-    work = partial(judged, attack)
+    work = partial(score_block, attack)
     for size, part in estimate(experiment, budget.estimation, work, jobs=jobs, backend=backend, store=store):
         evidence.add(part)
         total += part.tally
@@ -169,7 +216,7 @@ def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | None
             asked.progress(size)
     evidence.check()
     certified = certify_bound(attack, total, claim, significance, asked.power)
-    return found(
+    return finding_from_attack(
         certified,
         attack,
         evidence,
@@ -183,7 +230,7 @@ def _spend(experiment: Experiment, asked: Request, checkpoint: str | Path | None
 
 
 def _store(checkpoint: str | Path | None, experiment: Experiment, attack: Attack) -> Checkpoint[Judged] | None:
-    """Keyed by all that determines a block's counts: target, pair, seed, and the frozen attack."""
+    """Open the checkpoint file; its key holds all that determines a block's counts, the frozen attack included."""
     if checkpoint is None:
         return None
     frozen = (attack.cuts, attack.side.value, attack.orientation, attack.score.name, attack.event)
@@ -193,13 +240,9 @@ def _store(checkpoint: str | Path | None, experiment: Experiment, attack: Attack
 
 
 def _curve(tally: Tally) -> tuple[tuple[float, float], ...]:
-    """(share of wrong guesses, share of right guesses) beyond every cut: a measured trade-off curve."""
+    """List (share of wrong guesses, share of right guesses) beyond every cut: a measured trade-off curve."""
     wrong, right = np.cumsum(tally.wrong) / tally.trials, np.cumsum(tally.right) / tally.trials
     return tuple(zip(wrong.tolist(), right.tolist(), strict=True))
-
-
-def _is_exact(target: Target, score: str) -> bool:
-    return score in ("auto", "exact") and isinstance(target, ExactTarget)
 
 
 def _check_request(claim: Any, trials: Any, significance: Any, score: Any, jobs: Any) -> None:
@@ -212,16 +255,16 @@ def _check_request(claim: Any, trials: Any, significance: Any, score: Any, jobs:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A sample of a record's trials once more: the grains that it lists, from the same seed, under the attack they chose.
+# Run some blocks of a record again and compare the counts.
 #
-# The selection trials are drawn and the attack is learned again; then single grains (`Working.blocks`) are run and
-# counted. Grains have streams of their own, so a few of them need nothing of the others. Same seed, same counts: they
-# differ where the code, its libraries or the machine are not those of the record, or the record is wrong.
+# The seed of the record draws the selection trials again, and the attack is learned from them as before. Each block of
+# certifying trials (`Working.blocks`) has random streams of its own, so that one block can be run without the others.
+# The counts differ if the code, its libraries or the machine have changed, or if the record is wrong.
 
 
 @dataclass(frozen=True)
 class Block:
-    """A grain as it stands in the record and as it came out: (trials, right, wrong)."""
+    """Counts (trials, right, wrong) of one block: as the record states them, and as the second run found them."""
 
     index: int
     stated: tuple[int, int, int]
@@ -231,19 +274,22 @@ class Block:
 def rerun(
     target: Any, claim: Claim, pair: Pair, record: AuditRecord, chosen: Sequence[int], *, outcomes: Any = ()
 ) -> list[Block]:
-    """The chosen grains of a record, by their place in `record.working.blocks`; RunError where it lists none."""
+    """Run blocks of a record again; `chosen` are places in `record.working.blocks`.
+
+    RunError is raised for a record that lists no blocks.
+    """
     working = record.working
     if working is None or not working.blocks:
         raise RunError(f"{record.subject}: lists no blocks of trials that could be run again")
     subject, pair = as_target(target), claim.check(pair)
-    experiment, _ = watched(Experiment.of(subject, pair, record.seed, check_answers(outcomes)), record.budget)
+    experiment, _ = check_target(Experiment.of(subject, pair, record.seed, check_answers(outcomes)), record.budget)
     goal = objective_for(claim, record.significance, coordinates=experiment.form.items)
     exact = isinstance(subject, ExactTarget)
     _, attack = learn(experiment, record.budget, goal, "auto", exact=exact, jobs=1, backend="loky")
     found = []
     for place in chosen:
         index, size, right, wrong = working.blocks[place]
-        tally = judged(attack, experiment.run_grain(Stage.ESTIMATE, index, size)).tally
+        tally = score_block(attack, experiment.run_grain(Stage.ESTIMATE, index, size)).tally
         came = (tally.trials, int(tally.right.sum()), int(tally.wrong.sum()))
         found.append(Block(index, (size, right, wrong), came))
     return found

@@ -75,7 +75,7 @@ COMPARED = ("LaplaceNoise", "GaussianNoise", "DiscreteLaplaceNoise", "DiscreteGa
 
 
 def weakest(grades: Iterable[Grade | None]) -> Grade | None:
-    """Of several proofs that are one; None where one of them is none."""
+    """Return the weakest grade of proofs that must all hold, or None if any is missing."""
     found = list(grades)
     known = [grade for grade in found if grade is not None]
     return max(known, key=GRADES.index) if known and len(known) == len(found) else None
@@ -84,10 +84,11 @@ def weakest(grades: Iterable[Grade | None]) -> Grade | None:
 def judge(
     *, number_lower: float, claimed: float, detectable: float, mostly_failed: bool = False, invalid: bool = False
 ) -> Verdict:
-    """Verdict from the certified lower bound on the claimed number and the smallest detectable violation.
+    """Decide the verdict of an audit from its certified lower bound.
 
-    `mostly_failed` says that at least half of the trials on a dataset failed: that can refute (failures of one dataset
-    are a leak), and never clears. NaN anywhere is INCONCLUSIVE: every comparison with it is false.
+    For example, a lower bound of 1.3 on a claim of eps = 1 is REFUTED. Where at least half of the trials on a dataset
+    failed (`mostly_failed`), the claim can be refuted and is never NOT_REFUTED: failures may leak, too. NaN anywhere
+    is INCONCLUSIVE, since every comparison with it is false.
     """
     if invalid:
         return Verdict.INVALID

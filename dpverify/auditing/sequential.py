@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from dpverify.auditing.finding import Finding, found, Request
+from dpverify.auditing.finding import Finding, finding_from_attack, Request
 from dpverify.base.rounding import digits_up
 from dpverify.claims.claim import Claim, WholeProfile
 from dpverify.evidence import betting
@@ -81,7 +81,7 @@ def wager(experiment: Experiment, request: Request) -> Finding:
         working=Working.of(total, grid=tuple(grid.tolist()), following=following, bets=tuple(bettor.bets)),
     )
     shares = np.cumsum(total.wrong) / process.trials, np.cumsum(total.right) / process.trials
-    return found(
+    return finding_from_attack(
         bound,
         bettor.attack or abstain(request.trials).attack,
         bettor.evidence,

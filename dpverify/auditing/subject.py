@@ -23,19 +23,48 @@ NOT_REFUTED = "NOT_REFUTED"
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """One row of an audit table.
+    """One row of an audit table: what is audited, on which pairs, and with which answer.
 
-    name       unique in its file; `stem/name` is the subject's name in reports
-    target     what is audited (see `dpverify.trials.target`); its `ledger`, if it has one, is accounted
-    claim      the statement under test
-    pairs      neighbouring datasets; each is audited with an equal share of the significance
-    trials     budget for each pair, both arms together
-    expected   REFUTED for a false claim, NOT_REFUTED for a true one
-    accounted  what the ledger must say: True (claim met), False (not met), None (no ledger, or not asked)
-    planted    True for a bug put in on purpose
-    outcomes   exceptions that are answers although they look like failures of the run, see `audit`
-    blind      why the trials of a view cannot see less noise, where its target asks for twins (see `twins`)
-    paper, statement, row   where a published claim comes from; the scorecard prints them
+    Parameters
+    ----------
+    name : str
+        Is unique in its file. Reports call the subject `stem/name`.
+    target : object or callable
+        What is audited, see `dpverify.trials.target`. Its `ledger` is accounted, if it has one.
+    claim : Claim
+        What is claimed.
+    pairs : tuple of Pair
+        Neighbouring datasets. Each is audited with an equal share of the significance.
+    trials : int
+        Number of trials for each pair, on both datasets together.
+    score : str
+        What attacks look at, see `audit`.
+    expected : {"REFUTED", "NOT_REFUTED"}
+        REFUTED for a false claim, NOT_REFUTED for a true one.
+    accounted : bool, optional
+        What the ledger must say: True if it meets the claim, False if it does not. None if there is no ledger, or
+        nobody asks.
+    planted : bool
+        True for a bug that was put in on purpose.
+    ledger : Ledger, optional
+        Used in place of the target's own.
+    outcomes : tuple of exception classes
+        Exceptions that are answers of the mechanism, see `audit`.
+    paper, statement : str
+        Where a published claim comes from. The scorecard prints them.
+    notes : tuple of str
+        Are added to the notes of its records.
+    blind : str
+        Why the trials of a view cannot see less noise, where the target asks for `twins`.
+    file : str
+        The audit file that declares it. Discovery fills this in.
+    line : int
+        The line in this file. Discovery fills this in.
+
+    Raises
+    ------
+    ParameterError
+        For pairs that are no tuple of Pair, trials that are no positive whole number, and another `expected`.
     """
 
     name: str
@@ -94,7 +123,36 @@ def lacking(subjects: Sequence[Subject]) -> list[str]:
 
 
 def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject:
-    """Twin of `subject` called `subject.name!name` whose target has a bug: same claim, must be REFUTED."""
+    """Make the twin of a subject whose target has a bug: it has the same claim and must be REFUTED.
+
+    Parameters
+    ----------
+    subject : Subject
+        The subject with the right target.
+    name : str
+        Name of the bug. The twin is called `subject.name!name`.
+    target : object or callable
+        The target with the bug.
+    **changes : fields of `Subject`
+        What else differs from the subject. The twin has no ledger unless one is given here.
+
+    Returns
+    -------
+    Subject
+        The twin; `planted` is True.
+
+    Examples
+    --------
+    >>> from dpverify import Pair, planted, PureDP, Subject
+    >>> def count(data, *, rng, size):
+    ...     return sum(data) + rng.laplace(scale=1.0, size=size)
+    >>> def half_the_noise(data, *, rng, size):
+    ...     return sum(data) + rng.laplace(scale=0.5, size=size)
+    >>> right = Subject(name="count", target=count, claim=PureDP(1.0), pairs=(Pair([0], [1]),))
+    >>> twin = planted(right, "half-noise", half_the_noise)
+    >>> twin.name, twin.expected
+    ('count!half-noise', 'REFUTED')
+    """
     changed = {"accounted": None, "ledger": None, **changes}
     return replace(subject, name=f"{subject.name}!{name}", target=target, expected=REFUTED, planted=True, **changed)
 

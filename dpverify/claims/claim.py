@@ -31,7 +31,28 @@ REPORTING_DELTA = 1e-5  # where a zCDP or GDP claim, which has no delta of its o
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(ABC):
-    """Base of all kinds; equality is by value."""
+    """Base class of all claims: what is promised, about whose data, and against whom.
+
+    Claims are equal if their values are.
+
+    Parameters
+    ----------
+    relation : Relation
+        Which datasets are neighbours.
+    unit : Unit
+        Whose data is protected: one record, all records of a user, or a trajectory.
+    view : View
+        What the adversary sees of a release.
+    assumptions : tuple of str
+        What the claim takes for granted. Reports print it.
+    source : str
+        Where the claim is made, such as a theorem of a paper. Reports print it.
+
+    Raises
+    ------
+    ParameterError
+        For a relation, unit or view that is none, and for a number of the claim that is outside of its range.
+    """
 
     notion: ClassVar[str]
     _number: ClassVar[str]  # the field that is claimed: eps, rho, mu or factor
@@ -89,10 +110,30 @@ class Claim(ABC):
 
 @dataclass(frozen=True)
 class PureDP(Claim):
-    """eps-DP: P(E) <= e^eps Q(E) for every event E and both directions.
+    """Pure differential privacy, eps-DP: P(E) <= e^eps Q(E) for every event E and both orders of the datasets.
 
     With `view=View.LOCAL` this is eps-LDP, with `View.JOINT` eps-JDP (Kearns, Pai, Roth, Ullman 2014).
-    Raises ParameterError unless 0 < eps < inf.
+
+    Parameters
+    ----------
+    eps : float
+        What is claimed, 0 < eps < inf.
+    relation, unit, view : Relation, Unit, View
+        Neighbours, whose data is protected, and what the adversary sees, as in `Claim`.
+    assumptions, source : tuple of str, str
+        Printed in reports, as in `Claim`.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < eps < inf.
+
+    Examples
+    --------
+    >>> from dpverify import PureDP
+    >>> claim = PureDP(1.0)
+    >>> str(claim), claim.delta_at(1.0)
+    ('pure:1', 0.0)
     """
 
     eps: float
@@ -127,9 +168,30 @@ class PureDP(Claim):
 
 @dataclass(frozen=True)
 class ApproxDP(Claim):
-    """(eps, delta)-DP: P(E) <= e^eps Q(E) + delta for every event E and both directions.
+    """Approximate differential privacy, (eps, delta)-DP: P(E) <= e^eps Q(E) + delta for every event E, both orders.
 
-    Raises ParameterError unless 0 <= eps < inf, 0 <= delta < 1 and not both are 0.
+    Parameters
+    ----------
+    eps : float
+        What is claimed, 0 <= eps < inf.
+    delta : float
+        Is part of the claim, 0 <= delta < 1. Not both numbers may be 0.
+    relation, unit, view : Relation, Unit, View
+        Neighbours, whose data is protected, and what the adversary sees, as in `Claim`.
+    assumptions, source : tuple of str, str
+        Printed in reports, as in `Claim`.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= eps < inf, 0 <= delta < 1 and not both are 0.
+
+    Examples
+    --------
+    >>> from dpverify import ApproxDP
+    >>> claim = ApproxDP(1.0, 1e-6)
+    >>> claim.eps_at(1e-6), claim.eps_at(1e-7)
+    (1.0, inf)
     """
 
     eps: float
@@ -198,10 +260,31 @@ class WholeProfile(Claim):
 
 @dataclass(frozen=True)
 class ZCDP(WholeProfile):
-    """rho-zCDP (Bun, Steinke 2016): Renyi divergence of every order a > 1 at most rho a, both directions.
+    """Zero-concentrated differential privacy, rho-zCDP: Renyi divergences of every order a > 1 are at most rho a.
 
-    `delta` only says where eps is quoted; a verdict is about the whole profile.
-    Raises ParameterError unless 0 < rho < inf and 0 < delta < 1.
+    This is Definition 1.1 of Bun, Steinke 2016. It is about both orders of the datasets.
+
+    Parameters
+    ----------
+    rho : float
+        What is claimed, 0 < rho < inf.
+    delta : float
+        Where eps of the claim is quoted, in (0, 1). It is no part of the claim: a verdict is about the whole profile.
+    relation, unit, view : Relation, Unit, View
+        Neighbours, whose data is protected, and what the adversary sees, as in `Claim`.
+    assumptions, source : tuple of str, str
+        Printed in reports, as in `Claim`.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < rho < inf and 0 < delta < 1.
+
+    Examples
+    --------
+    >>> from dpverify import ZCDP
+    >>> round(ZCDP(0.5).eps_at(1e-5), 2)
+    4.73
     """
 
     rho: float
@@ -231,10 +314,31 @@ class ZCDP(WholeProfile):
 
 @dataclass(frozen=True)
 class GaussianDP(WholeProfile):
-    """mu-GDP (Dong, Roth, Su 2022): the two datasets are no easier to tell apart than N(0,1) and N(mu,1).
+    """Gaussian differential privacy, mu-GDP: two neighbours are no easier to tell apart than N(0, 1) and N(mu, 1).
 
-    `delta` only says where eps is quoted; a verdict is about the whole profile.
-    Raises ParameterError unless 0 < mu < inf and 0 < delta < 1.
+    This is the notion of Dong, Roth, Su 2022.
+
+    Parameters
+    ----------
+    mu : float
+        What is claimed, 0 < mu < inf.
+    delta : float
+        Where eps of the claim is quoted, in (0, 1). It is no part of the claim: a verdict is about the whole profile.
+    relation, unit, view : Relation, Unit, View
+        Neighbours, whose data is protected, and what the adversary sees, as in `Claim`.
+    assumptions, source : tuple of str, str
+        Printed in reports, as in `Claim`.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < mu < inf and 0 < delta < 1.
+
+    Examples
+    --------
+    >>> from dpverify import GaussianDP
+    >>> round(GaussianDP(1.0).eps_at(1e-5), 2)
+    4.38
     """
 
     mu: float

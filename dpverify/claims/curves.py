@@ -32,11 +32,34 @@ COLLINEAR = 1e-12  # a point may lie this far above the chord of its neighbours:
 
 @dataclass(frozen=True)
 class RenyiDP(WholeProfile):
-    """(alpha, eps)-Renyi DP at every listed order: D_alpha(P||Q) <= eps for both directions (Mironov 2017, Def. 4).
+    """Renyi differential privacy at several orders: D_alpha(P||Q) <= eps for each listed (alpha, eps), both directions.
 
-    `curve` lists ((alpha, eps), ...). `delta` only says where eps is quoted; a verdict is about the whole curve.
-    Raises ParameterError unless 1 < alpha_1 < alpha_2 < ... < inf, 0 < eps_1 <= eps_2 <= ... < inf (Renyi divergences
-    grow with their order: a smaller eps at a larger order is the claim at the smaller order as well), 0 < delta < 1.
+    This is Definition 4 of Mironov 2017 at each order.
+
+    Parameters
+    ----------
+    curve : sequence of pairs of float
+        ((alpha_1, eps_1), ...) with 1 < alpha_1 < alpha_2 < ... < inf and 0 < eps_1 <= eps_2 <= ... < inf. Renyi
+        divergences grow with their order, so a smaller eps at a larger order claims it at the smaller order as well.
+    delta : float
+        Where eps of the claim is quoted, in (0, 1). It is no part of the claim: a verdict is about the whole profile.
+    factor : float
+        Multiplies every eps of the curve, 0 < factor < inf.
+    relation, unit, view : Relation, Unit, View
+        Neighbours, whose data is protected, and what the adversary sees, as in `Claim`.
+    assumptions, source : tuple of str, str
+        Printed in reports, as in `Claim`.
+
+    Raises
+    ------
+    ParameterError
+        For a curve, a delta or a factor that is not as above.
+
+    Examples
+    --------
+    >>> from dpverify import RenyiDP
+    >>> str(RenyiDP(((2, 0.5), (8, 1.1))))
+    'rdp:2,0.5;8,1.1'
     """
 
     curve: Points
@@ -87,12 +110,36 @@ class RenyiDP(WholeProfile):
 
 @dataclass(frozen=True)
 class TradeOff(WholeProfile):
-    """f-DP (Dong, Roth, Su 2022, Definition 2.3): a test of size a has type II error at least f(a), both directions.
+    """Privacy by a trade-off curve, f-DP: every test of size a between neighbours has a type II error of at least f(a).
 
-    `points` lists ((type_I, type_II), ...): f is piecewise linear through them, from (0, f(0)) to (a, 0), 0 beyond a.
-    f need not be symmetric. `delta` only says where eps is quoted (default 1e-5, or what lies above 1 - f(0)).
-    Raises ParameterError unless type I errors grow from 0, type II errors fall to 0, all lie in [0, 1], f is convex
-    (points up to 1e-12 above the chord of their neighbours are let through) and 0 < delta < 1.
+    This is Definition 2.3 of Dong, Roth, Su 2022. f need not be symmetric; the claim is about both directions.
+
+    Parameters
+    ----------
+    points : sequence of pairs of float
+        ((type_I, type_II), ...), all in [0, 1]. f is piecewise linear through them, from (0, f(0)) to (a, 0), and 0
+        beyond a. Type I errors grow from 0 and type II errors fall to 0. f is convex: a point may lie at most 1e-12
+        above the chord of its neighbours.
+    delta : float
+        Where eps of the claim is quoted, in (0, 1). The default is replaced by a larger one where 1 - f(0) needs it.
+    factor : float
+        Multiplies the power 1 - f of every test, 0 < factor < inf.
+    relation, unit, view : Relation, Unit, View
+        Neighbours, whose data is protected, and what the adversary sees, as in `Claim`.
+    assumptions, source : tuple of str, str
+        Printed in reports, as in `Claim`.
+
+    Raises
+    ------
+    ParameterError
+        For points, a delta or a factor that are not as above.
+
+    Examples
+    --------
+    >>> from dpverify import TradeOff
+    >>> claim = TradeOff(((0, 1), (0.25, 0.25), (1, 0)))
+    >>> claim.delta_at(0.0)
+    0.5
     """
 
     points: Points

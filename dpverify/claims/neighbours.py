@@ -85,12 +85,33 @@ class Dataset(Protocol):
 
 @dataclass(frozen=True, init=False)
 class Records:
-    """An ordered dataset of hashable records, one a user: `Records([3, 1, 2])`.
+    """An ordered dataset of hashable records, of which a pair can be checked to be neighbours.
 
-    Order is kept, since online mechanisms see a stream; one user added or removed may stand anywhere.
+    Order is kept, since online mechanisms see a stream. One user that is added or removed may stand anywhere. Without
+    `unit` each record is a user.
 
-    Where a user has many rows, `unit` says whose row it is (a place, a name of a field or a function of the row), and
-    `most` how many rows a user has at most: `Records([("ann", 3), ("bob", 1), ("ann", 2)], unit=0, most=2)`.
+    Parameters
+    ----------
+    rows : iterable of hashable
+        The records.
+    unit : int, str or callable, optional
+        Says whose row it is, where a user has many rows: a place, the name of a field, or a function of the row.
+    most : int, optional
+        How many rows a user has at most.
+
+    Raises
+    ------
+    UsageError
+        For `most` without `unit`, a row without a user, and a user with more than `most` rows.
+
+    Examples
+    --------
+    >>> from dpverify import Records
+    >>> str(Records([3, 1, 2]).differences(Records([3, 2])))
+    '0 replaced, 0 added, 1 removed'
+    >>> users = Records([("ann", 3), ("bob", 1), ("ann", 2)], unit=0, most=2)
+    >>> str(users.differences(Records([("bob", 1)], unit=0, most=2)))
+    '0 replaced, 0 added, 1 removed'
     """
 
     rows: tuple[Hashable, ...]
@@ -243,13 +264,38 @@ def _check_unit(unit: Any, most: Any) -> None:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring datasets, `first` and `second`.
+    """Two neighbouring datasets.
 
-    `relation`, where given, is the relation that the caller declares; a claim with another relation
-    refuses the pair. `verified` is set by `Claim.check`: True where the datasets themselves were compared.
-    `mixed`: the datasets may be of different kinds or shapes, as the code takes both; else such a pair is refused.
-    `unit`, `most`: a user has many rows, at most `most`, and the pair differs in all rows of one user; `unit` is the
-    column, the field, or a function of a row that says whose row it is. The claim is about users: `unit=Unit.USER`.
+    Parameters
+    ----------
+    first, second : any
+        What the target takes as `data`.
+    relation : Relation, optional
+        What the caller declares. A claim with another relation refuses the pair.
+    name : str
+        What reports call the pair.
+    verified : bool
+        Is set by `Claim.check`: True if the datasets themselves were compared.
+    mixed : bool
+        True if the datasets may be of different kinds or shapes, because the code takes both. Otherwise such a pair is
+        refused.
+    unit : str, int or callable, optional
+        Says whose row it is, where a user has many rows: a column, a field, or a function of the row. The pair may then
+        differ in all rows of one user, and the claim must be about users: `unit=Unit.USER`.
+    most : int, optional
+        How many rows a user has at most.
+
+    Raises
+    ------
+    UsageError
+        For `most` without `unit`, and for a `most` that is no whole number.
+
+    Examples
+    --------
+    >>> from dpverify import Pair, PureDP, Records
+    >>> pair = Pair(Records([1, 0, 1]), Records([1, 1, 1]), name="a bit flipped")
+    >>> PureDP(1.0).check(pair).verified
+    True
     """
 
     first: Any

@@ -206,10 +206,11 @@ class Judged:
         )
 
 
-def judged(attack: Attack, grain: Grain) -> Judged:
-    """Scores the grain as it was drawn, both datasets mixed; InvalidTrials where a score depends on its company.
+def score_block(attack: Attack, grain: Grain) -> Judged:
+    """Score one block of trials of both datasets, and count the right and wrong guesses.
 
-    Grains 0, 1, 2, 4, 8, ... have a sample scored again.
+    Some trials of the blocks 0, 1, 2, 4, 8, ... are scored once more, in another mix. InvalidTrials is raised if their
+    scores change: the score of a trial must not depend on the trials beside it.
     """
     signed = attack.signed(grain.outcomes)
     if grain.index & (grain.index - 1) == 0:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.claims.claim import Claim
-from dpverify.evidence.attack import Attack, Evidence, Failed, failures, Judged, judged
+from dpverify.evidence.attack import Attack, Evidence, Failed, failures, Judged, score_block
 from dpverify.evidence.betting import (
     EProcess,
     FIRST_FIT,
@@ -132,8 +132,8 @@ class Bettor:
 
 
 def judged_by(attack: Attack | None, grain: Grain) -> Judged | Unjudged:
-    """A block judged, or counted where there is no rule yet."""
+    """Score a block with the attack. Without an attack, only count its trials and failures."""
     if attack is not None:
-        return judged(attack, grain)
+        return score_block(attack, grain)
     heads = int(np.count_nonzero(grain.first))
     return (heads, len(grain) - heads), failures(grain), grain.failing

@@ -161,12 +161,26 @@ class DominatingPair(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class PoissonSampled(Event):
-    """`inside` is run on a subset that every user joins independently with probability `rate`.
+    """Releases from a Poisson sample: a random subset that every user joins independently.
 
     All of `inside` runs on the same subset; a fresh subset is a new event (`Ledger(step) * 1000`). Only under
     add/remove: `inside` must state its sensitivity under it. The datasets with and without the user are the two orders,
     alternatives for the whole ledger (Zhu, Dong, Wang 2022, Theorem 11). Under replace-one no account is known to
     hold: the pair of the add/remove amplification does not dominate there (Lebeda, Regehr, Kamath, Steinke 2024).
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    rate : float
+        Probability with which a user joins the subset, in [0, 1].
+    inside : Ledger
+        What is released from the subset.
+
+    Raises
+    ------
+    ParameterError
+        For a rate outside [0, 1].
     """
 
     rate: float

@@ -139,7 +139,23 @@ class Assigned(Enum):
 
 @dataclass(frozen=True)
 class Shift:
-    """`count` coordinates, each with noise of its own, move by at most `size` each; None = either way."""
+    """How far coordinates of a released vector move between neighbours.
+
+    Parameters
+    ----------
+    size : float
+        How far each of them moves at most, 0 <= size < inf.
+    count : int
+        How many coordinates move. Each has noise of its own.
+    direction : Direction, optional
+        Whether they go up or down, in one order of the datasets that is common to the whole ledger. None means that
+        they may go either way.
+
+    Raises
+    ------
+    ParameterError
+        For a size that is negative or not finite, a count that is no whole number, and a direction that is none.
+    """
 
     size: float
     count: int = 1
@@ -155,10 +171,24 @@ class Shift:
 
 @dataclass(frozen=True, init=False)
 class Sensitivity:
-    """Worst-case movement of the noised coordinates, per relation; None = not stated.
+    """How far neighbours move the coordinates that noise is added to, in the worst case, for each relation.
 
-    >>> Sensitivity(replace=Shift(1, 4), add_remove=Shift(1, 2)).under(Relation.REPLACE_ONE)
-    (Shift(size=1, count=4, direction=None),)
+    Parameters
+    ----------
+    replace : Shift, sequence of Shift, or float, optional
+        Where one user is replaced. Several shifts add up, and a number is the size of one shift. None states nothing:
+        an account under this relation is then an error.
+    add_remove : Shift, sequence of Shift, or float, optional
+        Where one user is added or removed.
+
+    Examples
+    --------
+    A histogram moves by 1 in one cell where a user is added, and by 1 in two cells where one is replaced:
+
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import Sensitivity, Shift
+    >>> Sensitivity(replace=Shift(1, 2), add_remove=Shift(1)).under(Relation.REPLACE_ONE)
+    (Shift(size=1, count=2, direction=None),)
     """
 
     replace: tuple[Shift, ...] | None
@@ -216,9 +246,17 @@ def _shifts(given: Shift | Sequence[Shift] | float | None) -> tuple[Shift, ...] 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Base of all events. `what` names the released quantity in the words of its paper.
+    """Base class of all events: one release, by what was done and not by what it costs.
 
-    Raises ParameterError where a field that is no number is not of its class.
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+
+    Raises
+    ------
+    ParameterError
+        For a field that is not of the class that it must have.
     """
 
     what: str = ""
@@ -232,7 +270,22 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceNoise(Event):
-    """Density exp(-|x|/scale)/(2 scale) on each coordinate."""
+    """Laplace noise on each coordinate, with the density exp(-|x|/scale)/(2 scale).
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    scale : float
+        Scale of the noise, in the unit of the released value, 0 < scale < inf.
+    sensitivity : Sensitivity
+        How far neighbours move the coordinates that noise is added to.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < scale < inf.
+    """
 
     scale: float
     sensitivity: Sensitivity
@@ -244,7 +297,22 @@ class LaplaceNoise(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteLaplaceNoise(Event):
-    """Pr[k] proportional to exp(-|k|/scale) on the integers; shifts must be whole numbers."""
+    """Discrete Laplace noise on each coordinate: Pr[k] is proportional to exp(-|k|/scale) on the integers.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    scale : float
+        Scale of the noise, 0 < scale < inf.
+    sensitivity : Sensitivity
+        How far neighbours move the coordinates that noise is added to, by whole numbers.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < scale < inf, and for a shift that is no whole number.
+    """
 
     scale: float
     sensitivity: Sensitivity
@@ -257,7 +325,23 @@ class DiscreteLaplaceNoise(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianNoise(Event):
-    """N(0, sigma^2) on each coordinate. A vector that moves by l2 distance s is `Shift(s)`."""
+    """Gaussian noise N(0, sigma^2) on each coordinate.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    sigma : float
+        Standard deviation, in the unit of the released value, 0 < sigma < inf.
+    sensitivity : Sensitivity
+        How far neighbours move the coordinates that noise is added to. A vector that moves by a distance s in l2 is
+        `Shift(s)`.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < sigma < inf.
+    """
 
     sigma: float
     sensitivity: Sensitivity
@@ -269,7 +353,22 @@ class GaussianNoise(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteGaussianNoise(Event):
-    """Pr[k] proportional to exp(-k^2/(2 sigma^2)) on the integers; shifts must be whole numbers."""
+    """Discrete Gaussian noise on each coordinate: Pr[k] is proportional to exp(-k^2/(2 sigma^2)) on the integers.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    sigma : float
+        Parameter of the noise, 0 < sigma < inf.
+    sensitivity : Sensitivity
+        How far neighbours move the coordinates that noise is added to, by whole numbers.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < sigma < inf, and for a shift that is no whole number.
+    """
 
     sigma: float
     sensitivity: Sensitivity
@@ -341,10 +440,25 @@ class FiniteLaws(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class PureStep(Event):
-    """A step that a theorem proves `eps`-DP (exponential mechanism, sparse vector): its worst case is charged."""
+    """A step that a theorem proves eps-DP, such as an exponential mechanism: its worst case is charged.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    eps : float
+        What the theorem proves, 0 < eps < inf.
+    uses : Sensitivity
+        How many such steps a change of one user reaches: shifts of size 1.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < eps < inf.
+    """
 
     eps: float
-    uses: Sensitivity  # how many such steps a change of one user reaches: shifts of size 1
+    uses: Sensitivity
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -390,12 +504,25 @@ class Disjoint(OneOf):
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Ledger:
-    """Events composed adaptively: each may depend on what the earlier ones released.
+    """All events of a release, composed adaptively: each may depend on what the earlier ones released.
 
-    An empty ledger is a release that does not depend on the data. Equal events are gathered: `counted` lists every
-    different event with how often it occurs, in the order of first use. That order is for people; two ledgers are
-    equal where they list the same events equally often.
+    An empty ledger is a release that does not depend on the data. Ledgers are added with + and repeated with *. Equal
+    events are gathered: `counted` lists every different event with how often it occurs, in the order of first use. Two
+    ledgers are equal if they list the same events equally often, in any order.
 
+    Parameters
+    ----------
+    *events : Event
+        What was done, in order.
+
+    Raises
+    ------
+    ParameterError
+        For anything that is no event, or that holds lists or arrays.
+
+    Examples
+    --------
+    >>> from dpverify.ledger import GaussianNoise, Ledger, Sensitivity
     >>> noise = GaussianNoise(sigma=1e4, sensitivity=Sensitivity(replace=1))
     >>> ((_, times),) = (Ledger(noise) * 10**9).counted
     >>> times, Ledger(noise, noise) == Ledger(noise) * 2

@@ -15,7 +15,7 @@ from dpverify.ledger.events import GaussianNoise, LaplaceNoise, Ledger, Sensitiv
 
 
 def laplace(*, scale: float, sensitivity: float | Sensitivity) -> Ledger:
-    """One release with Laplace noise.
+    """Make the ledger of one release with Laplace noise.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def laplace(*, scale: float, sensitivity: float | Sensitivity) -> Ledger:
 
 
 def gaussian(*, sigma: float, sensitivity: float | Sensitivity) -> Ledger:
-    """One release with Gaussian noise.
+    """Make the ledger of one release with Gaussian noise.
 
     Parameters
     ----------
@@ -73,10 +73,11 @@ def gaussian(*, sigma: float, sensitivity: float | Sensitivity) -> Ledger:
 
 
 def dp_sgd(*, rate: float, noise_multiplier: float, steps: int) -> Ledger:
-    """Stochastic gradient descent with clipped gradients and Gaussian noise, all models released (Abadi et al. 2016).
+    """Make the ledger of stochastic gradient descent with clipped gradients and Gaussian noise, all models released.
 
     Each step draws a fresh Poisson sample: every record joins by itself with chance `rate`. Libraries that shuffle and
     cut batches of one size do not, and this is no account of them. Under add-or-remove-one only, see `PoissonSampled`.
+    The algorithm is that of Abadi et al. 2016.
 
     Parameters
     ----------
@@ -110,7 +111,9 @@ def dp_sgd(*, rate: float, noise_multiplier: float, steps: int) -> Ledger:
 
 
 def composed(*ledgers: Ledger) -> Ledger:
-    """All of them on the same data, each chosen in view of what the earlier ones released; that of none is empty.
+    """Compose ledgers of releases from the same data, each of which may depend on what the earlier ones released.
+
+    The composition of no ledgers is the empty one.
 
     Parameters
     ----------
@@ -130,6 +133,7 @@ def composed(*ledgers: Ledger) -> Ledger:
     Examples
     --------
     >>> from dpverify import account
+    >>> from dpverify.ledger import laplace
     >>> account(composed(laplace(scale=2.0, sensitivity=1.0), laplace(scale=4.0, sensitivity=1.0)))
     0.75
     """

@@ -80,14 +80,48 @@ def trace(
     stress: bool = True,
     timeout: float = 60.0,
 ) -> Trace:
-    """Runs `target` on both datasets of `pair` with the same random values, `transcripts` times in each order.
+    """Run the code of a release on two neighbouring datasets with the same random values, and compare the runs.
 
-    The ledger is the target's own unless one is given. With `stress`, transcripts with values from a wider law are made
-    as well; they count for refutations and as bad transcripts, never for an upper bound. `timeout` is looked at before
-    each run: a single one is not interrupted. Raises UsageError for what cannot be traced at all: a target without
-    `release`, a pair that is not one under the claim.
+    The noise that the second run needs to release the same output as the first shows how much privacy the code loses.
+    No statistics are needed. One such pair of runs is a transcript.
 
+    Parameters
+    ----------
+    target : object or callable
+        A target as for `audit`.
+    pair : Pair
+        The two datasets.
+    claim : Claim, optional
+        Is refuted if one transcript contradicts it.
+    ledger : Ledger, optional
+        What the code is compared with. None takes the target's own, if it has one.
+    transcripts : int
+        How many to make in each order of the datasets.
+    confidence : float
+        Of the statements about transcripts that were not drawn, in (0, 1).
+    seed : int
+        Of the random values.
+    stress : bool
+        Also make transcripts with values from a wider law. They can refute, and never count for an upper bound.
+    timeout : float
+        Seconds. It is looked at before each run: a single run is not interrupted.
+
+    Returns
+    -------
+    Trace
+        `status` is its answer in one word, `eps()` the account of the noise that the code adds on this pair.
+
+    Raises
+    ------
+    ParameterError
+        For a pair or a claim that is none, and for a parameter outside of its range.
+    NeighbourError
+        For a pair that is not one of neighbours under the claim.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from dpverify import Pair, trace
     >>> def count(data, *, rng, size):
     ...     return np.sum(data) + rng.laplace(0.0, 2.0, size)
     >>> found = trace(count, pair=Pair([0, 1], [1, 1]), transcripts=8)

@@ -110,10 +110,23 @@ def _same(given: Any, value: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """`values` has shape (size, ...); `failures` names the failure of each failed trial, "" where it has a value.
+    """Releases of several trials, some of which may have failed.
 
-    A target may return one: its failures are outcomes then, and never lose a block (see below). Rows of `values`
-    that belong to failed trials are not read.
+    A target may return this in place of an array. Its failures are outcomes then: an attack may guess from them.
+
+    Parameters
+    ----------
+    values : array of shape (size, ...)
+        One row for each trial. Rows of failed trials are not read.
+    failures : array of str, shape (size,), optional
+        Name of the failure of each trial, "" for a trial that has a value. None if no trial failed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify import Outcomes
+    >>> Outcomes(np.array([1.5, 0.0]), np.array(["", "no candidate"])).failed
+    array([False,  True])
     """
 
     values: Array

@@ -78,10 +78,30 @@ class Failed:
 
 
 def failure(name: str) -> Failed:
-    """What a function given to `loop_trials` returns where a trial fails: an outcome like any other, with a name.
+    """Make the outcome of a trial that failed, for a function that is given to `loop_trials`.
 
-    A vectorised target returns `Outcomes(values, failures)` with the names of its failed trials instead.
-    ParameterError for an empty name, which stands for success.
+    A failure is an outcome like any other. A vectorised target returns `Outcomes(values, failures)` instead.
+
+    Parameters
+    ----------
+    name : str
+        Name of the failure. It must not be empty: an empty name stands for success.
+
+    Returns
+    -------
+    Failed
+        What the function returns in place of a release.
+
+    Raises
+    ------
+    ParameterError
+        For a name that is no text, or empty.
+
+    Examples
+    --------
+    >>> from dpverify import failure
+    >>> failure("no candidate")
+    Failed(name='no candidate')
     """
     if not isinstance(name, str) or not name:
         raise ParameterError("name", name, "a non-empty name of the failure")
@@ -116,9 +136,29 @@ class LoopedTarget:
 
 
 def loop_trials(once: Callable[..., Any]) -> LoopedTarget:
-    """Target from a function `once(data, *, rng)` that makes one release a call: a Python loop over trials.
+    """Make a target from a function that makes one release a call.
 
-    An exception, or a returned `failure(name)`, is the outcome of its trial alone.
+    Trials are a Python loop then, which is slow. An exception, or a `failure(name)` that the function returns, is the
+    outcome of its own trial alone.
+
+    Parameters
+    ----------
+    once : callable
+        `once(data, *, rng)` returns one release.
+
+    Returns
+    -------
+    LoopedTarget
+        Its releases have shape (size, ...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify import loop_trials
+    >>> def noisy_sum(data, *, rng):
+    ...     return sum(data) + rng.laplace(scale=2.0)
+    >>> loop_trials(noisy_sum).release([1, 2], rng=np.random.default_rng(0), size=5).shape
+    (5,)
     """
     return LoopedTarget(once)
 
@@ -168,10 +208,30 @@ class CopiedOnce:
 
 
 def copied(target: Any) -> Target:
-    """The target for code that changes its data in place: every call gets a fresh deep copy.
+    """Make a target that gets a fresh deep copy of the data in every call, for code that changes its data in place.
 
-    What one call changes is then unseen by the next, as where data are loaded anew for each release. Trials of one
+    The next call does not see what one call changes, as if the data were loaded anew for each release. Trials of one
     vectorised call still share their copy: code that changes its data from trial to trial needs `loop_trials`.
+
+    Parameters
+    ----------
+    target : object or callable
+        A target as for `audit`.
+
+    Returns
+    -------
+    Target
+        Has the name, the ledger, the notes and the `log_ratio` of the target, as far as there are any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify import copied
+    >>> def pop(data, *, rng, size):
+    ...     return data.pop() + rng.laplace(size=size)
+    >>> data = [1, 2]
+    >>> copied(pop).release(data, rng=np.random.default_rng(0), size=3).shape, data
+    ((3,), [1, 2])
     """
     target = as_target(target)
     if isinstance(target, LoopedTarget):

@@ -10,7 +10,7 @@ import pytest
 from dpverify import audit, Pair, PureDP
 from dpverify.errors import InvalidTrials
 from dpverify.trials.collect import Experiment
-from dpverify.trials.health.sentinel import NO_COPY, watched
+from dpverify.trials.health.sentinel import check_target, NO_COPY
 from dpverify.trials.target import as_target
 
 PAIR = Pair(0.0, 1.0)
@@ -127,7 +127,7 @@ def by_stream(data, *, rng, size):
 
 def sent(target, pair, **asked):
     """Only the sentinel, with a run of 6 s or more before it, hence with workers."""
-    return watched(Experiment.of(as_target(target), pair, 1), 20_000, **asked)
+    return check_target(Experiment.of(as_target(target), pair, 1), 20_000, **asked)
 
 
 @pytest.mark.process

@@ -16,7 +16,7 @@ from dpverify.evidence.scores.coordinates import FeatureMap
 from dpverify.evidence.scores.learned import BoostedFamily, LogisticFamily, RadialFamily
 from dpverify.trials.collect import Experiment, SelectionTrials
 from dpverify.trials.health import sentinel
-from dpverify.trials.health.sentinel import _rarity, NO_COPY, watched
+from dpverify.trials.health.sentinel import _rarity, check_target, NO_COPY
 from dpverify.trials.outcomes import Outcomes
 from dpverify.trials.target import as_target
 
@@ -24,7 +24,7 @@ PAIR = Pair(0.0, 1.0)
 
 
 def looked(target, trials=20_000, seed=1):
-    return watched(Experiment.of(as_target(target), PAIR, seed), trials)[1]
+    return check_target(Experiment.of(as_target(target), PAIR, seed), trials)[1]
 
 
 def test_rarity_is_a_p_value_by_enumeration():
@@ -46,7 +46,7 @@ def test_no_more_than_256_releases_are_repeated():
 
     experiment = Experiment.of(as_target(counts), PAIR, 1)
     asked.clear()
-    watched(experiment, 10**6)
+    check_target(experiment, 10**6)
     assert sum(asked) <= 256  # the copy counts into a list of its own
     assert 7 * sentinel.CALL + 2 * (sentinel.CALL // 2) <= 256
 

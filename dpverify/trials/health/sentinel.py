@@ -198,12 +198,13 @@ COORDINATES = 8  # of an output whose sum says where it lies
 FloatArray = npt.NDArray[np.float64]
 
 
-def watched(
+def check_target(
     experiment: Experiment, trials: int, *, scored: bool = False, jobs: int = 1, backend: str = "loky"
 ) -> tuple[Experiment, tuple[str, ...]]:
-    """The experiment with the time that a release takes, and notes for the record; InvalidTrials, see the module.
+    """Make a few releases before the audit, and refuse a target whose trials are not independent draws of one law.
 
-    `scored`: the target's own log ratios are the score. `jobs` and `backend` are those of the audit.
+    Returns the experiment with the measured seconds of a release, and notes for the record. InvalidTrials names what
+    is wrong, for example that `rng` is not used. With `scored` the target's own log ratios are checked as well.
     """
     size = max(1, min(CALL, max(FEWEST, trials // SHARE), experiment.largest))
     target, seconds = experiment.target, math.inf

@@ -1,0 +1,204 @@
+"""Docstrings of public names are in numpydoc form and tell the truth about signatures, errors and examples."""
+
+import ast
+import builtins
+import doctest
+import inspect
+import io
+import textwrap
+from operator import attrgetter
+
+import griffe
+import pytest
+
+import dpverify
+import dpverify.ledger
+from dpverify import errors
+from dpverify.base import require
+
+# The list only grows: a name comes in once its docstring passes, and no name goes unless it leaves dpverify.
+DOCUMENTED = (
+    "ApproxDP",
+    "Claim",
+    "GaussianDP",
+    "Outcomes",
+    "Pair",
+    "PureDP",
+    "Records",
+    "RenyiDP",
+    "Subject",
+    "TradeOff",
+    "ZCDP",
+    "account",
+    "audit",
+    "certify",
+    "check_training",
+    "copied",
+    "exact",
+    "failure",
+    "ledger.DiscreteGaussianNoise",
+    "ledger.DiscreteLaplaceNoise",
+    "ledger.Event",
+    "ledger.GaussianNoise",
+    "ledger.LaplaceNoise",
+    "ledger.Ledger",
+    "ledger.PoissonSampled",
+    "ledger.PureStep",
+    "ledger.Sensitivity",
+    "ledger.Shift",
+    "ledger.composed",
+    "ledger.dp_sgd",
+    "ledger.gaussian",
+    "ledger.laplace",
+    "loop_trials",
+    "one_run",
+    "planted",
+    "prove",
+    "trace",
+)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_docstring(name):
+    assert find_faults(attrgetter(name)(dpverify)) == []
+
+
+def find_faults(documented):
+    """Everything that is wrong with the docstring of a function or class, in words."""
+    text = inspect.getdoc(documented) or ""
+    sections = read_sections(text)
+    faults = [] if is_sentence(text.partition("\n")[0]) else ["the first line is no sentence"]
+    faults += find_parameter_faults(documented, sections.get("parameters", []))
+    if inspect.isfunction(documented):
+        returned = sections.get("returns", [])
+        if not returned or not all(each.annotation for each in returned):
+            faults.append("Returns is missing, or has no type")
+    named = {str(each.annotation) for each in sections.get("raises", [])}
+    faults += [f"Raises does not name {name}" for name in sorted(find_raised(documented) - named)]
+    faults += [f"Raises names {name}, which is no error" for name in sorted(named) if not is_error(name)]
+    if ">>>" in text:
+        faults += run_examples(documented, text) if "examples" in sections else ["there is no heading Examples"]
+    return faults
+
+
+def read_sections(text):
+    """The items of each numpydoc section, by the name of the section."""
+    return {each.kind.value: each.value for each in griffe.Docstring(text).parse("numpy", warnings=False)}
+
+
+def is_sentence(line):
+    return line[:1].isupper() and line.endswith(".") and len(line.split()) >= 3
+
+
+def find_parameter_faults(documented, items):
+    expected = [
+        {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "") + each.name
+        for each in inspect.signature(documented).parameters.values()
+    ]
+    described = [each.name for each in items]
+    faults = [f"Parameters does not describe {name}" for name in expected if name not in described]
+    faults += [f"Parameters describes {name}, which is none" for name in described if name not in expected]
+    return faults + [f"Parameters gives {each.name} no type" for each in items if not each.annotation]
+
+
+def find_raised(documented):
+    """Names of the errors of usage that the code raises itself: by `raise`, or by a check of `require`."""
+    found = set()
+    for part in own_code(documented):
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(part)))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+                kind = getattr(errors, node.exc.func.id, None)
+                found |= {node.exc.func.id} if kind is not None and issubclass(kind, errors.UsageError) else set()
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if isinstance(node.func.value, ast.Name) and node.func.value.id == "require":
+                    assert hasattr(require, node.func.attr)
+                    found.add("ParameterError")
+    return found
+
+
+def own_code(documented):
+    """The function without its wrappers, or what the class itself does where an object is made."""
+    if inspect.isclass(documented):
+        own = vars(documented)
+        made = [own[name] for name in ("__init__", "__post_init__") if name in own]
+        return [each for each in made if not each.__code__.co_filename.startswith("<")]  # not those of dataclasses
+    return [inspect.unwrap(documented)]
+
+
+def is_error(name):
+    kind = getattr(errors, name, None) or getattr(builtins, name, None)
+    return inspect.isclass(kind) and issubclass(kind, Exception)
+
+
+def run_examples(documented, text):
+    """Run the examples of a docstring with nothing but the name itself: what else they need they import."""
+    told = io.StringIO()
+    example = doctest.DocTestParser().get_doctest(text, {documented.__name__: documented}, "Examples", None, 0)
+    failed = doctest.DocTestRunner(verbose=False).run(example, out=told.write).failed
+    return [f"an example fails: {told.getvalue()}"] if failed else []
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Planted: one right docstring, and what must be caught.
+
+
+def halved(value, *, times=1):
+    """Divide a number by two.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    times : int
+        How often.
+
+    Returns
+    -------
+    float
+        The quotient.
+
+    Raises
+    ------
+    ParameterError
+        For a number of times that is negative.
+
+    Examples
+    --------
+    >>> halved(3.0)
+    1.5
+    """
+    require.integer(at_least=0, times=times)
+    return value / 2**times
+
+
+PLANTED = {
+    "a parameter is not described": ("    times : int\n        How often.\n", "", "does not describe times"),
+    "a parameter has no type": ("times : int\n", "times\n", "gives times no type"),
+    "a parameter was renamed": ("    times : int\n", "    often : int\n", "describes often, which is none"),
+    "the first line is no sentence": ("Divide a number by two.", "value/2", "first line is no sentence"),
+    "the first line goes on": ("two.\n", "two\n    or four.\n", "first line is no sentence"),
+    "nothing is returned": ("Returns\n    -------\n    float\n", "Notes\n    -----\n", "Returns is missing"),
+    "an error is not named": ("    ParameterError\n", "    TypeError\n", "does not name ParameterError"),
+    "an error does not exist": ("    ParameterError\n", "    RangeError\n", "RangeError, which is no error"),
+    "an example is wrong": ("    1.5\n", "    2.5\n", "an example fails"),
+    "an example has no heading": ("Examples\n    --------\n", "Also:\n\n", "no heading Examples"),
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_planted_fault_is_caught(what, monkeypatch):
+    assert find_faults(halved) == []
+    right, wrong, fault = PLANTED[what]
+    assert halved.__doc__.count(right) == 1
+    monkeypatch.setattr(halved, "__doc__", halved.__doc__.replace(right, wrong))
+    assert any(fault in each for each in find_faults(halved)), find_faults(halved)
+
+
+def test_the_list_is_sorted_and_has_no_name_twice():
+    assert list(DOCUMENTED) == sorted(set(DOCUMENTED))
+
+
+def test_a_class_is_asked_for_what_its_own_checks_raise():
+    assert find_raised(dpverify.Subject) == {"ParameterError"}
+    assert find_raised(dpverify.ledger.Ledger) == set()  # its constructor hands its events on
+    assert find_raised(dpverify.copied) == set()
