@@ -1514,18 +1514,14 @@ def released(run: Run, value: Any, depth: int = 0) -> None:
             for each in value.flat:
                 released(run, each, depth + 1)
         return
-    if isinstance(value, dict | list | tuple) and getattr(value, "__dict__", None):
+    if isinstance(value, dict | list | tuple | set | frozenset) and getattr(value, "__dict__", None):
         released(run, vars(value), depth + 1)
     if isinstance(value, dict):
         for key, each in value.items():
             released(run, key, depth + 1)
             released(run, each, depth + 1)
         return
-    if isinstance(value, list | tuple):
-        for each in value:
-            released(run, each, depth + 1)
-        return
-    if isinstance(value, types.GeneratorType):
+    if isinstance(value, list | tuple | set | frozenset | types.GeneratorType):
         for each in value:
             released(run, each, depth + 1)
         return
@@ -1537,7 +1533,7 @@ def released(run: Run, value: Any, depth: int = 0) -> None:
             if hasattr(value, name) and not isinstance(getattr(value, name), Source):
                 released(run, getattr(value, name), depth + 1)
         return
-    if isinstance(value, slice | range | np.dtype | type | frozenset | set):
+    if isinstance(value, range | np.dtype):
         return
     raise run.ends(f"an output of type {type(value).__name__} is not followed")
 

@@ -603,7 +603,15 @@ def _check_state(run: Run, before: dict[str, Any]) -> None:
 
 
 def _frozen(run: Run, value: Any, depth: int) -> Any:
-    """A value as something that can be compared later; objects of the program by their attributes."""
+    """A value as something that can be compared later; a container with attributes by both."""
+    found = _frozen_content(run, value, depth)
+    if isinstance(value, list | tuple | dict | set | frozenset | np.ndarray) and getattr(value, "__dict__", None):
+        return (found, _frozen(run, vars(value), depth + 1))
+    return found
+
+
+def _frozen_content(run: Run, value: Any, depth: int) -> Any:
+    """A value without the attributes of a container; objects of the program by theirs."""
     if depth > 6:
         return id(value)
     if isinstance(value, Symbol):

@@ -19,7 +19,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-MODULES = ("noise", "choices", "rows", "tables", "hiding", "imported", "seeded", "unseeded", "warned", "memory")
+MODULES = (
+    "noise",
+    "choices",
+    "rows",
+    "tables",
+    "hiding",
+    "imported",
+    "seeded",
+    "unseeded",
+    "warned",
+    "memory",
+    "looking",
+)
 PARTS = ("a", "b", "later")
 
 
