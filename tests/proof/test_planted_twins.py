@@ -8,19 +8,51 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from proof.planted_twins import FOLDER, MODULES, PARTS, Row, ROWS
-from proof.prover import prover
 
 from dpverify.errors import UsageError
+from dpverify.proof import prove
 from dpverify.wild.datasets import built
 from dpverify.wild.one_line import data_schema
 from dpverify.wild.pairs import ordinary
 
 OWN_ERRORS = (ArithmeticError, AssertionError, LookupError, StopIteration, TypeError, ValueError)
-PROVED: list[str] = []  # names of the right rows whose figures the prover finds
+NOT_YET = (  # right rows whose figures the prover does not find; this list only shrinks
+    "noise.one_generator_twice replace vector: real 0..10, rows 5..50",
+    "noise.moves_and_steps_of_two replace vector: real 0..10, rows 5..50",
+    "noise.moves_of_four_steps_of_two replace vector: real 0..10, rows 5..50",
+    "noise.two_rates replace vector: real 0..10, rows 5..50",
+    "noise.scipy_geometric replace vector: real 0..10, rows 5..50",
+    "noise.scipy_exponential_loc replace vector: real 0..1, rows 5..50",
+    "choices.choice_of_smoothed_frequencies replace vector: integer 0..3, rows 5..50",
+    "choices.best_of_ten replace vector: real 0..100, rows 5..50",
+    "choices.clip_at_a_noisy_bound replace vector: real 0..100, rows 5..50",
+    "choices.always_true_by_the_schema replace vector: real 0..100, rows 5..50",
+    "rows.rows_scaled_after_their_norm replace array: real -5..5 x 3, rows 5..50",
+    "rows.sum_where replace vector: real 0..100, rows 5..50",
+    "rows.raised_in_place replace vector: real 0..100, rows 5..50",
+    "rows.inverses_where_large replace vector: real 0..10, rows 5..50",
+    "rows.nansum_with_missing replace vector: real 0..100 missing, rows 5..50",
+    "rows.weighted_places replace vector: real 0..10, rows 4",
+    "tables.missing_skipped replace frame: x real 0..10 missing, rows 5..50",
+    "tables.counter_of_public_keys replace list: category a|b|z, rows 5..50",
+    "tables.key_with_a_default replace list: category a|b|z, rows 5..50",
+    "tables.places_of_labels replace list: category a|b|z, rows 5..50",
+    "tables.spent_by_users replace records: who unit 3, spent real 0..50, rows 4..20",
+    "tables.spent_by_users add-remove records: who unit 3, spent real 0..50, rows 4..20",
+    "tables.spent_by_users replace records: who unit 3, spent real -50..50, rows 4..20",
+    "tables.spent_at_least_five replace records: who unit 3, spent real 5..10, rows 4..20",
+    "tables.spent_at_least_five add-remove records: who unit 3, spent real 5..10, rows 4..20",
+    "tables.hidden_users replace vector: who unit 3, x real 0..50, rows 4..20",
+    "tables.gaussian_of_hidden_users replace vector: who unit 3, x real 0..50, rows 4..20",
+    "tables.spent_in_two_sums add-remove records: who unit 3, spent real 0..50, rows 4..20",
+    "tables.report_half_of_the_time replace value: category a|b|c",
+    "tables.report_or_another replace value: category a|b|c",
+    "tables.answers_of_all replace list: integer 0..1, rows 5..50",
+)
 
 
 def _proof(row: Row, claim: str | None):
-    return prover()(row.function, data=row.data, relation=row.relation, claim=claim, arguments=row.arguments)
+    return prove(row.function, data=row.data, relation=row.relation, claim=claim, arguments=row.arguments)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -36,19 +68,16 @@ def test_nothing_below_the_truth_is_proved(row: Row) -> None:
 
 
 def test_right_neighbours_are_proved_exactly() -> None:
-    wrong = {}
-    for row in (each for each in ROWS if each.name in PROVED):
-        result = _proof(row, None)
-        assert row.exact is not None
-        pure = math.isfinite(row.exact)
-        found, wanted = ((result.eps,), (row.exact,)) if pure else ((result.mu, result.rho), (row.mu, row.rho))
-        if not result.holds or found != pytest.approx(wanted, rel=0, abs=1e-9):
-            wrong[row.name] = (found, wanted, result.ended)
-    assert not wrong
+    loose = {row.name for row in ROWS if row.right and not _is_exact(row)}
+    assert loose == set(NOT_YET)
 
 
-def test_names_of_the_proved_are_names_of_right_rows() -> None:
-    assert set(PROVED) <= {row.name for row in ROWS if row.right}
+def _is_exact(row: Row) -> bool:
+    result = _proof(row, None)
+    assert row.exact is not None
+    pure = math.isfinite(row.exact)
+    found, wanted = ((result.eps,), (row.exact,)) if pure else ((result.mu, result.rho), (row.mu, row.rho))
+    return bool(result.holds and found == pytest.approx(wanted, rel=0, abs=1e-9))
 
 
 def test_each_rule_has_its_twin() -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from proof.prover import prover
 from proof.random_programs import Grammar, programs
 from proof.truth_by_force import chances_of_the_largest, Draw, Program, Space, Truth, truth
 
 from dpverify.errors import UsageError
+from dpverify.proof import prove
 from dpverify.wild.datasets import built
 from dpverify.wild.one_line import data_schema
 
@@ -80,12 +80,12 @@ def _tried(prove: Callable[..., Any], seed: int, count: int, folder: Path) -> No
 
 
 def test_no_random_program_is_proved_below_its_truth(tmp_path: Path) -> None:
-    _tried(prover(), 18, 300, tmp_path)
+    _tried(prove, 18, 300, tmp_path)
 
 
 @pytest.mark.slow
 def test_none_of_many_random_programs_is_proved_below_its_truth(tmp_path: Path) -> None:
-    _tried(prover(), 1018, 10_000, tmp_path)
+    _tried(prove, 1018, 10_000, tmp_path)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
