@@ -14,6 +14,7 @@ from dpverify.errors import EXIT_FAILED, EXIT_OK, RunError, TargetError, UsageEr
 
 if TYPE_CHECKING:
     from dpverify.wild.record import TryRecord
+    from dpverify.wild.schema import Schema
 
 SIGNIFICANCE = 0.01
 MOST_EACH = 2_000  # trials of a pair, on average
@@ -72,20 +73,17 @@ def sketched(path: str | None) -> None:
 
 def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool, dry_run: bool) -> int:
     """Traces the code on pairs made from the schema, makes trials of them, shows all of it; the exit code."""
-    from dpverify.auditing.tape_record import Taped
     from dpverify.base.text import arguments
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import View
     from dpverify.cli import isolated_command
     from dpverify.report import files, screen
     from dpverify.report.json_file import strict
-    from dpverify.wild.fields import Narrowed
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.record import lines
     from dpverify.wild.schema import limited, MOST_PUBLIC
-    from dpverify.wild.trying import Options, planned, relations, searched_pairs, source_of, try_out
+    from dpverify.wild.trying import Options, planned
 
-    started = time.monotonic()
     unlimited = data_schema(wanted.data, most=MOST_PUBLIC)
     schema = limited(unlimited)
     if wanted.view == "local" and not schema.local:
@@ -108,45 +106,48 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     outputs = files.Outputs(json)
     files.check_writable(outputs)
     files.drop(outputs)
-    code: dict[str, Taped] = {}
-    asked = options.get("relation")
     try:
-        proof = {} if wanted.python else _proved(wanted)
-        if wanted.options["trials"] is None and _is_proved(proof, asked):
-            record = _record_without_trials(wanted, unlimited, proof, time.monotonic() - started)
-            for line in [] if quiet else [*screen.proved(record, wanted.again), *(lines(record) if explain else ())]:
-                say(line)
-            isolated_command.write_file(outputs.json, strict(record.to_dict()))
-            return record.exit_code
-        named = {each: _named_by_proof(proof.get(str(each), {}), schema, each) for each in relations(schema, asked)}
-        asked_for_more = any(wanted.options[each] for each in ("trials", "repro", "out", "public", "minutes"))
-        if wanted.tape and not asked_for_more and all(named.values()):
-            code = _traced(wanted, named, options)
-            if all(each.refutes for each in code.values()):
-                record = _record_without_trials(wanted, unlimited, proof, time.monotonic() - started, code=code)
-                for line in [] if quiet else [*screen.tried(record, wanted.again), *(lines(record) if explain else ())]:
-                    say(line)
-                isolated_command.write_file(outputs.json, strict(record.to_dict()))
-                return record.exit_code
-        with closing(source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None)) as source:
-            seen = Narrowed(source, options["out"], options["public"])
-            inside = searched_pairs(seen, schema, asked, options["seed"])
-            for relation, found in inside.items():
-                found[:0] = named.get(relation, [])
-            if wanted.tape and not wanted.python:
-                code = _traced(wanted, inside, options)
-            record = try_out(source, code=code, inside=inside, say=say if explain else None, **given, **options)
+        record = _judged(wanted, unlimited, given, options, say if explain else None)
     except TargetError:
         say(f"{'FAILED':<11} {wanted.target.rpartition(':')[2]} was not judged: {wanted.claim}")
         raise
-    record = _with_proof(record, proof, options.get("relation"))
-    for line in [] if quiet else [*screen.tried(record, wanted.again), *(lines(record) if explain else ())]:
+    shown = screen.proved if record.verdict == "CERTIFIED" and not record.matrix else screen.tried
+    for line in [] if quiet else [*shown(record, wanted.again), *(lines(record) if explain else ())]:
         say(line)
     isolated_command.write_file(outputs.json, strict(record.to_dict()))
     if record.verdict == "NOT_REFUTED" and wanted.allow_open:
-        untraced = wanted.require_tape and not (code and all(each.traced for each in code.values()))
+        code = record.code.values()
+        untraced = wanted.require_tape and not (code and all(each.traced for each in code))
         return EXIT_FAILED if untraced else EXIT_OK
     return record.exit_code
+
+
+def _judged(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: dict[str, Any], told: Any) -> "TryRecord":
+    """The record: of a proof alone, of the pair that the proof names, or of traces and trials."""
+    from dpverify.wild.fields import Narrowed
+    from dpverify.wild.trying import relations, searched_pairs, source_of, try_out
+
+    started = time.monotonic()
+    asked, tried = options.get("relation"), given["schema"]
+    proof = {} if wanted.python else _proved(wanted)
+    if wanted.options["trials"] is None and _is_proved(proof, asked):
+        return _record_without_trials(wanted, schema, proof, time.monotonic() - started)
+    code: dict[str, Any] = {}
+    named = {each: _named_by_proof(proof.get(str(each), {}), tried, each) for each in relations(tried, asked)}
+    asked_for_more = any(wanted.options[each] for each in ("trials", "repro", "out", "public", "minutes"))
+    if wanted.tape and not asked_for_more and all(named.values()):
+        code = _traced(wanted, named, options)
+        if all(each.refutes for each in code.values()):
+            return _record_without_trials(wanted, schema, proof, time.monotonic() - started, code=code)
+    with closing(source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None)) as source:
+        seen = Narrowed(source, options["out"], options["public"])
+        inside = searched_pairs(seen, tried, asked, options["seed"])
+        for relation, found in inside.items():
+            found[:0] = named.get(relation, [])
+        if wanted.tape and not wanted.python:
+            code = _traced(wanted, inside, options)
+        record = try_out(source, code=code, inside=inside, say=told, **given, **options)
+    return with_proof(record, proof, asked)
 
 
 def say(line: str) -> None:
@@ -165,9 +166,10 @@ def traced_in_child(
     from dpverify.cli import isolated_command
     from dpverify.wild.datasets import read
     from dpverify.wild.one_line import data_schema
+    from dpverify.wild.schema import limited, MOST_PUBLIC
     from dpverify.wild.trying import traced_grid
 
-    schema = data_schema(data)
+    schema = limited(data_schema(data, most=MOST_PUBLIC))
     code = traced_grid(
         isolated_command.load_object(spec),
         claim=parse_claim(claim),
@@ -321,7 +323,7 @@ def _record_without_trials(
     )
 
 
-def _with_proof(record: "TryRecord", proof: dict[str, dict[str, Any]], relation: str | None) -> "TryRecord":
+def with_proof(record: "TryRecord", proof: dict[str, dict[str, Any]], relation: str | None) -> "TryRecord":
     """A record of trials with what was proved; a claim that is proved and refuted is neither: one of both is wrong."""
     from dataclasses import replace
 

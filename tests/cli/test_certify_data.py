@@ -2,13 +2,15 @@
 
 import contextlib
 import io
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from dpverify.cli import main
+from dpverify.cli import certify_data, main
 from dpverify.errors import UsageError
 from dpverify.wild.one_line import data_schema, EXAMPLES, guessed
+from dpverify.wild.record import TryRecord
 
 FUNCTIONS = """
 import math
@@ -89,6 +91,30 @@ def test_the_first_word_is_right_and_one_screen_says_why(folder, name, data, wor
     assert rows.index("audit") < rows.index("code") < rows.index(last)
     assert name.endswith("answer") or "not traced" not in made.stdout  # numpy's global generator is seen
     assert ("laplace(1) at own.py" in made.stdout) == name.startswith("bad_") or name.endswith("answer")
+
+
+@pytest.mark.process
+def test_a_schema_of_many_rows_is_proved_and_tried_on_fewer(folder):
+    many = ("--data", "vector: real 0..100, rows 5..100000", "--relation", "replace")
+    made = certify(folder, "mean", *many)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert made.stdout.startswith("CERTIFIED   mean is pure:1 (replace-one) for 5 to 100000 rows: proved from the code")
+    wrong = certify(folder, "bad_mean", *many)
+    assert wrong.returncode == 1, wrong.stdout + wrong.stderr
+    assert "the pair that the proof names" in wrong.stdout
+
+
+def test_a_claim_that_is_proved_and_refuted_is_invalid():
+    seen = {"command": "certify", "target": "own.py:f", "claim": "pure:1", "versions": {}, "seed": 1}
+    refuted = TryRecord(**seen, relation="replace-one", verdict="REFUTED", predicted_seconds=0.0, seconds=0.0)
+    proof = {"replace-one": {"holds": True, "eps": 1.0, "steps": []}}
+    found = certify_data.with_proof(refuted, proof, "replace")
+    assert (found.verdict, found.exit_code) == ("INVALID", 3)
+    assert "proved from the code and refuted" in found.notes[0]
+    kept = certify_data.with_proof(replace(refuted, verdict="NOT_REFUTED"), proof, "replace")
+    assert (kept.verdict, kept.exit_code) == ("CERTIFIED", 0)
+    other = certify_data.with_proof(refuted, {"replace-one": {"holds": False}}, "replace")
+    assert other.verdict == "REFUTED"
 
 
 @pytest.mark.process
