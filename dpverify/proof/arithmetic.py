@@ -19,7 +19,6 @@ from dpverify.proof.rows import Node
 from dpverify.proof.run import FRESH, JOINED, KNOWN, Run
 from dpverify.proof.terms import (
     Aggregate,
-    flat,
     Noise,
     Noisy,
     Powers,
@@ -41,7 +40,6 @@ LOGIC = {"logical_and": "and", "logical_or": "or"}
 # one argument: name, and whether the result is a whole number
 SMOOTH = ("sqrt", "exp", "log", "log1p", "log2", "log10", "expm1", "tanh", "arctan")
 ROUND = ("floor", "ceil", "trunc", "rint")
-UNARY = (*SMOOTH, *ROUND, "negative", "absolute", "square", "sign", "logical_not", "positive")
 NATIVE: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -66,11 +64,6 @@ NATIVE: dict[str, Callable[..., Any]] = {
     "equal": operator.eq,
     "not_equal": operator.ne,
 }
-
-
-def is_symbol(value: Any) -> bool:
-    """Whether a value is one of the proof's."""
-    return isinstance(value, Symbol)
 
 
 def holds_symbols(value: Any, depth: int = 0) -> bool:
@@ -1256,8 +1249,3 @@ def _composed(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parame
     for name, origin in zip(np.ravel(noise.ids), np.ravel(parts[0].ids), strict=True):
         run.drawn_at[int(name)] = run.drawn_at[int(origin)]
     return run.symbol(noise, "number" if noise.shape == () else "array")
-
-
-def entries(value: Any) -> list[Any]:
-    """Entries of a nested list."""
-    return flat([value])

@@ -313,8 +313,6 @@ def _guarded_norm(run: Run, node: Node, condition: Node, yes: Node, no: Node) ->
 # ----------------------------------------------------------------------------------------------------------------------
 # Reductions
 
-_AXIS_ROWS = object()
-
 
 def _axes(run: Run, term: Any, axis: Any) -> tuple[bool, Any]:
     """Whether the axis of the rows is reduced, and which axis of a row's value (False: none, None: all)."""
@@ -566,7 +564,7 @@ def sum_of_iterable(run: Run, values: Any, start: Any = 0) -> Any:
 def length(run: Run, value: Any) -> Any:
     """len()."""
     if not isinstance(value, Symbol):
-        if isinstance(value, list) and any(isinstance(each, RowPart) for each in value):
+        if is_filled_by_rows(value):
             return length(run, rows_of_list(run, value))
         return len(value)
     term = value.term
@@ -583,6 +581,11 @@ def length(run: Run, value: Any) -> Any:
     if not term.shape:
         raise run.ends("the length of a number")
     return term.shape[0]
+
+
+def is_filled_by_rows(value: Any) -> bool:
+    """Whether a value is a list to which a loop over rows has appended."""
+    return isinstance(value, list) and any(isinstance(each, RowPart) for each in value)
 
 
 def rows_of_list(run: Run, value: list[Any]) -> Symbol:
@@ -700,7 +703,7 @@ def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if kwargs.get("axis") or kwargs.get("ndmin"):
         raise run.ends("np.stack along another axis")
     if isinstance(value, list) and not isinstance(value, Symbol):
-        if any(isinstance(each, RowPart) for each in value):
+        if is_filled_by_rows(value):
             value = rows_of_list(run, value)
     found = stacked(run, value) if isinstance(value, list | tuple) else value
     if isinstance(found, Symbol):

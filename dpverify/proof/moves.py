@@ -138,8 +138,14 @@ def root_of_squares(sizes: Array, axes: tuple[int, ...]) -> float:
 
 def root_up(square: float) -> float:
     """Square root, rounded up where it is not exact."""
-    root = math.sqrt(square)
-    return root if root * root == square and float(root).is_integer() else float(np.nextafter(root, np.inf))
+    return float(roots_up(np.asarray(square)))
+
+
+def roots_up(squares: Array) -> Array:
+    """Square roots, rounded up where they are not whole numbers whose squares these are."""
+    roots = np.sqrt(squares)
+    exact = (roots * roots == squares) & (roots == np.rint(roots))
+    return np.where(exact, roots, np.nextafter(roots, np.inf))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -224,27 +230,18 @@ def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
     if not scale.size:
         return "pure", np.zeros(pairs.count)
     first = float(scale.flat[0])
+    parts = intervals.quotient_of(sizes, scale[None])[1]
     if event.kind == "gaussian":
-        parts = intervals.quotient_of(sizes, scale[None])[1]
-        square = (
-            total_up(intervals.product_of(parts, parts)[1], axes) if axes else intervals.product_of(parts, parts)[1]
-        )
-        root = np.sqrt(square)
-        distance = np.where(root * root == square, root, np.nextafter(root, np.inf))
-        distance = parts if not axes else distance
+        distance = roots_up(total_up(intervals.product_of(parts, parts)[1], axes)) if axes else parts
         if even:
             distance = np.minimum(distance, intervals.quotient_of(l2, first)[1])
         return "gaussian", _scaled(distance, factor)
-    parts = intervals.quotient_of(sizes, scale[None])[1]
     loss = total_up(parts, axes)
     if even:
         loss = np.minimum(loss, intervals.quotient_of(l1, first)[1])
     if event.kind == "choice":
-        smallest = float(scale.min())
-        wide = (most.max(axis=axes) - least.min(axis=axes)) if axes else np.zeros(len(least))
-        exact = intervals.sum_of(most.max(axis=axes), -least.min(axis=axes))[1] if axes else wide
-        exact = np.minimum(np.maximum(exact, 0.0), spread)
-        by_range = intervals.quotient_of(exact, smallest)[1]
+        wide = intervals.sum_of(most.max(axis=axes), -least.min(axis=axes))[1] if axes else np.zeros(len(least))
+        by_range = intervals.quotient_of(np.minimum(wide, spread), float(scale.min()))[1]
         # the range never exceeds the L1 norm; with scales of their own the L1 bound is that of Laplace noise alone
         loss = np.minimum(loss, by_range) if even or event.text == "laplace" else by_range
     return "pure", _scaled(loss, factor)

@@ -15,7 +15,7 @@ import numpy as np
 from dpverify.proof.arithmetic import apply, holds_symbols, key_of, multiple, weights_of
 from dpverify.proof.ending import OutsideOfTheCall
 from dpverify.proof.functions import chosen_of
-from dpverify.proof.run import Event, KNOWN, Run
+from dpverify.proof.run import Event, Run
 from dpverify.proof.structure import stacked, term_of
 from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Source, Sum, Symbol, Weights
 
@@ -437,8 +437,3 @@ def scipy_draw(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     if law not in table:
         raise run.ends(f"noise of scipy.stats.{law}")
     return _draws(table[law])(run, *args, **kwargs)
-
-
-def make_known(run: Run, noise: Noise) -> None:
-    """Marks draws as public coins."""
-    run.take(noise, KNOWN)

@@ -18,10 +18,21 @@ from typing import Any
 import numpy as np
 
 from dpverify.proof import frames
-from dpverify.proof.arithmetic import apply, as_node, COMPARE, holds_symbols, NATIVE, row_node, same_rows, truth_node
+from dpverify.proof.arithmetic import (
+    apply,
+    as_node,
+    COMPARE,
+    holds_symbols,
+    NATIVE,
+    number_node,
+    row_node,
+    same_rows,
+    truth_node,
+)
 from dpverify.proof.ending import OutsideOfTheCall, ProofEnds
 from dpverify.proof.functions import (
     chosen_of,
+    is_filled_by_rows,
     is_instance,
     METHODS,
     rows_of_list,
@@ -33,7 +44,7 @@ from dpverify.proof.moves import aggregate_of
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.rewriting import PROOF, rewritten
 from dpverify.proof.rows import Node
-from dpverify.proof.run import Run
+from dpverify.proof.run import Run, unexplored
 from dpverify.proof.structure import (
     count_of,
     item,
@@ -88,7 +99,6 @@ OUTSIDE = (
     "io",
     "_io",
 )
-MODULES_OF_LISTS = (list, dict, set, tuple, str, frozenset, bytes)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -144,8 +154,9 @@ class Loop:
         first: Scope | None = None
         while waiting or (first is not None and first.pending):
             checking = not waiting
-            scope = Scope(self.source.term.mask, outcomes=waiting.pop() if waiting else self._outcomes(first))
-            scope.checking = checking
+            # the first pass is run once more at the end: what it reads of its own sums shows then
+            outcomes = waiting.pop() if waiting or first is None else first.taken
+            scope = Scope(self.source.term.mask, outcomes=outcomes, checking=checking)
             run.scope = scope
             draws, events = len(run.state), len(run.events)
             finished = False
@@ -167,15 +178,9 @@ class Loop:
                     raise run.ends("a loop over rows reads what it adds to", "collect sums with += only")
                 return
             self._settle(scope)
-            for at in range(len(scope.outcomes), len(scope.conditions)):
-                waiting.append([outcome for _, outcome in scope.conditions[:at]] + [not scope.conditions[at][1]])
+            waiting += unexplored(scope.taken, len(scope.outcomes))
             if len(waiting) > 64:
                 raise run.ends("a loop over rows has too many branches")
-
-    def _outcomes(self, first: Scope | None) -> list[bool]:
-        """Branches of the first pass, which is run once more: what it reads of its own sums shows then."""
-        assert first is not None
-        return [outcome for _, outcome in first.conditions]
 
     def _settle(self, scope: Scope) -> None:
         """Gives everything that this pass added the mask of its path."""
@@ -274,7 +279,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
     if id(source) in run.kept_iterators:
         raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if not isinstance(source, Symbol):
-        if isinstance(source, list) and any(isinstance(each, RowPart) for each in source):
+        if is_filled_by_rows(source):
             raise run.ends("a loop over a list that a loop over rows has filled", "use a comprehension")
         if isinstance(source, dict) and run.scope is None:
             return iter(list(source))
@@ -339,8 +344,7 @@ def as_python_number(run: Run, value: Any) -> Any:
     """A truth value of a Python row as a whole number (NumPy's truth values add up as `or`)."""
     term = term_of(value)
     if isinstance(term, Rows) and value.guise == "number" and term.node.kind == "b":
-        node = run.domain.node("number", [term.node], shape=term.node.shape, kind="i")
-        return run.symbol(Rows(node, term.powers, term.mask, term.scope), "number")
+        return run.symbol(Rows(number_node(run, term.node, "i"), term.powers, term.mask, term.scope), "number")
     return value
 
 
@@ -441,13 +445,6 @@ def _compared_category(run: Run, sign: str, own: Symbol, other: Any) -> Any:
     values = run.domain.columns[node.extra].values
     place = next((at for at, each in enumerate(values) if each == other and type(each) is type(other)), -1)
     number = run.domain.node("number", [node], shape=(), kind="i")
-    if place < 0:
-        found = run.domain.constant(sign == "!=")
-        found = row_node(
-            run, "logical_or" if sign == "!=" else "logical_and", [found, run.domain.constant(sign == "!=")]
-        )
-        one = run.domain.node("compare", [number, run.domain.constant(-1)], shape=(), kind="b", extra=sign)
-        return run.symbol(Rows(one, (), term.mask, term.scope), own.guise)
     one = run.domain.node("compare", [number, run.domain.constant(place)], shape=(), kind="b", extra=sign)
     return run.symbol(Rows(one, (), term.mask, term.scope), own.guise)
 
@@ -552,7 +549,7 @@ def truth(run: Run, value: Any) -> bool:
     """The truth of a condition: of a row both ways, of a released value both ways."""
     value = settled(run, value)
     if not isinstance(value, Symbol):
-        if isinstance(value, list) and any(isinstance(each, RowPart) for each in value):
+        if is_filled_by_rows(value):
             raise run.ends("whether a list of chosen rows is empty shows data")
         return bool(value) if not isinstance(value, Source) else True
     term = value.term
@@ -572,22 +569,9 @@ def truth(run: Run, value: Any) -> bool:
         raise run.ends("the truth of an array of released values")
     if isinstance(term, Rows) and term.scope is not None and term.scope is run.scope:
         return _branch_of_row(run, term)
-    if (
-        isinstance(term, Rows)
-        and term.scope is None
-        and value.guise == "list"
-        and term.mask is None
-        and (run.rows or run.fewest) > 0
-    ):
-        return True
-    if (
-        isinstance(term, Table)
-        and term.scope is None
-        and value.guise == "records"
-        and term.mask is None
-        and run.fewest > 0
-    ):
-        return True
+    if isinstance(term, Rows | Table) and value.guise in ("list", "records") and term.scope is term.mask is None:
+        if (run.rows or run.fewest) > 0:
+            return True
     if isinstance(term, Sum | Aggregate) and term.shape == ():
         low, high = certain_range(run, term)
         if low > 0 or high < 0:
@@ -779,17 +763,14 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
 
 def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any], first: Any) -> Any:
     """A function with branches on the row: where() over its paths."""
-    waiting: list[list[bool]] = []
+    waiting = unexplored(scope.taken, 0)
     results: list[tuple[list[tuple[Node, bool]], Any]] = [(list(scope.conditions), first)]
-    for at in range(len(scope.conditions)):
-        waiting.append([outcome for _, outcome in scope.conditions[:at]] + [not scope.conditions[at][1]])
     while waiting:
         scope.outcomes = waiting.pop()
         scope.conditions = []
         value = settled(run, element(row))
         results.append((list(scope.conditions), value))
-        for at in range(len(scope.outcomes), len(scope.conditions)):
-            waiting.append([outcome for _, outcome in scope.conditions[:at]] + [not scope.conditions[at][1]])
+        waiting += unexplored(scope.taken, len(scope.outcomes))
         if len(results) > 64:
             raise run.ends("a function of a row has too many branches")
     found = results[0][1]
@@ -966,7 +947,7 @@ def _table_lookup(run: Run, value: Any, key: Symbol) -> Any:
 def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] = value`."""
     owner, key, value = settled(run, owner), settled(run, key), settled(run, value)
-    _writes(run, owner)
+    _writes(run)
     if isinstance(owner, Symbol):
         if isinstance(owner.term, Table) and isinstance(key, str) and owner.guise == "frame":
             _set_column(run, owner, key, value)
@@ -1017,11 +998,10 @@ def _set_column(run: Run, owner: Symbol, key: str, value: Any) -> None:
     raise run.ends(f"column {key!r} is set to values that are no rows")
 
 
-def _writes(run: Run, owner: Any) -> None:
-    """Writing within a loop over rows: only into what this pass has made."""
-    if run.scope is not None and isinstance(run.scope, Scope):
-        if not any(owner is each for each in run.scope.made):
-            raise run.ends("an object is written to in a loop over the rows", "collect sums with += only")
+def _writes(run: Run) -> None:
+    """Writing within a loop over rows ends the proof."""
+    if run.scope is not None:
+        raise run.ends("an object is written to in a loop over the rows", "collect sums with += only")
 
 
 def augment(run: Run, op: str, old: Any, value: Any) -> Any:
@@ -1098,22 +1078,9 @@ def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
         rows = Rows(run.domain.constant(value))
     else:
         raise run.ends("a loop over rows adds values that are no function of the row")
+    node = number_node(run, rows.node, "i")
     if op == "subtract":
-        rows = Rows(
-            row_node(
-                run,
-                "negative",
-                [
-                    run.domain.node("number", [rows.node], shape=rows.node.shape, kind="i")
-                    if rows.node.kind == "b"
-                    else rows.node
-                ],
-            ),
-            rows.powers,
-        )
-    node = rows.node
-    if node.kind == "b":
-        node = run.domain.node("number", [node], shape=node.shape, kind="i")
+        node = row_node(run, "negative", [node])
     scope.pending.append((running, Rows(node, rows.powers)))
     return running
 
@@ -1131,7 +1098,7 @@ def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] op= value`."""
     owner, key = settled(run, owner), settled(run, key)
     scope = run.scope
-    if isinstance(scope, Scope) and not any(owner is each for each in scope.made):
+    if isinstance(scope, Scope):
         if isinstance(owner, dict | list) and not holds_symbols(key):
             owner[key] = _collect(run, scope, op, owner[key], settled(run, value))
             return
@@ -1151,7 +1118,7 @@ def augment_attribute(run: Run, op: str, owner: Any, name: str, value: Any) -> N
 def set_attribute(run: Run, owner: Any, name: str, value: Any) -> None:
     """`owner.name = value`."""
     owner = settled(run, owner)
-    _writes(run, owner)
+    _writes(run)
     if isinstance(owner, Symbol | Source):
         raise run.ends(f"attribute {name} of data is set")
     if run.running_release and type(owner).__module__ not in run.modules:
@@ -1295,17 +1262,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if function is builtins.hasattr:
             return hasattr(args[0].kind, args[1])
         return args[0].kind if function is builtins.type else is_instance(run, args[0], args[1])
-    if (
-        _hashable(function)
-        and function in (builtins.getattr, builtins.setattr)
-        and args
-        and isinstance(args[1], str)
-        and len(args) < 4
-    ):
-        if function is builtins.getattr and not symbolic:
-            return getattr(*args)
-    if _is_row_list(args):
-        args = tuple(_list_as_rows(run, each) for each in args)
+    if any(is_filled_by_rows(each) for each in args):
+        args = tuple(rows_of_list(run, each) if is_filled_by_rows(each) else each for each in args)
         symbolic = True
     if function in (builtins.map, builtins.filter) and len(args) == 2:
         return _mapped(run, function, *args)
@@ -1316,7 +1274,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         kept = owner is not None and not isinstance(
             owner, types.ModuleType | str | int | float | tuple | type | list | dict | set
         )
-        if function is builtins.next or (kept and not any(owner is each for each in run.scope.made)):
+        if function is builtins.next or kept:
             raise run.ends("an object outside of a loop over rows is used in it", "collect sums with +=")
     if isinstance(owner, list | dict | set) and not isinstance(owner, types.ModuleType):
         return _call_of_container(run, owner, function, args, kwargs)
@@ -1410,16 +1368,6 @@ def is_project(run: Run, function: Any) -> bool:
     return type(target).__module__ in run.modules
 
 
-def _is_row_list(args: tuple[Any, ...]) -> bool:
-    return any(isinstance(each, list) and any(isinstance(part, RowPart) for part in each) for each in args)
-
-
-def _list_as_rows(run: Run, value: Any) -> Any:
-    if isinstance(value, list) and any(isinstance(part, RowPart) for part in value):
-        return rows_of_list(run, value)
-    return value
-
-
 def _mapped(run: Run, function: Any, given: Any, values: Any) -> Any:
     if function is builtins.map:
         return comprehension(run, "generator", values, None, lambda each: call(run, given, each), False)
@@ -1450,8 +1398,6 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
     name = function.__name__
     scope = run.scope
     if isinstance(scope, Scope) and name not in ("get", "keys", "values", "items", "index", "count", "copy"):
-        if any(owner is each for each in scope.made):
-            return function(*args, **kwargs)
         if isinstance(owner, list) and name == "append":
             term = term_of(args[0])
             if not isinstance(term, Rows):

@@ -19,6 +19,7 @@ from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import parse_claim
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import UsageError
+from dpverify.ledger import Event as LedgerEvent
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
 from dpverify.proof.attaining import attaining_pair, mended, said
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
@@ -26,7 +27,7 @@ from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.programs import load, released, source_file
 from dpverify.proof.rows import ColumnFacts, Domain
-from dpverify.proof.run import Event, Run
+from dpverify.proof.run import Run, unexplored
 from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
 from dpverify.wild.one_line import data_schema
 from dpverify.wild.schema import MOST_PUBLIC, Schema
@@ -266,10 +267,9 @@ class _Ended(Exception):
 
 @dataclass(frozen=True)
 class _Outcome:
-    """One run: its cost and its releases."""
+    """One run and its cost."""
 
     cost: Cost
-    events: tuple[Event, ...]
     run: Run
 
 
@@ -299,7 +299,7 @@ def _together(outcomes: list[_Outcome], file: str, schema: Schema) -> _Found:
             loss,
             said(worst.run, event, file),
         )
-        for event, (_, loss) in zip(worst.events, worst.cost.each, strict=True)
+        for event, (_, loss) in zip(worst.run.events, worst.cost.each, strict=True)
     )
     return _Found(
         max(each.cost.eps for each in outcomes),
@@ -321,9 +321,10 @@ def _meets(claim: Claim, found: _Found, outcomes: list[_Outcome]) -> bool:
             return _at_most(found.mu, claim.mu)
     if found.eps == 0 and found.rho == 0:
         return True
-    ledgers = [_ledger(claim.relation, found)]
-    if len({tuple(each.cost.each) for each in outcomes}) == 1 and outcomes[0].cost.each:
-        ledgers.append(_ledger_of_events(claim.relation, outcomes[0].cost))
+    whole = ("gaussian", found.mu) if found.mu < math.inf else ("pure", found.eps)  # one event stands for all paths
+    ledgers = [_ledger((whole,))]
+    if len({each.cost.each for each in outcomes}) == 1:
+        ledgers.append(_ledger(outcomes[0].cost.each))
     return any(ledger is not None and meets(claim, ledger) for ledger in ledgers)
 
 
@@ -333,34 +334,17 @@ def _at_most(proved: float, claimed: Any) -> bool:
     return Fraction(proved) <= Fraction(str(float(claimed))) * (1 + ROUNDING)
 
 
-def _ledger(relation: Relation, found: _Found) -> Ledger | None:
-    """One event that stands for all paths: the Gaussian of the same mu, or the pure step of the same eps."""
-    del relation
-    one = Sensitivity(replace=1, add_remove=1)
-    if found.mu < math.inf:
-        return Ledger(
-            GaussianNoise(what="code", sigma=1.0, sensitivity=Sensitivity(replace=found.mu, add_remove=found.mu))
-        )
-    if found.eps < math.inf:
-        return Ledger(PureStep(what="code", eps=found.eps, uses=one))
-    return None
+def _ledger(losses: tuple[tuple[str, float], ...]) -> Ledger | None:
+    """Events of these losses (eps, or the distance in standard deviations); None where one is infinite."""
+    if any(not math.isfinite(loss) for _, loss in losses):
+        return None
+    return Ledger(*(_ledger_event(kind, loss) for kind, loss in losses if loss))
 
 
-def _ledger_of_events(relation: Relation, cost: Cost) -> Ledger | None:
-    """The events of the only path, each at its own worst pair."""
-    del relation
-    one = Sensitivity(replace=1, add_remove=1)
-    events: list[Any] = []
-    for kind, loss in cost.each:
-        if not math.isfinite(loss):
-            return None
-        if loss == 0:
-            continue
-        if kind == "gaussian":
-            events.append(GaussianNoise(what="code", sigma=1.0, sensitivity=Sensitivity(replace=loss, add_remove=loss)))
-        else:
-            events.append(PureStep(what="code", eps=loss, uses=one))
-    return Ledger(*events)
+def _ledger_event(kind: str, loss: float) -> LedgerEvent:
+    if kind == "gaussian":
+        return GaussianNoise(what="code", sigma=1.0, sensitivity=Sensitivity(replace=loss, add_remove=loss))
+    return PureStep(what="code", eps=loss, uses=Sensitivity(replace=1, add_remove=1))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -412,9 +396,8 @@ class _Program:
             run = self.run(rows, waiting.pop())
             notes |= run.notes
             cost = cost_of(run)
-            found.append(_Outcome(cost, tuple(run.events), run))
-            for at in range(len(run.outcomes), len(run.taken)):
-                waiting.append([*run.taken[:at], not run.taken[at]])
+            found.append(_Outcome(cost, run))
+            waiting += unexplored(run.taken, len(run.outcomes))
             if len(waiting) + len(found) > MOST_PATHS:
                 raise _Ended(
                     Ending(
@@ -430,7 +413,7 @@ class _Program:
         schema = self.schema
         domain = Domain([_facts(each) for each in schema.columns])
         most: float = schema.rows[1]
-        run = Run(domain, self.relation, schema.rows[0], most, rows, schema.local, outcomes)
+        run = Run(domain, self.relation, schema.rows[0], most, rows, outcomes)
         run.root = _root(self.file)
         raised: BaseException | None = None
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -1,6 +1,5 @@
 """One run of a program on symbols: where it branched, which noise it drew, what it released."""
 
-import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ class Event:
     Parameters
     ----------
     kind : str
-        "laplace", "discrete laplace", "gaussian", "choice" or "pure".
+        "laplace", "discrete laplace", "gaussian" or "choice".
     data : Sum, Aggregate or Rows
         What the noise was added to, or what the choice is made by.
     scale : array
@@ -59,8 +58,6 @@ class Run:
         Numbers of rows that the schema allows.
     rows : int or None
         The number of rows of this run; None: any of them.
-    local : bool
-        Whether one row is the whole dataset.
     outcomes : sequence of bool
         How the first branches on public values go; later ones go to False first.
     files : set of str
@@ -72,7 +69,6 @@ class Run:
     fewest: int
     most: float
     rows: int | None = None
-    local: bool = False
     outcomes: Sequence[bool] = ()
     files: set[str] = field(default_factory=set)
     taken: list[bool] = field(default_factory=list)
@@ -99,7 +95,6 @@ class Run:
 
     def __post_init__(self) -> None:
         self.number_of_rows = Unknown("n", float(max(self.fewest, 0)), float(self.most))
-        self._counter = itertools.count()
 
     @property
     def replaces(self) -> bool:
@@ -243,6 +238,11 @@ class Run:
         outcome = self.outcomes[at] if at < len(self.outcomes) else False
         self.taken.append(outcome)
         return bool(outcome)
+
+
+def unexplored(taken: Sequence[bool], given: int) -> list[list[bool]]:
+    """Beginnings of other paths: the first `given` outcomes were chosen, each later one is turned round."""
+    return [[*taken[:at], not taken[at]] for at in range(given, len(taken))]
 
 
 def _range_of(noise: Noise) -> tuple[float, float]:

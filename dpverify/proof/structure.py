@@ -20,7 +20,6 @@ from dpverify.proof.arithmetic import (
     number_node,
     row_node,
     same_rows,
-    truth_node,
     up,
 )
 from dpverify.proof.moves import aggregate_of
@@ -457,7 +456,7 @@ def summed_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "
     term = symbol.term
     if isinstance(term, Noise):
         if term.law == "normal" and term.shape:
-            return _summed_normal(run, symbol, axis)
+            raise run.ends("draws of normal noise are summed up", "draw one number with the larger scale")
         run.known(symbol)
         term = symbol.term
     if isinstance(term, Noisy):
@@ -480,10 +479,6 @@ def summed_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "
     matrix = _axis_matrix(shape, axis)
     found = mapped_linearly(run, term, "sum_axis", left, axis, ("sum", axis), matrix)
     return run.symbol(found, guise or (symbol.guise if isinstance(term, Rows) else ""))
-
-
-def _summed_normal(run: Run, symbol: Symbol, axis: int | None) -> Any:
-    raise run.ends("draws of normal noise are summed up", "draw one number with the larger scale")
 
 
 def _axis_matrix(shape: tuple[int, ...], axis: int) -> Any:
@@ -766,9 +761,3 @@ def split(run: Run, value: Any) -> list[Any]:
 
 def _entry(at: int, value: Any) -> Any:
     return np.asarray(value.reshape(-1)[at])
-
-
-def truth_of_rows(run: Run, value: Any) -> Rows:
-    """Rows as truth values."""
-    rows = plain_rows(run, value)
-    return Rows(truth_node(run, rows.node), (), rows.mask, rows.scope)

@@ -11,7 +11,6 @@
 `Symbol` is the object that the program holds.
 """
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -208,7 +207,6 @@ class Public:
 
 
 Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public
-_NUMBERS = itertools.count()
 
 
 class Symbol:
@@ -287,18 +285,22 @@ class RowPart:
 class Scope:
     """One loop (or comprehension) over rows: the value of a row inside of it belongs to it.
 
-    `conditions` are the branches that this pass has taken, `outcomes` how its first ones go; `made` are containers of
-    this pass. `lasting`: the row is the whole dataset (`local`), and its value never ends.
+    `conditions` are the branches that this pass has taken, `outcomes` how its first ones go.
+    `lasting`: the row is the whole dataset (`local`), and its value never ends.
     """
 
     mask: Node | None = None
     conditions: list[tuple[Node, bool]] = field(default_factory=list)
     outcomes: list[bool] = field(default_factory=list)
     pending: list[tuple[Any, Any]] = field(default_factory=list)
-    made: list[Any] = field(default_factory=list)
     lasting: bool = False
     local: bool = False
     checking: bool = False
+
+    @property
+    def taken(self) -> list[bool]:
+        """Outcomes of the branches of this pass."""
+        return [outcome for _, outcome in self.conditions]
 
 
 @dataclass(eq=False)
