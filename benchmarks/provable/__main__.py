@@ -47,7 +47,7 @@ class Result:
         return None if found is None else math.isclose(found, self.row.exact, rel_tol=1e-9)
 
 
-def proved(row: Row) -> Result:
+def prove_row(row: Row) -> Result:
     """One row."""
     module = importlib.import_module(f"benchmarks.provable.programs.{row.path.relative_to(PROGRAMS).stem}")
     try:
@@ -59,7 +59,7 @@ def proved(row: Row) -> Result:
 
 def main(names: list[str]) -> int:
     """Prints the table; 1 where a wrong program is proved."""
-    results = [proved(row) for row in ROWS if not names or row.name in names]
+    results = [prove_row(row) for row in ROWS if not names or row.name in names]
     right = [each for each in results if each.row.right]
     wrong = [each for each in results if not each.row.right]
     for each in right:

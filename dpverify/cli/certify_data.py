@@ -81,11 +81,11 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     from dpverify.report.json_file import strict
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.record import lines
-    from dpverify.wild.schema import limited, MOST_PUBLIC
+    from dpverify.wild.schema import limit_rows, MOST_PUBLIC
     from dpverify.wild.trying import Options, planned
 
     unlimited = data_schema(wanted.data, most=MOST_PUBLIC)
-    schema = limited(unlimited)
+    schema = limit_rows(unlimited)
     if wanted.view == "local" and not schema.local:
         raise UsageError("--view local: one record is the whole dataset; --data must begin with value:")
     given: dict[str, Any] = {
@@ -107,7 +107,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     files.check_writable(outputs)
     files.drop(outputs)
     try:
-        record = _judged(wanted, unlimited, given, options, say if explain else None)
+        record = _judge(wanted, unlimited, given, options, say if explain else None)
     except TargetError:
         say(f"{'FAILED':<11} {wanted.target.rpartition(':')[2]} was not judged: {wanted.claim}")
         raise
@@ -122,21 +122,22 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     return record.exit_code
 
 
-def _judged(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: dict[str, Any], told: Any) -> "TryRecord":
+def _judge(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: dict[str, Any], told: Any) -> "TryRecord":
     """The record: of a proof alone, of the pair that the proof names, or of traces and trials."""
     from dpverify.wild.fields import Narrowed
     from dpverify.wild.trying import relations, searched_pairs, source_of, try_out
 
     started = time.monotonic()
     asked, tried = options.get("relation"), given["schema"]
-    proof = {} if wanted.python else _proved(wanted)
+    listed = relations(tried, asked)
+    proof = {} if wanted.python else _prove(wanted, list(map(str, listed)))
     if wanted.options["trials"] is None and _is_proved(proof, asked):
         return _record_without_trials(wanted, schema, proof, time.monotonic() - started)
     code: dict[str, Any] = {}
-    named = {each: _named_by_proof(proof.get(str(each), {}), tried, each) for each in relations(tried, asked)}
+    named = {each: _named_by_proof(proof.get(str(each), {}), tried, each) for each in listed}
     asked_for_more = any(wanted.options[each] for each in ("trials", "repro", "out", "public", "minutes"))
     if wanted.tape and not asked_for_more and all(named.values()):
-        code = _traced(wanted, named, options)
+        code = _trace(wanted, named, options)
         if all(each.refutes for each in code.values()):
             return _record_without_trials(wanted, schema, proof, time.monotonic() - started, code=code)
     with closing(source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None)) as source:
@@ -145,7 +146,7 @@ def _judged(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: di
         for relation, found in inside.items():
             found[:0] = named.get(relation, [])
         if wanted.tape and not wanted.python:
-            code = _traced(wanted, inside, options)
+            code = _trace(wanted, inside, options)
         record = try_out(source, code=code, inside=inside, say=told, **given, **options)
     return with_proof(record, proof, asked)
 
@@ -166,10 +167,10 @@ def traced_in_child(
     from dpverify.cli import isolated_command
     from dpverify.wild.datasets import read
     from dpverify.wild.one_line import data_schema
-    from dpverify.wild.schema import limited, MOST_PUBLIC
+    from dpverify.wild.schema import limit_rows, MOST_PUBLIC
     from dpverify.wild.trying import traced_grid
 
-    schema = limited(data_schema(data, most=MOST_PUBLIC))
+    schema = limit_rows(data_schema(data, most=MOST_PUBLIC))
     code = traced_grid(
         isolated_command.load_object(spec),
         claim=parse_claim(claim),
@@ -190,8 +191,8 @@ def traced_in_child(
 PROVED_WITHIN = 60.0  # seconds; a proof takes milliseconds
 
 
-def _proved(wanted: Wanted) -> dict[str, dict[str, Any]]:
-    """What is proved of the code under each relation, as plain values."""
+def _prove(wanted: Wanted, relations: list[str]) -> dict[str, dict[str, Any]]:
+    """What is proved of the code under each relation, as plain values; why nothing is, where the run ended."""
     from dpverify.cli import isolated_command
     from dpverify.execution.isolated import Limits
 
@@ -208,8 +209,8 @@ def _proved(wanted: Wanted) -> dict[str, dict[str, Any]]:
     limits = Limits(min(wanted.timeout, PROVED_WITHIN), wanted.memory)
     try:
         found: dict[str, dict[str, Any]] = isolated_command.answer(name, asked, limits, missing="proof")
-    except RunError:
-        return {}
+    except RunError as error:
+        return {each: {"problem": str(error)} for each in relations}
     return found
 
 
@@ -257,7 +258,7 @@ def proved_in_child(
     return found
 
 
-def _traced(wanted: Wanted, inside: Any, options: dict[str, Any]) -> dict[str, Any]:
+def _trace(wanted: Wanted, inside: Any, options: dict[str, Any]) -> dict[str, Any]:
     """What the tape says of pairs, by relation."""
     from dpverify.auditing.tape_record import Taped
     from dpverify.cli import isolated_command

@@ -85,7 +85,7 @@ def holds_symbols(value: Any, depth: int = 0) -> bool:
 
 def apply(run: Run, op: str, *operands: Any, guise: str = "") -> Any:
     """`op` (the name of a NumPy function of numbers) on values of which at least one is a symbol."""
-    values = [run.stacked(each) if isinstance(each, list | tuple) else each for each in operands]
+    values = [run.stack(each) if isinstance(each, list | tuple) else each for each in operands]
     terms = [each.term if isinstance(each, Symbol) else each for each in values]
     if any(isinstance(each, Table) for each in terms):
         raise run.ends(f"{op} of a whole table", "take its columns one by one")
@@ -93,7 +93,7 @@ def apply(run: Run, op: str, *operands: Any, guise: str = "") -> Any:
         found = _with_noise(run, op, values)
         if found is not None:
             return found
-        terms = [run.known(each).term if isinstance(each, Symbol) else each for each in values]
+        terms = [run.make_public(each).term if isinstance(each, Symbol) else each for each in values]
     guise = guise or _guise(values)
     if any(isinstance(each, Rows) for each in terms):
         return _of_rows(run, op, terms, guise)
@@ -275,7 +275,7 @@ def same_rows(run: Run, terms: list[Any]) -> tuple[Powers, Node | None, Any]:
 def _of_rows(run: Run, op: str, terms: list[Any], guise: str) -> Symbol:
     powers, mask, scope = same_rows(run, terms)
     if scope is None:
-        terms = aligned(run, terms)
+        terms = align_with_rows(run, terms)
     if any(isinstance(each, Public) and each.by_row for each in terms):
         raise run.ends("one released value for each row is combined with the rows again")
     found = [each.powers if isinstance(each, Rows) else () for each in terms]
@@ -300,7 +300,7 @@ def _of_rows(run: Run, op: str, terms: list[Any], guise: str) -> Symbol:
     return run.symbol(Rows(node, powers, mask, scope), guise)
 
 
-def aligned(run: Run, terms: list[Any]) -> list[Any]:
+def align_with_rows(run: Run, terms: list[Any]) -> list[Any]:
     """Terms as NumPy broadcasts them, whose first axis is that of the rows."""
     depths = {len(each.node.shape) for each in terms if isinstance(each, Rows)}
     if len(depths) > 1:
@@ -354,7 +354,7 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
         raise run.ends("arrays of different shapes are combined") from None
     make = domain.node
     if op in COMPARE:
-        return _compared(run, op, nodes, shape)
+        return _compare(run, op, nodes, shape)
     if op in LOGIC:
         return make(LOGIC[op], [truth_node(run, each) for each in nodes], shape=shape, kind="b")
     if op == "logical_not":
@@ -363,7 +363,7 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
         if any(each != "b" for each in kinds):
             raise run.ends("bits of whole numbers are combined")
         if op == "bitwise_xor":
-            return _compared(run, "not_equal", [number_node(run, each, "i") for each in nodes], shape)
+            return _compare(run, "not_equal", [number_node(run, each, "i") for each in nodes], shape)
         return row_node(
             run, {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "invert": "logical_not"}[op], nodes
         )
@@ -380,7 +380,7 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
     if op == "power":
         return _power(run, nodes, shape, whole)
     if op == "floor_divide":
-        return _checked(run, make("floor", [row_node(run, "divide", nodes)], shape=shape, kind=whole))
+        return _check_range(run, make("floor", [row_node(run, "divide", nodes)], shape=shape, kind=whole))
     if op == "remainder":
         if nodes[1].op != "constant" or not (nodes[1].extra > 0).all():
             raise run.ends("a remainder by a number that is not a positive constant")
@@ -389,15 +389,15 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
         return _quotient(run, nodes, shape)
     if op == "multiply":
         if nodes[0] is nodes[1]:
-            return _checked(run, make("square", nodes[:1], shape=shape, kind=whole))
+            return _check_range(run, make("square", nodes[:1], shape=shape, kind=whole))
         node = make("multiply", nodes, shape=shape, kind=whole)
         _norm_facts_of_product(run, node, nodes)
-        return _checked(run, node)
+        return _check_range(run, node)
     if op in ("add", "subtract"):
         node = make(op, nodes, shape=shape, kind=whole)
         if op == "add":
             _keep_at_least(run, node, nodes)
-        return _checked(run, node)
+        return _check_range(run, node)
     if op in ("maximum", "minimum"):
         if nodes[0].op == "constant" and nodes[1].op != "constant":
             nodes = nodes[::-1]
@@ -414,19 +414,19 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
         node.norms.update(nodes[0].norms)
         return node
     if op in ("absolute", "square", "sign"):
-        return _checked(run, make(op, nodes, shape=shape, kind=whole))
+        return _check_range(run, make(op, nodes, shape=shape, kind=whole))
     if op in ROUND:
-        return nodes[0] if nodes[0].kind == "i" else _checked(run, make(op, nodes, shape=shape, kind="f"))
+        return nodes[0] if nodes[0].kind == "i" else _check_range(run, make(op, nodes, shape=shape, kind="f"))
     if op in SMOOTH:
         low = run.domain.bounds(nodes[0])[0]
         least = {"sqrt": 0.0, "log": 5e-324, "log2": 5e-324, "log10": 5e-324, "log1p": -1 + 1e-16}.get(op, -math.inf)
         if low.min(initial=math.inf) < least:
             raise run.ends(f"{op} of values that may be below its domain", "clip them first")
-        return _checked(run, make(op, nodes, shape=shape, kind="f"))
+        return _check_range(run, make(op, nodes, shape=shape, kind="f"))
     raise run.ends(f"{op} of rows")
 
 
-def _checked(run: Run, node: Node) -> Node:
+def _check_range(run: Run, node: Node) -> Node:
     """The node; the proof ends where its numbers may overflow or where integers may wrap."""
     low, high = run.domain.bounds(node)
     most = max(float(np.max(np.abs(low), initial=0)), float(np.max(np.abs(high), initial=0)))
@@ -450,10 +450,10 @@ def truth_node(run: Run, node: Node) -> Node:
         return node
     if node.op == "number" and node.args[0].kind == "b":
         return node.args[0]
-    return _compared(run, "not_equal", [node, run.domain.constant(0)], node.shape)
+    return _compare(run, "not_equal", [node, run.domain.constant(0)], node.shape)
 
 
-def _compared(run: Run, op: str, nodes: list[Node], shape: tuple[int, ...]) -> Node:
+def _compare(run: Run, op: str, nodes: list[Node], shape: tuple[int, ...]) -> Node:
     if nodes[0].kind == "c" or nodes[1].kind == "c":
         raise run.ends("a column of texts is compared with numbers")
     nodes = [number_node(run, each, "i") for each in nodes]
@@ -479,13 +479,13 @@ def _power(run: Run, nodes: list[Node], shape: tuple[int, ...], whole: str) -> N
     if power == 1:
         return nodes[0]
     if power == 2:
-        return _checked(run, run.domain.node("square", nodes[:1], shape=shape, kind=whole))
+        return _check_range(run, run.domain.node("square", nodes[:1], shape=shape, kind=whole))
     if power == 0.5:
         return row_node(run, "sqrt", nodes[:1])
     if power.is_integer() and 2 < power <= 8:
         lower = _power(run, [nodes[0], run.domain.constant(power - 1)], shape, whole)
         node = run.domain.node("multiply", [lower, nodes[0]], shape=shape, kind=whole)
-        return _checked(run, node)
+        return _check_range(run, node)
     raise run.ends(f"power {power:g} of rows")
 
 
@@ -502,7 +502,7 @@ def _quotient(run: Run, nodes: list[Node], shape: tuple[int, ...]) -> Node:
             )
     if bottom.at_least_norm is not None:
         vector, order, factor = bottom.at_least_norm
-        if stripped(top) is vector and not zero and math.prod(bottom.shape) == 1:
+        if strip_shape(top) is vector and not zero and math.prod(bottom.shape) == 1:
             node.norms[order] = float(intervals.quotient_of(1.0, factor)[1])
         elif top.op == "constant" and (top.extra > 0).all() and top.extra.size == 1:
             node.over_norm = (vector, order, float(intervals.quotient_of(float(top.extra.flat[0]), factor)[1]))
@@ -520,7 +520,7 @@ def _quotient(run: Run, nodes: list[Node], shape: tuple[int, ...]) -> Node:
     return node
 
 
-def stripped(node: Node) -> Node:
+def strip_shape(node: Node) -> Node:
     """The expression whose entries these are, in whatever shape."""
     while node.op in ("reshape", "number") and math.prod(node.shape) == math.prod(node.args[0].shape):
         if node.op == "reshape" and not node.extra[1]:
@@ -531,8 +531,8 @@ def stripped(node: Node) -> Node:
 
 def _norm_facts_of_product(run: Run, node: Node, nodes: list[Node]) -> None:
     for factor, vector in (nodes, nodes[::-1]):
-        over = factor.over_norm or stripped(factor).over_norm
-        if over is not None and over[0] is stripped(vector) and math.prod(factor.shape) == 1:
+        over = factor.over_norm or strip_shape(factor).over_norm
+        if over is not None and over[0] is strip_shape(vector) and math.prod(factor.shape) == 1:
             if np.isfinite(run.domain.bounds(factor)[1]).all():
                 node.norms[over[1]] = over[2]
         if factor.op == "constant" and factor.extra.size == 1:
@@ -566,7 +566,7 @@ def _of_data(run: Run, op: str, terms: list[Any]) -> Any:
     if any(isinstance(each, Public) and each.by_row for each in terms):
         raise run.ends("one released value for each row is combined with data")
     if op in ("add", "subtract") and len(terms) == 2:
-        return _added(run, op, terms)
+        return _add_data(run, op, terms)
     if op == "negative":
         return _times_constant(run, terms[0], -1.0)
     if op == "positive":
@@ -629,7 +629,7 @@ def moved_node(run: Run, node: Node, function: Callable[[Any], Any]) -> Node:
     return found
 
 
-def _added(run: Run, op: str, terms: list[Any]) -> Any:
+def _add_data(run: Run, op: str, terms: list[Any]) -> Any:
     first, second = terms
     if not isinstance(second, Sum | Aggregate):
         shape = np.broadcast_shapes(first.shape, shape_of(second) if isinstance(second, Public) else np.shape(second))
@@ -640,7 +640,7 @@ def _added(run: Run, op: str, terms: list[Any]) -> Any:
         return _moved_by_public(run, _spread_out(run, second, shape), first, 1)
     if op == "subtract" and isinstance(second, Aggregate) and second.maximum_of is not None:
         if second.shape == ():
-            return _shifted_scores(run, first, second)
+            return _shift_scores(run, first, second)
     shape = np.broadcast_shapes(first.shape, second.shape)
     first, second = _spread_out(run, first, shape), _spread_out(run, second, shape)
     if first.powers != second.powers:
@@ -679,7 +679,7 @@ def key_of(data: Any) -> Any:
     return ("aggregate", data)
 
 
-def _shifted_scores(run: Run, data: Any, maximum: Aggregate) -> Aggregate:
+def _shift_scores(run: Run, data: Any, maximum: Aggregate) -> Aggregate:
     """Scores minus one number for all of them: as scores of a choice they are the scores, whatever the number is."""
     found = aggregate_of(run, data)
     if found.powers != maximum.powers:
@@ -780,7 +780,7 @@ def _times_constant(run: Run, data: Any, factor: Any, *, divide: bool = False) -
     )
 
 
-def bounded(low: Any, high: Any, *, whole: bool = False) -> Aggregate:
+def aggregate_within(low: Any, high: Any, *, whole: bool = False) -> Aggregate:
     """Any function of the dataset with this range: it moves by at most the width of the range."""
     low, high = np.asarray(low, float), np.asarray(high, float)
     move = intervals.subtract((high, high), (low, low))[1]
@@ -799,7 +799,7 @@ def bounded(low: Any, high: Any, *, whole: bool = False) -> Aggregate:
 
 def _with_moves(low: Any, high: Any, move: Any, *, powers: Powers = (), whole: bool = False) -> Aggregate:
     """A function of the dataset by its range and the moves of its entries; the range bounds the moves as well."""
-    found = bounded(low, high, whole=whole)
+    found = aggregate_within(low, high, whole=whole)
     if not powers:
         move = np.minimum(np.broadcast_to(move, found.move.shape), found.move)
     sizes = np.ravel(move)
@@ -826,7 +826,7 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
     ranges = [(each.low, each.high) if isinstance(each, Aggregate) else _as_array_interval(run, each) for each in parts]
     if op in COMPARE or op in LOGIC or op == "logical_not":
         shape = np.broadcast_shapes(*(np.shape(low) for low, _ in ranges))
-        return bounded(np.zeros(shape), np.ones(shape), whole=True)
+        return aggregate_within(np.zeros(shape), np.ones(shape), whole=True)
     if any(each.powers for each in data) and not (op == "absolute" or op in ("maximum", "minimum")):
         raise _different_powers(run, data[0], data[-1], op)
     if len(data) == 1 and op in ("absolute", "maximum", "minimum", *ROUND, *SMOOTH, "square"):
@@ -841,7 +841,7 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
         move = sizes[0] * data[1].move + sizes[1] * data[0].move
         return _with_moves(low, high, np.nextafter(np.nextafter(move, np.inf), np.inf))
     if op == "divide":
-        return _divided(run, parts, ranges)
+        return _divide_data(run, parts, ranges)
     raise run.ends(f"{op} of a value that depends on all rows")
 
 
@@ -907,7 +907,7 @@ def _lipschitz(run: Run, op: str, data: Aggregate, ranges: list[intervals.Interv
     return _with_moves(low, high, np.nextafter(new * (1 + 1e-14), np.inf))
 
 
-def _divided(run: Run, parts: list[Any], ranges: list[intervals.Interval]) -> Aggregate:
+def _divide_data(run: Run, parts: list[Any], ranges: list[intervals.Interval]) -> Aggregate:
     (_, (b_low, b_high)) = ranges
     if ((b_low <= 0) & (b_high >= 0)).any():
         raise run.ends(
@@ -962,7 +962,7 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
     if op in COMPARE and len(terms) == 2:
         return _coins(run, op, values)
     if op == "negative":
-        return _scaled_noise(run, values[0], -1.0, ())
+        return _scale_noise_or_noisy(run, values[0], -1.0, ())
     if op == "positive":
         return run.symbol(values[0].term, values[0].guise)
     if len(terms) != 2:
@@ -973,16 +973,16 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
     if op in ("add", "subtract"):
         sign = 1.0 if op == "add" else -1.0
         if noise[1] and data[0]:
-            return _joined(run, terms[0], _scaled(terms[1], sign), values[0])
+            return _join_noise(run, terms[0], _scale_noise(terms[1], sign), values[0])
         if noise[0] and data[1]:
             moved = apply(run, "negative", values[1]).term if sign < 0 else terms[1]
-            return _joined(run, moved, terms[0], values[1])
+            return _join_noise(run, moved, terms[0], values[1])
         if all(noise):
             return _sum_of_noise(run, values, sign)
         if (noisy[0] and data[1]) or (noisy[1] and data[0]):
             return _more_data(run, values, sign)
         if any(noisy) and any(noise):
-            return _completed(run, values, sign)
+            return _complete_two_sided(run, values, sign)
         if all(noisy):
             return None
         other = terms[1] if noise[0] or noisy[0] else terms[0]
@@ -991,8 +991,8 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
             if isinstance(own.term, Noise) and own.term.law in ("uniform", "exponential", "geometric", "sign"):
                 return None
             if noise[0] or noise[1]:
-                return _shifted_noise(run, own, other, sign if noise[1] else 1.0)
-            return _shifted_noisy(run, own, other, sign if noisy[1] else 1.0)
+                return _shift_noise(run, own, other, sign if noise[1] else 1.0)
+            return _shift_noisy(run, own, other, sign if noisy[1] else 1.0)
     if op == "multiply" or (op == "divide" and (noise[0] or noisy[0])):
         at = 0 if noise[0] or noisy[0] else 1
         other = terms[1 - at]
@@ -1002,7 +1002,7 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
                 return None
             coefficient, powers = multiple(run, other)
         elif isinstance(other, Noise) and op == "multiply" and isinstance(terms[at], Noise):
-            return _signed(run, terms[at], other)
+            return _multiply_by_sign(run, terms[at], other)
         elif isinstance(other, Noise | Noisy | Sum | Aggregate | Rows | Weights | Table):
             if isinstance(other, Sum | Aggregate | Rows | Weights | Table):
                 raise run.ends("data are multiplied with noise: its scale depends on them", "use a public scale")
@@ -1015,7 +1015,7 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
             coefficient, powers = 1.0 / np.asarray(coefficient), times((), powers, -1)
         if not np.all(coefficient) or not np.isfinite(coefficient).all():
             return None
-        return _scaled_noise(run, values[at], coefficient, powers)
+        return _scale_noise_or_noisy(run, values[at], coefficient, powers)
     return None
 
 
@@ -1035,7 +1035,7 @@ def _coins(run: Run, op: str, values: list[Any]) -> Symbol | None:
     return None
 
 
-def _scaled(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:
+def _scale_noise(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:
     shape = np.broadcast_shapes(noise.scale.shape, np.shape(factor))
     return Noise(
         noise.law,
@@ -1047,14 +1047,14 @@ def _scaled(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:
     )
 
 
-def _scaled_noise(run: Run, symbol: Symbol, factor: Any, powers: Powers) -> Any:
+def _scale_noise_or_noisy(run: Run, symbol: Symbol, factor: Any, powers: Powers) -> Any:
     term = symbol.term
     guise = symbol.guise if np.ndim(factor) == 0 else "array"
     if isinstance(term, Noise):
-        return run.symbol(_scaled(term, factor, powers), guise)
+        return run.symbol(_scale_noise(term, factor, powers), guise)
     assert isinstance(term, Noisy)
     if powers or np.ndim(factor):
-        run.known(symbol)
+        run.make_public(symbol)
         return apply(run, "multiply", symbol, 1.0 if powers else factor)
     data = term.data
     if isinstance(data, Rows):
@@ -1066,10 +1066,10 @@ def _scaled_noise(run: Run, symbol: Symbol, factor: Any, powers: Powers) -> Any:
         )
     else:
         moved = _times_constant(run, data, factor)
-    return run.symbol(Noisy(moved, _scaled(term.noise, factor), term.release), guise)
+    return run.symbol(Noisy(moved, _scale_noise(term.noise, factor), term.release), guise)
 
 
-def _shifted_noise(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
+def _shift_noise(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
     """Noise plus a public number is noise: what it is added to moves alike."""
     term = symbol.term
     assert isinstance(term, Noise)
@@ -1079,27 +1079,27 @@ def _shifted_noise(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
     )
     if term.law in ("discrete laplace", "geometric") and not whole:
         raise run.ends("integer noise and numbers that are not whole are added")
-    found = _scaled(term, np.full(shape, sign))
+    found = _scale_noise(term, np.full(shape, sign))
     return run.symbol(found, "array" if shape else "number")
 
 
-def _shifted_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
+def _shift_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
     term = symbol.term
     assert isinstance(term, Noisy)
     shape = np.broadcast_shapes(term.shape, shape_of(other) if isinstance(other, Public) else np.shape(other))
     if shape != term.shape or term.noise.by_row:
-        run.known(symbol)
+        run.make_public(symbol)
         return apply(run, "add", symbol, other if not isinstance(other, Public) else run.symbol(other))
-    base = term if sign > 0 else _scaled_noise(run, symbol, -1.0, ()).term
-    data = _added(run, "add", [base.data, other])
+    base = term if sign > 0 else _scale_noise_or_noisy(run, symbol, -1.0, ()).term
+    data = _add_data(run, "add", [base.data, other])
     return run.symbol(Noisy(data, base.noise, term.release), symbol.guise)
 
 
-def _joined(run: Run, data: Any, noise: Noise, like: Any) -> Any:
+def _join_noise(run: Run, data: Any, noise: Noise, like: Any) -> Any:
     """Data plus fresh noise: a noisy value, which is released when it is looked at."""
     guise = like.guise if isinstance(like, Symbol) else "array"
     if isinstance(data, Rows):
-        return _joined_rows(run, data, noise, guise)
+        return _join_noise_to_rows(run, data, noise, guise)
     if noise.by_row:
         raise run.ends("one draw for each row is added to one value")
     if data.shape == () and noise.shape == (1,):
@@ -1107,16 +1107,16 @@ def _joined(run: Run, data: Any, noise: Noise, like: Any) -> Any:
     else:
         shape = np.broadcast_shapes(data.shape, noise.shape)
     data = _spread_out(run, data, shape)
-    noise = _scaled(noise, np.ones(shape))
+    noise = _scale_noise(noise, np.ones(shape))
     run.take(noise, JOINED)
     release = Release(data=data, noise=noise)
     return run.symbol(Noisy(data, noise, release), "array" if shape else "number")
 
 
-def _joined_rows(run: Run, data: Rows, noise: Noise, guise: str) -> Any:
+def _join_noise_to_rows(run: Run, data: Rows, noise: Noise, guise: str) -> Any:
     if getattr(data.scope, "local", False) and not noise.by_row:
         total = Sum(data.node, data.powers)
-        return _joined(run, total, noise, None)
+        return _join_noise(run, total, noise, None)
     if not noise.by_row and data.scope is None:
         if all(run.state[int(each)] != JOINED for each in np.ravel(noise.ids)):
             run.take(noise, KNOWN)
@@ -1150,13 +1150,13 @@ def _more_data(run: Run, values: list[Any], sign: float) -> Any:
     term = noisy.term
     release = term.release.last()
     if release.booked or release.data is not term.data or isinstance(data.term, Rows) or isinstance(term.data, Rows):
-        run.known(noisy)
+        run.make_public(noisy)
         return apply(run, "add", noisy, data)
     shape = np.broadcast_shapes(term.shape, data.term.shape)
     if shape != term.shape:
-        run.known(noisy)
+        run.make_public(noisy)
         return apply(run, "add", noisy, data)
-    total = _added(run, "add", [term.data, data.term])
+    total = _add_data(run, "add", [term.data, data.term])
     release.spent = True
     return run.symbol(Noisy(total, term.noise, Release(data=total, noise=term.noise)), noisy.guise)
 
@@ -1164,7 +1164,7 @@ def _more_data(run: Run, values: list[Any], sign: float) -> Any:
 def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Any:
     """Two draws: a known composition, or one of them as a public number."""
     first, second = (each.term for each in values)
-    second = _scaled(second, sign)
+    second = _scale_noise(second, sign)
     same_shape = first.shape == second.shape and first.powers == second.powers and first.by_row == second.by_row
     fresh = all(run.state[int(each)] == FRESH for noise in (first, second) for each in np.ravel(noise.ids))
     apart = not set(np.ravel(first.ids).tolist()) & set(np.ravel(second.ids).tolist())
@@ -1172,22 +1172,22 @@ def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Any:
     if fresh and apart and same_shape:
         laws = {first.law, second.law}
         if laws == {"exponential"} and opposite:
-            return _composed(run, (first, second), "laplace", np.abs(first.scale))
+            return _compose_draws(run, (first, second), "laplace", np.abs(first.scale))
         if (
             laws == {"geometric"}
             and opposite
             and first.parameter == second.parameter
             and (np.abs(first.scale) == 1).all()
         ):
-            return _composed(run, (first, second), "discrete laplace", np.ones(first.shape), first.parameter)
+            return _compose_draws(run, (first, second), "discrete laplace", np.ones(first.shape), first.parameter)
         if laws == {"normal"}:
-            return _composed(run, (first, second), "normal", np.hypot(first.scale, second.scale) * (1 - 1e-15))
+            return _compose_draws(run, (first, second), "normal", np.hypot(first.scale, second.scale) * (1 - 1e-15))
     for law in ("laplace", "normal", "discrete laplace"):  # the other one is made public
         for own, other, value, factor in ((first, second, values[0], 1.0), (second, first, values[1], sign)):
             if own.law == law and apart and own.by_row == other.by_row:
                 run.take(other, KNOWN)
                 del value, factor
-                return _shifted_noise(
+                return _shift_noise(
                     run,
                     run.symbol(own),
                     run.public(other.shape, whole=other.law in ("geometric", "discrete laplace")).term,
@@ -1196,7 +1196,7 @@ def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Any:
     raise run.ends(f"{first.law} and {second.law} noise are added")
 
 
-def _signed(run: Run, first: Noise, second: Noise) -> Symbol | None:
+def _multiply_by_sign(run: Run, first: Noise, second: Noise) -> Symbol | None:
     """A fair sign times exponential noise is Laplace noise."""
     sign, noise = (first, second) if first.law == "sign" else (second, first)
     fresh = all(run.state[int(each)] == FRESH for part in (sign, noise) for each in np.ravel(part.ids))
@@ -1210,17 +1210,17 @@ def _signed(run: Run, first: Noise, second: Noise) -> Symbol | None:
     return run.symbol(made, "array" if made.shape else "number")
 
 
-def _completed(run: Run, values: list[Any], sign: float) -> Symbol | None:
+def _complete_two_sided(run: Run, values: list[Any], sign: float) -> Symbol | None:
     """(data + noise) - noise of the same one-sided law: data plus Laplace or discrete Laplace noise.
 
     None where it is no such composition: the noisy value is released then, and the noise is a public coin.
     """
     first, second = (each.term for each in values)
     if isinstance(first, Noise):
-        noisy = second if sign > 0 else _scaled_noise(run, values[1], -1.0, ()).term
+        noisy = second if sign > 0 else _scale_noise_or_noisy(run, values[1], -1.0, ()).term
         other, at = first, 1
     else:
-        noisy, other, at = first, _scaled(second, sign), 0
+        noisy, other, at = first, _scale_noise(second, sign), 0
     own, release = noisy.noise, noisy.release.last()
     original = values[at].term
     fresh = all(run.state[int(each)] == FRESH for each in np.ravel(other.ids))
@@ -1240,7 +1240,7 @@ def _completed(run: Run, values: list[Any], sign: float) -> Symbol | None:
     return run.symbol(Noisy(noisy.data, noise, Release(data=noisy.data, noise=noise)), values[at].guise)
 
 
-def _composed(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parameter: float = 0.0) -> Any:
+def _compose_draws(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parameter: float = 0.0) -> Any:
     for each in parts:
         run.take(each, KNOWN)
         for name in np.ravel(each.ids):

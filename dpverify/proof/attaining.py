@@ -16,7 +16,7 @@ from dpverify.wild.schema import Schema
 MOST_CORNERS = 64  # of a cell that are tried
 
 
-def said(run: Run, event: Event, file: str) -> str:
+def describe_release(run: Run, event: Event, file: str) -> str:
     """A release as a sentence: what noise is added where, and how far a neighbour moves what it is added to."""
     data = Sum(event.data.node, event.data.powers) if isinstance(event.data, Rows) else event.data
     found = aggregate_of(run, data)
@@ -40,7 +40,7 @@ def said(run: Run, event: Event, file: str) -> str:
     return f"{name}({scale}) at {file}:{event.line} {what} {several} that {one} {moved}{norm}"
 
 
-def mended(run: Run, claim: Claim, file: str) -> str:
+def propose_scale(run: Run, claim: Claim, file: str) -> str:
     """The scale with which the only release would meet a pure claim; empty where there are several, or no noise."""
     if (
         not isinstance(claim, PureDP)

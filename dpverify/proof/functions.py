@@ -18,10 +18,10 @@ import numpy as np
 
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
-    aligned,
+    aggregate_within,
+    align_with_rows,
     apply,
     as_node,
-    bounded,
     COMPARE,
     holds_symbols,
     LOGIC,
@@ -29,7 +29,7 @@ from dpverify.proof.arithmetic import (
     number_node,
     row_node,
     same_rows,
-    stripped,
+    strip_shape,
     truth_node,
     weights_of,
 )
@@ -38,16 +38,16 @@ from dpverify.proof.rows import Node
 from dpverify.proof.run import Event, Run
 from dpverify.proof.structure import (
     count_of,
-    cumulated,
+    cumulate,
     extreme_entry,
     mean_of_rows,
     plain_rows,
     ranged_of_rows,
-    rearranged,
+    rearrange,
     split,
     spread_of_rows,
-    stacked,
-    summed_entries,
+    stack,
+    sum_entries,
     term_of,
     times_matrix,
     total_of_rows,
@@ -94,7 +94,7 @@ def refuse_keywords(run: Run, name: str, given: dict[str, Any], *known: str) -> 
 
 def as_symbol(run: Run, value: Any) -> Any:
     """Lists with symbols as one array."""
-    return stacked(run, value) if isinstance(value, list | tuple) and holds_symbols(value) else value
+    return stack(run, value) if isinstance(value, list | tuple) and holds_symbols(value) else value
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -147,12 +147,12 @@ def _elementwise(op: str) -> Rule:
     def applied(run: Run, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         refuse_keywords(run, op, kwargs)
         found = apply(run, op, *args)
-        return written(run, out, found)
+        return write_out(run, out, found)
 
     return applied
 
 
-def written(run: Run, out: Any, found: Any) -> Any:
+def write_out(run: Run, out: Any, found: Any) -> Any:
     """The result of a function with `out=`."""
     if out is None:
         return found
@@ -220,7 +220,7 @@ def clip(
         found = apply(run, "maximum", found, low)
     if high is not None:
         found = apply(run, "minimum", found, high)
-    return written(run, out, _copied_if_same(run, value, found))
+    return write_out(run, out, _copy_if_same(run, value, found))
 
 
 @rule(np.where)
@@ -231,7 +231,7 @@ def where(run: Run, condition: Any, yes: Any = None, no: Any = None) -> Any:
     values = [as_symbol(run, each) for each in (condition, yes, no)]
     for each in values:
         if isinstance(term_of(each), Noise | Noisy):
-            run.known(each)
+            run.make_public(each)
     terms = [term_of(each) for each in values]
     if isinstance(terms[0], Rows) or any(isinstance(each, Rows) for each in terms[1:]):
         return _where_of_rows(run, terms, values)
@@ -247,8 +247,8 @@ def where(run: Run, condition: Any, yes: Any = None, no: Any = None) -> Any:
         low, high = intervals.hull(*ranges)
         if isinstance(terms[0], Sum | Aggregate) or any(np.shape(each) for each in (low,)):
             shape = np.broadcast_shapes(np.shape(low), terms[0].shape if hasattr(terms[0], "shape") else ())
-            return run.symbol(bounded(np.broadcast_to(low, shape), np.broadcast_to(high, shape)))
-        return run.symbol(bounded(low, high))
+            return run.symbol(aggregate_within(np.broadcast_to(low, shape), np.broadcast_to(high, shape)))
+        return run.symbol(aggregate_within(low, high))
     low, high = intervals.hull(*(_range(each) for each in terms[1:]))
     shapes: list[Any] = [each.shape if isinstance(each, Public) else np.shape(each) for each in terms]
     if any(each is None for each in shapes):
@@ -267,7 +267,7 @@ def _range(value: Any) -> tuple[Any, Any]:
 def _where_of_rows(run: Run, terms: list[Any], values: list[Any]) -> Any:
     _, mask, scope = same_rows(run, terms)
     if scope is None:
-        terms = aligned(run, terms)
+        terms = align_with_rows(run, terms)
     powers = {
         each.powers for each in terms[1:] if isinstance(each, Rows) and (each.powers or each.node.op != "constant")
     }
@@ -353,39 +353,38 @@ def _reduction(name: str, of_rows: Callable[[Run, Rows], Any], of_entries: Calla
             if inner is not False:
                 found = of_entries(run, found, inner)
                 if keepdims and not over_rows:
-                    found = rearranged(run, found, lambda each: np.expand_dims(each, inner))
+                    found = rearrange(run, found, lambda each: np.expand_dims(each, inner))
             if over_rows:
                 found = of_rows(run, plain_rows(run, found))
                 if keepdims:
-                    found = rearranged(run, found, lambda each: each[None]) if isinstance(found, Symbol) else found
-            return written(run, out, found)
+                    found = rearrange(run, found, lambda each: each[None]) if isinstance(found, Symbol) else found
+            return write_out(run, out, found)
         found = of_entries(run, value, axis)
         if keepdims and isinstance(found, Symbol):
             shape = term.shape if not isinstance(term, Rows) else term.node.shape
             place = range(len(shape)) if axis is None else axis
-            found = rearranged(run, found, lambda each: np.expand_dims(each, tuple(place) if axis is None else place))
-        return written(run, out, found)
+            found = rearrange(run, found, lambda each: np.expand_dims(each, tuple(place) if axis is None else place))
+        return write_out(run, out, found)
 
     return reduced
 
 
 def _mean_of_entries(run: Run, value: Symbol, axis: Any) -> Any:
-    if isinstance(value.term, Noise | Noisy):
-        run.known(value)
+    run.make_public(value)
     shape = value.term.node.shape if isinstance(value.term, Rows) else value.term.shape
     if shape is None or (isinstance(value.term, Public) and value.term.by_row):
         return run.public()
     count = math.prod(shape) if axis is None else shape[axis]
-    total = summed_entries(run, value, axis)
+    total = sum_entries(run, value, axis)
     return apply(run, "divide", total, count)
 
 
 def _sum_of_entries(run: Run, value: Symbol, axis: Any) -> Any:
     if isinstance(term_of(value), Noise | Noisy):
-        run.known(value)
+        run.make_public(value)
     if isinstance(value.term, Public) and (value.term.by_row or value.term.shape is None):
         return run.public() if axis in (None, 0) else run.public(None)
-    return summed_entries(run, value, axis)
+    return sum_entries(run, value, axis)
 
 
 def _extreme(name: str) -> Callable[[Run, Symbol, Any], Any]:
@@ -404,14 +403,14 @@ rule(np.min, np.amin, np.nanmin, methods=("min",))(
 )
 
 
-def _counted(run: Run, rows: Rows) -> Any:
+def _count_true(run: Run, rows: Rows) -> Any:
     return run.symbol(total_of_rows(run, Rows(truth_node(run, rows.node), (), rows.mask)))
 
 
 rule(np.count_nonzero)(
     _reduction(
         "count_nonzero",
-        _counted,
+        _count_true,
         lambda run, value, axis: _sum_of_entries(run, apply(run, "not_equal", value, 0), axis),
     )
 )
@@ -419,7 +418,7 @@ rule(np.count_nonzero)(
 
 def _truth_of_all(run: Run, rows: Rows) -> Any:
     del rows
-    return run.symbol(bounded(0.0, 1.0, whole=True))
+    return run.symbol(aggregate_within(0.0, 1.0, whole=True))
 
 
 def _truth_of_entries(op: str) -> Callable[[Run, Symbol, Any], Any]:
@@ -430,9 +429,9 @@ def _truth_of_entries(op: str) -> Callable[[Run, Symbol, Any], Any]:
             extreme = extreme_entry(run, truth, "maximum" if op == "any" else "minimum", axis)
             node = extreme.term.node
             return run.symbol(Rows(truth_node(run, node), (), term.mask, term.scope), value.guise)
-        if isinstance(run.known(value).term, Public):
+        if isinstance(run.make_public(value).term, Public):
             return run.public() if axis is None else run.public(None)
-        return run.symbol(bounded(0.0, 1.0, whole=True))
+        return run.symbol(aggregate_within(0.0, 1.0, whole=True))
 
     return reduced
 
@@ -452,7 +451,7 @@ def _deviation(name: str, numpy_ddof: int, pandas_ddof: int) -> Rule:
             if not over_rows or (inner is None and value.term.node.shape):
                 raise run.ends(f"the {name} within a row")
             return spread_of_rows(run, value.term, name, ddof)
-        if isinstance(run.known(value).term, Public):
+        if isinstance(run.make_public(value).term, Public):
             return run.public((), low=0.0)
         raise run.ends(f"the {name} of sums")
 
@@ -476,7 +475,7 @@ def between(run: Run, value: Any, q: Any = None, axis: Any = None, **kwargs: Any
         if value.term.node.shape or np.ndim(q):
             raise run.ends("quantiles of arrays")
         return ranged_of_rows(run, value.term, "median")
-    if isinstance(run.known(value).term, Public):
+    if isinstance(run.make_public(value).term, Public):
         return run.public()
     raise run.ends("a quantile of sums")
 
@@ -507,12 +506,11 @@ def cumulative(run: Run, value: Any, axis: Any = None, **kwargs: Any) -> Any:
         over_rows, inner = _axes(run, value.term, axis)
         if over_rows:
             raise run.ends("running sums over the rows")
-        return cumulated(run, value, inner)
-    if isinstance(value.term, Noise | Noisy):
-        run.known(value)
+        return cumulate(run, value, inner)
+    run.make_public(value)
     if axis is None and len(value.term.shape) != 1:
-        value = rearranged(run, value, np.ravel)
-    return cumulated(run, value, 0 if axis is None else axis % len(value.term.shape))
+        value = rearrange(run, value, np.ravel)
+    return cumulate(run, value, 0 if axis is None else axis % len(value.term.shape))
 
 
 @rule(np.diff)
@@ -522,10 +520,9 @@ def differences(run: Run, value: Any, n: int = 1, **kwargs: Any) -> Any:
     value = as_symbol(run, value)
     if isinstance(value.term, Rows) or n != 1:
         raise run.ends("differences of rows")
-    if isinstance(value.term, Noise | Noisy):
-        run.known(value)
+    run.make_public(value)
     return apply(
-        run, "subtract", rearranged(run, value, lambda each: each[1:]), rearranged(run, value, lambda each: each[:-1])
+        run, "subtract", rearrange(run, value, lambda each: each[1:]), rearrange(run, value, lambda each: each[:-1])
     )
 
 
@@ -538,15 +535,14 @@ def sum_of_iterable(run: Run, values: Any, start: Any = 0) -> Any:
         if isinstance(values.term, Rows) and values.term.scope is None:
             found = run.symbol(total_of_rows(run, values.term))
         else:
-            if isinstance(values.term, Noise | Noisy):
-                run.known(values)
+            run.make_public(values)
             found = _sum_of_entries(run, values, 0)
     else:
         found = None
         parts = list(values)
         for each in parts:
             if isinstance(term_of(each), Weights):
-                found = _sum_of_entries(run, stacked(run, parts), 0)
+                found = _sum_of_entries(run, stack(run, parts), 0)
                 break
         else:
             found = start
@@ -705,7 +701,7 @@ def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if isinstance(value, list) and not isinstance(value, Symbol):
         if is_filled_by_rows(value):
             value = rows_of_list(run, value)
-    found = stacked(run, value) if isinstance(value, list | tuple) else value
+    found = stack(run, value) if isinstance(value, list | tuple) else value
     if isinstance(found, Symbol):
         guise = "array" if not isinstance(found.term, Table) else found.guise
         found = Symbol(run, found.term, guise, found.shared)  # it may share memory, or not
@@ -716,13 +712,13 @@ def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
 @rule(np.concatenate)
 def concatenate(run: Run, values: Any, axis: int = 0) -> Any:
     """Arrays one after the other."""
-    parts = [stacked(run, each) if isinstance(each, list | tuple) else each for each in values]
+    parts = [stack(run, each) if isinstance(each, list | tuple) else each for each in values]
     if any(isinstance(term_of(each), Rows) for each in parts) or axis != 0:
         raise run.ends("rows are put one after the other")
     entries: list[Any] = []
     for each in parts:
         entries += split(run, each)
-    return stacked(run, entries)
+    return stack(run, entries)
 
 
 @rule(np.column_stack)
@@ -751,8 +747,8 @@ def reshape(run: Run, value: Any, *shape: Any, **kwargs: Any) -> Any:
         rest = tuple(wanted[1:])
         if -1 in rest or math.prod(rest) != math.prod(value.term.node.shape):
             raise run.ends("rows are reshaped")
-        return rearranged(run, value, lambda each: each.reshape(rest))
-    return rearranged(run, value, lambda each: each.reshape(wanted))
+        return rearrange(run, value, lambda each: each.reshape(rest))
+    return rearrange(run, value, lambda each: each.reshape(wanted))
 
 
 @rule(np.ravel, methods=("ravel", "flatten"))
@@ -761,7 +757,7 @@ def ravel(run: Run, value: Any) -> Any:
     value = as_symbol(run, value)
     if isinstance(term_of(value), Rows) and value.term.node.shape:
         raise run.ends("an array of rows is flattened")
-    return rearranged(run, value, np.ravel) if not isinstance(value.term, Rows) else value
+    return rearrange(run, value, np.ravel) if not isinstance(value.term, Rows) else value
 
 
 @rule(np.transpose, methods=("transpose",))
@@ -771,7 +767,7 @@ def transpose(run: Run, value: Any, axes: Any = None) -> Any:
         if not value.term.node.shape:
             return value
         return Transposed(value)
-    return rearranged(run, value, lambda each: np.transpose(each, axes))
+    return rearrange(run, value, lambda each: np.transpose(each, axes))
 
 
 class Transposed:
@@ -784,7 +780,7 @@ class Transposed:
 @rule(np.squeeze, methods=("squeeze",))
 def squeeze(run: Run, value: Any, axis: Any = None) -> Any:
     """Without axes of length 1."""
-    return rearranged(run, value, lambda each: np.squeeze(each))
+    return rearrange(run, value, lambda each: np.squeeze(each))
 
 
 @rule(np.expand_dims)
@@ -794,8 +790,8 @@ def expand_dims(run: Run, value: Any, axis: int) -> Any:
         depth = len(value.term.node.shape) + 2
         if axis % depth == 0:
             raise run.ends("an axis before that of the rows")
-        return rearranged(run, value, lambda each: np.expand_dims(each, axis % depth - 1))
-    return rearranged(run, value, lambda each: np.expand_dims(each, axis))
+        return rearrange(run, value, lambda each: np.expand_dims(each, axis % depth - 1))
+    return rearrange(run, value, lambda each: np.expand_dims(each, axis))
 
 
 @rule(np.broadcast_to, np.tile, np.repeat, np.flip, np.roll)
@@ -808,8 +804,7 @@ def repeated(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
 def copied(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
     """A copy of its own memory."""
     if isinstance(value, Symbol):
-        if isinstance(value.term, Noise | Noisy):
-            run.known(value)
+        run.make_public(value)
         return run.symbol(value.term, value.guise)
     if isinstance(value, list):
         return list(value)
@@ -826,7 +821,7 @@ def sort(run: Run, value: Any, **kwargs: Any) -> Any:
     term = term_of(value)
     if isinstance(term, Rows):
         raise run.ends("rows are sorted", "use a rule on counts, e.g. a histogram")
-    if isinstance(run.known(value).term, Public):
+    if isinstance(run.make_public(value).term, Public):
         return run.symbol(Public(value.term.shape, value.term.low, value.term.high), "array")
     data = aggregate_of(run, term)
     if len(data.shape) != 1:
@@ -846,8 +841,7 @@ def extreme_place(run: Run, value: Any, axis: Any = None, *, least: bool = False
         return _label_of_rows(run, value, axis)
     if isinstance(term, Noisy) and axis in (None, 0) and len(term.shape) == 1:
         return chosen_place(run, value, least=least)
-    if isinstance(term, Noise | Noisy):
-        term = run.known(value).term
+    term = run.make_public(value).term
     if isinstance(term, Public):
         return (
             run.public((), low=0.0, high=float(max(0, (term.shape or (1,))[0] - 1)), whole=True)
@@ -893,14 +887,14 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
     assert isinstance(term, Noisy)
     release = term.release.last()
     if release.booked or release.spent:
-        run.known(value)
+        run.make_public(value)
         return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
     noise = term.noise
     scale = noise.scale
     upward = bool((scale < 0).all()) if least else bool((scale > 0).all())
     sided = noise.law in ("gumbel", "exponential")
     if noise.law not in ("laplace", "discrete laplace", "gumbel", "exponential") or (sided and not upward):
-        run.known(value)
+        run.make_public(value)
         return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
     line = run.drawn_at[int(np.ravel(noise.ids)[0])]
     size = np.abs(scale)
@@ -936,7 +930,7 @@ def product(run: Run, first: Any, second: Any, **kwargs: Any) -> Any:
             if b.node.shape and not a.node.shape:
                 return sum_rule(
                     run,
-                    apply(run, "multiply", rearranged(run, first, lambda each: np.asarray(each).reshape(1)), second),
+                    apply(run, "multiply", rearrange(run, first, lambda each: np.asarray(each).reshape(1)), second),
                     axis=0,
                 )
             raise run.ends("a matrix product of rows with rows")
@@ -950,9 +944,7 @@ def product(run: Run, first: Any, second: Any, **kwargs: Any) -> Any:
             raise run.ends("rows are weighted by their place")
         return times_matrix(run, second, first, left=True)
     if isinstance(first, Symbol) and isinstance(second, Symbol):
-        parts = [
-            run.known(each).term if isinstance(each.term, Noise | Noisy) else each.term for each in (first, second)
-        ]
+        parts = [run.make_public(each).term for each in (first, second)]
         if all(isinstance(each, Public) for each in parts):
             return run.public(None)
         raise run.ends("a matrix product of data with data")
@@ -968,10 +960,10 @@ def _over_rows(run: Run, first: Symbol, second: Any) -> Any:
     width = first.term.node.shape[0]
     inner = second.term.node.shape
     if len(inner) == 1:
-        left = rearranged(run, first, lambda each: each.reshape(width, 1))
-        right = rearranged(run, second, lambda each: each.reshape(1, inner[0]))
+        left = rearrange(run, first, lambda each: each.reshape(width, 1))
+        right = rearrange(run, second, lambda each: each.reshape(1, inner[0]))
     else:
-        left, right = first, rearranged(run, second, lambda each: np.asarray(each).reshape(1))
+        left, right = first, rearrange(run, second, lambda each: np.asarray(each).reshape(1))
     found = apply(run, "multiply", left, right)
     _product_norms(found.term.node, first.term.node, second.term.node)
     return sum_rule(run, found, axis=0)
@@ -994,7 +986,7 @@ def norm(run: Run, value: Any, ord: Any = None, axis: Any = None, keepdims: bool
         raise run.ends(f"the norm of order {ord}")
     term = term_of(value)
     if isinstance(term, Noise | Noisy):
-        term = run.known(value).term
+        term = run.make_public(value).term
     if isinstance(term, Public):
         return run.public((), low=0.0)
     if not isinstance(term, Rows):
@@ -1008,11 +1000,11 @@ def norm(run: Run, value: Any, ord: Any = None, axis: Any = None, keepdims: bool
     node = run.domain.node("norm", [source], shape=(), kind="f", extra=float(order))
     node.at_least_norm = (_identity(term.node), float(order), 1.0)
     found = run.symbol(Rows(node, (), term.mask, term.scope), value.guise if whole else "number")
-    return rearranged(run, found, lambda each: np.asarray(each).reshape(1)) if keepdims else found
+    return rearrange(run, found, lambda each: np.asarray(each).reshape(1)) if keepdims else found
 
 
 def _identity(node: Node) -> Node:
-    return stripped(node)
+    return strip_shape(node)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -1023,8 +1015,7 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
     """`astype`: truth values and whole numbers as numbers; numbers cut off to whole ones."""
     term = value.term
     name = np.dtype(dtype).name if dtype not in ("category",) else "category"
-    if isinstance(term, Noise | Noisy):
-        term = run.known(value).term
+    term = run.make_public(value).term
     if isinstance(term, Public):
         return run.symbol(
             Public(
@@ -1057,7 +1048,7 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
     if name == "float64":
         return value
     if name == "bool":
-        return run.symbol(bounded(np.zeros(data.shape), np.ones(data.shape), whole=True))
+        return run.symbol(aggregate_within(np.zeros(data.shape), np.ones(data.shape), whole=True))
     return value if data.whole else apply(run, "trunc", value)
 
 
@@ -1081,28 +1072,28 @@ def as_float(run: Run, value: Any) -> Any:
 def as_int(run: Run, value: Any, decimals: Any = None, **kwargs: Any) -> Any:
     """int() and its like: rounding."""
     refuse_keywords(run, "rounding", kwargs)
-    return _rounded(run, value, decimals, "trunc")
+    return _round(run, value, decimals, "trunc")
 
 
-def _copied_if_same(run: Run, value: Any, found: Any) -> Any:
+def _copy_if_same(run: Run, value: Any, found: Any) -> Any:
     """NumPy's functions return a new array also where nothing changes."""
     return Symbol(run, found.term, found.guise) if found is value and found.guise != "number" else found
 
 
-RULES[math.floor] = lambda run, value: _rounded(run, value, None, "floor")
-RULES[math.ceil] = lambda run, value: _rounded(run, value, None, "ceil")
+RULES[math.floor] = lambda run, value: _round(run, value, None, "floor")
+RULES[math.ceil] = lambda run, value: _round(run, value, None, "ceil")
 for _each in (builtins.round, np.round, np.around):
-    RULES[_each] = lambda run, value, decimals=None, ndigits=None: _rounded(
+    RULES[_each] = lambda run, value, decimals=None, ndigits=None: _round(
         run, value, decimals if ndigits is None else ndigits, "rint"
     )
 METHODS["round"] = RULES[builtins.round]
 
 
-def _rounded(run: Run, value: Any, decimals: Any, op: str) -> Any:
-    return _copied_if_same(run, value, _rounded_value(run, value, decimals, op))
+def _round(run: Run, value: Any, decimals: Any, op: str) -> Any:
+    return _copy_if_same(run, value, _round_value(run, value, decimals, op))
 
 
-def _rounded_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
+def _round_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
     value = as_symbol(run, value)
     term = term_of(value)
     whole_law = isinstance(term, Noise) and term.law in ("geometric", "discrete laplace")
@@ -1110,8 +1101,7 @@ def _rounded_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
         return value
     if isinstance(term, Noisy) and term.noise.law in ("geometric", "discrete laplace"):
         return value
-    if isinstance(term, Noise | Noisy):
-        term = run.known(value).term
+    term = run.make_public(value).term
     if isinstance(term, Public):
         if term.shape is None:
             return run.public(None)
@@ -1139,7 +1129,7 @@ def _as_number(run: Run, value: Any, kind: type) -> Any:
     if isinstance(term, Noise) and term.shape == ():
         return value
     if isinstance(term, Noisy):
-        return value if term.shape == () else run.known(value)
+        return value if term.shape == () else run.make_public(value)
     if isinstance(term, Rows) and term.node.kind == "c":
         raise run.ends("a text of a row is made a number")
     return value
@@ -1172,7 +1162,7 @@ def extreme_of(run: Run, *args: Any, largest: bool = True, **kwargs: Any) -> Any
     if len(parts) > 1 and all(
         isinstance(term_of(each), Sum | Aggregate) and term_of(each).shape == () for each in parts
     ):
-        return METHODS["max" if largest else "min"](run, stacked(run, parts))
+        return METHODS["max" if largest else "min"](run, stack(run, parts))
     if not parts:
         return default if default is not None else max(parts)
     found = parts[0]
@@ -1215,7 +1205,7 @@ def chosen_of(run: Run, items: list[Any]) -> Symbol:
 @rule(builtins.sorted, builtins.reversed)
 def in_order(run: Run, values: Any, **kwargs: Any) -> Any:
     """sorted() of released values is released; of rows it shows their order."""
-    if isinstance(values, Symbol) and isinstance(run.known(values).term, Public):
+    if isinstance(values, Symbol) and isinstance(run.make_public(values).term, Public):
         return run.symbol(Public(values.term.shape, values.term.low, values.term.high), values.guise)
     if isinstance(values, Symbol):
         raise run.ends("rows or data are put in order", "release a histogram or use a rule on counts")
@@ -1223,10 +1213,10 @@ def in_order(run: Run, values: Any, **kwargs: Any) -> Any:
     items = list(values)
     keys = items if key is None else [run.hooks.call(key, each) for each in items]
     for each in _leaves(keys):
-        if isinstance(each, Symbol) and not isinstance(run.known(each).term, Public):
+        if isinstance(each, Symbol) and not isinstance(run.make_public(each).term, Public):
             raise run.ends("values are put in order by data", "add noise to them first")
     for each in _leaves(items):
-        if isinstance(each, Symbol) and not isinstance(run.known(each).term, Public):
+        if isinstance(each, Symbol) and not isinstance(run.make_public(each).term, Public):
             raise run.ends("data are put in order")
     return run.public(None)
 
@@ -1278,7 +1268,7 @@ def real_type(run: Run, value: Any) -> type:
 )
 def inspected(run: Run, value: Any, *args: Any) -> Any:
     """Functions that look at a value itself."""
-    if isinstance(value, Symbol) and isinstance(run.known(value).term, Public):
+    if isinstance(value, Symbol) and isinstance(run.make_public(value).term, Public):
         return run.public(None)
     if args and isinstance(args[0], str) and isinstance(value, Symbol):
         raise run.ends(f"an attribute of data is looked up by its name {args[0]!r}")
@@ -1290,7 +1280,7 @@ def ranged(run: Run, *args: Any) -> Any:
     """range() of a number that is not known."""
     for each in args:
         if isinstance(each, Symbol):
-            term = run.known(each).term
+            term = run.make_public(each).term
             if isinstance(term, Public) and any(unknown is run.number_of_rows for unknown, _ in term.powers):
                 raise run.needs_rows("the length of a loop")
     raise run.ends("the length of a loop depends on data or on released values")
@@ -1356,7 +1346,7 @@ def printed(run: Run, *args: Any, **kwargs: Any) -> None:
     """print() shows its values."""
     if run.scope is not None and not getattr(run.scope, "lasting", False):
         raise run.ends("a loop over rows prints")
-    run.hooks.released(list(args))
+    run.hooks.release_output(list(args))
 
 
 for _name in LOGIC:

@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 Interval = tuple[Array, Array]
 
 
-def _widened(value: Array, error: Array) -> Interval:
+def _widen(value: Array, error: Array) -> Interval:
     """The value as an interval: one float to the side on which the error lies; both where that is not known."""
     unknown = ~np.isfinite(error) & np.isfinite(value)
     low = np.where((error < 0) | unknown, np.nextafter(value, -np.inf), value)
@@ -29,7 +29,7 @@ def sum_of(a: Any, b: Any) -> Interval:
         total = a + b
         part = total - a
         error = (a - (total - part)) + (b - part)
-        return _widened(total, np.where(np.isfinite(total), error, 0.0))
+        return _widen(total, np.where(np.isfinite(total), error, 0.0))
 
 
 def product_of(a: Any, b: Any) -> Interval:
@@ -38,7 +38,7 @@ def product_of(a: Any, b: Any) -> Interval:
     with np.errstate(all="ignore"):
         product = np.where((a == 0) | (b == 0), 0.0, a * b)
         error = np.where(np.isfinite(product) & (product != 0), _product_error(a, b, product), 0.0)
-        return _widened(product, error)
+        return _widen(product, error)
 
 
 def _product_error(a: Array, b: Array, product: Array) -> Array:
@@ -65,7 +65,7 @@ def quotient_of(a: Any, b: Any) -> Interval:
         remainder = (a - back) - _product_error(quotient, b, back)
         error = np.where(np.isfinite(quotient) & (a != 0), remainder * np.sign(b), 0.0)
         error = np.where(~np.isfinite(b) | ~np.isfinite(a), 0.0, error)
-        return _widened(quotient, error)
+        return _widen(quotient, error)
 
 
 def add(x: Interval, y: Interval) -> Interval:

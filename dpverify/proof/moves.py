@@ -185,15 +185,15 @@ def cost_of(run: Run) -> Cost:
     nodes = [each.data.node for each in run.events if isinstance(each.data, Sum | Rows)]
     pairs = Pairs.of(run, nodes)
     if pairs.cells.coarse:
-        return _added([_event_cost(Pairs.of(run, _nodes(each)), run, each) for each in run.events])
-    return _added([_event_cost(pairs, run, each) for each in run.events])
+        return _add_losses([_event_cost(Pairs.of(run, _nodes(each)), run, each) for each in run.events])
+    return _add_losses([_event_cost(pairs, run, each) for each in run.events])
 
 
 def _nodes(event: Event) -> list[Node]:
     return [event.data.node] if isinstance(event.data, Sum | Rows) else []
 
 
-def _added(parts: list[tuple[str, Array]]) -> Cost:
+def _add_losses(parts: list[tuple[str, Array]]) -> Cost:
     if not parts:
         return Cost(0.0, 0.0, 0.0, ())
     sizes = {len(loss) for _, loss in parts}
@@ -235,7 +235,7 @@ def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
         distance = roots_up(total_up(intervals.product_of(parts, parts)[1], axes)) if axes else parts
         if even:
             distance = np.minimum(distance, intervals.quotient_of(l2, first)[1])
-        return "gaussian", _scaled(distance, factor)
+        return "gaussian", _scale_losses(distance, factor)
     loss = total_up(parts, axes)
     if even:
         loss = np.minimum(loss, intervals.quotient_of(l1, first)[1])
@@ -244,10 +244,10 @@ def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
         by_range = intervals.quotient_of(np.minimum(wide, spread), float(scale.min()))[1]
         # the range never exceeds the L1 norm; with scales of their own the L1 bound is that of Laplace noise alone
         loss = np.minimum(loss, by_range) if even or event.text == "laplace" else by_range
-    return "pure", _scaled(loss, factor)
+    return "pure", _scale_losses(loss, factor)
 
 
-def _scaled(loss: Array, factor: tuple[float, float]) -> Array:
+def _scale_losses(loss: Array, factor: tuple[float, float]) -> Array:
     """The loss times the supremum of the unknowns that it is a multiple of; infinite where that has no bound."""
     top, bottom = factor
     if bottom == 0 or math.isinf(top):

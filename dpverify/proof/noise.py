@@ -16,7 +16,7 @@ from dpverify.proof.arithmetic import apply, holds_symbols, key_of, multiple, we
 from dpverify.proof.ending import OutsideOfTheCall
 from dpverify.proof.functions import chosen_of
 from dpverify.proof.run import Event, Run
-from dpverify.proof.structure import stacked, term_of
+from dpverify.proof.structure import stack, term_of
 from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Source, Sum, Symbol, Weights
 
 
@@ -41,7 +41,7 @@ def draw_from(run: Run, source: Source, name: str, *args: Any, **kwargs: Any) ->
 
 def _public(run: Run, value: Any) -> Any:
     if isinstance(value, Symbol) and isinstance(value.term, Noise | Noisy):
-        run.known(value)
+        run.make_public(value)
     return value
 
 
@@ -64,7 +64,7 @@ def _shape(run: Run, size: Any, *parameters: Any) -> tuple[tuple[int, ...], bool
     parts = tuple(size) if isinstance(size, list | tuple) else (size,)
     by_row = False
     if parts and isinstance(parts[0], Symbol):
-        term = run.known(parts[0]).term
+        term = run.make_public(parts[0]).term
         if (
             isinstance(term, Sum)
             and term.node is run.domain.constant(1)
@@ -84,10 +84,10 @@ def _shape(run: Run, size: Any, *parameters: Any) -> tuple[tuple[int, ...], bool
 
 def _scale(run: Run, value: Any) -> tuple[Any, Any]:
     """A public positive scale as a multiple of unknowns."""
-    value = stacked(run, value) if isinstance(value, list | tuple) else value
+    value = stack(run, value) if isinstance(value, list | tuple) else value
     term = term_of(value)
     if isinstance(term, Noise | Noisy):
-        term = run.known(value).term
+        term = run.make_public(value).term
     if isinstance(term, Sum | Aggregate | Rows | Weights):
         raise run.ends("the scale of noise depends on the rows", "use a public scale, from the bounds of the data")
     if isinstance(term, Public):
@@ -101,14 +101,14 @@ def _scale(run: Run, value: Any) -> tuple[Any, Any]:
     return scale, ()
 
 
-def _located(run: Run, law: str, loc: Any, scale: Any, size: Any) -> Any:
+def _draw_located(run: Run, law: str, loc: Any, scale: Any, size: Any) -> Any:
     """loc + scale * standard noise."""
     shape, by_row = _shape(run, size, loc, scale)
     factor, powers = _scale(run, scale)
     noise = run.draw(law, shape, factor, powers, by_row=by_row)
     symbol = run.symbol(noise, "array" if shape or by_row else "number")
     if isinstance(loc, list | tuple):
-        loc = stacked(run, loc)
+        loc = stack(run, loc)
     if not isinstance(loc, Symbol) and not np.any(loc):
         return symbol
     return apply(run, "add", loc, symbol)
@@ -121,7 +121,9 @@ def _draws(
         given = dict(zip((*names, "size"), args, strict=False)) | kwargs
         if set(given) - {*names, "size", "random_state"} or len(args) > 3:
             raise run.ends(f"arguments of {law} noise: {sorted(set(given) - {*names, 'size'})}")
-        return _located(run, law, given.get(names[0], default[0]), given.get(names[1], default[1]), given.get("size"))
+        return _draw_located(
+            run, law, given.get(names[0], default[0]), given.get(names[1], default[1]), given.get("size")
+        )
 
     return draw
 
@@ -130,17 +132,17 @@ def _standard(law: str) -> Callable[..., Any]:
     def draw(run: Run, size: Any = None, **kwargs: Any) -> Any:
         if kwargs:
             raise run.ends(f"arguments of {law} noise: {sorted(kwargs)}")
-        return _located(run, law, 0.0, 1.0, size)
+        return _draw_located(run, law, 0.0, 1.0, size)
 
     return draw
 
 
 def _exponential(run: Run, scale: Any = 1.0, size: Any = None) -> Any:
-    return _located(run, "exponential", 0.0, scale, size)
+    return _draw_located(run, "exponential", 0.0, scale, size)
 
 
 def _expovariate(run: Run, lambd: Any = 1.0) -> Any:
-    return _located(
+    return _draw_located(
         run, "exponential", 0.0, apply(run, "divide", 1.0, lambd) if isinstance(lambd, Symbol) else 1.0 / lambd, None
     )
 
@@ -174,7 +176,7 @@ def _uniform(run: Run, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any
         raise run.ends("a uniform draw from an empty range")
     noise = run.draw("uniform", shape, width, by_row=by_row)
     symbol = run.symbol(noise, "array" if shape or by_row else "number")
-    return symbol if not np.any(low) else apply(run, "add", run.known(symbol), low)
+    return symbol if not np.any(low) else apply(run, "add", run.make_public(symbol), low)
 
 
 def _random(run: Run, size: Any = None) -> Any:
@@ -195,7 +197,7 @@ def _integers(run: Run, low: Any, high: Any = None, size: Any = None, *, endpoin
     )
 
 
-def _reordered(run: Run, value: Symbol) -> Rows:
+def _reorder(run: Run, value: Symbol) -> Rows:
     """All rows in another order: they meet no values of rows in the old one."""
     if value.term.mask is not None:
         raise run.ends("chosen rows are put in a random order")
@@ -206,7 +208,7 @@ def _reordered(run: Run, value: Symbol) -> Rows:
 
 def _permutation(run: Run, value: Any, **kwargs: Any) -> Any:
     if isinstance(term_of(value), Rows) and term_of(value).scope is None and not kwargs:
-        return run.symbol(_reordered(run, value), value.guise)
+        return run.symbol(_reorder(run, value), value.guise)
     if isinstance(term_of(value), Sum | Aggregate | Rows):
         raise run.ends("rows are put in a random order", "use sums, which do not depend on the order")
     return run.public(None)
@@ -214,7 +216,7 @@ def _permutation(run: Run, value: Any, **kwargs: Any) -> Any:
 
 def _shuffle(run: Run, value: Any, **kwargs: Any) -> None:
     if isinstance(term_of(value), Rows) and term_of(value).scope is None and len(value.shared) == 1:
-        value.term = _reordered(run, value)
+        value.term = _reorder(run, value)
         return
     if isinstance(value, Symbol) or holds_symbols(value):
         raise run.ends("data are shuffled in place")
@@ -242,7 +244,7 @@ def _choice(
             raise run.ends("one choice for each row")
         count = math.prod(shape)
     if p is not None and holds_symbols(p):
-        p = stacked(run, p) if isinstance(p, list | tuple) else p
+        p = stack(run, p) if isinstance(p, list | tuple) else p
         _charge_choice(run, p, count, form="share")
     names = (
         list(range(items))
@@ -272,8 +274,7 @@ def _charge_choice(run: Run, p: Symbol, count: int, *, form: str) -> None:
     min m and max m. So the loss is at most max m - min m; without replacement each further draw is one of the same
     kind on the values that are left.
     """
-    if isinstance(p.term, Noise | Noisy):
-        run.known(p)
+    run.make_public(p)
     term = p.term
     if isinstance(term, Public):
         return
@@ -293,7 +294,7 @@ def _choices(run: Run, population: Any, weights: Any = None, *, cum_weights: Any
     if cum_weights is not None or holds_symbols(population):
         raise run.ends("random.choices with cumulative weights or with data")
     if weights is not None and holds_symbols(weights):
-        weights = stacked(run, weights) if isinstance(weights, list | tuple) else weights
+        weights = stack(run, weights) if isinstance(weights, list | tuple) else weights
         if isinstance(weights.term, Weights):
             _charge_choice(run, weights, k, form=weights.term.form)
         else:
@@ -303,13 +304,13 @@ def _choices(run: Run, population: Any, weights: Any = None, *, cum_weights: Any
 
 def softmax(run: Run, value: Any, axis: Any = None) -> Any:
     """scipy.special.softmax: shares of exp(scores)."""
-    value = stacked(run, value) if isinstance(value, list | tuple) else value
+    value = stack(run, value) if isinstance(value, list | tuple) else value
     term = term_of(value)
     if not isinstance(term, Sum | Aggregate):
         return (
             apply(run, "exp", value)
             if isinstance(term, Rows)
-            else run.public(run.known(value).term.shape, low=0.0, high=1.0)
+            else run.public(run.make_public(value).term.shape, low=0.0, high=1.0)
         )
     if len(term.shape) != 1:
         raise run.ends("softmax of several axes")
@@ -336,7 +337,7 @@ def _multivariate_normal(run: Run, mean: Any, cov: Any, size: Any = None, **kwar
     matrix = np.asarray(cov, float)
     if matrix.ndim != 2 or (matrix != np.diag(np.diag(matrix))).any():
         raise run.ends("multivariate normal noise with correlations")
-    return _located(run, "normal", mean, np.sqrt(np.diag(matrix)) * (1 - 1e-15), (len(matrix),))
+    return _draw_located(run, "normal", mean, np.sqrt(np.diag(matrix)) * (1 - 1e-15), (len(matrix),))
 
 
 NUMPY: dict[str, Callable[..., Any]] = {
@@ -345,7 +346,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "gumbel": _draws("gumbel"),
     "logistic": _draws("logistic"),
     "standard_normal": _standard("normal"),
-    "randn": lambda run, *size: _located(run, "normal", 0.0, 1.0, size or None),
+    "randn": lambda run, *size: _draw_located(run, "normal", 0.0, 1.0, size or None),
     "exponential": _exponential,
     "standard_exponential": _standard("exponential"),
     "geometric": _geometric,

@@ -42,7 +42,7 @@ from dpverify.proof.functions import (
 )
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
-from dpverify.proof.rewriting import PROOF, rewritten
+from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.structure import (
@@ -50,7 +50,7 @@ from dpverify.proof.structure import (
     item,
     set_item,
     split,
-    stacked,
+    stack,
     term_of,
     total_of_rows,
 )
@@ -217,7 +217,7 @@ def one_row(run: Run, source: Symbol, scope: Scope) -> Symbol:
     return run.symbol(Rows(term.node, term.powers, scope.mask, scope), "array" if term.node.shape else "number")
 
 
-def finished(run: Run, running: Running) -> Any:
+def close_sum(run: Run, running: Running) -> Any:
     """The number that a loop has added to, once the loop has ended."""
     if run.scope is not None:
         raise run.ends("a number that a loop over rows adds to is read within the loop")
@@ -232,37 +232,37 @@ def finished(run: Run, running: Running) -> Any:
     return found
 
 
-def settled(run: Run, value: Any) -> Any:
+def settle(run: Run, value: Any) -> Any:
     """A value as it can be used: running sums are closed; what a loop over rows left behind ends the proof."""
     if isinstance(value, Running):
-        return finished(run, value)
+        return close_sum(run, value)
     if value is FORGOTTEN:
         raise run.ends("a value of the last row is used after a loop over the rows")
     if isinstance(value, RowPart):
         raise run.ends("an entry of a list that a loop over rows has filled is read")
     if isinstance(value, np.ndarray) and run.promoted:
-        return promoted(run, value)
+        return resolve_array(run, value)
     return value
 
 
-def _deeply_promoted(run: Run, value: Any, depth: int) -> Any:
+def _resolve_deeply(run: Run, value: Any, depth: int) -> Any:
     """A value with the arrays into which data were written replaced by their symbols, in lists and dicts, too."""
     if isinstance(value, np.ndarray):
-        return promoted(run, value)
+        return resolve_array(run, value)
     if depth > 6:
         return value
     if isinstance(value, type({}.values()) | type({}.items())) or hasattr(value, "__next__"):
         value = list(value)
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        found = [_deeply_promoted(run, each, depth + 1) for each in value]
+        found = [_resolve_deeply(run, each, depth + 1) for each in value]
         return type(value)(found) if any(a is not b for a, b in zip(found, value, strict=True)) else value
     if isinstance(value, dict):
-        parts = {key: _deeply_promoted(run, each, depth + 1) for key, each in value.items()}
+        parts = {key: _resolve_deeply(run, each, depth + 1) for key, each in value.items()}
         return parts if any(parts[key] is not value[key] for key in value) else value
     return value
 
 
-def promoted(run: Run, value: Any) -> Any:
+def resolve_array(run: Run, value: Any) -> Any:
     """The symbol that stands for an array into which data were written."""
     found = run.promoted.get(id(value))
     if found is not None:
@@ -275,7 +275,7 @@ def promoted(run: Run, value: Any) -> Any:
 
 def entries_of(run: Run, source: Any) -> Iterator[Any]:
     """What a loop over a value that is no row goes through."""
-    source = settled(run, source)
+    source = settle(run, source)
     if id(source) in run.kept_iterators:
         raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if not isinstance(source, Symbol):
@@ -284,9 +284,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
         if isinstance(source, dict) and run.scope is None:
             return iter(list(source))
         return iter(source)
-    term = source.term
-    if isinstance(term, Noise | Noisy):
-        term = run.known(source).term
+    term = run.make_public(source).term
     if isinstance(term, Table):
         if source.guise == "frame" or term.scope is not None:
             return iter(list(term.columns))
@@ -309,14 +307,14 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
 
 def binary(run: Run, op: str, a: Any, b: Any) -> Any:
     """`a op b`."""
-    a, b = settled(run, a), settled(run, b)
+    a, b = settle(run, a), settle(run, b)
     _within_try(run, a, b)
     if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
         return RULES[np.matmul](run, a, b)
     if isinstance(a, Symbol) or isinstance(b, Symbol):
         if isinstance(a, str) or isinstance(b, str):
             for each in (a, b):
-                if isinstance(each, Symbol) and not isinstance(run.known(each).term, Public):
+                if isinstance(each, Symbol) and not isinstance(run.make_public(each).term, Public):
                     raise run.ends("data are put into a text")
             return run.public(None)
         for each in (a, b):
@@ -350,7 +348,7 @@ def as_python_number(run: Run, value: Any) -> Any:
 
 def unary(run: Run, op: str, value: Any) -> Any:
     """`op value`."""
-    value = settled(run, value)
+    value = settle(run, value)
     _within_try(run, value)
     if op == "not":
         if isinstance(value, Symbol):
@@ -377,7 +375,7 @@ def unary(run: Run, op: str, value: Any) -> Any:
 
 def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
     """`a sign b`."""
-    a, b = settled(run, a), settled(run, b)
+    a, b = settle(run, a), settle(run, b)
     _within_try(run, a, b)
     if sign in ("is", "is not"):
         return _identical(run, sign, a, b)
@@ -399,7 +397,7 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
             return _compared_category(run, sign, own, other)
         if isinstance(other, str) or other is None:
             if isinstance(term, Rows | Sum | Aggregate) or (
-                isinstance(run.known(own).term, Public) and term_of(own).shape is not None
+                isinstance(run.make_public(own).term, Public) and term_of(own).shape is not None
             ):
                 return sign == "!="
             return run.public((), low=0.0, high=1.0, whole=True)
@@ -466,7 +464,7 @@ def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
             if negated and a.term.scope is not None
             else (apply(run, "logical_not", found) if negated else found)
         )
-    if isinstance(run.known(a).term, Public):
+    if isinstance(run.make_public(a).term, Public):
         return run.public((), low=0.0, high=1.0, whole=True)
     raise run.ends("data are looked for in a container")
 
@@ -506,19 +504,19 @@ def either(run: Run, first: Any, *rest: Callable[[], Any]) -> Any:
 
 
 def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *, go_on: bool) -> Any:
-    found = settled(run, first)
+    found = settle(run, first)
     for later in rest:
         if not isinstance(found, Symbol):
             if isinstance(found, Source):
                 return later() if go_on else found
             if bool(found) != go_on:
                 return found
-            found = settled(run, later())
+            found = settle(run, later())
             continue
         term = found.term
         if isinstance(term, Rows) and term.scope is not None:
             draws = len(run.state)
-            other = settled(run, later())
+            other = settle(run, later())
             if len(run.state) > draws:
                 raise run.ends("noise is drawn where a condition on a row holds")
             if not isinstance(other, Symbol) and not isinstance(other, bool):
@@ -534,7 +532,7 @@ def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *
             outcome = truth(run, found)
             if outcome != go_on:
                 return outcome if isinstance(term, Public) and term.whole else found
-            found = settled(run, later())
+            found = settle(run, later())
     return found
 
 
@@ -547,14 +545,12 @@ def branch_on_data(run: Run, term: Any) -> ProofEnds:
 
 def truth(run: Run, value: Any) -> bool:
     """The truth of a condition: of a row both ways, of a released value both ways."""
-    value = settled(run, value)
+    value = settle(run, value)
     if not isinstance(value, Symbol):
         if is_filled_by_rows(value):
             raise run.ends("whether a list of chosen rows is empty shows data")
         return bool(value) if not isinstance(value, Source) else True
-    term = value.term
-    if isinstance(term, Noise | Noisy):
-        term = run.known(value).term
+    term = run.make_public(value).term
     if isinstance(term, Public):
         if any(unknown is run.number_of_rows for unknown, _ in term.powers):
             raise run.needs_rows("used in a condition")
@@ -608,7 +604,7 @@ def _branch_of_row(run: Run, term: Rows) -> bool:
 
 def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
     """`yes if test else no`: for a row both, and where() of them."""
-    test = settled(run, test)
+    test = settle(run, test)
     term = term_of(test)
     if isinstance(term, Rows) and term.scope is not None:
         node = truth_node(run, term.node)
@@ -616,7 +612,7 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
         if float(low) == float(high):
             return yes() if low else no()
         draws = len(run.state)
-        first, second = settled(run, yes()), settled(run, no())
+        first, second = settle(run, yes()), settle(run, no())
         if len(run.state) > draws:
             raise run.ends("noise is drawn where a condition on a row holds")
         if isinstance(first, str) or isinstance(second, str) or first is None or second is None:
@@ -628,7 +624,7 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
 
 def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
     """[element(v) for v in source if test(v)] and its like."""
-    source = settled(run, source)
+    source = settle(run, source)
     if isinstance(source, list) and len(source) == 1 and isinstance(source[0], RowPart):
         source = rows_of_list(run, source)
     term = term_of(source)
@@ -644,12 +640,12 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
         nonlocal unknown
         for each in entries_of(run, source):
             if test is not None:
-                condition = settled(run, test(each))
+                condition = settle(run, test(each))
                 if isinstance(condition, Symbol) and isinstance(term_of(condition), Public | Noise | Noisy):
-                    run.known(condition)
+                    run.make_public(condition)
                     state, events = len(run.state), len(run.events)
                     value = element(each)
-                    public = len(run.state) == state and all_known(run, value)
+                    public = len(run.state) == state and release_all(run, value)
                     if not public or len(run.events) != events:
                         raise run.ends(
                             "data or noise in an entry that is there where a released value says so",
@@ -674,14 +670,14 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
     values = list(found())
     if unknown:
         for each in values:
-            if not all_known(run, each):
+            if not release_all(run, each):
                 raise run.ends("data in a collection whose length is released")
         return run.public(None)
     if kind == "set":
         return set(values)
     if kind == "dict":
         if any(holds_symbols(key) for key, _ in values):
-            if all(all_known(run, key) and all_known(run, value) for key, value in values):
+            if all(release_all(run, key) and release_all(run, value) for key, value in values):
                 return run.public(None)
             raise run.ends("a key of a dict depends on data")
         return dict(values)
@@ -700,16 +696,15 @@ def _lazily(run: Run, source: Any, test: Any, element: Callable[[Any], Any], fla
             yield value
 
 
-def all_known(run: Run, value: Any) -> bool:
+def release_all(run: Run, value: Any) -> bool:
     """Whether a value is public; noise and noisy values are released for it."""
     if isinstance(value, Symbol):
-        if isinstance(value.term, Noise | Noisy):
-            run.known(value)
+        run.make_public(value)
         return isinstance(value.term, Public)
     if isinstance(value, list | tuple | set):
-        return all(all_known(run, each) for each in value)
+        return all(release_all(run, each) for each in value)
     if isinstance(value, dict):
-        return all(all_known(run, each) for each in value.values())
+        return all(release_all(run, each) for each in value.values())
     return not isinstance(value, Running | RowPart | Transposed)
 
 
@@ -724,8 +719,8 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
     try:
         row = one_row(run, source, scope)
         mask = source.term.mask
-        condition = None if test is None else settled(run, test(row))
-        value = settled(run, element(row))
+        condition = None if test is None else settle(run, test(row))
+        value = settle(run, element(row))
         if scope.conditions:
             value = _all_paths(run, scope, row, element, value)
     finally:
@@ -746,7 +741,7 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
         if isinstance(value, list | tuple) and flat:
             raise run.ends("a comprehension over rows and more")
         if isinstance(value, list | tuple) and holds_symbols(value):
-            value = stacked(run, value)
+            value = stack(run, value)
         else:
             raise run.ends("a comprehension over rows makes objects that are no numbers")
     if isinstance(value, Symbol) and isinstance(value.term, Table):
@@ -768,7 +763,7 @@ def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any
     while waiting:
         scope.outcomes = waiting.pop()
         scope.conditions = []
-        value = settled(run, element(row))
+        value = settle(run, element(row))
         results.append((list(scope.conditions), value))
         waiting += unexplored(scope.taken, len(scope.outcomes))
         if len(results) > 64:
@@ -802,7 +797,7 @@ class Method:
 
 def attribute(run: Run, value: Any, name: str) -> Any:
     """`value.name`."""
-    value = settled(run, value)
+    value = settle(run, value)
     if isinstance(value, Source) and name == "bit_generator":
         raise run.ends("the state of a generator is read", "use the generator itself")
     if isinstance(value, Transposed) and name == "T":
@@ -831,8 +826,7 @@ def attribute(run: Run, value: Any, name: str) -> Any:
         return Located(value)
     if name in METHODS or name in ROW_METHODS:
         return Method(value, name)
-    if isinstance(term, Noise | Noisy):
-        term = run.known(value).term
+    term = run.make_public(value).term
     if isinstance(term, Public):
         return Method(value, name)
     raise run.ends(f"attribute {name} of data")
@@ -870,7 +864,7 @@ def _extent(run: Run, value: Symbol, name: str) -> Any:
 
 def get_item(run: Run, value: Any, key: Any) -> Any:
     """`value[key]`."""
-    value, key = settled(run, value), settled(run, key)
+    value, key = settle(run, value), settle(run, key)
     _within_try(run, value, key)
     if isinstance(value, dict) and type(value) is not dict and holds_symbols(key):
         raise run.ends("a dict with a default is read at a key that is not known")
@@ -884,7 +878,7 @@ def get_item(run: Run, value: Any, key: Any) -> Any:
         raise run.ends("entries of a transposed array of rows")
     if not holds_symbols(key):
         found = value[key]
-        return settled(run, found) if not isinstance(found, Running) or run.scope is None else found
+        return settle(run, found) if not isinstance(found, Running) or run.scope is None else found
     return _at_unknown_place(run, value, key)
 
 
@@ -893,7 +887,7 @@ def _at_unknown_place(run: Run, value: Any, key: Any) -> Any:
         return _table_lookup(run, value, key)
     parts = key if isinstance(key, tuple) else (key,)
     for each in parts:
-        if isinstance(each, Symbol) and not isinstance(run.known(each).term, Public):
+        if isinstance(each, Symbol) and not isinstance(run.make_public(each).term, Public):
             raise run.ends("an entry is taken at a place that depends on the data")
     if isinstance(value, dict):
         value = list(value.values())
@@ -901,7 +895,7 @@ def _at_unknown_place(run: Run, value: Any, key: Any) -> Any:
         if all(not holds_symbols(each) for each in value) and isinstance(key, Symbol):
             return chosen_of(run, list(value))
         if isinstance(value, list | tuple) and holds_symbols(value):
-            return item(run, stacked(run, list(value)), key)
+            return item(run, stack(run, list(value)), key)
         return run.public(None)
     array = np.asarray(value)
     if array.dtype.kind in "biuf" and array.ndim == 1 and isinstance(key, Symbol) and key.term.shape == ():
@@ -946,7 +940,7 @@ def _table_lookup(run: Run, value: Any, key: Symbol) -> Any:
 
 def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] = value`."""
-    owner, key, value = settled(run, owner), settled(run, key), settled(run, value)
+    owner, key, value = settle(run, owner), settle(run, key), settle(run, value)
     _writes(run)
     if isinstance(owner, Symbol):
         if isinstance(owner.term, Table) and isinstance(key, str) and owner.guise == "frame":
@@ -964,7 +958,7 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
         set_item(run, symbol, key, value)
         return
     if holds_symbols(key):
-        if isinstance(owner, dict) and all_known(run, key):
+        if isinstance(owner, dict) and release_all(run, key):
             raise run.ends("a dict gets a key that is a released value", "use a list of pairs")
         raise run.ends("a container gets a key that depends on data")
     owner[key] = value
@@ -1006,13 +1000,13 @@ def _writes(run: Run) -> None:
 
 def augment(run: Run, op: str, old: Any, value: Any) -> Any:
     """`old op= value`: in place for arrays; collected in a loop over rows."""
-    value = settled(run, value)
+    value = settle(run, value)
     scope = run.scope
     if isinstance(scope, Scope) and not scope.lasting:
         inside = isinstance(old, Symbol) and isinstance(old.term, Rows) and old.term.scope is scope
         if not inside:
             return _collect(run, scope, op, old, value)
-    old = settled(run, old)
+    old = settle(run, old)
     if isinstance(old, list) and op == "add":
         if isinstance(value, Symbol):
             raise run.ends("a list is extended by data")
@@ -1022,7 +1016,8 @@ def augment(run: Run, op: str, old: Any, value: Any) -> Any:
         return IN_PLACE[op](old, value)
     if isinstance(old, np.ndarray) and isinstance(value, Symbol):
         if not isinstance(
-            run.known(value).term if isinstance(value.term, Noise | Noisy) else value.term, Sum | Aggregate | Public
+            run.make_public(value).term,
+            Sum | Aggregate | Public,
         ):
             raise run.ends("rows are added into an array in place")
         if old.base is not None:
@@ -1068,7 +1063,7 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
     if op not in ("add", "subtract"):
         raise run.ends(f"a number outside of a loop over rows is changed by {op} in it", "collect sums with +=")
-    running = old if isinstance(old, Running) else Running(settled_start(run, old))
+    running = old if isinstance(old, Running) else Running(start_of_sum(run, old))
     term = term_of(value)
     if isinstance(term, Rows):
         if term.scope is not scope:
@@ -1085,7 +1080,7 @@ def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
     return running
 
 
-def settled_start(run: Run, value: Any) -> Any:
+def start_of_sum(run: Run, value: Any) -> Any:
     """What a running sum starts from: a plain number or a public one."""
     if value is FORGOTTEN or isinstance(value, str | list | dict | set):
         raise run.ends("a loop over rows changes an object outside of it")
@@ -1096,11 +1091,11 @@ def settled_start(run: Run, value: Any) -> Any:
 
 def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] op= value`."""
-    owner, key = settled(run, owner), settled(run, key)
+    owner, key = settle(run, owner), settle(run, key)
     scope = run.scope
     if isinstance(scope, Scope):
         if isinstance(owner, dict | list) and not holds_symbols(key):
-            owner[key] = _collect(run, scope, op, owner[key], settled(run, value))
+            owner[key] = _collect(run, scope, op, owner[key], settle(run, value))
             return
         raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
     if isinstance(owner, Symbol):
@@ -1117,7 +1112,7 @@ def augment_attribute(run: Run, op: str, owner: Any, name: str, value: Any) -> N
 
 def set_attribute(run: Run, owner: Any, name: str, value: Any) -> None:
     """`owner.name = value`."""
-    owner = settled(run, owner)
+    owner = settle(run, owner)
     _writes(run)
     if isinstance(owner, Symbol | Source):
         raise run.ends(f"attribute {name} of data is set")
@@ -1129,7 +1124,7 @@ def set_attribute(run: Run, owner: Any, name: str, value: Any) -> None:
 def unpack(run: Run, value: Any, pattern: Any) -> Any:
     """Parts of a value that is assigned to several names."""
     count = pattern if isinstance(pattern, int) else len(pattern)
-    value = settled(run, value)
+    value = settle(run, value)
     if isinstance(value, Symbol) and isinstance(value.term, Table) and value.term.scope is not None:
         raise run.ends("a record of a row is unpacked")
     parts = list(entries_of(run, value))
@@ -1152,9 +1147,9 @@ def text(run: Run, *parts: Any) -> Any:
             shown.append(each)
             continue
         value, conversion, spec = each
-        value = settled(run, value)
+        value = settle(run, value)
         if holds_symbols(value):
-            if not all_known(run, value):
+            if not release_all(run, value):
                 raise run.ends("data are put into a text", exposed=False)
             unknown = True
             continue
@@ -1169,7 +1164,7 @@ def text(run: Run, *parts: Any) -> Any:
 
 def plain(run: Run, value: Any) -> Any:
     """A value that the next statement takes apart by itself."""
-    value = settled(run, value)
+    value = settle(run, value)
     if holds_symbols(value):
         raise run.ends("data or released values are taken apart by a statement that is not followed")
     return value
@@ -1216,9 +1211,9 @@ ROW_METHODS = (
 
 def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`."""
-    function = settled(run, function)
-    args = tuple(settled(run, each) for each in args)
-    kwargs = {name: settled(run, each) for name, each in kwargs.items()}
+    function = settle(run, function)
+    args = tuple(settle(run, each) for each in args)
+    kwargs = {name: settle(run, each) for name, each in kwargs.items()}
     _within_try(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
     if isinstance(function, type) and function.__name__ == "suppress":
         raise run.ends("exceptions are suppressed: which values raise them is not followed")
@@ -1255,8 +1250,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
             if isinstance(part, np.ndarray):
                 run.lent[id(part)] = part
     if run.promoted:  # code that is not rewritten must not see what such an array held before
-        args = tuple(_deeply_promoted(run, each, 0) for each in args)
-        kwargs = {name: _deeply_promoted(run, each, 0) for name, each in kwargs.items()}
+        args = tuple(_resolve_deeply(run, each, 0) for each in args)
+        kwargs = {name: _resolve_deeply(run, each, 0) for name, each in kwargs.items()}
         symbolic = holds_symbols((args, kwargs)) or any(isinstance(each, Transposed) for each in args)
     if function in (builtins.isinstance, builtins.type, builtins.hasattr) and args and isinstance(args[0], Source):
         if function is builtins.hasattr:
@@ -1266,9 +1261,9 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         args = tuple(rows_of_list(run, each) if is_filled_by_rows(each) else each for each in args)
         symbolic = True
     if function in (builtins.map, builtins.filter) and len(args) == 2:
-        return _mapped(run, function, *args)
+        return _map(run, function, *args)
     if function in (builtins.enumerate, builtins.zip, itertools.chain) and symbolic:
-        return _iterated(run, function, args, kwargs)
+        return _iterate(run, function, args, kwargs)
     owner = getattr(function, "__self__", None)
     if isinstance(run.scope, Scope) and not run.scope.lasting:
         kept = owner is not None and not isinstance(
@@ -1285,7 +1280,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
             raise run.ends(f"{name} reads what is outside of the program", kind=OutsideOfTheCall)
         if function in (builtins.open, builtins.input, builtins.eval, builtins.exec, builtins.globals, builtins.vars):
             raise run.ends(f"{function.__name__}() is called")
-        if isinstance(owner, np.ndarray) and run.promoted and isinstance(promoted(run, owner), Symbol):
+        if isinstance(owner, np.ndarray) and run.promoted and isinstance(resolve_array(run, owner), Symbol):
             raise run.ends("a method of an array into which data were written since")
         if any(isinstance(each, Source) for each in (*args, *kwargs.values())):
             raise run.ends("a generator of random numbers is handed to code that the proof does not read")
@@ -1300,8 +1295,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if function in (builtins.dict,):
         return dict(*args, **kwargs)
     if isinstance(function, type) and issubclass(function, BaseException):
-        return function(*(run.known(each) and "..." if isinstance(each, Symbol) else each for each in args))
-    if all(all_known(run, each) for each in (*args, *kwargs.values())):
+        return function(*(run.make_public(each) and "..." if isinstance(each, Symbol) else each for each in args))
+    if all(release_all(run, each) for each in (*args, *kwargs.values())):
         return _of_public_values(run, function, name, args, kwargs)
     raise run.ends(f"{name}() of data has no rule")
 
@@ -1368,14 +1363,14 @@ def is_project(run: Run, function: Any) -> bool:
     return type(target).__module__ in run.modules
 
 
-def _mapped(run: Run, function: Any, given: Any, values: Any) -> Any:
+def _map(run: Run, function: Any, given: Any, values: Any) -> Any:
     if function is builtins.map:
         return comprehension(run, "generator", values, None, lambda each: call(run, given, each), False)
     test = (lambda each: each) if given is None else (lambda each: call(run, given, each))
     return comprehension(run, "generator", values, test, lambda each: each, False)
 
 
-def _iterated(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _iterate(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for each in args:
         term = term_of(each)
         if isinstance(term, Rows | Table) and term.scope is None:
@@ -1415,7 +1410,7 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
         if isinstance(key, Symbol):
             if isinstance(key.term, Rows) and isinstance(owner, dict) and name == "get":
                 raise run.ends("a dict is read at a value of a row")
-            if isinstance(run.known(key).term, Public) and name == "get":
+            if isinstance(run.make_public(key).term, Public) and name == "get":
                 if holds_symbols((owner, *args[1:])):
                     raise run.ends("a dict of data, or with a default of data, is read at a released key")
                 return run.public(None)
@@ -1432,7 +1427,7 @@ def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[st
         return frames.METHODS[name](run, symbol, *args, **kwargs)
     if name in METHODS:
         return METHODS[name](run, symbol, *args, **kwargs)
-    if isinstance(symbol.term, Public) and all(all_known(run, each) for each in (*args, *kwargs.values())):
+    if isinstance(symbol.term, Public) and all(release_all(run, each) for each in (*args, *kwargs.values())):
         if name in ("sort", "fill", "resize", "put", "itemset", "partition", "append", "update", "pop"):
             symbol.term = Public(symbol.term.shape)
             return None
@@ -1440,16 +1435,15 @@ def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[st
     raise run.ends(f"{name}() of data has no rule")
 
 
-def released(run: Run, value: Any, depth: int = 0) -> None:
+def release_output(run: Run, value: Any, depth: int = 0) -> None:
     """Walks what leaves the program: noisy values are released, data end the proof."""
-    value = settled(run, value)
+    value = settle(run, value)
     if depth > 12:
         raise run.ends("an output that is nested too deeply")
     if isinstance(value, Symbol):
-        if isinstance(value.term, Noise | Noisy):
-            run.known(value)
+        run.make_public(value)
         if not isinstance(value.term, Public):
-            raise _exposed(run, value.term)
+            raise _data_leave(run, value.term)
         return
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
         return
@@ -1458,18 +1452,18 @@ def released(run: Run, value: Any, depth: int = 0) -> None:
             raise run.ends(f"an output of type {type(value).__name__} is not followed")
         if value.dtype == object:
             for each in value.flat:
-                released(run, each, depth + 1)
+                release_output(run, each, depth + 1)
         return
     if isinstance(value, dict | list | tuple | set | frozenset) and getattr(value, "__dict__", None):
-        released(run, vars(value), depth + 1)
+        release_output(run, vars(value), depth + 1)
     if isinstance(value, dict):
         for key, each in value.items():
-            released(run, key, depth + 1)
-            released(run, each, depth + 1)
+            release_output(run, key, depth + 1)
+            release_output(run, each, depth + 1)
         return
     if isinstance(value, list | tuple | set | frozenset | types.GeneratorType):
         for each in value:
-            released(run, each, depth + 1)
+            release_output(run, each, depth + 1)
         return
     if type(value).__module__ in run.modules and "<locals>" in type(value).__qualname__:
         raise run.ends("an output of a class that is made within the program is not followed")
@@ -1477,14 +1471,14 @@ def released(run: Run, value: Any, depth: int = 0) -> None:
         names = [*getattr(value, "__dict__", {}), *getattr(type(value), "__slots__", ())]
         for name in names:
             if hasattr(value, name) and not isinstance(getattr(value, name), Source):
-                released(run, getattr(value, name), depth + 1)
+                release_output(run, getattr(value, name), depth + 1)
         return
     if isinstance(value, range | np.dtype):
         return
     raise run.ends(f"an output of type {type(value).__name__} is not followed")
 
 
-def _exposed(run: Run, term: Any) -> ProofEnds:
+def _data_leave(run: Run, term: Any) -> ProofEnds:
     if isinstance(term, Sum | Aggregate):
         found = aggregate_of(run, term)
         if found.move.size == 0 or float(np.max(found.move)) == 0:
@@ -1527,8 +1521,8 @@ class Hooks:
             ("draw", draw_from),
             ("enter_try", enter_try),
             ("leave_try", leave_try),
-            ("released", released),
-            ("stack", stacked),
+            ("release_output", release_output),
+            ("stack", stack),
             ("outer_names", outer_names),
             ("yields", yields),
             ("augment_attribute", augment_attribute),
@@ -1548,7 +1542,7 @@ def load(run: Run, file: Path, name: str) -> types.ModuleType:
     run.loaded[str(file)] = module
     run.files.add(str(file))
     run.modules.add(name)
-    code = compiled(str(file), file.stat().st_mtime_ns)
+    code = compile_file(str(file), file.stat().st_mtime_ns)
     space = module.__dict__
     space[PROOF] = run.hooks
     space["__builtins__"] = {**vars(builtins), "__import__": functools.partial(_import, run, file.parent)}
@@ -1557,10 +1551,10 @@ def load(run: Run, file: Path, name: str) -> types.ModuleType:
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(file: str, changed: int) -> types.CodeType:
+def compile_file(file: str, changed: int) -> types.CodeType:
     """The rewritten code of a file."""
     del changed
-    return compile(rewritten(Path(file).read_text(encoding="utf-8"), file), file, "exec")
+    return compile(rewrite(Path(file).read_text(encoding="utf-8"), file), file, "exec")
 
 
 def _import(

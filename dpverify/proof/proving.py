@@ -21,11 +21,11 @@ from dpverify.claims.neighbours import Relation
 from dpverify.errors import UsageError
 from dpverify.ledger import Event as LedgerEvent
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
-from dpverify.proof.attaining import attaining_pair, mended, said
+from dpverify.proof.attaining import attaining_pair, describe_release, propose_scale
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
-from dpverify.proof.programs import load, released, source_file
+from dpverify.proof.programs import load, release_output, source_file
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
@@ -189,7 +189,7 @@ def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
         notes=tuple(sorted(notes)),
         seconds=0.0,
         pair=found.pair,
-        mend="" if holds or claim is None else mended(outcomes[0].run, claim, program.file.name),
+        mend="" if holds or claim is None else propose_scale(outcomes[0].run, claim, program.file.name),
     )
 
 
@@ -297,7 +297,7 @@ def _together(outcomes: list[_Outcome], file: str, schema: Schema) -> _Found:
             event.kind if event.kind != "choice" else f"choice by {event.text}",
             event.line,
             loss,
-            said(worst.run, event, file),
+            describe_release(worst.run, event, file),
         )
         for event, (_, loss) in zip(worst.run.events, worst.cost.each, strict=True)
     )
@@ -425,7 +425,7 @@ class _Program:
                 run.running_release = True
                 given = _given(run, schema)
                 result = target(*given, **self._arguments(run, target, len(given)))
-                released(run, result)
+                release_output(run, result)
                 _check_state(run, before)
             except ProofEnds as end:
                 run.mark(end)

@@ -41,7 +41,7 @@ COMPARISONS = {
 }
 
 
-def rewritten(source: str, name: str) -> ast.Module:
+def rewrite(source: str, name: str) -> ast.Module:
     """The syntax tree of a module with its operations handed to the proof."""
     tree = _Rewriter().visit(ast.parse(source, name))
     return ast.fix_missing_locations(tree)  # type: ignore[no-any-return]
@@ -219,7 +219,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         loop = self._name()
-        stored, augmented = _stored(node)
+        stored, augmented = _stored_names(node)
         self.generic_visit(node)
         begin = ast.Assign([ast.Name(loop, ast.Store())], _hook("loop", node.iter))
         if not isinstance(node.target, ast.Name):
@@ -336,7 +336,7 @@ def _pattern(target: ast.expr) -> Any:
     return tuple(_pattern(each) for each in target.elts) if isinstance(target, ast.Tuple) else None
 
 
-def _stored(loop: ast.For) -> tuple[set[str], set[str]]:
+def _stored_names(loop: ast.For) -> tuple[set[str], set[str]]:
     """Names that the body of a loop assigns, and those of them that it adds to."""
     stored = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
     augmented: set[str] = set()

@@ -166,7 +166,7 @@ class Cells:
 
 def cells_of(domain: Domain, nodes: Iterable[Node]) -> Cells:
     """Cells cut at all thresholds of these expressions; with fewer axes where there would be too many."""
-    reached = _reached(nodes)
+    reached = _collect_nodes(nodes)
     axes: dict[Any, list[tuple[float, float]]] = {}
     cuts: dict[int, set[float]] = {}
     for node in reached:
@@ -199,7 +199,7 @@ def cells_of(domain: Domain, nodes: Iterable[Node]) -> Cells:
     return Cells(domain, count, pieces, coarse)
 
 
-def _reached(nodes: Iterable[Node]) -> list[Node]:
+def _collect_nodes(nodes: Iterable[Node]) -> list[Node]:
     seen: dict[int, Node] = {}
     waiting = list(nodes)
     while waiting:
@@ -255,7 +255,7 @@ def _free_axis(domain: Domain, compare: Node) -> dict[Any, list[tuple[float, flo
 def _coarse(domain: Domain, node: Node) -> tuple[float, float]:
     """Ends of a scalar expression over the uncut domain."""
     pieces: dict[Any, Interval] = {}
-    for each in _reached([node]):
+    for each in _collect_nodes([node]):
         if each.op == "column":
             parts = _pieces(domain.columns[each.extra], set())
             pieces[each.extra] = (np.array([min(a for a, _ in parts)]), np.array([max(b for _, b in parts)]))

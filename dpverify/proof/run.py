@@ -195,7 +195,7 @@ class Run:
         for each in names:
             self.state[each] = state
 
-    def known(self, symbol: Symbol) -> Symbol:
+    def make_public(self, symbol: Symbol) -> Symbol:
         """A value as something public: noise by itself is a public coin, data plus noise are released."""
         term = symbol.term
         if (
@@ -226,7 +226,7 @@ class Run:
             line = self.drawn_at[int(np.ravel(noise.ids)[0])] if noise.ids.size else self.line()
             self.events.append(release_event(self, data, noise, line))
 
-    def stacked(self, values: Any) -> Any:
+    def stack(self, values: Any) -> Any:
         """A list of values as one array."""
         return self.hooks.stack(values)
 

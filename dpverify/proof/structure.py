@@ -11,9 +11,9 @@ import numpy as np
 from dpverify.claims.neighbours import Relation
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
+    aggregate_within,
     apply,
     as_node,
-    bounded,
     holds_symbols,
     key_of,
     moved_node,
@@ -44,7 +44,7 @@ def term_of(value: Any) -> Any:
     return value.term if isinstance(value, Symbol) else value
 
 
-def masked(run: Run, rows: Rows) -> Node:
+def mask_rows(run: Run, rows: Rows) -> Node:
     """The function of a row with 0 where the row is not chosen, as numbers."""
     node = number_node(run, rows.node, "i")
     if rows.mask is None:
@@ -68,7 +68,7 @@ def plain_rows(run: Run, value: Any) -> Rows:
 def total_of_rows(run: Run, rows: Rows) -> Sum:
     """Sum over the rows."""
     _whole_dataset(run, rows)
-    return Sum(masked(run, rows), rows.powers)
+    return Sum(mask_rows(run, rows), rows.powers)
 
 
 def _whole_dataset(run: Run, rows: Rows) -> None:
@@ -181,18 +181,18 @@ def ranged_of_rows(run: Run, rows: Rows, name: str) -> Any:
     node = number_node(run, rows.node, "i")
     low, high = run.domain.bounds(node)
     whole = node.kind == "i" and name in ("maximum", "minimum")
-    return run.symbol(bounded(low, high, whole=whole))
+    return run.symbol(aggregate_within(low, high, whole=whole))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Stacking
 
 
-def stacked(run: Run, values: Sequence[Any]) -> Any:
+def stack(run: Run, values: Sequence[Any]) -> Any:
     """A list of values as one array; a plain array where nothing is unknown."""
     if not holds_symbols(values):
         return np.asarray(values)
-    parts = [stacked(run, each) if isinstance(each, list | tuple) else each for each in values]
+    parts = [stack(run, each) if isinstance(each, list | tuple) else each for each in values]
     terms = [term_of(each) for each in parts]
     if any(isinstance(each, Table) for each in terms):
         raise run.ends("tables are put into an array")
@@ -206,18 +206,18 @@ def stacked(run: Run, values: Sequence[Any]) -> Any:
         joined = _stacked_noisy(run, terms)
         if joined is not None:
             return joined
-        terms = [term_of(run.known(each)) if isinstance(each, Symbol) else each for each in parts]
+        terms = [term_of(run.make_public(each)) if isinstance(each, Symbol) else each for each in parts]
     if any(isinstance(each, Noise) for each in terms):
         found = _stacked_noise(run, [each for each in terms if isinstance(each, Noise)])
         if found is not None and all(isinstance(each, Noise) for each in terms):
             return run.symbol(found, "array")
-        terms = [term_of(run.known(each)) if isinstance(each, Symbol) else each for each in parts]
+        terms = [term_of(run.make_public(each)) if isinstance(each, Symbol) else each for each in parts]
     if any(isinstance(each, Weights) for each in terms):
         if not all(isinstance(each, Weights) and each.form == terms[0].form for each in terms):
             raise run.ends("weights of a choice and other values are put into one array")
         if any(each.shift is not terms[0].shift for each in terms):
             raise run.ends("weights of a choice have different shifts")
-        scores = term_of(stacked(run, [run.symbol(each.scores) for each in terms]))
+        scores = term_of(stack(run, [run.symbol(each.scores) for each in terms]))
         if terms[0].form == "share":
             parts_of = {id(each.key[2]) if each.key[0] == "part" else 0 for each in terms}
             whole = terms[0].key[2] if terms[0].key[0] == "part" else ("none",)
@@ -306,7 +306,10 @@ def _stacked_data(run: Run, terms: list[Any], shape: tuple[int, ...]) -> Any:
         lows = np.stack([np.broadcast_to(each[0], shape) for each in offsets if each is not None])
         highs = np.stack([np.broadcast_to(each[1], shape) for each in offsets if each is not None])
         return Sum(node, common, (lows, highs))
-    parts = [aggregate_of(run, each) if isinstance(each, Sum | Aggregate) else _unmoved(each, shape) for each in terms]
+    parts = [
+        aggregate_of(run, each) if isinstance(each, Sum | Aggregate) else _unmoving_aggregate(each, shape)
+        for each in terms
+    ]
     l2 = math.sqrt(sum(each.l2**2 for each in parts))
     move = np.stack([np.broadcast_to(each.move, shape) for each in parts])
     total = up(sum(each.l1 for each in parts))
@@ -328,7 +331,7 @@ def _public_interval(value: Any) -> tuple[Any, Any] | None:
     return np.asarray(value, float), np.asarray(value, float)
 
 
-def _unmoved(value: Any, shape: tuple[int, ...]) -> Aggregate:
+def _unmoving_aggregate(value: Any, shape: tuple[int, ...]) -> Aggregate:
     found = _public_interval(value) or (np.asarray(-np.inf), np.asarray(np.inf))
     low, high = (np.broadcast_to(each, shape) for each in found)
     whole = not isinstance(value, Public) and bool(np.all(np.asarray(value) % 1 == 0))
@@ -339,7 +342,7 @@ def _unmoved(value: Any, shape: tuple[int, ...]) -> Aggregate:
 # Moving entries
 
 
-def rearranged(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view: bool = True) -> Symbol:
+def rearrange(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view: bool = True) -> Symbol:
     """The array with entries in other places; `view`: NumPy gives a view, which shares what is written."""
     term = symbol.term
     shared = symbol.shared if view else None
@@ -378,7 +381,7 @@ def rearranged(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view
             if taken.shape == () and term.shape == () and term.coefficient is not None:
                 found.coefficient, found.powers = term.coefficient, term.powers
         case Weights():
-            scores = term_of(rearranged(run, run.symbol(term.scores), function))
+            scores = term_of(rearrange(run, run.symbol(term.scores), function))
             same = taken.shape == term.shape and bool((taken == places).all())
             key = term.key if same else key_of(scores) if term.form == "weight" else ("some",)
             found = Weights(scores, term.form, key, term.shift)
@@ -410,7 +413,7 @@ def _shape(run: Run, term: Any) -> tuple[int, ...]:
     return shape
 
 
-def mapped_linearly(run: Run, term: Any, op: str, shape: tuple[int, ...], extra: Any, key: Any, matrix: Any) -> Any:
+def map_linearly(run: Run, term: Any, op: str, shape: tuple[int, ...], extra: Any, key: Any, matrix: Any) -> Any:
     """A public linear map of a sum or of rows: the map of the function of a row.
 
     `matrix` has shape (entries of the result, entries of the value); it bounds what becomes of an `Aggregate`.
@@ -451,16 +454,16 @@ def mapped_linearly(run: Run, term: Any, op: str, shape: tuple[int, ...], extra:
     )
 
 
-def summed_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "") -> Any:
+def sum_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "") -> Any:
     """Sum over the entries of an array, or along an axis of it (of one row's value, for rows)."""
     term = symbol.term
     if isinstance(term, Noise):
         if term.law == "normal" and term.shape:
             raise run.ends("draws of normal noise are summed up", "draw one number with the larger scale")
-        run.known(symbol)
+        run.make_public(symbol)
         term = symbol.term
     if isinstance(term, Noisy):
-        term = run.known(symbol).term
+        term = run.make_public(symbol).term
     if isinstance(term, Weights):
         if term.form == "weight" and axis in (None, 0) and len(term.shape) == 1:
             return run.symbol(Weights(term.scores, "total", term.key, term.shift))
@@ -469,15 +472,15 @@ def summed_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "
         raise run.ends("the weights of a choice are summed up in parts")
     shape = _shape(run, term)
     if axis is None:
-        flat = rearranged(run, symbol, np.ravel)
-        return symbol if not shape else summed_entries(run, flat, 0, guise=guise)
+        flat = rearrange(run, symbol, np.ravel)
+        return symbol if not shape else sum_entries(run, flat, 0, guise=guise)
     axis = axis % len(shape) if shape else 0
     left = tuple(each for at, each in enumerate(shape) if at != axis)
     if isinstance(term, Public):
         count = shape[axis]
         return run.symbol(Public(left, term.low * count, term.high * count, term.whole, by_row=term.by_row))
     matrix = _axis_matrix(shape, axis)
-    found = mapped_linearly(run, term, "sum_axis", left, axis, ("sum", axis), matrix)
+    found = map_linearly(run, term, "sum_axis", left, axis, ("sum", axis), matrix)
     return run.symbol(found, guise or (symbol.guise if isinstance(term, Rows) else ""))
 
 
@@ -502,24 +505,20 @@ def _sparse_axis(shape: tuple[int, ...], axis: int) -> Any:
     ).toarray()
 
 
-def cumulated(run: Run, symbol: Symbol, axis: int) -> Any:
+def cumulate(run: Run, symbol: Symbol, axis: int) -> Any:
     """Running sums along an axis."""
-    term = symbol.term
-    if isinstance(term, Noise | Noisy):
-        term = run.known(symbol).term
+    term = run.make_public(symbol).term
     shape = _shape(run, term)
     if isinstance(term, Public):
         return run.symbol(Public(shape, whole=term.whole))
     size = math.prod(shape)
     matrix = np.cumsum(np.eye(size).reshape(size, *shape), axis=axis + 1).reshape(size, size).T
-    return run.symbol(mapped_linearly(run, term, "cumulative", shape, axis, ("cumulative", axis), matrix))
+    return run.symbol(map_linearly(run, term, "cumulative", shape, axis, ("cumulative", axis), matrix))
 
 
 def times_matrix(run: Run, symbol: Symbol, matrix: Any, *, left: bool) -> Any:
     """Public matrix times data (`left`), or data times a public matrix."""
-    term = symbol.term
-    if isinstance(term, Noise | Noisy):
-        term = run.known(symbol).term
+    term = run.make_public(symbol).term
     matrix = np.asarray(matrix, float)
     shape = _shape(run, term)
     if isinstance(term, Public):
@@ -534,23 +533,21 @@ def times_matrix(run: Run, symbol: Symbol, matrix: Any, *, left: bool) -> Any:
         raise run.ends("a matrix product of shapes that do not fit")
     one = used.ndim == 1
     table = used.reshape(shape[0], -1)
-    found = mapped_linearly(
+    found = map_linearly(
         run, term, "matmul", (table.shape[1],), table, ("matmul", table.tobytes(), table.shape), table.T
     )
     symbol = run.symbol(found, symbol.guise if isinstance(term, Rows) else "array")
-    return rearranged(run, symbol, lambda each: each.reshape(())) if one else symbol
+    return rearrange(run, symbol, lambda each: each.reshape(())) if one else symbol
 
 
 def extreme_entry(run: Run, symbol: Symbol, name: str, axis: int | None) -> Any:
     """Largest or smallest entry of an array (of one row's value, for rows)."""
-    term = symbol.term
-    if isinstance(term, Noise | Noisy):
-        term = run.known(symbol).term
+    term = run.make_public(symbol).term
     shape = _shape(run, term)
     if not shape:
         return symbol
     if axis is None:
-        symbol, axis = rearranged(run, symbol, np.ravel), 0
+        symbol, axis = rearrange(run, symbol, np.ravel), 0
         term, shape = symbol.term, _shape(run, symbol.term)
     axis = axis % len(shape)
     left = tuple(each for at, each in enumerate(shape) if at != axis)
@@ -591,7 +588,7 @@ def item(run: Run, symbol: Symbol, key: Any) -> Any:
     if isinstance(term, Rows) and (term.scope is None) and not getattr(term.scope, "local", False):
         return _item_of_rows(run, symbol, key)
     if isinstance(term, Noisy):
-        term = run.known(symbol).term
+        term = run.make_public(symbol).term
         if term.by_row:
             return (
                 run.symbol(Public(term.shape, by_row=True), symbol.guise)
@@ -600,19 +597,19 @@ def item(run: Run, symbol: Symbol, key: Any) -> Any:
             )
     if holds_symbols(key):
         return _unknown_place(run, symbol, key)
-    return rearranged(run, symbol, lambda each: each[tuple(key) if isinstance(key, tuple) else key])
+    return rearrange(run, symbol, lambda each: each[tuple(key) if isinstance(key, tuple) else key])
 
 
 def _unknown_place(run: Run, symbol: Symbol, key: Any) -> Any:
     keys = key if isinstance(key, tuple) else (key,)
     for each in keys:
         if isinstance(each, Symbol):
-            if isinstance(run.known(each).term, Public):
+            if isinstance(run.make_public(each).term, Public):
                 continue
             raise run.ends("an array is indexed by a value that depends on rows")
     term = symbol.term
     if isinstance(term, Noise):
-        term = run.known(symbol).term
+        term = run.make_public(symbol).term
     if isinstance(term, Public):
         return (
             run.symbol(Public((), term.low, term.high, term.whole))
@@ -651,7 +648,7 @@ def _item_of_rows(run: Run, symbol: Symbol, key: Any) -> Any:
         return Symbol(run, term, symbol.guise, symbol.shared)
     if isinstance(key, tuple) and key and (key[0] is Ellipsis or (isinstance(key[0], slice) and key[0] == slice(None))):
         rest = key[1:]
-        return rearranged(run, symbol, lambda each: each[rest if key[0] is not Ellipsis else key])
+        return rearrange(run, symbol, lambda each: each[rest if key[0] is not Ellipsis else key])
     if isinstance(key, tuple) and key and isinstance(key[0], Symbol) and isinstance(key[0].term, Rows):
         return _item_of_rows(run, _item_of_rows(run, symbol, key[0]), (slice(None), *key[1:]))
     if key is Ellipsis:
@@ -729,23 +726,21 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
     given = split(run, spread_to(run, value, taken.shape))
     for at, new in zip(taken.ravel(), given, strict=True):
         flat[int(at)] = new
-    whole = stacked(run, flat)
+    whole = stack(run, flat)
     symbol.term = (
-        term_of(rearranged(run, whole, lambda each: each.reshape(shape)))
-        if isinstance(whole, Symbol)
-        else Public(shape)
+        term_of(rearrange(run, whole, lambda each: each.reshape(shape))) if isinstance(whole, Symbol) else Public(shape)
     )
 
 
 def spread_to(run: Run, value: Any, shape: tuple[int, ...]) -> Any:
     """A value broadcast to a shape."""
     if isinstance(value, list | tuple):
-        value = stacked(run, value)
+        value = stack(run, value)
     if not isinstance(value, Symbol):
         return np.broadcast_to(value, shape)
     if isinstance(value.term, Noisy):
-        run.known(value)
-    return rearranged(run, value, lambda each: np.broadcast_to(each, shape), view=False)
+        run.make_public(value)
+    return rearrange(run, value, lambda each: np.broadcast_to(each, shape), view=False)
 
 
 def split(run: Run, value: Any) -> list[Any]:
@@ -754,9 +749,9 @@ def split(run: Run, value: Any) -> list[Any]:
         return [each.item() for each in np.ravel(value)]
     term = value.term
     if isinstance(term, Noisy):
-        run.known(value)
+        run.make_public(value)
     count = math.prod(_shape(run, value.term))
-    return [rearranged(run, value, functools.partial(_entry, at)) for at in range(count)]
+    return [rearrange(run, value, functools.partial(_entry, at)) for at in range(count)]
 
 
 def _entry(at: int, value: Any) -> Any:

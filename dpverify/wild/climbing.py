@@ -29,7 +29,9 @@ TWICE = 0.5  # of the steps: two changes at once
 Row = tuple[Record | None, Record | None]  # of the first and of the second dataset, at the same place
 
 
-def searched(source: ReleaseSource, schema: Schema, grid: list[Candidate], rng: np.random.Generator) -> list[Candidate]:
+def search_from(
+    source: ReleaseSource, schema: Schema, grid: list[Candidate], rng: np.random.Generator
+) -> list[Candidate]:
     """The grid with the pairs that move the outputs farthest after its first ones; others keep their order.
 
     The grid as it is where equal seeds give other releases, and where a target dies or hangs.
@@ -55,7 +57,7 @@ def searched(source: ReleaseSource, schema: Schema, grid: list[Candidate], rng: 
         pool = sorted(((distance(runs(each.first), runs(each.second)), each) for each in grid), key=_farthest)[:POOL]
         for step in range(STEPS):
             at = step % len(pool) if step < STEPS // 2 else 0
-            found = changed(schema, pool[at][1], rng)
+            found = change_pair(schema, pool[at][1], rng)
             if found is None:
                 continue
             moved = distance(runs(found.first), runs(found.second))
@@ -102,7 +104,7 @@ def _apart(one: list[object], two: list[object], runs: int) -> float:
 # One step: both datasets are laid side by side, row by row; a row that only one of them has stands alone.
 
 
-def changed(schema: Schema, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
+def change_pair(schema: Schema, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
     """The pair after one random change or two; None where that is no legal pair."""
     rows = _beside(candidate, schema)
     for _ in range(2 if rng.random() < TWICE else 1):
@@ -188,7 +190,7 @@ def _column(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[R
     return [_with_cell(row, cell, value, (0, 1)) if _is_common(row) else row for row in rows]
 
 
-def _copied(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
+def _copy_row(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
     """A common row becomes what the changed one is in one of the datasets."""
     own = [side for row in rows if not _is_common(row) for side in row if side is not None]
     common = [at for at, row in enumerate(rows) if _is_common(row)]
@@ -201,7 +203,7 @@ def _copied(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[R
     return [*rows[:at], row, *rows[at + 1 :]]
 
 
-def _moved(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
+def _move_row(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
     """A changed row stands elsewhere."""
     own = [at for at, row in enumerate(rows) if not _is_common(row)]
     if not own:
@@ -212,7 +214,7 @@ def _moved(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Ro
     return [*rest[:to], rows[at], *rest[to:]]
 
 
-def _sized(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
+def _change_size(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Row]:
     """A common row, or half of them, are gone; or there are as many more, copies of those that are there."""
     common = [at for at, row in enumerate(rows) if _is_common(row)]
     if not common:
@@ -234,7 +236,7 @@ def _sized(schema: Schema, rows: list[Row], rng: np.random.Generator) -> list[Ro
 
 Step = Callable[[Schema, list[Row], np.random.Generator], list[Row]]
 STEPS_OF_VALUES: tuple[Step, ...] = (_own_cell,)
-STEPS_OF_ROWS: tuple[Step, ...] = (_one_cell, _cell_beside, _own_cell, _column, _copied, _moved, _sized)
+STEPS_OF_ROWS: tuple[Step, ...] = (_one_cell, _cell_beside, _own_cell, _column, _copy_row, _move_row, _change_size)
 
 
 def _name(schema: Schema, candidate: Candidate) -> str:

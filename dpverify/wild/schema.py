@@ -120,7 +120,7 @@ def read_schema(path: str | Path, *, most: int = MOST_ROWS) -> Schema:
         raise UsageError(f"{path}: no TOML ({clean(error)})") from None
 
 
-def limited(schema: Schema) -> Schema:
+def limit_rows(schema: Schema) -> Schema:
     """The same schema with the numbers of rows of which datasets are made; UsageError where it has none."""
     fewest, most = schema.rows
     if fewest > MOST_ROWS:

@@ -137,7 +137,7 @@ def searched_pairs(source: ReleaseSource, schema: Schema, word: str | None, seed
         grid = pairs.grid(schema, each, _search_stream(seed, 0, each))
         if grid:
             source.check(datasets.wire(schema, grid[0].first))
-            grid = climbing.searched(source, schema, grid, _search_stream(seed, 3, each))
+            grid = climbing.search_from(source, schema, grid, _search_stream(seed, 3, each))
         found[each] = grid
     return found
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.provable.__main__ import proved, Result
+from benchmarks.provable.__main__ import prove_row, Result
 from benchmarks.provable.table import ROWS
 
 FEWEST = 106  # right programs that are proved; it only grows
@@ -10,7 +10,7 @@ FEWEST = 106  # right programs that are proved; it only grows
 
 @pytest.fixture(scope="module")
 def results() -> list[Result]:
-    return [proved(row) for row in ROWS]
+    return [prove_row(row) for row in ROWS]
 
 
 def test_no_wrong_program_is_proved(results: list[Result]) -> None:

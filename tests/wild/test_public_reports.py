@@ -175,7 +175,7 @@ def test_each_step_of_the_climb_stays_within_the_schema(data, relation):
     unit, made = schema.unit, 0
     for each in pairs.grid(schema, one, rng):
         for _ in range(20):
-            found = climbing.changed(schema, each, rng)  # a Candidate is looked at when it is made: neighbours
+            found = climbing.change_pair(schema, each, rng)  # a Candidate is looked at when it is made: neighbours
             if found is None:
                 continue
             made += 1
@@ -195,7 +195,7 @@ def test_noise_that_no_seed_leads_is_not_searched():
     system = random.SystemRandom()
     schema = data_schema(RARE)
     grid = pairs.grid(schema, Relation.REPLACE_ONE, np.random.default_rng(1))
-    found = climbing.searched(Here(lambda data: data[0] + system.random()), schema, grid, np.random.default_rng(1))
+    found = climbing.search_from(Here(lambda data: data[0] + system.random()), schema, grid, np.random.default_rng(1))
     assert found == grid
 
 
