@@ -38,7 +38,7 @@ FIRST = 10  # transcripts in each order: the fewest that say whether what is rel
 FULL = 64  # of a certificate
 CONFIDENCE = 0.95
 SHARE = 0.05  # of the time that the trials of the pair may take, one by one
-LEAST, LONGEST, WALL = 4.0, 60.0, 180.0  # seconds: of processor time at least and at most, of the clock
+LEAST, LONGEST, WALL = 12.0, 60.0, 180.0  # seconds: of processor time at least and at most, of the clock
 
 PATHS, LAW = 2**16, 3.0  # of an enumeration on each dataset: paths, and seconds of processor time
 EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written with fewer digits

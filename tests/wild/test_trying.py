@@ -318,7 +318,6 @@ def test_the_first_missing_value_of_all_is_seen():
         noisy_sum,
         {"data": {"as": "vector", "rows": [4, 20]}, "columns": {"x": column}},
         arguments={"sigma": 50.0},
-        minutes=0.5,
     )
     assert record.verdict == "REFUTED"
     fallen = {each.name for each in record.pairs if each.verdict == "REFUTED"}
