@@ -16,7 +16,7 @@ from dpverify.proof import intervals
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.rows import Node
-from dpverify.proof.run import FRESH, JOINED, KNOWN, Run
+from dpverify.proof.run import Event, FRESH, JOINED, KNOWN, Run
 from dpverify.proof.terms import (
     Aggregate,
     Noise,
@@ -36,6 +36,7 @@ from dpverify.proof.terms import (
 )
 
 COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+ORDER = ("less", "less_equal", "greater", "greater_equal")
 LOGIC = {"logical_and": "and", "logical_or": "or"}
 # one argument: name, and whether the result is a whole number
 SMOOTH = ("sqrt", "exp", "log", "log1p", "log2", "log10", "expm1", "tanh", "arctan")
@@ -1023,6 +1024,9 @@ def _coins(run: Run, op: str, values: list[Any]) -> Symbol | None:
     """One uniform draw for each row compared with a public number: a coin of each row, whatever the row is."""
     for own, other in (values, values[::-1]):
         term, rate = (each.term if isinstance(each, Symbol) else each for each in (own, other))
+        if isinstance(term, Noise) and term.law == "uniform" and op in ORDER and not term.by_row:
+            if isinstance(rate, Sum | Aggregate) or (isinstance(rate, Rows) and rate.scope is not None):
+                return _toss_coin(run, term, rate)
         if not isinstance(term, Noise) or not term.by_row or term.shape or term.law != "uniform":
             continue
         if (isinstance(rate, Public) and (rate.by_row or rate.shape != ())) or isinstance(rate, Sum | Aggregate | Rows):
@@ -1033,6 +1037,27 @@ def _coins(run: Run, op: str, values: list[Any]) -> Symbol | None:
         node = run.domain.public_axis(("coin", int(term.ids), op, own is values[0], repr(rate)))
         return run.symbol(Rows(node), "array")
     return None
+
+
+def _toss_coin(run: Run, uniform: Noise, chance: Any) -> Symbol:
+    """A fresh uniform number of [0, 1) against a chance that depends on data: a coin is released.
+
+    Its loss is in `moves.coin_losses`.
+    """
+    local = isinstance(chance, Rows) and getattr(chance.scope, "local", False)
+    if isinstance(chance, Rows) and not local:
+        raise run.ends("a coin is tossed for one row of many", "draw a number for each row at once")
+    if uniform.shape or chance_shape(chance) or uniform.powers or float(uniform.scale) != 1:
+        raise run.ends("a uniform number is compared with data in this form", "compare one number of [0, 1) with one")
+    run.take(uniform, JOINED)  # whoever sees the number or another comparison of it knows more than the coin
+    run.events.append(Event("coin", chance, np.asarray(1.0), chance.powers, run.line(), "coin"))
+    return run.public((), low=0.0, high=1.0, whole=True)
+
+
+def chance_shape(chance: Any) -> tuple[int, ...]:
+    """The shape of a value that depends on data."""
+    shape: tuple[int, ...] = chance.node.shape if isinstance(chance, Rows) else chance.shape
+    return shape
 
 
 def _scale_noise(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:

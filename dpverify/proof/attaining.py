@@ -31,6 +31,8 @@ def describe_release(run: Run, event: Event, file: str) -> str:
         norm = ""
     moved = multiple_text(move, found.powers)
     several = f"{found.move.size} values" if found.move.size > 1 else "a value"
+    if event.kind == "coin":
+        return f"a coin at {file}:{event.line}, whose chance {one} {moved}"
     if event.text == "softmax":
         return f"a choice with chances exp(score) at {file}:{event.line}, whose scores {one} {moved}{norm}"
     scales = sorted({float(each) for each in np.ravel(event.scale)})

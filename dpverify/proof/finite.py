@@ -7,22 +7,25 @@ dataset that the schema allows. A claim holds for all neighbours iff it does for
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import DpverifyError
+from dpverify.proof.ending import ProofEnds
 from dpverify.tape.enumeration import eps_between, law_of
 from dpverify.tape.finite import Enumerated, PathLimits
-from dpverify.trials.target import as_target
+from dpverify.trials.target import loop_trials
 from dpverify.wild import datasets
-from dpverify.wild.local import on_wire
 from dpverify.wild.schema import Column, Schema
+from dpverify.wild.worker import codec, serving
 
-MOST_DATASETS = 64
+MOST_DATASETS = 2**11
 MOST_VALUES = 64  # of a column
-PATHS = 2**11  # of all datasets together
+PATHS = 2**10  # of all datasets together
 SECONDS = 600.0  # the enumeration wants a limit; paths are counted, and end long before
 Rows = tuple[tuple[Any, ...], ...]
 
@@ -38,9 +41,16 @@ class FiniteProof:
     datasets: int
 
 
-def finite_proof(
-    function: Callable[..., Any], schema: Schema, relation: Relation, arguments: dict[str, Any], delta: float
-) -> FiniteProof | None:
+class PlainRuns(Protocol):
+    """Releases on plain data: each as the number of its output; `ended` once one of them was not followed."""
+
+    ended: bool
+
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> float:
+        """One release."""
+
+
+def finite_proof(runs: PlainRuns, schema: Schema, relation: Relation, delta: float) -> FiniteProof | None:
     """The exact cost over all neighbours; None where datasets or draws are not finite, or too many."""
     rows = _all_rows(schema)
     if rows is None or schema.unit is not None:
@@ -49,18 +59,20 @@ def finite_proof(
     total = sum(len(rows) ** count for count in range(fewest, most + 1)) if most <= 12 else MOST_DATASETS + 1
     if total > MOST_DATASETS:
         return None
-    target = as_target(on_wire(function, call="auto", arguments=arguments, name=getattr(function, "__name__", "")))
+    target = loop_trials(runs)
     until = time.monotonic() + SECONDS
     laws: dict[Rows, Enumerated] = {}
-    left = PATHS
+    left, waiting = PATHS, total
     for count in range(fewest, most + 1):
         for data in itertools.product(rows, repeat=count):
             try:
-                found = law_of(target, datasets.wire(schema, data), PathLimits(left, until, "ideal"), 7)
-            except DpverifyError:
+                given = serving.given(codec.unpacked(datasets.wire(schema, data)))
+                found = law_of(target, given, PathLimits(left, until, "ideal"), 7)
+            except (DpverifyError, ProofEnds):
                 return None
             left -= found.paths
-            if found.bad is not None or left <= 0:
+            waiting -= 1
+            if runs.ended or found.bad is not None or found.paths * waiting > left:
                 return None
             laws[data] = found
     worst: tuple[float, float, tuple[Rows, Rows]] | None = None

@@ -231,6 +231,8 @@ def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
         return "pure", np.zeros(pairs.count)
     first = float(scale.flat[0])
     parts = intervals.quotient_of(sizes, scale[None])[1]
+    if event.kind == "coin":
+        return "pure", coin_losses(_scale_losses(sizes, factor), *_range_of(run, event.data))
     if event.kind == "gaussian":
         distance = roots_up(total_up(intervals.product_of(parts, parts)[1], axes)) if axes else parts
         if even:
@@ -245,6 +247,29 @@ def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
         # the range never exceeds the L1 norm; with scales of their own the L1 bound is that of Laplace noise alone
         loss = np.minimum(loss, by_range) if even or event.text == "laplace" else by_range
     return "pure", _scale_losses(loss, factor)
+
+
+def coin_losses(moves: Array, low: float, high: float) -> Array:
+    """Losses of one coin whose chance lies in [low, high] and moves by at most these numbers.
+
+    The chance p of one dataset and p' of the other satisfy p'/p <= min(p + m, high)/p <= min(low + m, high)/low, and
+    1 - p, which lies in [1 - high, 1 - low], does alike. A chance that may be 0 or 1 has no finite loss.
+    """
+    if not (0 < low and high < 1):
+        return np.where(moves == 0, 0.0, np.inf)
+    sizes = np.minimum(moves, intervals.sum_of(high, -low)[1])
+    with np.errstate(all="ignore"):
+        heads, tails = np.log1p(sizes / low), np.log1p(sizes / (1 - high))
+    return np.maximum(heads, tails) * (1 + 2.0**-50)
+
+
+def _range_of(run: Run, data: Any) -> tuple[float, float]:
+    if isinstance(data, Rows):
+        low, high = run.domain.bounds(data.node)
+    else:
+        found = aggregate_of(run, data)
+        low, high = found.low, found.high
+    return float(np.min(low)), float(np.max(high))
 
 
 def _scale_losses(loss: Array, factor: tuple[float, float]) -> Array:

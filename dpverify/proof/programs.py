@@ -42,6 +42,7 @@ from dpverify.proof.functions import (
 )
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
+from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run, unexplored
@@ -279,6 +280,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
     if id(source) in run.kept_iterators:
         raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if not isinstance(source, Symbol):
+        check_order(run, source)
         if is_filled_by_rows(source):
             raise run.ends("a loop over a list that a loop over rows has filled", "use a comprehension")
         if isinstance(source, dict) and run.scope is None:
@@ -1214,6 +1216,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     function = settle(run, function)
     args = tuple(settle(run, each) for each in args)
     kwargs = {name: settle(run, each) for name, each in kwargs.items()}
+    if run.plain is not None:
+        return function(*args, **kwargs) if is_project(run, function) else call_plainly(run, function, args, kwargs)
     _within_try(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
     if isinstance(function, type) and function.__name__ == "suppress":
         raise run.ends("exceptions are suppressed: which values raise them is not followed")

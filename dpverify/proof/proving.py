@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import sys
 import time
 import types
 import warnings
@@ -25,6 +24,7 @@ from dpverify.proof.attaining import attaining_pair, describe_release, propose_s
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
+from dpverify.proof.plain import name_output
 from dpverify.proof.programs import load, release_output, source_file
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
@@ -37,6 +37,7 @@ MOST_PATHS = 256
 # Programs compute their scales in floats: so much of a closed form is rounding of sixteen operations, and a claim is
 # said in real arithmetic. It is far below what anybody claims (1 against 1.0000000000000036).
 ROUNDING = Fraction(1, 2**48)
+OF_LAWS = Fraction(1, 2**44)  # the same of an enumerated law: a product of as many masses as the program draws
 
 
 @dataclass(frozen=True)
@@ -195,18 +196,17 @@ def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
 
 def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
     """What the laws of all datasets prove, where there are finitely many; else what the rules have proved."""
-    module = sys.modules.get(program.function.__module__)
-    if module is None or not inspect.isfunction(program.function) or (found.ended is not None and found.ended.outside):
+    if found.ended is not None and found.ended.outside:
         return found
-    before = _kept_by(module, program.file)
     delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
-    finite = finite_proof(program.function, program.schema, program.relation, program.arguments, delta)
-    if finite is None or not finite.eps < found.eps or _kept_by(module, program.file) != before:
+    finite = finite_proof(_PlainRuns(program), program.schema, program.relation, delta)
+    if finite is None or (found.ended is None and not finite.eps < found.eps):
         return found
     holds = claim is None or (
-        _at_most(finite.eps, claim.eps)
+        _at_most(finite.eps, claim.eps, OF_LAWS)
         if isinstance(claim, PureDP)
-        else isinstance(claim, ApproxDP) and (finite.eps_at_delta <= claim.eps or _at_most(finite.eps, claim.eps))
+        else isinstance(claim, ApproxDP)
+        and (finite.eps_at_delta <= claim.eps or _at_most(finite.eps, claim.eps, OF_LAWS))
     )
     text = f"all {finite.pairs} pairs of neighbours of {finite.datasets} datasets: the laws of all draws are enumerated"
     return replace(
@@ -218,15 +218,6 @@ def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
         steps=(Step("enumeration", 0, finite.eps, text),),
         pair=finite.pair,
     )
-
-
-def _kept_by(module: types.ModuleType, file: Path) -> dict[str, Any]:
-    """Values that a module keeps, as they can be compared."""
-    run = Run(Domain([]), Relation.REPLACE_ONE, 1, 1)
-    run.files.add(str(file))
-    run.modules.add(module.__name__)
-    run.loaded[str(file)] = module
-    return _state(run)
 
 
 def _relation(text: str) -> Relation:
@@ -328,10 +319,10 @@ def _meets(claim: Claim, found: _Found, outcomes: list[_Outcome]) -> bool:
     return any(ledger is not None and meets(claim, ledger) for ledger in ledgers)
 
 
-def _at_most(proved: float, claimed: Any) -> bool:
+def _at_most(proved: float, claimed: Any, rounding: Fraction = ROUNDING) -> bool:
     if not math.isfinite(proved):
         return False
-    return Fraction(proved) <= Fraction(str(float(claimed))) * (1 + ROUNDING)
+    return Fraction(proved) <= Fraction(str(float(claimed))) * (1 + rounding)
 
 
 def _ledger(losses: tuple[tuple[str, float], ...]) -> Ledger | None:
@@ -419,14 +410,7 @@ class _Program:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                module = load(run, self.file, _module_name(self.function, self.file))
-                target = _target(module, self.function)
-                before = _state(run)
-                run.running_release = True
-                given = _given(run, schema)
-                result = target(*given, **self._arguments(run, target, len(given)))
-                release_output(run, result)
-                _check_state(run, before)
+                release_output(run, self.call(run, lambda: (_given(run, schema), {})))
             except ProofEnds as end:
                 run.mark(end)
             except Exception as error:
@@ -448,6 +432,17 @@ class _Program:
             ) from signal
         return run
 
+    def call(self, run: Run, give: Callable[[], tuple[list[Any], dict[str, Any]]]) -> Any:
+        """What the function of a fresh copy of its module returns; a state that outlives the call ends the proof."""
+        module = load(run, self.file, _module_name(self.function, self.file))
+        target = _target(module, self.function)
+        before = _state(run)
+        run.running_release = True
+        given, named = give()
+        result = target(*given, **named, **self._arguments(run, target, len(given)))
+        _check_state(run, before)
+        return result
+
     def _arguments(self, run: Run, target: Any, given: int) -> dict[str, Any]:
         """Other arguments: those that were named; fresh generators where a parameter without default asks for one."""
         found = dict(self.arguments)
@@ -459,8 +454,37 @@ class _Program:
             if at < given or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name in found:
                 continue
             if each.default is each.empty and each.name in ("rng", "generator", "random_state", "random_generator"):
-                found[each.name] = Source(run, np.random.Generator)
+                found[each.name] = Source(run, np.random.Generator) if run.plain is None else run.plain
         return found
+
+
+class _PlainRuns:
+    """Releases of a program on plain data: each as the number of its output."""
+
+    def __init__(self, program: _Program) -> None:
+        self._program = program
+        self._numbers: dict[Any, int] = {}
+        self.ended = False
+
+    def __deepcopy__(self, memo: Any) -> "_PlainRuns":
+        return self
+
+    def __call__(self, data: Any, *, rng: np.random.Generator) -> float:
+        """One release; `ended` is set where it is not followed to its end."""
+        program = self._program
+        run = Run(Domain([]), program.relation, *program.schema.rows, plain=rng)
+        run.root = _root(program.file)
+        form, value = data
+        before = self.ended
+        self.ended = True
+        with np.errstate(all="ignore"):
+            result = program.call(
+                run,
+                lambda: ([], value) if form == "keywords" else (list(value) if form == "args" else [value], {}),
+            )
+            number = self._numbers.setdefault(name_output(run, result), len(self._numbers))
+        self.ended = before or run.ended is not None
+        return float(number)
 
 
 def _facts(column: Any) -> ColumnFacts:

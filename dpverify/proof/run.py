@@ -92,6 +92,7 @@ class Run:
     reordered: list[Any] = field(default_factory=list)  # masks of all rows in a random order
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
+    plain: Any = None  # where the run is on one plain dataset: the generator of the tape that it draws from
 
     def __post_init__(self) -> None:
         self.number_of_rows = Unknown("n", float(max(self.fewest, 0)), float(self.most))

@@ -31,6 +31,7 @@ MODULES = (
     "warned",
     "memory",
     "looking",
+    "laws",
 )
 PARTS = ("a", "b", "later")
 
