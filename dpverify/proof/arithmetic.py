@@ -21,6 +21,7 @@ from dpverify.proof.terms import (
     Aggregate,
     Noise,
     Noisy,
+    Opaque,
     Powers,
     Public,
     Release,
@@ -68,7 +69,7 @@ NATIVE: dict[str, Callable[..., Any]] = {
 
 def holds_symbols(value: Any, depth: int = 0) -> bool:
     """Whether a symbol is in a value: an entry of a list, tuple or dict, or of an array of objects."""
-    if isinstance(value, Symbol):
+    if isinstance(value, Opaque):
         return True
     if depth > 6:
         return False

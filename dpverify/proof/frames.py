@@ -1,17 +1,26 @@
 """Methods of pandas' frames and series, and of lists of records."""
 
+import builtins
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dpverify.proof.arithmetic import apply, moved_node, number_node
-from dpverify.proof.functions import indicators, refuse_keywords, RULES, where_node
+from dpverify.proof.arithmetic import apply, holds_symbols, moved_node, number_node
+from dpverify.proof.functions import (
+    chosen_of,
+    indicators,
+    METHODS as FUNCTION_METHODS,
+    refuse_keywords,
+    RULES,
+    where_node,
+)
 from dpverify.proof.rewriting import COMPARISONS
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run
-from dpverify.proof.structure import count_of, item, total_of_rows
-from dpverify.proof.terms import Rows, Symbol, Table
+from dpverify.proof.structure import count_of, item, split, total_of_rows
+from dpverify.proof.terms import Aggregate, Labelled, Noise, Noisy, Opaque, Public, Rows, Sum, Symbol, Table, Weights
 
 METHODS: dict[str, Callable[..., Any]] = {}
 
@@ -155,44 +164,10 @@ def _condition(run: Run, frame: Symbol, tree: Any) -> Any:
 # Groups with public categories
 
 
-class Counts:
-    """`value_counts()` or a grouped sum before it is reindexed: which categories occur shows data."""
+class Grouped(Opaque):
+    """An object of pandas whose labels show data, until they are reindexed by public ones."""
 
-    def __init__(self, run: Run, label: Node, mask: Node | None, value: Node | None) -> None:
-        self.run = run
-        self.label = label
-        self.mask = mask
-        self.value = value
-
-    def reindex(self, index: Any, fill_value: Any = None, **kwargs: Any) -> Any:
-        """Counts or sums for each of several public categories; 0 where none occurs."""
-        run = self.run
-        refuse_keywords(run, "reindex", kwargs)
-        if fill_value != 0:
-            raise run.ends("reindex without fill_value=0: categories that do not occur are NaN", "give fill_value=0")
-        return Series(run, list(index), self._sums(list(index)))
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The count of one public category."""
-        if default != 0:
-            raise self.run.ends("get() of counts without default 0", "give a default of 0")
-        return item(self.run, self._sums([key]), 0)
-
-    def _sums(self, categories: list[Any]) -> Symbol:
-        run = self.run
-        values = run.domain.columns[self.label.extra].values if self.label.op == "column" else ()
-        label = number_node(run, self.label, "i")
-        if self.label.kind == "c":
-            places = [values.index(each) if each in values else -1 for each in categories]
-            label = run.domain.node("number", [self.label], shape=(), kind="i")
-        else:
-            places = categories
-        shown = number_node(run, indicators(run, label, places), "i")
-        if self.value is not None:
-            weight = moved_node(run, number_node(run, self.value, "i"), lambda each: np.asarray(each).reshape(1))
-            shown = where_node(run, indicators(run, label, places), weight, run.domain.constant(0))
-            shown.norms[1] = float(np.max(np.abs(run.domain.bounds(weight))))
-        return run.symbol(total_of_rows(run, Rows(shown, (), self.mask)))
+    run: Run
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -208,49 +183,183 @@ class Counts:
         return self.__getattr__("items")
 
 
-class Series:
-    """A series over public categories: entries of one sum, in a public order."""
+class Counts(Grouped):
+    """`value_counts()` or a grouped sum before it is reindexed: which categories occur shows data."""
 
-    def __init__(self, run: Run, index: list[Any], values: Symbol) -> None:
+    def __init__(self, run: Run, label: Node, mask: Node | None, value: Node | None) -> None:
         self.run = run
-        self.index = index
-        self.symbol = values
+        self.label = label
+        self.mask = mask
+        self.value = value
 
-    def items(self) -> list[tuple[Any, Any]]:
-        """Pairs of category and entry."""
-        return [(each, item(self.run, self.symbol, at)) for at, each in enumerate(self.index)]
+    def reindex(self, index: Any, fill_value: Any = None, **kwargs: Any) -> Any:
+        """Counts or sums for each of several public categories; 0 where none occurs."""
+        run = self.run
+        refuse_keywords(run, "reindex", kwargs)
+        _check_filled(run, fill_value)
+        labels = public_labels(run, index)
+        return Labelled(run, self._sums(labels).term, (labels,))
 
-    def __iter__(self) -> Any:
-        return iter([each for _, each in self.items()])
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The count of one public category."""
+        if isinstance(default, bool) or not isinstance(default, int | float) or default != 0:
+            raise self.run.ends("get() of counts without default 0", "give a default of 0")
+        return item(self.run, self._sums(public_labels(self.run, [key])), 0)
 
-    @property
-    def values(self) -> Symbol:
-        """The entries as an array."""
-        return self.symbol
+    def _sums(self, categories: list[Any]) -> Symbol:
+        """Sums over the rows of each of several distinct categories: a row is in one of them at most."""
+        run = self.run
+        found = has_label(run, self.label, categories)
+        shown = number_node(run, found, "i")
+        if self.value is not None:
+            weight = moved_node(run, number_node(run, self.value, "i"), lambda each: np.asarray(each).reshape(1))
+            shown = where_node(run, found, weight, run.domain.constant(0))
+            shown.norms[1] = float(np.max(np.abs(run.domain.bounds(weight))))
+        return run.symbol(total_of_rows(run, Rows(shown, (), self.mask)))
 
-    def to_numpy(self) -> Symbol:
-        """The entries as an array."""
-        return self.symbol
 
-    def tolist(self) -> list[Any]:
-        """The entries as a list."""
-        return list(self)
+def _check_filled(run: Run, fill_value: Any) -> None:
+    if isinstance(fill_value, Opaque) or fill_value != 0:
+        raise run.ends("reindex without fill_value=0: categories that do not occur are NaN", "give fill_value=0")
 
-    def sum(self) -> Any:
-        """Sum of the entries."""
-        return RULES[np.sum](self.run, self.symbol)
 
-    def to_dict(self) -> dict[Any, Any]:
-        """The entries by category."""
-        return dict(self.items())
+def public_labels(run: Run, index: Any) -> list[Any]:
+    """Public labels, all of them different."""
+    if holds_symbols(index) or isinstance(index, str):
+        raise run.ends("labels that are not public")
+    labels = list(index)
+    if not all(isinstance(each, str | int | float | np.generic) for each in labels):
+        raise run.ends("labels that are no texts or numbers")
+    if len(set(labels)) < len(labels) or any(each != each for each in labels):
+        raise run.ends("a label is there twice", "give each label once")
+    return labels
 
-    def __getitem__(self, key: Any) -> Any:
-        if key in self.index:
-            return item(self.run, self.symbol, self.index.index(key))
-        raise KeyError(key)
 
-    def __len__(self) -> int:
-        return len(self.index)
+def has_label(run: Run, label: Node, categories: list[Any]) -> Node:
+    """Truth values "the row's category is c" for each of several public ones, of which the row has one at most."""
+    if label.kind != "c":
+        return indicators(run, number_node(run, label, "i"), categories)
+    values = run.domain.columns[label.extra].values if label.op == "column" else ()
+    if not values:
+        raise run.ends("a text that was made of rows is counted")
+    places = [values.index(each) if each in values else -1 for each in categories]
+    return indicators(run, run.domain.node("number", [label], shape=(), kind="i"), places)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Series and frames over public labels
+
+SAME_LABELS: dict[str, Any] = {"round": np.round, "clip": np.clip, "abs": np.abs}
+WHOLE = (np.sum, builtins.sum, builtins.list, builtins.tuple, np.max, np.min, np.mean)
+AS_ARRAY = (builtins.len, np.array, np.asarray)
+
+
+def plain_array(run: Run, value: Any) -> Any:
+    """The entries of a labelled value as an array of its own; any other value as it is."""
+    return Symbol(run, value.term, "array") if isinstance(value, Labelled) else value
+
+
+def label_alike(run: Run, function: Callable[..., Any], *values: Any, **kwargs: Any) -> Any:
+    """An operation entry by entry on values with public labels.
+
+    pandas aligns labelled values by their labels, so all of them must have the same labels in one order; everything
+    else must be one number or an array of the very shape, which pandas takes by place. Then it is NumPy's operation.
+    """
+    labelled = [each for each in values if isinstance(each, Labelled)]
+    labels = labelled[0].labels
+    shape = tuple(map(len, labels))
+    for each in values:
+        if isinstance(each, Labelled):
+            if each.labels != labels or [*map(type, sum(each.labels, []))] != [*map(type, sum(labels, []))]:
+                raise run.ends("series or frames of different labels are combined", "reindex both alike")
+            continue
+        term = each.term if isinstance(each, Symbol) else each
+        if isinstance(each, Symbol) and each.guise in ("series", "frame", "list", "records"):
+            raise run.ends("a series over categories is combined with rows or with another series")
+        if isinstance(term, list | tuple):
+            raise run.ends("a series over categories is combined with a list", "use an array")
+        if not isinstance(term, Symbol | Public | Sum | Aggregate | Noise | Noisy | Weights | NUMBERS | np.ndarray):
+            raise run.ends(f"a series over categories is combined with a value of type {type(term).__name__}")
+        own = np.shape(term) if isinstance(term, NUMBERS | np.ndarray) else term.shape
+        if own not in ((), shape):
+            raise run.ends("a series or frame is combined with an array of another shape")
+    found = function(*(plain_array(run, each) for each in values), **kwargs)
+    if not isinstance(found, Symbol) or found.term.shape != shape:
+        raise run.ends("an operation of a series over categories makes another shape")
+    return Labelled(run, found.term, labels)
+
+
+NUMBERS = int | float | np.generic
+
+
+def call_with_labels(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of labelled values: entry by entry, of the array, or of released values; else the proof ends."""
+    if any(isinstance(each, Labelled) for each in kwargs.values()):
+        raise run.ends("a series over categories is handed on by its name")
+    one_axis = all(len(each.labels) == 1 for each in args if isinstance(each, Labelled))
+    if function in AS_ARRAY or (function in WHOLE and one_axis and len(args) == 1):
+        return RULES[function](run, *(plain_array(run, each) for each in args), **kwargs)
+    if function in (np.round, np.around, builtins.round, np.clip, builtins.abs) or (
+        isinstance(function, np.ufunc) and function in RULES
+    ):
+        if any(isinstance(each, Labelled) for each in args[1:]) and function is np.clip:
+            raise run.ends("np.clip with a series as its ends")
+        if kwargs:
+            raise run.ends("a function of a series over categories with keywords")
+        return label_alike(run, functools.partial(RULES[function], run), *args)
+    return NotImplemented
+
+
+def label_method(run: Run, value: Labelled, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of a labelled value; NotImplemented where there is no rule."""
+    plain = plain_array(run, value)
+    if name in ("to_numpy",):
+        refuse_keywords(run, name, kwargs)
+        return value.array if not args else NotImplemented
+    if name == "copy":
+        return Labelled(run, run.make_public(value).term, value.labels)
+    if name in SAME_LABELS:
+        if any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
+            raise run.ends(f"{name} of a series with a series as its ends")
+        return label_alike(run, lambda given: RULES[SAME_LABELS[name]](run, given, *args, **kwargs), value)
+    if name == "astype":
+        return label_alike(run, lambda given: FUNCTION_METHODS["astype"](run, given, *args, **kwargs), value)
+    if name in ("add", "sub", "mul", "div") and len(args) == 1 and not kwargs:
+        op = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}[name]
+        return label_alike(run, functools.partial(apply, run, op), value, args[0])
+    if len(value.labels) != 1:
+        return NotImplemented
+    (labels,) = value.labels
+    if name in ("sum", "max", "min", "mean") and not args and not kwargs:
+        return FUNCTION_METHODS[name](run, plain)
+    if name in ("tolist", "to_list") and not args and not kwargs:
+        return split(run, plain)
+    if name in ("items", "to_dict") and not args and not kwargs:
+        pairs = list(zip(labels, split(run, plain), strict=True))
+        return pairs if name == "items" else dict(pairs)
+    if name in ("idxmax", "idxmin") and not args and not kwargs:
+        FUNCTION_METHODS[name.replace("idx", "arg")](run, plain)
+        return chosen_of(run, labels)
+    if name == "cumsum" and not args and not kwargs:
+        return label_alike(run, functools.partial(RULES[np.cumsum], run), value)
+    return NotImplemented
+
+
+def index_of(value: Labelled) -> Any:
+    """`series.index`: public labels as pandas holds them."""
+    import pandas as pd
+
+    return pd.Index(value.labels[0])
+
+
+def label_item(run: Run, value: Labelled, key: Any) -> Any:
+    """`series[label]`: the entry of a public label."""
+    if len(value.labels) == 1 and isinstance(key, str | int) and not isinstance(key, bool):
+        (labels,) = value.labels
+        places = [at for at, each in enumerate(labels) if type(each) is type(key) and each == key]
+        if len(places) == 1:
+            return item(run, plain_array(run, value), places[0])
+    raise run.ends("a series over categories is read otherwise than at one of its labels")
 
 
 @method("value_counts")
@@ -273,7 +382,7 @@ def groupby(run: Run, value: Symbol, by: Any, **kwargs: Any) -> Any:
     return Groups(run, term, by)
 
 
-class Groups:
+class Groups(Opaque):
     """`frame.groupby(column)`, perhaps with one column chosen."""
 
     def __init__(self, run: Run, table: Table, by: str, column: str = "") -> None:

@@ -56,6 +56,7 @@ from dpverify.proof.terms import (
     Aggregate,
     Noise,
     Noisy,
+    Opaque,
     Public,
     RowPart,
     Rows,
@@ -770,10 +771,11 @@ def transpose(run: Run, value: Any, axes: Any = None) -> Any:
     return rearrange(run, value, lambda each: np.transpose(each, axes))
 
 
-class Transposed:
+class Transposed(Opaque):
     """X.T of rows X: only in a matrix product."""
 
     def __init__(self, symbol: Symbol) -> None:
+        self.run = symbol.run
         self.symbol = symbol
 
 
@@ -1238,6 +1240,8 @@ def real_type(run: Run, value: Any) -> type:
     """The type that the real value has."""
     if isinstance(value, Source):
         return value.kind
+    if isinstance(value, Opaque) and not isinstance(value, Symbol):
+        raise run.ends("the type of an object of pandas is asked")
     if not isinstance(value, Symbol):
         return type(value)
     if value.guise == "array":

@@ -57,8 +57,10 @@ from dpverify.proof.structure import (
 from dpverify.proof.terms import (
     Aggregate,
     Draw,
+    Labelled,
     Noise,
     Noisy,
+    Opaque,
     Public,
     RowPart,
     Rows,
@@ -284,6 +286,8 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
         if isinstance(source, dict) and run.scope is None:
             return iter(list(source))
         return iter(source)
+    if isinstance(source, Labelled) and len(source.labels) > 1:
+        raise run.ends("a loop over a frame goes through its columns")
     term = run.make_public(source).term
     if isinstance(term, Table):
         if source.guise == "frame" or term.scope is not None:
@@ -311,6 +315,8 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
     _within_try(run, a, b)
     if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
         return RULES[np.matmul](run, a, b)
+    if isinstance(a, Labelled) or isinstance(b, Labelled):
+        return frames.label_alike(run, functools.partial(binary, run, op), a, b)
     if isinstance(a, Symbol) or isinstance(b, Symbol):
         if isinstance(a, str) or isinstance(b, str):
             for each in (a, b):
@@ -364,6 +370,8 @@ def unary(run: Run, op: str, value: Any) -> Any:
                 )
             return not truth(run, value)
         return not value
+    if isinstance(value, Labelled):
+        return frames.label_alike(run, functools.partial(unary, run, op), value)
     if isinstance(value, Symbol):
         return apply(
             run,
@@ -381,6 +389,8 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
         return _identical(run, sign, a, b)
     if sign in ("in", "not in"):
         return contains(run, a, b, negated=sign == "not in")
+    if isinstance(a, Labelled) or isinstance(b, Labelled):
+        return frames.label_alike(run, functools.partial(compare, run, sign), a, b)
     if not isinstance(a, Symbol) and not isinstance(b, Symbol):
         for each in (a, b):
             if isinstance(each, list | dict) and any(
@@ -705,7 +715,7 @@ def release_all(run: Run, value: Any) -> bool:
         return all(release_all(run, each) for each in value)
     if isinstance(value, dict):
         return all(release_all(run, each) for each in value.values())
-    return not isinstance(value, Running | RowPart | Transposed)
+    return not isinstance(value, Running | RowPart | Opaque)
 
 
 def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
@@ -788,11 +798,17 @@ def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any
 
 
 @dataclass(eq=False)
-class Method:
+class Method(Opaque):
     """A method of a symbol, before it is called."""
 
     symbol: Symbol
     name: str
+
+    @property
+    def run(self) -> Run:  # type: ignore[override]
+        """The run of the symbol."""
+        found: Run = self.symbol.run
+        return found
 
 
 def attribute(run: Run, value: Any, name: str) -> Any:
@@ -812,6 +828,10 @@ def attribute(run: Run, value: Any, name: str) -> Any:
         return item(run, value, name)
     if name in ("shape", "size", "ndim", "empty"):
         return _extent(run, value, name)
+    if isinstance(value, Labelled):
+        if name == "index":
+            return frames.index_of(value)
+        return value.array if name == "values" else Method(value, name)
     if name == "T":
         return METHODS["transpose"](run, value)
     if name in ("values",) and value.guise in ("series", "frame"):
@@ -833,10 +853,16 @@ def attribute(run: Run, value: Any, name: str) -> Any:
 
 
 @dataclass(eq=False)
-class Located:
+class Located(Opaque):
     """`frame.loc`."""
 
     symbol: Symbol
+
+    @property
+    def run(self) -> Run:  # type: ignore[override]
+        """The run of the symbol."""
+        found: Run = self.symbol.run
+        return found
 
 
 def _extent(run: Run, value: Symbol, name: str) -> Any:
@@ -872,6 +898,8 @@ def get_item(run: Run, value: Any, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str):
             return item(run, item(run, value.symbol, key[0]), key[1])
         return item(run, value.symbol, key)
+    if isinstance(value, Labelled):
+        return frames.label_item(run, value, key)
     if isinstance(value, Symbol):
         return item(run, value, key)
     if isinstance(value, Transposed):
@@ -942,6 +970,8 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] = value`."""
     owner, key, value = settle(run, owner), settle(run, key), settle(run, value)
     _writes(run)
+    if isinstance(owner, Labelled):
+        raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
     if isinstance(owner, Symbol):
         if isinstance(owner.term, Table) and isinstance(key, str) and owner.guise == "frame":
             _set_column(run, owner, key, value)
@@ -1098,6 +1128,8 @@ def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
             owner[key] = _collect(run, scope, op, owner[key], settle(run, value))
             return
         raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
+    if isinstance(owner, Labelled):
+        raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
     if isinstance(owner, Symbol):
         new = binary(run, op, item(run, owner, key), value)
         set_item(run, owner, key, new)
@@ -1285,7 +1317,11 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if any(isinstance(each, Source) for each in (*args, *kwargs.values())):
             raise run.ends("a generator of random numbers is handed to code that the proof does not read")
         return function(*args, **kwargs)
-    if _hashable(function) and function in RULES:
+    if any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
+        found = frames.call_with_labels(run, function, args, kwargs) if _hashable(function) else NotImplemented
+        if found is not NotImplemented:
+            return found
+    elif _hashable(function) and function in RULES:
         return RULES[function](run, *args, **kwargs)
     name = getattr(function, "__name__", type(function).__name__)
     if name in ("softmax",) and module.startswith("scipy"):
@@ -1423,9 +1459,17 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
 def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a symbol."""
     symbol, name = method.symbol, method.name
-    if name in frames.METHODS and isinstance(symbol.term, Rows | Table):
+    if isinstance(symbol, Labelled):
+        found = frames.label_method(run, symbol, name, args, kwargs)
+        if found is not NotImplemented:
+            return found
+        if "inplace" in kwargs or not isinstance(run.make_public(symbol).term, Public):
+            raise run.ends(f"{name}() of a series over categories has no rule")
+    elif any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
+        raise run.ends(f"a series over categories is handed to {name}()")
+    elif name in frames.METHODS and isinstance(symbol.term, Rows | Table):
         return frames.METHODS[name](run, symbol, *args, **kwargs)
-    if name in METHODS:
+    elif name in METHODS:
         return METHODS[name](run, symbol, *args, **kwargs)
     if isinstance(symbol.term, Public) and all(release_all(run, each) for each in (*args, *kwargs.values())):
         if name in ("sort", "fill", "resize", "put", "itemset", "partition", "append", "update", "pop"):

@@ -289,3 +289,90 @@ def answers_with_one_coin(rows):
     """list: integer 0..1, rows 5..50; replace; inf; N4; a"""
     lie = np.random.default_rng().random() < 0.25
     return [1 - v if lie else v for v in rows]
+
+
+_KINDS = ["a", "b", "z"]
+
+
+def _counts(df, labels):
+    return df["c"].value_counts().reindex(labels, fill_value=0)
+
+
+def noisy_series_of_counts(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact
+    frame: c category a|b|z, x real 0..10, rows 5..50; add-remove; .5; 1.12; b; exact
+    """
+    counts = _counts(df, _KINDS)
+    return (counts + _laplace(2.0, size=len(counts))).round(1).to_dict()
+
+
+def noisy_shares_of_groups(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    shares = df.groupby("c")["x"].sum().reindex(_KINDS, fill_value=0.0) / len(df)
+    return shares + _laplace(20 / len(df), size=3)
+
+
+def largest_of_noisy_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    return (_counts(df, _KINDS) + _laplace(2.0, size=3)).idxmax()
+
+
+def one_draw_for_a_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.4; a"""
+    return _counts(df, _KINDS) + _laplace(2.0)
+
+
+def noise_taken_off_a_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.17; a"""
+    noise = _laplace(2.0, size=3)
+    noisy = _counts(df, _KINDS) + noise
+    return noisy - noise
+
+
+def text_of_a_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return str(_counts(df, _KINDS))
+
+
+def text_of_counts(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return f"{df['c'].value_counts()}"
+
+
+def text_of_a_method(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return str(df["x"].sum)
+
+
+def kind_of_a_grouped_sum(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    sizes = df.groupby("c").size()
+    return _counts(df, _KINDS).to_dict() if isinstance(sizes, pd.Series) else 0
+
+
+def series_is_written_to(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.22; a"""
+    counts = _counts(df, _KINDS)
+    try:
+        counts["a"] = 0
+    except TypeError:
+        return 0
+    return counts.to_dict()
+
+
+def label_of_a_series_twice(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; add-remove; 2; 1.12; a"""
+    sums = df.groupby("c")["x"].sum().reindex(["a", "a"], fill_value=0)
+    return sums.to_numpy() + _laplace(10.0, size=2)
+
+
+def series_of_two_orders(df):
+    """frame: c category a|b, x real 0..10, rows 5..50; add-remove; inf; 1.12; a; mu=2"""
+    twice = _counts(df, ["a", "b"]) + _counts(df, ["b", "a"])
+    return twice.to_numpy() + np.random.default_rng().normal(scale=1.0, size=2)
+
+
+def series_in_two_columns(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.4; a"""
+    noise = _laplace(2.0, size=(1, 3))
+    return _counts(df, _KINDS).to_numpy()[:, None] + noise
