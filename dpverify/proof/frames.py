@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.proof.arithmetic import apply, holds_symbols, moved_node, number_node
+from dpverify.proof.arithmetic import apply, holds_symbols, moved_node, number_node, row_node, same_rows
 from dpverify.proof.functions import (
     chosen_of,
     indicators,
-    METHODS as FUNCTION_METHODS,
     refuse_keywords,
     RULES,
     where_node,
 )
+from dpverify.proof.functions import (
+    METHODS as FUNCTION_METHODS,
+)
 from dpverify.proof.rewriting import COMPARISONS
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run
-from dpverify.proof.structure import count_of, item, split, total_of_rows
+from dpverify.proof.structure import count_of, item, rearrange, split, total_of_rows
 from dpverify.proof.terms import Aggregate, Labelled, Noise, Noisy, Opaque, Public, Rows, Sum, Symbol, Table, Weights
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -246,12 +248,132 @@ def has_label(run: Run, label: Node, categories: list[Any]) -> Node:
     return indicators(run, run.domain.node("number", [label], shape=(), kind="i"), places)
 
 
+class CrossCounts(Grouped):
+    """`pd.crosstab(a, b)` before it is reindexed: which categories occur shows data."""
+
+    def __init__(self, run: Run, labels: tuple[Node, Node], mask: Node | None) -> None:
+        self.run = run
+        self.labels = labels
+        self.mask = mask
+
+    def reindex(self, *, index: Any, columns: Any, fill_value: Any = None, **kwargs: Any) -> Any:
+        """Counts of each pair of public categories; 0 where none occurs. A row is in one cell at most."""
+        run = self.run
+        refuse_keywords(run, "reindex", kwargs)
+        _check_filled(run, fill_value)
+        labels = (public_labels(run, index), public_labels(run, columns))
+        rows, columns = (has_label(run, *each) for each in zip(self.labels, labels, strict=True))
+        shown = row_node(
+            run,
+            "logical_and",
+            [moved_node(run, rows, lambda each: each[:, None]), moved_node(run, columns, lambda each: each[None, :])],
+        )
+        total = total_of_rows(run, Rows(number_node(run, shown, "i"), (), self.mask))
+        return Labelled(run, total, labels)
+
+
+def crosstab(run: Run, index: Any, columns: Any, **kwargs: Any) -> Any:
+    """`pd.crosstab` of two columns of the same rows: counts of pairs of their categories."""
+    refuse_keywords(run, "crosstab", kwargs)
+    for each in (index, columns):
+        if not isinstance(each, Symbol) or not isinstance(each.term, Rows) or each.guise != "series":
+            raise run.ends("crosstab of other than two columns")
+        if each.term.powers or each.term.node.shape or each.term.node.kind not in "ci" or each.term.scope is not None:
+            raise run.ends("crosstab of values that are no categories")
+    _, mask, _ = same_rows(run, [index.term, columns.term])
+    return CrossCounts(run, (index.term.node, columns.term.node), mask)
+
+
+class Bands(Grouped):
+    """`pd.cut(...)`: for each row which of several public bands it is in, or none."""
+
+    def __init__(self, run: Run, inside: Node, labels: list[Any], mask: Node | None) -> None:
+        self.run = run
+        self.inside = inside
+        self.labels = labels
+        self.mask = mask
+
+    def value_counts(self) -> "BandCounts":
+        """Counts of all bands, also of those without rows; those with most rows come first."""
+        return BandCounts(self.run, self)
+
+
+class BandCounts(Grouped):
+    """Counts of bands in the order of their sizes, which shows data until they are put in the order of the bands."""
+
+    def __init__(self, run: Run, bands: Bands) -> None:
+        self.run = run
+        self.bands = bands
+
+    def sort_index(self) -> Labelled:
+        """Counts in the order of the bands: a categorical column has all of its bands in its counts."""
+        run, bands = self.run, self.bands
+        total = total_of_rows(run, Rows(number_node(run, bands.inside, "i"), (), bands.mask))
+        return Labelled(run, total, (list(bands.labels),))
+
+    def reindex(self, index: Any) -> Labelled:
+        """Counts in an order of the bands that the program says."""
+        run, bands = self.run, self.bands
+        labels = public_labels(run, index)
+        if not all(each in bands.labels for each in labels):
+            raise run.ends("counts of a band that is not there are NaN")
+        places = [bands.labels.index(each) for each in labels]
+        counts = rearrange(run, Symbol(run, self.sort_index().term, "array"), lambda each: each[places])
+        return Labelled(run, counts.term, (labels,))
+
+
+def cut(run: Run, value: Any, bins: Any, right: bool = True, labels: Any = None, include_lowest: bool = False) -> Any:
+    """`pd.cut` at public edges: bands that share no value, each open at one end; the lowest may be closed.
+
+    With a number of bands instead of edges the edges are the least and largest row.
+    """
+    term = value.term if isinstance(value, Symbol) else None
+    if (
+        not isinstance(term, Rows)
+        or term.scope is not None
+        or term.powers
+        or term.node.shape
+        or value.guise != "series"
+    ):
+        raise run.ends("pd.cut of other than one column")
+    if holds_symbols((bins, labels)) or np.ndim(bins) != 1:
+        raise run.ends("the edges of the bands depend on the rows", "give a list of public edges")
+    edges = np.asarray(bins)
+    if edges.dtype.kind not in "iuf" or len(edges) < 2 or not (np.diff(edges.astype(float)) > 0).all():
+        raise run.ends("edges of bands that do not increase")
+    if labels is None or isinstance(labels, bool):
+        raise run.ends("bands without labels", "give a label for each band")
+    named = public_labels(run, labels)
+    if len(named) != len(edges) - 1:
+        raise run.ends("bands and labels of different numbers")
+    column = moved_node(run, number_node(run, term.node, "i"), lambda each: np.asarray(each).reshape(1))
+    low, high = (run.domain.constant(each) for each in (edges[:-1], edges[1:]))
+    above = row_node(run, "greater" if right else "greater_equal", [column, low])
+    if right and include_lowest:
+        first = run.domain.constant(np.arange(len(named)) == 0)
+        above = where_node(run, first, row_node(run, "greater_equal", [column, low]), above)
+    elif include_lowest:
+        raise run.ends("pd.cut with include_lowest= and right=False")
+    inside = row_node(run, "logical_and", [above, row_node(run, "less_equal" if right else "less", [column, high])])
+    return Bands(run, inside, named, term.mask)
+
+
+PANDAS: dict[str, Callable[..., Any]] = {"cut": cut, "crosstab": crosstab}
+
+
+def function_of_pandas(function: Any) -> Callable[..., Any] | None:
+    """The rule of a function of pandas."""
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
+    return PANDAS.get(name) if module.split(".")[0] == "pandas" and not isinstance(function, type) else None
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Series and frames over public labels
 
 SAME_LABELS: dict[str, Any] = {"round": np.round, "clip": np.clip, "abs": np.abs}
 WHOLE = (np.sum, builtins.sum, builtins.list, builtins.tuple, np.max, np.min, np.mean)
 AS_ARRAY = (builtins.len, np.array, np.asarray)
+NUMBERS = int | float | np.generic
 
 
 def plain_array(run: Run, value: Any) -> Any:
@@ -270,7 +392,7 @@ def label_alike(run: Run, function: Callable[..., Any], *values: Any, **kwargs: 
     shape = tuple(map(len, labels))
     for each in values:
         if isinstance(each, Labelled):
-            if each.labels != labels or [*map(type, sum(each.labels, []))] != [*map(type, sum(labels, []))]:
+            if _typed(each.labels) != _typed(labels):
                 raise run.ends("series or frames of different labels are combined", "reindex both alike")
             continue
         term = each.term if isinstance(each, Symbol) else each
@@ -278,7 +400,7 @@ def label_alike(run: Run, function: Callable[..., Any], *values: Any, **kwargs: 
             raise run.ends("a series over categories is combined with rows or with another series")
         if isinstance(term, list | tuple):
             raise run.ends("a series over categories is combined with a list", "use an array")
-        if not isinstance(term, Symbol | Public | Sum | Aggregate | Noise | Noisy | Weights | NUMBERS | np.ndarray):
+        if not isinstance(term, Public | Sum | Aggregate | Noise | Noisy | Weights | NUMBERS | np.ndarray):
             raise run.ends(f"a series over categories is combined with a value of type {type(term).__name__}")
         own = np.shape(term) if isinstance(term, NUMBERS | np.ndarray) else term.shape
         if own not in ((), shape):
@@ -289,7 +411,8 @@ def label_alike(run: Run, function: Callable[..., Any], *values: Any, **kwargs: 
     return Labelled(run, found.term, labels)
 
 
-NUMBERS = int | float | np.generic
+def _typed(labels: tuple[list[Any], ...]) -> list[list[tuple[type, Any]]]:
+    return [[(type(each), each) for each in axis] for axis in labels]
 
 
 def call_with_labels(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

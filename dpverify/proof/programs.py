@@ -1,6 +1,8 @@
 """Runs a rewritten program: the hooks that every operation goes through, and the modules of the user's project."""
 
 import builtins
+import copy
+import dataclasses
 import functools
 import importlib.util
 import inspect
@@ -464,7 +466,7 @@ def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
             return (a in b.term.columns) != negated
         raise run.ends("a value is looked for among data")
     if not isinstance(a, Symbol):
-        if holds_symbols(b):
+        if holds_symbols(list(b) if type(b) is dict else b):  # a dict is asked for its keys
             raise run.ends("a value is looked for among data")
         return PYTHON_COMPARE["not in" if negated else "in"](a, b)
     if isinstance(a.term, Rows):
@@ -805,7 +807,7 @@ class Method(Opaque):
     name: str
 
     @property
-    def run(self) -> Run:  # type: ignore[override]
+    def run(self) -> Run:
         """The run of the symbol."""
         found: Run = self.symbol.run
         return found
@@ -859,7 +861,7 @@ class Located(Opaque):
     symbol: Symbol
 
     @property
-    def run(self) -> Run:  # type: ignore[override]
+    def run(self) -> Run:
         """The run of the symbol."""
         found: Run = self.symbol.run
         return found
@@ -1305,6 +1307,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
             raise run.ends("an object outside of a loop over rows is used in it", "collect sums with +=")
     if isinstance(owner, list | dict | set) and not isinstance(owner, types.ModuleType):
         return _call_of_container(run, owner, function, args, kwargs)
+    if function is dataclasses.asdict and not kwargs and len(args) == 1 and is_project(run, type(args[0])):
+        return fields_of(run, args[0])
     if not symbolic:
         homes = {module.split(".")[0], str(getattr(owner, "__module__", "")).split(".")[0]}
         if run.running_release and homes & set(OUTSIDE) and not isinstance(function, type):
@@ -1323,6 +1327,9 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
             return found
     elif _hashable(function) and function in RULES:
         return RULES[function](run, *args, **kwargs)
+    of_pandas = frames.function_of_pandas(function)
+    if of_pandas is not None:
+        return of_pandas(run, *args, **kwargs)
     name = getattr(function, "__name__", type(function).__name__)
     if name in ("softmax",) and module.startswith("scipy"):
         return softmax(run, *args, **kwargs)
@@ -1335,6 +1342,24 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if all(release_all(run, each) for each in (*args, *kwargs.values())):
         return _of_public_values(run, function, name, args, kwargs)
     raise run.ends(f"{name}() of data has no rule")
+
+
+def fields_of(run: Run, value: Any) -> Any:
+    """`dataclasses.asdict`: the fields of an object by name, copied; those of objects within it as well."""
+    value = settle(run, value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: fields_of(run, getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Labelled):
+        raise run.ends("a series over categories within an object is copied")
+    if isinstance(value, Symbol):
+        return RULES[copy.deepcopy](run, value)
+    if type(value) in (list, tuple):
+        return type(value)(fields_of(run, each) for each in value)
+    if type(value) is dict:
+        return {fields_of(run, key): fields_of(run, each) for key, each in value.items()}
+    if value is None or type(value) in (bool, int, float, complex, str, bytes):
+        return value
+    raise run.ends(f"an object with a field of type {type(value).__name__} is made a dict")
 
 
 def _of_public_values(run: Run, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
