@@ -297,14 +297,22 @@ def where_node(run: Run, condition: Node, yes: Node, no: Node) -> Node:
 
 
 def _guarded_norm(run: Run, node: Node, condition: Node, yes: Node, no: Node) -> None:
-    """where(|v| > c, c/|v|, 1) is at most c/|v|, and so is where(|v| <= c, 1, c/|v|)."""
+    """Norms of rows that are scaled where they are too long.
+
+    where(|v| > c, c/|v|, 1) is at most c/|v|, and so is where(|v| <= c, 1, c/|v|). where(s > c, w, v) with s at least
+    f |v| has the norm of w or is v with |v| <= c/f.
+    """
     if condition.op != "compare" or condition.args[1].op != "constant" or condition.args[0].at_least_norm is None:
         return
     vector, order, factor = condition.args[0].at_least_norm
-    if condition.args[0].op != "norm" or factor != 1 or condition.args[1].extra.size != 1:
+    if condition.args[1].extra.size != 1 or condition.extra not in ("<", "<=", ">", ">="):
         return
     limit = float(condition.args[1].extra.flat[0])
     scaled, one = (yes, no) if condition.extra in (">", ">=") else (no, yes)
+    if strip_shape(one) is vector and order in scaled.norms and limit > 0:  # v itself where s |v| is at most the limit
+        node.norms[order] = max(scaled.norms[order], float(intervals.quotient_of(limit, factor)[1]))
+    if condition.args[0].op != "norm" or factor != 1:
+        return
     if scaled.over_norm is None or scaled.over_norm[:2] != (vector, order) or one.op != "constant":
         return
     if one.extra.size == 1 and 0 <= float(one.extra.flat[0]) <= 1:

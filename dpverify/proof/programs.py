@@ -41,11 +41,12 @@ from dpverify.proof.functions import (
     RULES,
     Transposed,
     where,
+    where_node,
 )
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.rewriting import PROOF, rewrite
-from dpverify.proof.rows import Node
+from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.structure import (
     count_of,
@@ -225,6 +226,8 @@ def close_sum(run: Run, running: Running) -> Any:
     """The number that a loop has added to, once the loop has ended."""
     if run.scope is not None:
         raise run.ends("a number that a loop over rows adds to is read within the loop")
+    if running.closed is not None:
+        return running.closed
     found = running.start
     for mask, value in running.added:
         total = total_of_rows(run, Rows(value.node, value.powers, mask))
@@ -233,6 +236,7 @@ def close_sum(run: Run, running: Running) -> Any:
             if not (isinstance(found, int | float) and found == 0)
             else run.symbol(total)
         )
+    running.closed = found
     return found
 
 
@@ -270,7 +274,7 @@ def resolve_array(run: Run, value: Any) -> Any:
     """The symbol that stands for an array into which data were written."""
     found = run.promoted.get(id(value))
     if found is not None:
-        return found[1]
+        return settle(run, found[1])
     base = value.base
     if base is not None and id(base) in run.promoted:
         raise run.ends("a view of an array into which data were written", "copy it")
@@ -624,7 +628,7 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
         if float(low) == float(high):
             return yes() if low else no()
         draws = len(run.state)
-        first, second = settle(run, yes()), settle(run, no())
+        first, second = (_assuming(run, node, outcome, each) for outcome, each in ((True, yes), (False, no)))
         if len(run.state) > draws:
             raise run.ends("noise is drawn where a condition on a row holds")
         if isinstance(first, str) or isinstance(second, str) or first is None or second is None:
@@ -632,6 +636,15 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
         condition = run.symbol(Rows(node, (), term.mask, term.scope), "number")
         return where(run, condition, as_python_number(run, first), as_python_number(run, second))
     return yes() if truth(run, test) else no()
+
+
+def _assuming(run: Run, node: Node, outcome: bool, value: Callable[[], Any]) -> Any:
+    """A value that is used for the rows only on which a condition goes so."""
+    run.assumed.append((node, outcome))
+    try:
+        return settle(run, value())
+    finally:
+        run.assumed.pop()
 
 
 def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
@@ -1095,7 +1108,7 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
     if op not in ("add", "subtract"):
         raise run.ends(f"a number outside of a loop over rows is changed by {op} in it", "collect sums with +=")
-    running = old if isinstance(old, Running) else Running(start_of_sum(run, old))
+    running = _running_of(run, old)
     term = term_of(value)
     if isinstance(term, Rows):
         if term.scope is not scope:
@@ -1110,6 +1123,30 @@ def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
         node = row_node(run, "negative", [node])
     scope.pending.append((running, Rows(node, rows.powers)))
     return running
+
+
+def _running_of(run: Run, old: Any) -> Running:
+    """The sum that a loop over rows adds to: one for all names of an array, since `+=` adds in place."""
+    if isinstance(old, np.ndarray) and id(old) in run.promoted:
+        old = run.promoted[id(old)][1]
+    if isinstance(old, Running):
+        if old.closed is not None:
+            old.start, old.added, old.closed = _apart(run, old.closed), [], None
+        return old
+    if not isinstance(old, np.ndarray):
+        return Running(start_of_sum(run, _apart(run, old)))
+    if old.base is not None or id(old) in run.lent:
+        raise run.ends("a loop over rows adds to an array that other code or another array shares")
+    running = Running(old.copy())
+    run.promoted[id(old)] = (old, running)
+    return running
+
+
+def _apart(run: Run, value: Any) -> Any:
+    """The value of a symbol in which nothing else can be written."""
+    if isinstance(value, Symbol) and value.guise != "number" and len(value.shared) > 1:
+        raise run.ends("a loop over rows adds to an array that shares memory with another one")
+    return value
 
 
 def start_of_sum(run: Run, value: Any) -> Any:
@@ -1129,6 +1166,9 @@ def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
         if isinstance(owner, dict | list) and not holds_symbols(key):
             owner[key] = _collect(run, scope, op, owner[key], settle(run, value))
             return
+        if type(owner) in (dict, list) and isinstance(key, Symbol) and not scope.lasting:
+            _collect_by_label(run, scope, op, owner, key, settle(run, value))
+            return
         raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
     if isinstance(owner, Labelled):
         raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
@@ -1137,6 +1177,40 @@ def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
         set_item(run, owner, key, new)
         return
     put_item(run, owner, key, augment(run, op, get_item(run, owner, key), value))
+
+
+def _collect_by_label(run: Run, scope: Scope, op: str, owner: Any, key: Symbol, value: Any) -> None:
+    """`owner[label of the row] += value`: each entry gets the values of the rows that have its label.
+
+    sum over rows of e_label(x) g(x): a row adds to one entry only, whichever labels are there. Every label that a row
+    may have must be a key (a place) of the owner, so that no row raises an error and no key comes with a row.
+    """
+    term = key.term
+    if not isinstance(term, Rows) or term.scope is not scope or term.powers or term.node.shape:
+        raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
+    node = term.node
+    if node.kind == "c":
+        labels: list[Any] = list(run.domain.columns[node.extra].values) if node.op == "column" else []
+        places = list(range(len(labels)))
+    else:
+        low, high = (float(each) for each in run.domain.bounds(node))
+        few = node.kind == "i" and math.isfinite(low) and math.isfinite(high) and high - low < MOST_LABELS
+        labels = places = list(range(math.ceil(low), math.floor(high) + 1)) if few else []
+    known = all(0 <= each < len(owner) if isinstance(owner, list) else each in owner for each in labels)
+    if not labels or not known:
+        raise run.ends("an entry is changed whose key a row may have and the container may not", "give it all labels")
+    if node.kind == "c" and isinstance(owner, list):
+        raise run.ends("a list is changed at a text")
+    given = value if isinstance(value, Symbol) else run.symbol(Rows(run.domain.constant(value), (), term.mask, scope))
+    if not isinstance(given.term, Rows) or given.term.scope is not scope or given.term.node.shape:
+        raise run.ends("a loop over rows adds values that are no function of the row")
+    number = run.domain.node("number", [node], shape=(), kind="i") if node.kind == "c" else node
+    added = number_node(run, given.term.node, "i")
+    for label, place in zip(labels, places, strict=True):
+        own = run.domain.node("compare", [number, run.domain.constant(place)], shape=(), kind="b", extra="==")
+        part = where_node(run, own, added, run.domain.constant(0))
+        entry = run.symbol(Rows(part, given.term.powers, given.term.mask, scope))
+        owner[label] = _collect(run, scope, op, owner[label], entry)
 
 
 def augment_attribute(run: Run, op: str, owner: Any, name: str, value: Any) -> None:
@@ -1328,7 +1402,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     elif _hashable(function) and function in RULES:
         return RULES[function](run, *args, **kwargs)
     of_pandas = frames.function_of_pandas(function)
-    if of_pandas is not None:
+    if of_pandas is not None and any(isinstance(term_of(each), Rows) for each in (*args, *kwargs.values())):
         return of_pandas(run, *args, **kwargs)
     name = getattr(function, "__name__", type(function).__name__)
     if name in ("softmax",) and module.startswith("scipy"):

@@ -217,7 +217,12 @@ def _cut(domain: Domain, compare: Node) -> tuple[int | None, list[float]]:
         return None, []
     thresholds = [float(each) for each in np.ravel(right.extra)]
     while left.op != "column":
-        if (left.op == "reshape" and math.prod(left.shape) == 1) or (left.op == "number" and left.args[0].kind != "b"):
+        chosen = _entry_of_stack(left)
+        if chosen is not None:
+            left = chosen
+        elif (left.op == "reshape" and math.prod(left.shape) == 1) or (
+            left.op == "number" and left.args[0].kind != "b"
+        ):
             left = left.args[0]
         elif left.op in ("minimum", "maximum", "add") and left.args[1].op == "constant" and left.args[1].shape == ():
             limit = float(left.args[1].extra)
@@ -236,6 +241,16 @@ def _cut(domain: Domain, compare: Node) -> tuple[int | None, list[float]]:
         else:
             return None, []
     return left.extra, thresholds
+
+
+def _entry_of_stack(node: Node) -> Node | None:
+    """The expression that one entry of a stack of numbers is."""
+    if node.op != "reshape" or math.prod(node.shape) != 1 or node.args[0].op != "stack":
+        return None
+    parts = node.args[0].args
+    if any(each.shape != () for each in parts):
+        return None
+    return parts[int(np.ravel(node.extra[0](np.arange(len(parts))))[0])]
 
 
 def _free_axis(domain: Domain, compare: Node) -> dict[Any, list[tuple[float, float]]]:

@@ -20,6 +20,7 @@ from dpverify.proof.arithmetic import (
     number_node,
     row_node,
     same_rows,
+    strip_shape,
     up,
 )
 from dpverify.proof.moves import aggregate_of
@@ -481,6 +482,10 @@ def sum_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "") 
         return run.symbol(Public(left, term.low * count, term.high * count, term.whole, by_row=term.by_row))
     matrix = _axis_matrix(shape, axis)
     found = map_linearly(run, term, "sum_axis", left, axis, ("sum", axis), matrix)
+    if isinstance(found, Rows) and left == ():  # the sum of all |v_i| is the 1-norm of v
+        sizes = strip_shape(found.node.args[0])
+        if sizes.op == "absolute":
+            found.node.at_least_norm = (strip_shape(sizes.args[0]), 1.0, 1.0)
     return run.symbol(found, guise or (symbol.guise if isinstance(term, Rows) else ""))
 
 

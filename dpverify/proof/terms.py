@@ -288,10 +288,14 @@ def flat(terms: Sequence[Any]) -> list[Any]:
 
 @dataclass(eq=False)
 class Running:
-    """A number that a loop over rows adds to: what is added is collected until the loop has ended."""
+    """A number that a loop over rows adds to: what is added is collected until the loop has ended.
+
+    `closed` is its value after the loop, which is one object for all who hold it.
+    """
 
     start: Any
     added: list[tuple[Node | None, Rows]] = field(default_factory=list)
+    closed: Any = None
 
 
 @dataclass(eq=False)
