@@ -567,7 +567,9 @@ def _sum_of_sizes(node: Node) -> tuple[Node, float, float] | None:
     vector: Node | None = None
     seen: set[int] = set()
     waiting = [node]
-    while waiting:
+    for _ in range(1024):
+        if not waiting:
+            break
         each = waiting.pop()
         if each.op == "add":
             waiting += each.args
@@ -582,7 +584,7 @@ def _sum_of_sizes(node: Node) -> tuple[Node, float, float] | None:
             return None
         vector = source
         seen.add(int(np.ravel(entry.extra[0](np.arange(math.prod(source.shape))))[0]))
-    if node.shape != () or vector is None or len(seen) < math.prod(vector.shape):
+    if waiting or node.shape != () or vector is None or len(seen) < math.prod(vector.shape):
         return None
     return strip_shape(vector), 1.0, 1.0
 

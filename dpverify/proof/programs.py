@@ -161,7 +161,7 @@ class Loop:
             checking = not waiting
             # the first pass is run once more at the end: what it reads of its own sums shows then
             outcomes = waiting.pop() if waiting or first is None else first.taken
-            scope = Scope(self.source.term.mask, outcomes=outcomes, checking=checking)
+            scope = Scope(self.source.term.mask, outcomes=outcomes, checking=checking, loop=self)
             run.scope = scope
             draws, events = len(run.state), len(run.events)
             finished = False
@@ -490,7 +490,10 @@ def chain(run: Run, signs: tuple[str, ...], first: Any, *rest: Callable[[], Any]
     found: Any = True
     left = first
     for sign, later in zip(signs, rest, strict=True):
+        kept = _kept_changes(run)
         right = later()
+        if isinstance(found, Symbol) and _kept_changes(run) != kept:
+            raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
         one = compare(run, sign, left, right)
         found = one if found is True else _and(run, found, one)
         if not isinstance(found, Symbol) and not isinstance(found, np.ndarray) and not found:
@@ -531,10 +534,12 @@ def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *
             continue
         term = found.term
         if isinstance(term, Rows) and term.scope is not None:
-            draws = len(run.state)
+            draws, kept = len(run.state), _kept_changes(run)
             other = settle(run, later())
             if len(run.state) > draws:
                 raise run.ends("noise is drawn where a condition on a row holds")
+            if _kept_changes(run) != kept:
+                raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
             if not isinstance(other, Symbol) and not isinstance(other, bool):
                 raise run.ends("`and` or `or` of values of a row that are no comparisons")
             if term.node.kind != "b" or (
@@ -628,14 +633,22 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
         if float(low) == float(high):
             return yes() if low else no()
         draws = len(run.state)
+        kept = _kept_changes(run)
         first, second = (_assuming(run, node, outcome, each) for outcome, each in ((True, yes), (False, no)))
         if len(run.state) > draws:
             raise run.ends("noise is drawn where a condition on a row holds")
+        if _kept_changes(run) != kept:
+            raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
         if isinstance(first, str) or isinstance(second, str) or first is None or second is None:
             raise run.ends("a text is chosen for each row")
         condition = run.symbol(Rows(node, (), term.mask, term.scope), "number")
         return where(run, condition, as_python_number(run, first), as_python_number(run, second))
     return yes() if truth(run, test) else no()
+
+
+def _kept_changes(run: Run) -> int:
+    """How much this pass of a loop over rows has added to objects outside of it."""
+    return len(run.scope.pending) if isinstance(run.scope, Scope) else 0
 
 
 def _assuming(run: Run, node: Node, outcome: bool, value: Callable[[], Any]) -> Any:
@@ -1108,7 +1121,7 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
     if op not in ("add", "subtract"):
         raise run.ends(f"a number outside of a loop over rows is changed by {op} in it", "collect sums with +=")
-    running = _running_of(run, old)
+    running = _running_of(run, scope, old)
     term = term_of(value)
     if isinstance(term, Rows):
         if term.scope is not scope:
@@ -1125,28 +1138,33 @@ def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
     return running
 
 
-def _running_of(run: Run, old: Any) -> Running:
-    """The sum that a loop over rows adds to: one for all names of an array, since `+=` adds in place."""
+def _running_of(run: Run, scope: Scope, old: Any) -> Running:
+    """The sum that a loop over rows adds to.
+
+    `+=` makes a new number, so a number that an earlier loop has made stays what it was for all others who hold it; an
+    array is changed in place, so all names of it have one sum.
+    """
     if isinstance(old, np.ndarray) and id(old) in run.promoted:
         old = run.promoted[id(old)][1]
-    if isinstance(old, Running):
-        if old.closed is not None:
-            old.start, old.added, old.closed = _apart(run, old.closed), [], None
+    if isinstance(old, Running) and old.loop is scope.loop:
         return old
+    if isinstance(old, Running):
+        run.scope = None
+        try:
+            old = close_sum(run, old)
+        finally:
+            run.scope = scope
+        if np.ndim(old) if not isinstance(old, Symbol) else old.guise != "number":
+            raise run.ends("two loops over rows add to one array", "use an array for each of them")
+    if isinstance(old, Symbol) and old.guise != "number":
+        raise run.ends("a loop over rows adds to an array that depends on data", "start from np.zeros")
     if not isinstance(old, np.ndarray):
-        return Running(start_of_sum(run, _apart(run, old)))
+        return Running(run, scope.loop, start_of_sum(run, old))
     if old.base is not None or id(old) in run.lent:
         raise run.ends("a loop over rows adds to an array that other code or another array shares")
-    running = Running(old.copy())
+    running = Running(run, scope.loop, old.copy())
     run.promoted[id(old)] = (old, running)
     return running
-
-
-def _apart(run: Run, value: Any) -> Any:
-    """The value of a symbol in which nothing else can be written."""
-    if isinstance(value, Symbol) and value.guise != "number" and len(value.shared) > 1:
-        raise run.ends("a loop over rows adds to an array that shares memory with another one")
-    return value
 
 
 def start_of_sum(run: Run, value: Any) -> Any:
@@ -1534,7 +1552,7 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
                 if not isinstance(args[0], int | float):
                     raise run.ends("a loop over rows appends objects that are no numbers")
                 term = Rows(run.domain.constant(args[0]), (), None, scope)
-            part = RowPart(term.node, term.powers, None)
+            part = RowPart(run, term.node, term.powers, None)
             scope.pending.append((part, None))
             if not scope.checking:
                 owner.append(part)

@@ -287,21 +287,24 @@ def flat(terms: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(eq=False)
-class Running:
+class Running(Opaque):
     """A number that a loop over rows adds to: what is added is collected until the loop has ended.
 
     `closed` is its value after the loop, which is one object for all who hold it.
     """
 
+    run: Any
+    loop: Any
     start: Any
     added: list[tuple[Node | None, Rows]] = field(default_factory=list)
     closed: Any = None
 
 
 @dataclass(eq=False)
-class RowPart:
+class RowPart(Opaque):
     """What a loop over rows has appended to a list: one value for each row that the mask chooses."""
 
+    run: Any
     node: Node
     powers: Powers
     mask: Node | None
@@ -322,6 +325,7 @@ class Scope:
     lasting: bool = False
     local: bool = False
     checking: bool = False
+    loop: Any = None
 
     @property
     def taken(self) -> list[bool]:

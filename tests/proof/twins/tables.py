@@ -376,3 +376,142 @@ def series_in_two_columns(df):
     """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.4; a"""
     noise = _laplace(2.0, size=(1, 3))
     return _counts(df, _KINDS).to_numpy()[:, None] + noise
+
+
+_EDGES = [-0.5, 0.5, 1.5, 2.5]
+
+
+def counts_of_bands(df):
+    """frame: age integer 0..120, rows 5..50; replace; 1; 1.15; b; exact
+    frame: age integer 0..120, rows 5..50; add-remove; .5; 1.15; b; exact
+    """
+    bands = pd.cut(df["age"], bins=[-1, 17, 64, 120], labels=["child", "adult", "senior"])
+    return bands.value_counts().sort_index() + _laplace(2.0, size=3)
+
+
+def bands_in_the_order_of_frequency(df):
+    """frame: age integer 0..120, rows 5..50; replace; inf; 1.12; a"""
+    bands = pd.cut(df["age"], bins=[-1, 17, 64, 120], labels=["child", "adult", "senior"])
+    return bands.value_counts().to_numpy() + _laplace(0.01, size=3), bands.value_counts().index[0]
+
+
+def bands_closed_twice(df):
+    """frame: age integer 0..120, rows 5..50; add-remove; 2; 1.15; a"""
+    low = pd.cut(df["age"], bins=[-1, 17], labels=["child"])
+    high = pd.cut(df["age"], bins=[17, 120], labels=["other"], include_lowest=True)
+    return low.value_counts().sort_index().to_numpy() + _laplace(1.0, size=1), high.value_counts().sort_index() + (
+        _laplace(1.0, size=1)
+    )
+
+
+def bands_of_equal_width(df):
+    """frame: age integer 0..120, rows 5..50; replace; inf; 1.12; a"""
+    return pd.cut(df["age"], bins=3, labels=["a", "b", "c"]).value_counts().sort_index() + _laplace(2.0, size=3)
+
+
+def two_way_table(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; replace; 1; 1.12; b; exact
+    frame: c category a|b|z, x integer 0..10, rows 5..50; add-remove; .5; 1.12; b; exact
+    """
+    large = (df["x"] > 5).astype(int)
+    table = pd.crosstab(large, df["c"]).reindex(index=[0, 1], columns=_KINDS, fill_value=0)
+    return table + _laplace(2.0, size=table.shape)
+
+
+def two_way_table_as_it_is(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; replace; inf; 1.12; a"""
+    table = pd.crosstab((df["x"] > 5).astype(int), df["c"])
+    return table + _laplace(2.0, size=table.shape)
+
+
+def two_way_table_with_sums(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; add-remove; 2; 1.19; a"""
+    table = pd.crosstab((df["x"] > 5).astype(int), df["c"]).reindex(index=[0, 1], columns=_KINDS, fill_value=0)
+    counts = table.to_numpy()
+    return counts + _laplace(1.0, size=(2, 3)), counts.sum(axis=1) + _laplace(1.0, size=2)
+
+
+def noise_along_a_table(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; replace; inf; 1.4; a"""
+    table = pd.crosstab((df["x"] > 5).astype(int), df["c"]).reindex(index=[0, 1], columns=_KINDS, fill_value=0)
+    return table + _laplace(2.0, size=3)
+
+
+def grid_of_pairs(x):
+    """array: integer 0..2 x 2, rows 5..50; replace; 1; 1.15; b; exact
+    array: integer 0..2 x 2, rows 5..50; add-remove; .5; 1.15; b; exact
+    """
+    counts, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=[_EDGES, _EDGES])
+    return counts + _laplace(2.0, size=counts.shape)
+
+
+def grid_between_the_least_and_the_largest(x):
+    """array: integer 0..2 x 2, rows 5..50; replace; inf; 1.12; a"""
+    counts, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=3)
+    return counts + _laplace(2.0, size=counts.shape)
+
+
+def grid_with_its_edge(x):
+    """array: integer 0..2 x 2, rows 5..50; add-remove; 2; 1.15; a"""
+    closed, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=[[0, 1], [0, 2]])
+    after, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=[[1, 2], [0, 2]])
+    return closed + _laplace(1.0, size=(1, 1)), after + _laplace(1.0, size=(1, 1))
+
+
+def sums_by_the_label(rows):
+    """records: k category a|b|z, x real 0..10, rows 5..50; replace; 1; N3; b; exact
+    records: k category a|b|z, x real 0..10, rows 5..50; add-remove; .5; N3; b; exact
+    """
+    sums = {"a": 0.0, "b": 0.0, "z": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return {key: value + _laplace(20.0) for key, value in sums.items()}
+
+
+def counts_in_a_list(values):
+    """list: integer 0..3, rows 5..50; replace; 1; N3; b; exact"""
+    counts = [0, 0, 0, 0]
+    for value in values:
+        counts[value] += 1
+    return [each + _laplace(2.0) for each in counts]
+
+
+def sums_by_a_label_that_may_lack(rows):
+    """records: k category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.22; a"""
+    sums = {"a": 0.0, "b": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return {key: value + _laplace(20.0) for key, value in sums.items()}
+
+
+def sums_by_a_label_with_a_default(rows):
+    """records: k category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.27; a"""
+    sums = collections.defaultdict(float, {"a": 0.0})
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return {key: value + _laplace(20.0) for key, value in sums.items()}
+
+
+def sums_by_two_labels(rows):
+    """records: k category a|b, x real 0..10, rows 5..50; add-remove; 2; N3; a"""
+    sums = {"a": 0.0, "b": 0.0, "all": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+        sums["all"] += row["x"]
+    return {key: value + _laplace(10.0) for key, value in sums.items()}
+
+
+def counts_in_a_list_from_its_end(values):
+    """list: integer -1..2, rows 5..50; add-remove; 1; N3; a"""
+    counts = [0, 0, 0, 0]
+    for value in values:
+        counts[value] += 1
+    return [each + _laplace(1.0) for each in counts]
+
+
+def text_of_sums(rows):
+    """records: k category a|b, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    sums = {"a": 0.0, "b": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return str(sums)
