@@ -980,3 +980,28 @@ def length_of_what_an_and_kept(x):
     for value in x:
         value > 5 and keep(value)
     return len(kept)
+
+
+def two_halves(x):
+    """vector: real 0..10, rows 8; replace; 1; 1.24; b; exact"""
+    return x[:4].sum() + _laplace(10.0), x[4:].sum() + _laplace(10.0)
+
+
+def halves_that_overlap(x):
+    """vector: real 0..10, rows 8; replace; 2; 1.24; b; exact"""
+    return x[:5].sum() + _laplace(10.0), x[-4:].sum() + _laplace(10.0)
+
+
+def every_second_and_third(x):
+    """vector: real 0..10, rows 12; replace; 2; 1.24; b; exact"""
+    return [x[at::2].sum() + _laplace(20.0) for at in (0, 1)] + [x[at::3].sum() + _laplace(20 / 3) for at in (0, 1, 2)]
+
+
+def half_of_either_number_of_rows(x):
+    """vector: real 0..10, rows 6..8; replace; 2; 1.24; a"""
+    return x[:4].sum() + _laplace(10.0), x[3:].sum() + _laplace(10.0)
+
+
+def last_row_twice(x):
+    """vector: real 0..10, rows 8; replace; 2; 1.24; a"""
+    return x[-1:].sum() + _laplace(10.0), x[7:].sum() + _laplace(10.0)
