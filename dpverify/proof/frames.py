@@ -420,7 +420,9 @@ def call_with_labels(run: Run, function: Any, args: tuple[Any, ...], kwargs: dic
     if any(isinstance(each, Labelled) for each in kwargs.values()):
         raise run.ends("a series over categories is handed on by its name")
     one_axis = all(len(each.labels) == 1 for each in args if isinstance(each, Labelled))
-    if function in AS_ARRAY or (function in WHOLE and one_axis and len(args) == 1):
+    if function in AS_ARRAY:  # the array shares its memory with the series
+        return RULES[function](run, *(each.array if isinstance(each, Labelled) else each for each in args), **kwargs)
+    if function in WHOLE and one_axis and len(args) == 1:
         return RULES[function](run, *(plain_array(run, each) for each in args), **kwargs)
     if function in (np.round, np.around, builtins.round, np.clip, builtins.abs) or (
         isinstance(function, np.ufunc) and function in RULES
@@ -482,6 +484,8 @@ def label_item(run: Run, value: Labelled, key: Any) -> Any:
         places = [at for at, each in enumerate(labels) if type(each) is type(key) and each == key]
         if len(places) == 1:
             return item(run, plain_array(run, value), places[0])
+    if isinstance(key, Labelled) and all(isinstance(run.make_public(each).term, Public) for each in (value, key)):
+        return run.public(None)
     raise run.ends("a series over categories is read otherwise than at one of its labels")
 
 

@@ -1,6 +1,7 @@
 """Frames, records, users with several rows, local reports. The docstring of a function is its row."""
 
 import collections
+import dataclasses
 
 import numpy as np
 import pandas as pd
@@ -515,3 +516,48 @@ def text_of_sums(rows):
     for row in rows:
         sums[row["k"]] += row["x"]
     return str(sums)
+
+
+def large_entries_of_a_noisy_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    noisy = _counts(df, _KINDS) + _laplace(2.0, size=3)
+    return noisy[noisy > 3].to_dict()
+
+
+def entries_chosen_by_counts(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    counts = _counts(df, _KINDS)
+    noisy = counts + _laplace(2.0, size=3)
+    return noisy[counts > 3].to_dict()
+
+
+def noise_of_a_length_that_is_data(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    counts = df["c"].value_counts()
+    return counts + _laplace(2.0, size=len(counts))
+
+
+def data_in_a_dict_of_fields(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    found = _Fields(df["x"].sum() + _laplace(10.0))
+    found.note = df["x"].sum()
+    return dataclasses.asdict(found)
+
+
+def noise_in_a_dict_of_fields(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 3 outputs; b; exact"""
+    found = _Fields(df["x"].sum() + _laplace(10.0))
+    found.note = [found.total > 3]
+    return dataclasses.asdict(found)
+
+
+def draw_in_a_dict_of_fields(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.17; a"""
+    noise = _laplace(10.0)
+    return dataclasses.asdict(_Fields(df["x"].sum() + noise, noise))
+
+
+@dataclasses.dataclass
+class _Fields:
+    total: object
+    note: object = None
