@@ -21,6 +21,7 @@ from dpverify.proof.terms import (
     Aggregate,
     Noise,
     Noisy,
+    Opaque,
     Powers,
     Public,
     Release,
@@ -69,7 +70,7 @@ NATIVE: dict[str, Callable[..., Any]] = {
 
 def holds_symbols(value: Any, depth: int = 0) -> bool:
     """Whether a symbol is in a value: an entry of a list, tuple or dict, or of an array of objects."""
-    if isinstance(value, Symbol):
+    if isinstance(value, Opaque):
         return True
     if depth > 6:
         return False
@@ -297,8 +298,21 @@ def _of_rows(run: Run, op: str, terms: list[Any], guise: str) -> Symbol:
         raise run.ends(f"{op} of rows that are multiples of a released value")
     if nodes is None:
         nodes = [as_node(run, each) for each in terms]
+    if op == "divide" and scope is not None and scope is run.scope:
+        nodes = [nodes[0], _assumed_divisor(run, nodes[1])]
     node = row_node(run, op, nodes)
     return run.symbol(Rows(node, powers, mask, scope), guise)
+
+
+def _assumed_divisor(run: Run, divisor: Node) -> Node:
+    """max(s, c) for a divisor s of a value that is used only on the rows with s > c > 0: there it is s itself."""
+    for node, outcome in run.assumed:
+        if node.op != "compare" or node.args[0] is not divisor or node.args[1].op != "constant":
+            continue
+        above = node.extra in (">", ">=") if outcome else node.extra in ("<", "<=")
+        if above and node.args[1].extra.shape == () and float(node.args[1].extra) > 0 and divisor.shape == ():
+            return row_node(run, "maximum", [divisor, node.args[1]])
+    return divisor
 
 
 def align_with_rows(run: Run, terms: list[Any]) -> list[Any]:
@@ -398,6 +412,7 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
         node = make(op, nodes, shape=shape, kind=whole)
         if op == "add":
             _keep_at_least(run, node, nodes)
+            node.at_least_norm = node.at_least_norm or _sum_of_sizes(node)
         return _check_range(run, node)
     if op in ("maximum", "minimum"):
         if nodes[0].op == "constant" and nodes[1].op != "constant":
@@ -546,6 +561,33 @@ def _norm_facts_of_product(run: Run, node: Node, nodes: list[Node]) -> None:
             if vector.over_norm is not None and size > 0:
                 inner, order, most = vector.over_norm
                 node.over_norm = (inner, order, float(intervals.product_of(most, size)[1]))
+
+
+def _sum_of_sizes(node: Node) -> tuple[Node, float, float] | None:
+    """|v_1| + ... + |v_d|, written as a chain of sums over all entries of v, is the 1-norm of v."""
+    vector: Node | None = None
+    seen: set[int] = set()
+    waiting = [node]
+    for _ in range(1024):
+        if not waiting:
+            break
+        each = waiting.pop()
+        if each.op == "add":
+            waiting += each.args
+            continue
+        each = strip_shape(each)
+        entry = each.args[0] if each.op == "absolute" else each
+        entry = entry.args[0] if entry.op == "number" else entry
+        if each.op != "absolute" or entry.op != "reshape" or entry.shape != ():
+            return None
+        source = entry.args[0]
+        if vector is not None and source is not vector:
+            return None
+        vector = source
+        seen.add(int(np.ravel(entry.extra[0](np.arange(math.prod(source.shape))))[0]))
+    if waiting or node.shape != () or vector is None or len(seen) < math.prod(vector.shape):
+        return None
+    return strip_shape(vector), 1.0, 1.0
 
 
 def _keep_at_least(run: Run, node: Node, nodes: list[Node]) -> None:

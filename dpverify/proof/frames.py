@@ -1,17 +1,28 @@
 """Methods of pandas' frames and series, and of lists of records."""
 
+import builtins
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dpverify.proof.arithmetic import apply, moved_node, number_node
-from dpverify.proof.functions import indicators, refuse_keywords, RULES, where_node
+from dpverify.proof.arithmetic import apply, holds_symbols, moved_node, number_node, row_node, same_rows
+from dpverify.proof.functions import (
+    chosen_of,
+    indicators,
+    refuse_keywords,
+    RULES,
+    where_node,
+)
+from dpverify.proof.functions import (
+    METHODS as FUNCTION_METHODS,
+)
 from dpverify.proof.rewriting import COMPARISONS
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Run
-from dpverify.proof.structure import count_of, item, total_of_rows
-from dpverify.proof.terms import Rows, Symbol, Table
+from dpverify.proof.structure import count_of, item, rearrange, split, total_of_rows
+from dpverify.proof.terms import Aggregate, Labelled, Noise, Noisy, Opaque, Public, Rows, Sum, Symbol, Table, Weights
 
 METHODS: dict[str, Callable[..., Any]] = {}
 
@@ -155,44 +166,10 @@ def _condition(run: Run, frame: Symbol, tree: Any) -> Any:
 # Groups with public categories
 
 
-class Counts:
-    """`value_counts()` or a grouped sum before it is reindexed: which categories occur shows data."""
+class Grouped(Opaque):
+    """An object of pandas whose labels show data, until they are reindexed by public ones."""
 
-    def __init__(self, run: Run, label: Node, mask: Node | None, value: Node | None) -> None:
-        self.run = run
-        self.label = label
-        self.mask = mask
-        self.value = value
-
-    def reindex(self, index: Any, fill_value: Any = None, **kwargs: Any) -> Any:
-        """Counts or sums for each of several public categories; 0 where none occurs."""
-        run = self.run
-        refuse_keywords(run, "reindex", kwargs)
-        if fill_value != 0:
-            raise run.ends("reindex without fill_value=0: categories that do not occur are NaN", "give fill_value=0")
-        return Series(run, list(index), self._sums(list(index)))
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The count of one public category."""
-        if default != 0:
-            raise self.run.ends("get() of counts without default 0", "give a default of 0")
-        return item(self.run, self._sums([key]), 0)
-
-    def _sums(self, categories: list[Any]) -> Symbol:
-        run = self.run
-        values = run.domain.columns[self.label.extra].values if self.label.op == "column" else ()
-        label = number_node(run, self.label, "i")
-        if self.label.kind == "c":
-            places = [values.index(each) if each in values else -1 for each in categories]
-            label = run.domain.node("number", [self.label], shape=(), kind="i")
-        else:
-            places = categories
-        shown = number_node(run, indicators(run, label, places), "i")
-        if self.value is not None:
-            weight = moved_node(run, number_node(run, self.value, "i"), lambda each: np.asarray(each).reshape(1))
-            shown = where_node(run, indicators(run, label, places), weight, run.domain.constant(0))
-            shown.norms[1] = float(np.max(np.abs(run.domain.bounds(weight))))
-        return run.symbol(total_of_rows(run, Rows(shown, (), self.mask)))
+    run: Run
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -208,49 +185,308 @@ class Counts:
         return self.__getattr__("items")
 
 
-class Series:
-    """A series over public categories: entries of one sum, in a public order."""
+class Counts(Grouped):
+    """`value_counts()` or a grouped sum before it is reindexed: which categories occur shows data."""
 
-    def __init__(self, run: Run, index: list[Any], values: Symbol) -> None:
+    def __init__(self, run: Run, label: Node, mask: Node | None, value: Node | None) -> None:
         self.run = run
-        self.index = index
-        self.symbol = values
+        self.label = label
+        self.mask = mask
+        self.value = value
 
-    def items(self) -> list[tuple[Any, Any]]:
-        """Pairs of category and entry."""
-        return [(each, item(self.run, self.symbol, at)) for at, each in enumerate(self.index)]
+    def reindex(self, index: Any, fill_value: Any = None, **kwargs: Any) -> Any:
+        """Counts or sums for each of several public categories; 0 where none occurs."""
+        run = self.run
+        refuse_keywords(run, "reindex", kwargs)
+        _check_filled(run, fill_value)
+        labels = public_labels(run, index)
+        return Labelled(run, self._sums(labels).term, (labels,))
 
-    def __iter__(self) -> Any:
-        return iter([each for _, each in self.items()])
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The count of one public category."""
+        if isinstance(default, bool) or not isinstance(default, int | float) or default != 0:
+            raise self.run.ends("get() of counts without default 0", "give a default of 0")
+        return item(self.run, self._sums(public_labels(self.run, [key])), 0)
 
-    @property
-    def values(self) -> Symbol:
-        """The entries as an array."""
-        return self.symbol
+    def _sums(self, categories: list[Any]) -> Symbol:
+        """Sums over the rows of each of several distinct categories: a row is in one of them at most."""
+        run = self.run
+        found = has_label(run, self.label, categories)
+        shown = number_node(run, found, "i")
+        if self.value is not None:
+            weight = moved_node(run, number_node(run, self.value, "i"), lambda each: np.asarray(each).reshape(1))
+            shown = where_node(run, found, weight, run.domain.constant(0))
+            shown.norms[1] = float(np.max(np.abs(run.domain.bounds(weight))))
+        return run.symbol(total_of_rows(run, Rows(shown, (), self.mask)))
 
-    def to_numpy(self) -> Symbol:
-        """The entries as an array."""
-        return self.symbol
 
-    def tolist(self) -> list[Any]:
-        """The entries as a list."""
-        return list(self)
+def _check_filled(run: Run, fill_value: Any) -> None:
+    if isinstance(fill_value, Opaque) or fill_value != 0:
+        raise run.ends("reindex without fill_value=0: categories that do not occur are NaN", "give fill_value=0")
 
-    def sum(self) -> Any:
-        """Sum of the entries."""
-        return RULES[np.sum](self.run, self.symbol)
 
-    def to_dict(self) -> dict[Any, Any]:
-        """The entries by category."""
-        return dict(self.items())
+def public_labels(run: Run, index: Any) -> list[Any]:
+    """Public labels, all of them different."""
+    if holds_symbols(index) or isinstance(index, str):
+        raise run.ends("labels that are not public")
+    labels = list(index)
+    if not all(isinstance(each, str | int | float | np.generic) for each in labels):
+        raise run.ends("labels that are no texts or numbers")
+    if len(set(labels)) < len(labels) or any(each != each for each in labels):
+        raise run.ends("a label is there twice", "give each label once")
+    return labels
 
-    def __getitem__(self, key: Any) -> Any:
-        if key in self.index:
-            return item(self.run, self.symbol, self.index.index(key))
-        raise KeyError(key)
 
-    def __len__(self) -> int:
-        return len(self.index)
+def has_label(run: Run, label: Node, categories: list[Any]) -> Node:
+    """Truth values "the row's category is c" for each of several public ones, of which the row has one at most."""
+    if label.kind != "c":
+        return indicators(run, number_node(run, label, "i"), categories)
+    values = run.domain.columns[label.extra].values if label.op == "column" else ()
+    if not values:
+        raise run.ends("a text that was made of rows is counted")
+    places = [values.index(each) if each in values else -1 for each in categories]
+    return indicators(run, run.domain.node("number", [label], shape=(), kind="i"), places)
+
+
+class CrossCounts(Grouped):
+    """`pd.crosstab(a, b)` before it is reindexed: which categories occur shows data."""
+
+    def __init__(self, run: Run, labels: tuple[Node, Node], mask: Node | None) -> None:
+        self.run = run
+        self.labels = labels
+        self.mask = mask
+
+    def reindex(self, *, index: Any, columns: Any, fill_value: Any = None, **kwargs: Any) -> Any:
+        """Counts of each pair of public categories; 0 where none occurs. A row is in one cell at most."""
+        run = self.run
+        refuse_keywords(run, "reindex", kwargs)
+        _check_filled(run, fill_value)
+        labels = (public_labels(run, index), public_labels(run, columns))
+        rows, columns = (has_label(run, *each) for each in zip(self.labels, labels, strict=True))
+        shown = row_node(
+            run,
+            "logical_and",
+            [moved_node(run, rows, lambda each: each[:, None]), moved_node(run, columns, lambda each: each[None, :])],
+        )
+        total = total_of_rows(run, Rows(number_node(run, shown, "i"), (), self.mask))
+        return Labelled(run, total, labels)
+
+
+def crosstab(run: Run, index: Any, columns: Any, **kwargs: Any) -> Any:
+    """`pd.crosstab` of two columns of the same rows: counts of pairs of their categories."""
+    refuse_keywords(run, "crosstab", kwargs)
+    for each in (index, columns):
+        if not isinstance(each, Symbol) or not isinstance(each.term, Rows) or each.guise != "series":
+            raise run.ends("crosstab of other than two columns")
+        if each.term.powers or each.term.node.shape or each.term.node.kind not in "ci" or each.term.scope is not None:
+            raise run.ends("crosstab of values that are no categories")
+    _, mask, _ = same_rows(run, [index.term, columns.term])
+    return CrossCounts(run, (index.term.node, columns.term.node), mask)
+
+
+class Bands(Grouped):
+    """`pd.cut(...)`: for each row which of several public bands it is in, or none."""
+
+    def __init__(self, run: Run, inside: Node, labels: list[Any], mask: Node | None) -> None:
+        self.run = run
+        self.inside = inside
+        self.labels = labels
+        self.mask = mask
+
+    def value_counts(self) -> "BandCounts":
+        """Counts of all bands, also of those without rows; those with most rows come first."""
+        return BandCounts(self.run, self)
+
+
+class BandCounts(Grouped):
+    """Counts of bands in the order of their sizes, which shows data until they are put in the order of the bands."""
+
+    def __init__(self, run: Run, bands: Bands) -> None:
+        self.run = run
+        self.bands = bands
+
+    def sort_index(self) -> Labelled:
+        """Counts in the order of the bands: a categorical column has all of its bands in its counts."""
+        run, bands = self.run, self.bands
+        total = total_of_rows(run, Rows(number_node(run, bands.inside, "i"), (), bands.mask))
+        return Labelled(run, total, (list(bands.labels),))
+
+    def reindex(self, index: Any) -> Labelled:
+        """Counts in an order of the bands that the program says."""
+        run, bands = self.run, self.bands
+        labels = public_labels(run, index)
+        if not all(each in bands.labels for each in labels):
+            raise run.ends("counts of a band that is not there are NaN")
+        places = [bands.labels.index(each) for each in labels]
+        counts = rearrange(run, Symbol(run, self.sort_index().term, "array"), lambda each: each[places])
+        return Labelled(run, counts.term, (labels,))
+
+
+def cut(run: Run, value: Any, bins: Any, right: bool = True, labels: Any = None, include_lowest: bool = False) -> Any:
+    """`pd.cut` at public edges: bands that share no value, each open at one end; the lowest may be closed.
+
+    With a number of bands instead of edges the edges are the least and largest row.
+    """
+    term = value.term if isinstance(value, Symbol) else None
+    if (
+        not isinstance(term, Rows)
+        or term.scope is not None
+        or term.powers
+        or term.node.shape
+        or value.guise != "series"
+    ):
+        raise run.ends("pd.cut of other than one column")
+    if holds_symbols((bins, labels)) or np.ndim(bins) != 1:
+        raise run.ends("the edges of the bands depend on the rows", "give a list of public edges")
+    edges = np.asarray(bins)
+    if edges.dtype.kind not in "iuf" or len(edges) < 2 or not (np.diff(edges.astype(float)) > 0).all():
+        raise run.ends("edges of bands that do not increase")
+    if labels is None or isinstance(labels, bool):
+        raise run.ends("bands without labels", "give a label for each band")
+    named = public_labels(run, labels)
+    if len(named) != len(edges) - 1:
+        raise run.ends("bands and labels of different numbers")
+    column = moved_node(run, number_node(run, term.node, "i"), lambda each: np.asarray(each).reshape(1))
+    low, high = (run.domain.constant(each) for each in (edges[:-1], edges[1:]))
+    above = row_node(run, "greater" if right else "greater_equal", [column, low])
+    if right and include_lowest:
+        first = run.domain.constant(np.arange(len(named)) == 0)
+        above = where_node(run, first, row_node(run, "greater_equal", [column, low]), above)
+    elif include_lowest:
+        raise run.ends("pd.cut with include_lowest= and right=False")
+    inside = row_node(run, "logical_and", [above, row_node(run, "less_equal" if right else "less", [column, high])])
+    return Bands(run, inside, named, term.mask)
+
+
+PANDAS: dict[str, Callable[..., Any]] = {"cut": cut, "crosstab": crosstab}
+
+
+def function_of_pandas(function: Any) -> Callable[..., Any] | None:
+    """The rule of a function of pandas."""
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
+    return PANDAS.get(name) if module.split(".")[0] == "pandas" and not isinstance(function, type) else None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Series and frames over public labels
+
+SAME_LABELS: dict[str, Any] = {"round": np.round, "clip": np.clip, "abs": np.abs}
+WHOLE = (np.sum, builtins.sum, builtins.list, builtins.tuple, np.max, np.min, np.mean)
+AS_ARRAY = (builtins.len, np.array, np.asarray)
+NUMBERS = int | float | np.generic
+
+
+def plain_array(run: Run, value: Any) -> Any:
+    """The entries of a labelled value as an array of its own; any other value as it is."""
+    return Symbol(run, value.term, "array") if isinstance(value, Labelled) else value
+
+
+def label_alike(run: Run, function: Callable[..., Any], *values: Any, **kwargs: Any) -> Any:
+    """An operation entry by entry on values with public labels.
+
+    pandas aligns labelled values by their labels, so all of them must have the same labels in one order; everything
+    else must be one number or an array of the very shape, which pandas takes by place. Then it is NumPy's operation.
+    """
+    labelled = [each for each in values if isinstance(each, Labelled)]
+    labels = labelled[0].labels
+    shape = tuple(map(len, labels))
+    for each in values:
+        if isinstance(each, Labelled):
+            if _typed(each.labels) != _typed(labels):
+                raise run.ends("series or frames of different labels are combined", "reindex both alike")
+            continue
+        term = each.term if isinstance(each, Symbol) else each
+        if isinstance(each, Symbol) and each.guise in ("series", "frame", "list", "records"):
+            raise run.ends("a series over categories is combined with rows or with another series")
+        if isinstance(term, list | tuple):
+            raise run.ends("a series over categories is combined with a list", "use an array")
+        if not isinstance(term, Public | Sum | Aggregate | Noise | Noisy | Weights | NUMBERS | np.ndarray):
+            raise run.ends(f"a series over categories is combined with a value of type {type(term).__name__}")
+        own = np.shape(term) if isinstance(term, NUMBERS | np.ndarray) else term.shape
+        if own not in ((), shape):
+            raise run.ends("a series or frame is combined with an array of another shape")
+    found = function(*(plain_array(run, each) for each in values), **kwargs)
+    if not isinstance(found, Symbol) or found.term.shape != shape:
+        raise run.ends("an operation of a series over categories makes another shape")
+    return Labelled(run, found.term, labels)
+
+
+def _typed(labels: tuple[list[Any], ...]) -> list[list[tuple[type, Any]]]:
+    return [[(type(each), each) for each in axis] for axis in labels]
+
+
+def call_with_labels(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of labelled values: entry by entry, of the array, or of released values; else the proof ends."""
+    if any(isinstance(each, Labelled) for each in kwargs.values()):
+        raise run.ends("a series over categories is handed on by its name")
+    one_axis = all(len(each.labels) == 1 for each in args if isinstance(each, Labelled))
+    if function in AS_ARRAY:  # the array shares its memory with the series
+        return RULES[function](run, *(each.array if isinstance(each, Labelled) else each for each in args), **kwargs)
+    if function in WHOLE and one_axis and len(args) == 1:
+        return RULES[function](run, *(plain_array(run, each) for each in args), **kwargs)
+    if function in (np.round, np.around, builtins.round, np.clip, builtins.abs) or (
+        isinstance(function, np.ufunc) and function in RULES
+    ):
+        if any(isinstance(each, Labelled) for each in args[1:]) and function is np.clip:
+            raise run.ends("np.clip with a series as its ends")
+        if kwargs:
+            raise run.ends("a function of a series over categories with keywords")
+        return label_alike(run, functools.partial(RULES[function], run), *args)
+    return NotImplemented
+
+
+def label_method(run: Run, value: Labelled, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of a labelled value; NotImplemented where there is no rule."""
+    plain = plain_array(run, value)
+    if name in ("to_numpy",):
+        refuse_keywords(run, name, kwargs)
+        return value.array if not args else NotImplemented
+    if name == "copy":
+        return Labelled(run, run.make_public(value).term, value.labels)
+    if name in SAME_LABELS:
+        if any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
+            raise run.ends(f"{name} of a series with a series as its ends")
+        return label_alike(run, lambda given: RULES[SAME_LABELS[name]](run, given, *args, **kwargs), value)
+    if name == "astype":
+        return label_alike(run, lambda given: FUNCTION_METHODS["astype"](run, given, *args, **kwargs), value)
+    if name in ("add", "sub", "mul", "div") and len(args) == 1 and not kwargs:
+        op = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}[name]
+        return label_alike(run, functools.partial(apply, run, op), value, args[0])
+    if len(value.labels) != 1:
+        return NotImplemented
+    (labels,) = value.labels
+    if name in ("sum", "max", "min", "mean") and not args and not kwargs:
+        return FUNCTION_METHODS[name](run, plain)
+    if name in ("tolist", "to_list") and not args and not kwargs:
+        return split(run, plain)
+    if name in ("items", "to_dict") and not args and not kwargs:
+        pairs = list(zip(labels, split(run, plain), strict=True))
+        return pairs if name == "items" else dict(pairs)
+    if name in ("idxmax", "idxmin") and not args and not kwargs:
+        FUNCTION_METHODS[name.replace("idx", "arg")](run, plain)
+        return chosen_of(run, labels)
+    if name == "cumsum" and not args and not kwargs:
+        return label_alike(run, functools.partial(RULES[np.cumsum], run), value)
+    return NotImplemented
+
+
+def index_of(value: Labelled) -> Any:
+    """`series.index`: public labels as pandas holds them."""
+    import pandas as pd
+
+    return pd.Index(value.labels[0])
+
+
+def label_item(run: Run, value: Labelled, key: Any) -> Any:
+    """`series[label]`: the entry of a public label."""
+    if len(value.labels) == 1 and isinstance(key, str | int) and not isinstance(key, bool):
+        (labels,) = value.labels
+        places = [at for at, each in enumerate(labels) if type(each) is type(key) and each == key]
+        if len(places) == 1:
+            return item(run, plain_array(run, value), places[0])
+    if isinstance(key, Labelled) and all(isinstance(run.make_public(each).term, Public) for each in (value, key)):
+        return run.public(None)
+    raise run.ends("a series over categories is read otherwise than at one of its labels")
 
 
 @method("value_counts")
@@ -273,7 +509,7 @@ def groupby(run: Run, value: Symbol, by: Any, **kwargs: Any) -> Any:
     return Groups(run, term, by)
 
 
-class Groups:
+class Groups(Opaque):
     """`frame.groupby(column)`, perhaps with one column chosen."""
 
     def __init__(self, run: Run, table: Table, by: str, column: str = "") -> None:

@@ -56,6 +56,7 @@ from dpverify.proof.terms import (
     Aggregate,
     Noise,
     Noisy,
+    Opaque,
     Public,
     RowPart,
     Rows,
@@ -296,14 +297,22 @@ def where_node(run: Run, condition: Node, yes: Node, no: Node) -> Node:
 
 
 def _guarded_norm(run: Run, node: Node, condition: Node, yes: Node, no: Node) -> None:
-    """where(|v| > c, c/|v|, 1) is at most c/|v|, and so is where(|v| <= c, 1, c/|v|)."""
+    """Norms of rows that are scaled where they are too long.
+
+    where(|v| > c, c/|v|, 1) is at most c/|v|, and so is where(|v| <= c, 1, c/|v|). where(s > c, w, v) with s at least
+    f |v| has the norm of w or is v with |v| <= c/f.
+    """
     if condition.op != "compare" or condition.args[1].op != "constant" or condition.args[0].at_least_norm is None:
         return
     vector, order, factor = condition.args[0].at_least_norm
-    if condition.args[0].op != "norm" or factor != 1 or condition.args[1].extra.size != 1:
+    if condition.args[1].extra.size != 1 or condition.extra not in ("<", "<=", ">", ">="):
         return
     limit = float(condition.args[1].extra.flat[0])
     scaled, one = (yes, no) if condition.extra in (">", ">=") else (no, yes)
+    if strip_shape(one) is vector and order in scaled.norms and limit > 0:  # v itself where s |v| is at most the limit
+        node.norms[order] = max(scaled.norms[order], float(intervals.quotient_of(limit, factor)[1]))
+    if condition.args[0].op != "norm" or factor != 1:
+        return
     if scaled.over_norm is None or scaled.over_norm[:2] != (vector, order) or one.op != "constant":
         return
     if one.extra.size == 1 and 0 <= float(one.extra.flat[0]) <= 1:
@@ -648,14 +657,45 @@ def histogram(run: Run, value: Any, bins: Any = 10, range: Any = None, density: 
     edges = np.histogram_bin_edges(np.empty(0), bins=bins, range=range)
     if rows.powers or rows.node.shape:
         raise run.ends("np.histogram of arrays or of multiples of an unknown")
-    column = moved_node(run, number_node(run, rows.node, "i"), lambda each: np.asarray(each).reshape(1))
+    inside = in_bins(run, rows.node, edges)
+    return run.symbol(total_of_rows(run, Rows(number_node(run, inside, "i"), (), rows.mask))), edges
+
+
+def in_bins(run: Run, node: Node, edges: Any) -> Node:
+    """Truth values "the row is in the bin" for each of several bins: closed below, the last one at both ends."""
+    column = moved_node(run, number_node(run, node, "i"), lambda each: np.asarray(each).reshape(1))
     first = row_node(run, "greater_equal", [column, run.domain.constant(edges[:-1])])
     below = row_node(run, "less", [column, run.domain.constant(edges[1:])])
     last = row_node(run, "less_equal", [column, run.domain.constant(edges[1:])])
     final = np.arange(len(edges) - 1) == len(edges) - 2
     end = where_node(run, run.domain.constant(final), last, below)
-    inside = row_node(run, "logical_and", [first, end])
-    return run.symbol(total_of_rows(run, Rows(number_node(run, inside, "i"), (), rows.mask))), edges
+    return row_node(run, "logical_and", [first, end])
+
+
+@rule(np.histogram2d)
+def histogram_of_pairs(
+    run: Run, x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """Counts in a grid whose edges are public: a row is in one cell of it at most."""
+    if density or weights is not None:
+        raise run.ends("np.histogram2d with density or weights")
+    if holds_symbols((bins, range)) or isinstance(bins, str):
+        raise run.ends("bins that are not public")
+    if range is None and not (isinstance(bins, list | tuple) and len(bins) == 2 and all(np.ndim(e) == 1 for e in bins)):
+        raise run.ends(
+            "the edges of the bins depend on the rows", "give range=((low, high), (low, high)) or both edges"
+        )
+    if range is not None and any(each is None for each in range):
+        raise run.ends("the edges of the bins depend on the rows", "give range=((low, high), (low, high))")
+    rows = [plain_rows(run, each) for each in (x, y)]
+    _, mask, scope = same_rows(run, list(rows))
+    if scope is not None or any(each.powers or each.node.shape for each in rows):
+        raise run.ends("np.histogram2d of arrays or of multiples of an unknown")
+    _, *edges = np.histogram2d(np.empty(0), np.empty(0), bins=bins, range=range)
+    first, second = (in_bins(run, each.node, ends) for each, ends in zip(rows, edges, strict=True))
+    parts = [moved_node(run, first, lambda each: each[:, None]), moved_node(run, second, lambda each: each[None, :])]
+    inside = number_node(run, row_node(run, "logical_and", parts), "i")
+    return run.symbol(total_of_rows(run, Rows(number_node(run, inside, "f"), (), mask))), edges[0], edges[1]
 
 
 @rule(np.digitize, np.searchsorted)
@@ -770,10 +810,11 @@ def transpose(run: Run, value: Any, axes: Any = None) -> Any:
     return rearrange(run, value, lambda each: np.transpose(each, axes))
 
 
-class Transposed:
+class Transposed(Opaque):
     """X.T of rows X: only in a matrix product."""
 
     def __init__(self, symbol: Symbol) -> None:
+        self.run = symbol.run
         self.symbol = symbol
 
 
@@ -1112,6 +1153,8 @@ def _round_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
         return run.symbol(Public(term.shape, low, high, not decimals, by_row=term.by_row), value.guise)
     if decimals:
         raise run.ends("data are rounded to decimals before noise", "round what is released")
+    if isinstance(term, Sum) and is_whole(term):
+        return value
     if isinstance(term, Rows) and number_node(run, term.node, "i").kind == "i":
         return value
     found = apply(run, op, value)
@@ -1120,6 +1163,14 @@ def _round_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
         made = run.domain.node("number", [node], shape=node.shape, kind="i")
         return run.symbol(Rows(made, (), found.term.mask, found.term.scope), found.guise)
     return found
+
+
+def is_whole(data: Sum) -> bool:
+    """Whether a sum is a whole number: one of whole numbers of the rows, plus known whole numbers."""
+    if data.node.kind not in "bi" or data.powers or data.offset is None:
+        return False
+    low, high = data.offset
+    return bool(np.array_equal(low, high) and np.array_equal(low, np.rint(low)))
 
 
 def _as_number(run: Run, value: Any, kind: type) -> Any:
@@ -1238,6 +1289,8 @@ def real_type(run: Run, value: Any) -> type:
     """The type that the real value has."""
     if isinstance(value, Source):
         return value.kind
+    if isinstance(value, Opaque) and not isinstance(value, Symbol):
+        raise run.ends("the type of an object of pandas is asked")
     if not isinstance(value, Symbol):
         return type(value)
     if value.guise == "array":

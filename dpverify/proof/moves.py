@@ -58,7 +58,7 @@ class Pairs:
         count = self.cells.count
         found = np.zeros((count, count), bool)
         for name, (low, high) in self.cells.pieces.items():
-            if isinstance(name, Node) and name.op == "public_axis":
+            if isinstance(name, Node) and name.op in ("public_axis", "place"):
                 found |= (low[:, None] != low[None]) | (high[:, None] != high[None])
         return found.reshape(-1)
 

@@ -1,6 +1,8 @@
 """Runs a rewritten program: the hooks that every operation goes through, and the modules of the user's project."""
 
 import builtins
+import copy
+import dataclasses
 import functools
 import importlib.util
 import inspect
@@ -39,12 +41,13 @@ from dpverify.proof.functions import (
     RULES,
     Transposed,
     where,
+    where_node,
 )
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
-from dpverify.proof.rows import Node
+from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.structure import (
     count_of,
@@ -58,8 +61,10 @@ from dpverify.proof.structure import (
 from dpverify.proof.terms import (
     Aggregate,
     Draw,
+    Labelled,
     Noise,
     Noisy,
+    Opaque,
     Public,
     RowPart,
     Rows,
@@ -157,7 +162,7 @@ class Loop:
             checking = not waiting
             # the first pass is run once more at the end: what it reads of its own sums shows then
             outcomes = waiting.pop() if waiting or first is None else first.taken
-            scope = Scope(self.source.term.mask, outcomes=outcomes, checking=checking)
+            scope = Scope(self.source.term.mask, outcomes=outcomes, checking=checking, loop=self)
             run.scope = scope
             draws, events = len(run.state), len(run.events)
             finished = False
@@ -222,6 +227,8 @@ def close_sum(run: Run, running: Running) -> Any:
     """The number that a loop has added to, once the loop has ended."""
     if run.scope is not None:
         raise run.ends("a number that a loop over rows adds to is read within the loop")
+    if running.closed is not None:
+        return running.closed
     found = running.start
     for mask, value in running.added:
         total = total_of_rows(run, Rows(value.node, value.powers, mask))
@@ -230,6 +237,7 @@ def close_sum(run: Run, running: Running) -> Any:
             if not (isinstance(found, int | float) and found == 0)
             else run.symbol(total)
         )
+    running.closed = found
     return found
 
 
@@ -267,7 +275,7 @@ def resolve_array(run: Run, value: Any) -> Any:
     """The symbol that stands for an array into which data were written."""
     found = run.promoted.get(id(value))
     if found is not None:
-        return found[1]
+        return settle(run, found[1])
     base = value.base
     if base is not None and id(base) in run.promoted:
         raise run.ends("a view of an array into which data were written", "copy it")
@@ -286,6 +294,8 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
         if isinstance(source, dict) and run.scope is None:
             return iter(list(source))
         return iter(source)
+    if isinstance(source, Labelled) and len(source.labels) > 1:
+        raise run.ends("a loop over a frame goes through its columns")
     term = run.make_public(source).term
     if isinstance(term, Table):
         if source.guise == "frame" or term.scope is not None:
@@ -313,6 +323,8 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
     _within_try(run, a, b)
     if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
         return RULES[np.matmul](run, a, b)
+    if isinstance(a, Labelled) or isinstance(b, Labelled):
+        return frames.label_alike(run, functools.partial(binary, run, op), a, b)
     if isinstance(a, Symbol) or isinstance(b, Symbol):
         if isinstance(a, str) or isinstance(b, str):
             for each in (a, b):
@@ -366,6 +378,8 @@ def unary(run: Run, op: str, value: Any) -> Any:
                 )
             return not truth(run, value)
         return not value
+    if isinstance(value, Labelled):
+        return frames.label_alike(run, functools.partial(unary, run, op), value)
     if isinstance(value, Symbol):
         return apply(
             run,
@@ -383,6 +397,8 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
         return _identical(run, sign, a, b)
     if sign in ("in", "not in"):
         return contains(run, a, b, negated=sign == "not in")
+    if isinstance(a, Labelled) or isinstance(b, Labelled):
+        return frames.label_alike(run, functools.partial(compare, run, sign), a, b)
     if not isinstance(a, Symbol) and not isinstance(b, Symbol):
         for each in (a, b):
             if isinstance(each, list | dict) and any(
@@ -456,7 +472,7 @@ def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
             return (a in b.term.columns) != negated
         raise run.ends("a value is looked for among data")
     if not isinstance(a, Symbol):
-        if holds_symbols(b):
+        if holds_symbols(list(b) if type(b) is dict else b):  # a dict is asked for its keys
             raise run.ends("a value is looked for among data")
         return PYTHON_COMPARE["not in" if negated else "in"](a, b)
     if isinstance(a.term, Rows):
@@ -476,7 +492,10 @@ def chain(run: Run, signs: tuple[str, ...], first: Any, *rest: Callable[[], Any]
     found: Any = True
     left = first
     for sign, later in zip(signs, rest, strict=True):
+        kept = _kept_changes(run)
         right = later()
+        if isinstance(found, Symbol) and _kept_changes(run) != kept:
+            raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
         one = compare(run, sign, left, right)
         found = one if found is True else _and(run, found, one)
         if not isinstance(found, Symbol) and not isinstance(found, np.ndarray) and not found:
@@ -517,10 +536,12 @@ def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *
             continue
         term = found.term
         if isinstance(term, Rows) and term.scope is not None:
-            draws = len(run.state)
+            draws, kept = len(run.state), _kept_changes(run)
             other = settle(run, later())
             if len(run.state) > draws:
                 raise run.ends("noise is drawn where a condition on a row holds")
+            if _kept_changes(run) != kept:
+                raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
             if not isinstance(other, Symbol) and not isinstance(other, bool):
                 raise run.ends("`and` or `or` of values of a row that are no comparisons")
             if term.node.kind != "b" or (
@@ -614,14 +635,31 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
         if float(low) == float(high):
             return yes() if low else no()
         draws = len(run.state)
-        first, second = settle(run, yes()), settle(run, no())
+        kept = _kept_changes(run)
+        first, second = (_assuming(run, node, outcome, each) for outcome, each in ((True, yes), (False, no)))
         if len(run.state) > draws:
             raise run.ends("noise is drawn where a condition on a row holds")
+        if _kept_changes(run) != kept:
+            raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
         if isinstance(first, str) or isinstance(second, str) or first is None or second is None:
             raise run.ends("a text is chosen for each row")
         condition = run.symbol(Rows(node, (), term.mask, term.scope), "number")
         return where(run, condition, as_python_number(run, first), as_python_number(run, second))
     return yes() if truth(run, test) else no()
+
+
+def _kept_changes(run: Run) -> int:
+    """How much this pass of a loop over rows has added to objects outside of it."""
+    return len(run.scope.pending) if isinstance(run.scope, Scope) else 0
+
+
+def _assuming(run: Run, node: Node, outcome: bool, value: Callable[[], Any]) -> Any:
+    """A value that is used for the rows only on which a condition goes so."""
+    run.assumed.append((node, outcome))
+    try:
+        return settle(run, value())
+    finally:
+        run.assumed.pop()
 
 
 def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
@@ -707,7 +745,7 @@ def release_all(run: Run, value: Any) -> bool:
         return all(release_all(run, each) for each in value)
     if isinstance(value, dict):
         return all(release_all(run, each) for each in value.values())
-    return not isinstance(value, Running | RowPart | Transposed)
+    return not isinstance(value, Running | RowPart | Opaque)
 
 
 def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
@@ -790,11 +828,17 @@ def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any
 
 
 @dataclass(eq=False)
-class Method:
+class Method(Opaque):
     """A method of a symbol, before it is called."""
 
     symbol: Symbol
     name: str
+
+    @property
+    def run(self) -> Run:
+        """The run of the symbol."""
+        found: Run = self.symbol.run
+        return found
 
 
 def attribute(run: Run, value: Any, name: str) -> Any:
@@ -814,6 +858,10 @@ def attribute(run: Run, value: Any, name: str) -> Any:
         return item(run, value, name)
     if name in ("shape", "size", "ndim", "empty"):
         return _extent(run, value, name)
+    if isinstance(value, Labelled):
+        if name == "index":
+            return frames.index_of(value)
+        return value.array if name == "values" else Method(value, name)
     if name == "T":
         return METHODS["transpose"](run, value)
     if name in ("values",) and value.guise in ("series", "frame"):
@@ -835,10 +883,16 @@ def attribute(run: Run, value: Any, name: str) -> Any:
 
 
 @dataclass(eq=False)
-class Located:
+class Located(Opaque):
     """`frame.loc`."""
 
     symbol: Symbol
+
+    @property
+    def run(self) -> Run:
+        """The run of the symbol."""
+        found: Run = self.symbol.run
+        return found
 
 
 def _extent(run: Run, value: Symbol, name: str) -> Any:
@@ -874,6 +928,8 @@ def get_item(run: Run, value: Any, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str):
             return item(run, item(run, value.symbol, key[0]), key[1])
         return item(run, value.symbol, key)
+    if isinstance(value, Labelled):
+        return frames.label_item(run, value, key)
     if isinstance(value, Symbol):
         return item(run, value, key)
     if isinstance(value, Transposed):
@@ -944,6 +1000,8 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] = value`."""
     owner, key, value = settle(run, owner), settle(run, key), settle(run, value)
     _writes(run)
+    if isinstance(owner, Labelled):
+        raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
     if isinstance(owner, Symbol):
         if isinstance(owner.term, Table) and isinstance(key, str) and owner.guise == "frame":
             _set_column(run, owner, key, value)
@@ -1065,7 +1123,7 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
     if op not in ("add", "subtract"):
         raise run.ends(f"a number outside of a loop over rows is changed by {op} in it", "collect sums with +=")
-    running = old if isinstance(old, Running) else Running(start_of_sum(run, old))
+    running = _running_of(run, scope, old)
     term = term_of(value)
     if isinstance(term, Rows):
         if term.scope is not scope:
@@ -1079,6 +1137,35 @@ def _collect(run: Run, scope: Scope, op: str, old: Any, value: Any) -> Running:
     if op == "subtract":
         node = row_node(run, "negative", [node])
     scope.pending.append((running, Rows(node, rows.powers)))
+    return running
+
+
+def _running_of(run: Run, scope: Scope, old: Any) -> Running:
+    """The sum that a loop over rows adds to.
+
+    `+=` makes a new number, so a number that an earlier loop has made stays what it was for all others who hold it; an
+    array is changed in place, so all names of it have one sum.
+    """
+    if isinstance(old, np.ndarray) and id(old) in run.promoted:
+        old = run.promoted[id(old)][1]
+    if isinstance(old, Running) and old.loop is scope.loop:
+        return old
+    if isinstance(old, Running):
+        run.scope = None
+        try:
+            old = close_sum(run, old)
+        finally:
+            run.scope = scope
+        if np.ndim(old) if not isinstance(old, Symbol) else old.guise != "number":
+            raise run.ends("two loops over rows add to one array", "use an array for each of them")
+    if isinstance(old, Symbol) and old.guise != "number":
+        raise run.ends("a loop over rows adds to an array that depends on data", "start from np.zeros")
+    if not isinstance(old, np.ndarray):
+        return Running(run, scope.loop, start_of_sum(run, old))
+    if old.base is not None or id(old) in run.lent:
+        raise run.ends("a loop over rows adds to an array that other code or another array shares")
+    running = Running(run, scope.loop, old.copy())
+    run.promoted[id(old)] = (old, running)
     return running
 
 
@@ -1099,12 +1186,51 @@ def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
         if isinstance(owner, dict | list) and not holds_symbols(key):
             owner[key] = _collect(run, scope, op, owner[key], settle(run, value))
             return
+        if type(owner) in (dict, list) and isinstance(key, Symbol) and not scope.lasting:
+            _collect_by_label(run, scope, op, owner, key, settle(run, value))
+            return
         raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
+    if isinstance(owner, Labelled):
+        raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
     if isinstance(owner, Symbol):
         new = binary(run, op, item(run, owner, key), value)
         set_item(run, owner, key, new)
         return
     put_item(run, owner, key, augment(run, op, get_item(run, owner, key), value))
+
+
+def _collect_by_label(run: Run, scope: Scope, op: str, owner: Any, key: Symbol, value: Any) -> None:
+    """`owner[label of the row] += value`: each entry gets the values of the rows that have its label.
+
+    sum over rows of e_label(x) g(x): a row adds to one entry only, whichever labels are there. Every label that a row
+    may have must be a key (a place) of the owner, so that no row raises an error and no key comes with a row.
+    """
+    term = key.term
+    if not isinstance(term, Rows) or term.scope is not scope or term.powers or term.node.shape:
+        raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
+    node = term.node
+    if node.kind == "c":
+        labels: list[Any] = list(run.domain.columns[node.extra].values) if node.op == "column" else []
+        places = list(range(len(labels)))
+    else:
+        low, high = (float(each) for each in run.domain.bounds(node))
+        few = node.kind == "i" and math.isfinite(low) and math.isfinite(high) and high - low < MOST_LABELS
+        labels = places = list(range(math.ceil(low), math.floor(high) + 1)) if few else []
+    known = all(0 <= each < len(owner) if isinstance(owner, list) else each in owner for each in labels)
+    if not labels or not known:
+        raise run.ends("an entry is changed whose key a row may have and the container may not", "give it all labels")
+    if node.kind == "c" and isinstance(owner, list):
+        raise run.ends("a list is changed at a text")
+    given = value if isinstance(value, Symbol) else run.symbol(Rows(run.domain.constant(value), (), term.mask, scope))
+    if not isinstance(given.term, Rows) or given.term.scope is not scope or given.term.node.shape:
+        raise run.ends("a loop over rows adds values that are no function of the row")
+    number = run.domain.node("number", [node], shape=(), kind="i") if node.kind == "c" else node
+    added = number_node(run, given.term.node, "i")
+    for label, place in zip(labels, places, strict=True):
+        own = run.domain.node("compare", [number, run.domain.constant(place)], shape=(), kind="b", extra="==")
+        part = where_node(run, own, added, run.domain.constant(0))
+        entry = run.symbol(Rows(part, given.term.powers, given.term.mask, scope))
+        owner[label] = _collect(run, scope, op, owner[label], entry)
 
 
 def augment_attribute(run: Run, op: str, owner: Any, name: str, value: Any) -> None:
@@ -1277,6 +1403,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
             raise run.ends("an object outside of a loop over rows is used in it", "collect sums with +=")
     if isinstance(owner, list | dict | set) and not isinstance(owner, types.ModuleType):
         return _call_of_container(run, owner, function, args, kwargs)
+    if function is dataclasses.asdict and not kwargs and len(args) == 1 and is_project(run, type(args[0])):
+        return fields_of(run, args[0])
     if not symbolic:
         homes = {module.split(".")[0], str(getattr(owner, "__module__", "")).split(".")[0]}
         if run.running_release and homes & set(OUTSIDE) and not isinstance(function, type):
@@ -1289,8 +1417,15 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if any(isinstance(each, Source) for each in (*args, *kwargs.values())):
             raise run.ends("a generator of random numbers is handed to code that the proof does not read")
         return function(*args, **kwargs)
-    if _hashable(function) and function in RULES:
+    if any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
+        found = frames.call_with_labels(run, function, args, kwargs) if _hashable(function) else NotImplemented
+        if found is not NotImplemented:
+            return found
+    elif _hashable(function) and function in RULES:
         return RULES[function](run, *args, **kwargs)
+    of_pandas = frames.function_of_pandas(function)
+    if of_pandas is not None and any(isinstance(term_of(each), Rows) for each in (*args, *kwargs.values())):
+        return of_pandas(run, *args, **kwargs)
     name = getattr(function, "__name__", type(function).__name__)
     if name in ("softmax",) and module.startswith("scipy"):
         return softmax(run, *args, **kwargs)
@@ -1303,6 +1438,24 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if all(release_all(run, each) for each in (*args, *kwargs.values())):
         return _of_public_values(run, function, name, args, kwargs)
     raise run.ends(f"{name}() of data has no rule")
+
+
+def fields_of(run: Run, value: Any) -> Any:
+    """`dataclasses.asdict`: the fields of an object by name, copied; those of objects within it as well."""
+    value = settle(run, value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: fields_of(run, getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Labelled):
+        raise run.ends("a series over categories within an object is copied")
+    if isinstance(value, Symbol):
+        return RULES[copy.deepcopy](run, value)
+    if type(value) in (list, tuple):
+        return type(value)(fields_of(run, each) for each in value)
+    if type(value) is dict:
+        return {fields_of(run, key): fields_of(run, each) for key, each in value.items()}
+    if value is None or type(value) in (bool, int, float, complex, str, bytes):
+        return value
+    raise run.ends(f"an object with a field of type {type(value).__name__} is made a dict")
 
 
 def _of_public_values(run: Run, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -1403,7 +1556,7 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
                 if not isinstance(args[0], int | float):
                     raise run.ends("a loop over rows appends objects that are no numbers")
                 term = Rows(run.domain.constant(args[0]), (), None, scope)
-            part = RowPart(term.node, term.powers, None)
+            part = RowPart(run, term.node, term.powers, None)
             scope.pending.append((part, None))
             if not scope.checking:
                 owner.append(part)
@@ -1427,9 +1580,17 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
 def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a symbol."""
     symbol, name = method.symbol, method.name
-    if name in frames.METHODS and isinstance(symbol.term, Rows | Table):
+    if isinstance(symbol, Labelled):
+        found = frames.label_method(run, symbol, name, args, kwargs)
+        if found is not NotImplemented:
+            return found
+        if "inplace" in kwargs or not isinstance(run.make_public(symbol).term, Public):
+            raise run.ends(f"{name}() of a series over categories has no rule")
+    elif any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
+        raise run.ends(f"a series over categories is handed to {name}()")
+    elif name in frames.METHODS and isinstance(symbol.term, Rows | Table):
         return frames.METHODS[name](run, symbol, *args, **kwargs)
-    if name in METHODS:
+    elif name in METHODS:
         return METHODS[name](run, symbol, *args, **kwargs)
     if isinstance(symbol.term, Public) and all(release_all(run, each) for each in (*args, *kwargs.values())):
         if name in ("sort", "fill", "resize", "put", "itemset", "partition", "append", "update", "pop"):

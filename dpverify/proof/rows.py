@@ -116,6 +116,12 @@ class Domain:
         """A truth value that is the same for a row and for the row that replaces it: its place, or its coin."""
         return self.node("public_axis", shape=(), kind="b", key=("public axis", name))
 
+    def among_places(self, chosen: Sequence[bool]) -> Node:
+        """Whether a row's place, of as many as there are rows, is a chosen one: the same for the row's replacement."""
+        table = np.asarray(chosen, float)
+        place = self.node("place", shape=(), kind="i", extra=len(table))
+        return self.node("public_axis", [place], shape=(), kind="b", extra=table, key=("among places", table.tobytes()))
+
     def bounds(self, node: Node) -> Interval:
         """Least and largest value over all rows, elementwise."""
         if node.bounds_cache is None:
@@ -172,8 +178,10 @@ def cells_of(domain: Domain, nodes: Iterable[Node]) -> Cells:
     for node in reached:
         if node.op == "column":
             cuts.setdefault(node.extra, set())
-        elif node.op == "public_axis":
+        elif node.op == "public_axis" and not node.args:
             axes[node] = [(0, 0), (1, 1)]
+        elif node.op == "place":
+            axes[node] = [(at, at) for at in _unlike_places(node, reached)]
         elif node.op == "compare":
             at, thresholds = _cut(domain, node)
             if at is not None:
@@ -199,6 +207,12 @@ def cells_of(domain: Domain, nodes: Iterable[Node]) -> Cells:
     return Cells(domain, count, pieces, coarse)
 
 
+def _unlike_places(place: Node, reached: list[Node]) -> list[int]:
+    """One place of each kind: places that are in the same parts are alike for all expressions that were reached."""
+    tables = [node.extra for node in reached if node.op == "public_axis" and place in node.args]
+    return list({tuple(table[at] for table in tables): at for at in range(place.extra)}.values())
+
+
 def _collect_nodes(nodes: Iterable[Node]) -> list[Node]:
     seen: dict[int, Node] = {}
     waiting = list(nodes)
@@ -217,7 +231,12 @@ def _cut(domain: Domain, compare: Node) -> tuple[int | None, list[float]]:
         return None, []
     thresholds = [float(each) for each in np.ravel(right.extra)]
     while left.op != "column":
-        if (left.op == "reshape" and math.prod(left.shape) == 1) or (left.op == "number" and left.args[0].kind != "b"):
+        chosen = _entry_of_stack(left)
+        if chosen is not None:
+            left = chosen
+        elif (left.op == "reshape" and math.prod(left.shape) == 1) or (
+            left.op == "number" and left.args[0].kind != "b"
+        ):
             left = left.args[0]
         elif left.op in ("minimum", "maximum", "add") and left.args[1].op == "constant" and left.args[1].shape == ():
             limit = float(left.args[1].extra)
@@ -236,6 +255,16 @@ def _cut(domain: Domain, compare: Node) -> tuple[int | None, list[float]]:
         else:
             return None, []
     return left.extra, thresholds
+
+
+def _entry_of_stack(node: Node) -> Node | None:
+    """The expression that one entry of a stack of numbers is."""
+    if node.op != "reshape" or math.prod(node.shape) != 1 or node.args[0].op != "stack":
+        return None
+    parts = node.args[0].args
+    if any(each.shape != () for each in parts):
+        return None
+    return parts[int(np.ravel(node.extra[0](np.arange(len(parts))))[0])]
 
 
 def _free_axis(domain: Domain, compare: Node) -> dict[Any, list[tuple[float, float]]]:
@@ -482,7 +511,8 @@ def _modulo(cells: Cells, node: Node) -> Interval:
 
 EVALUATE: dict[str, Callable[[Cells, Node], Interval]] = {
     "reordered": lambda cells, node: (np.ones(1), np.ones(1)),
-    "public_axis": lambda cells, node: (np.zeros(1), np.ones(1)),
+    "public_axis": lambda cells, node: _lookup(cells, node) if node.args else (np.zeros(1), np.ones(1)),
+    "place": lambda cells, node: (np.zeros(1), np.full(1, node.extra - 1.0)),
     "column": _column,
     "constant": _constant,
     "public": _public,

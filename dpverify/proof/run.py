@@ -80,7 +80,7 @@ class Run:
     ended_file: str = ""
     scope: Any = None
     notes: set[str] = field(default_factory=set)
-    promoted: dict[int, tuple[Any, Symbol]] = field(default_factory=dict)
+    promoted: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     limit_of_branches: int = 64
     running_release: bool = False
     modules: set[str] = field(default_factory=set)
@@ -93,6 +93,7 @@ class Run:
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
     plain: Any = None  # where the run is on one plain dataset: the generator of the tape that it draws from
+    assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
 
     def __post_init__(self) -> None:
         self.number_of_rows = Unknown("n", float(max(self.fewest, 0)), float(self.most))

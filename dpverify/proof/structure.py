@@ -20,10 +20,11 @@ from dpverify.proof.arithmetic import (
     number_node,
     row_node,
     same_rows,
+    strip_shape,
     up,
 )
 from dpverify.proof.moves import aggregate_of
-from dpverify.proof.rows import Node
+from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import Run
 from dpverify.proof.terms import (
     Aggregate,
@@ -82,7 +83,7 @@ def count_of(run: Run, rows: Rows | Table) -> Any:
         return run.count_of_rows()
     if rows.mask is None:
         return run.symbol(Sum(run.domain.constant(1)))
-    if rows.mask.op == "public_axis" and rows.mask.extra is None and id(rows.mask) in run.places:
+    if rows.mask.op == "public_axis" and id(rows.mask) in run.places:
         return run.places[id(rows.mask)]
     if rows.mask.op == "public_axis" and run.replaces and run.rows is None:
         raise run.needs_rows("the number of rows of a part")
@@ -481,6 +482,10 @@ def sum_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "") 
         return run.symbol(Public(left, term.low * count, term.high * count, term.whole, by_row=term.by_row))
     matrix = _axis_matrix(shape, axis)
     found = map_linearly(run, term, "sum_axis", left, axis, ("sum", axis), matrix)
+    if isinstance(found, Rows) and left == ():  # the sum of all |v_i| is the 1-norm of v
+        sizes = strip_shape(found.node.args[0])
+        if sizes.op == "absolute":
+            found.node.at_least_norm = (strip_shape(sizes.args[0]), 1.0, 1.0)
     return run.symbol(found, guise or (symbol.guise if isinstance(term, Rows) else ""))
 
 
@@ -665,6 +670,12 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
     if not run.replaces or term.mask is not None or holds_symbols(key):
         raise run.ends("rows are taken by their place", "use all rows, or choose them by a comparison")
     name = (key.start, key.stop, key.step)
+    rows = run.rows if run.rows is not None else run.fewest if run.fewest == run.most else None
+    if rows is not None and 0 < rows <= MOST_LABELS:
+        inside = range(*key.indices(rows))
+        mask = run.domain.among_places([at in inside for at in range(rows)])
+        run.places[id(mask)] = len(inside)
+        return run.symbol(Rows(term.node, term.powers, mask), symbol.guise)
     mask = run.domain.public_axis(("place", name))
     if run.rows is not None:
         run.places[id(mask)] = len(range(*key.indices(run.rows)))

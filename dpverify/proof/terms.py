@@ -209,21 +209,11 @@ class Public:
 Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public
 
 
-class Symbol:
-    """The object that a program holds in place of a value that is not known.
+class Opaque:
+    """An object of the proof that a program holds; whatever touches it other than the hooks ends the proof."""
 
-    It can do nothing by itself: the rewritten program hands every operation to the run. Whatever else touches it (a
-    compiled library, a hash, a text) ends the proof.
-    """
-
-    __slots__ = ("guise", "run", "shared", "term")
-
-    def __init__(self, run: Any, term: Any, guise: str, shared: list[Any] | None = None) -> None:
-        self.run = run
-        self.term: Any = term
-        self.guise = guise
-        self.shared = shared if shared is not None else []
-        self.shared.append(None)
+    __slots__ = ()
+    run: Any
 
     def _ends(self, *args: Any, **kwargs: Any) -> Any:
         raise self.run.ends("code that the proof does not read touches data")
@@ -239,8 +229,40 @@ class Symbol:
     __mod__ = __rmod__ = __floordiv__ = __and__ = __or__ = __xor__ = __invert__ = __setitem__ = __array_ufunc__ = _ends
     __array_function__ = _ends
 
+
+class Symbol(Opaque):
+    """The object that a program holds in place of a value that is not known.
+
+    It can do nothing by itself: the rewritten program hands every operation to the run. Whatever else touches it (a
+    compiled library, a hash, a text) ends the proof.
+    """
+
+    __slots__ = ("guise", "run", "shared", "term")
+
+    def __init__(self, run: Any, term: Any, guise: str, shared: list[Any] | None = None) -> None:
+        self.run = run
+        self.term: Any = term
+        self.guise = guise
+        self.shared = shared if shared is not None else []
+        self.shared.append(None)
+
     def __repr__(self) -> str:
         return f"<{type(self.term).__name__}>"
+
+
+class Labelled(Symbol):
+    """A series or frame of pandas whose labels are public: for each axis of its array the labels in their order."""
+
+    __slots__ = ("labels",)
+
+    def __init__(self, run: Any, term: Any, labels: tuple[list[Any], ...]) -> None:
+        super().__init__(run, term, "series" if len(labels) == 1 else "frame")
+        self.labels = labels
+
+    @property
+    def array(self) -> Symbol:
+        """The entries as an array of the same memory."""
+        return Symbol(self.run, self.term, "array", self.shared)
 
 
 def shape_of(term: Any) -> tuple[int, ...]:
@@ -265,17 +287,24 @@ def flat(terms: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(eq=False)
-class Running:
-    """A number that a loop over rows adds to: what is added is collected until the loop has ended."""
+class Running(Opaque):
+    """A number that a loop over rows adds to: what is added is collected until the loop has ended.
 
+    `closed` is its value after the loop, which is one object for all who hold it.
+    """
+
+    run: Any
+    loop: Any
     start: Any
     added: list[tuple[Node | None, Rows]] = field(default_factory=list)
+    closed: Any = None
 
 
 @dataclass(eq=False)
-class RowPart:
+class RowPart(Opaque):
     """What a loop over rows has appended to a list: one value for each row that the mask chooses."""
 
+    run: Any
     node: Node
     powers: Powers
     mask: Node | None
@@ -296,6 +325,7 @@ class Scope:
     lasting: bool = False
     local: bool = False
     checking: bool = False
+    loop: Any = None
 
     @property
     def taken(self) -> list[bool]:

@@ -30,7 +30,6 @@ NOT_YET = (  # right rows whose figures the prover does not find; this list only
     "rows.rows_scaled_after_their_norm replace array: real -5..5 x 3, rows 5..50",
     "rows.sum_where replace vector: real 0..100, rows 5..50",
     "rows.raised_in_place replace vector: real 0..100, rows 5..50",
-    "rows.inverses_where_large replace vector: real 0..10, rows 5..50",
     "rows.nansum_with_missing replace vector: real 0..100 missing, rows 5..50",
     "rows.weighted_places replace vector: real 0..10, rows 4",
     "tables.missing_skipped replace frame: x real 0..10 missing, rows 5..50",

@@ -854,3 +854,154 @@ def no_noise_for_none(x):
 def scale_a_little_short(x):
     """vector: real 0..10, rows 5..50; replace; 1.0000000005; 3 rounding; a; exact; claim=pure:1"""
     return x.sum() + _laplace(10 / 1.0000000005)
+
+
+def _by_one_norm(x, limit):
+    sizes = np.abs(x).sum(axis=1, keepdims=True)
+    return x * np.minimum(1.0, limit / np.maximum(sizes, 1e-12))
+
+
+def clipped_in_one_norm(x):
+    """array: real -5..5 x 3, rows 5..50; replace; 1; 1.9; b; exact"""
+    return _by_one_norm(x, 1.0).sum(axis=0) + _laplace(scale=2.0, size=3)
+
+
+def clipped_in_one_norm_of_two(x):
+    """array: real -5..5 x 3, rows 5..50; replace; 5; 1.9; a"""
+    sizes = np.abs(x[:, :2]).sum(axis=1, keepdims=True)
+    clipped = x * np.minimum(1.0, 1.0 / np.maximum(sizes, 1e-12))
+    return clipped.sum(axis=0) + _laplace(scale=2.0, size=3)
+
+
+def clipped_by_a_sum(x):
+    """array: real -5..5 x 3, rows 5..50; replace; 10; 1.9; a"""
+    sums = np.abs(x.sum(axis=1, keepdims=True))
+    clipped = x * np.minimum(1.0, 1.0 / np.maximum(sums, 1e-12))
+    return clipped.sum(axis=0) + _laplace(scale=2.0, size=3)
+
+
+def long_rows_are_scaled(x):
+    """array: real -5..5 x 3, rows 5..50; replace; 1; 1.9; b; exact"""
+    found = []
+    for row in x:
+        size = sum(abs(each) for each in row)
+        found.append(row / size if size > 1 else row)
+    return np.sum(found, axis=0) + _laplace(scale=2.0, size=3)
+
+
+def long_rows_are_scaled_above_four(x):
+    """array: real -5..5 x 3, rows 5..50; replace; 4; 1.9; b; exact"""
+    found = []
+    for row in x:
+        size = sum(abs(each) for each in row)
+        found.append(row / size if size >= 4 else row)
+    return np.sum(found, axis=0) + _laplace(scale=2.0, size=3)
+
+
+def short_rows_are_scaled(x):
+    """array: real -5..5 x 3, rows 5..50; replace; 15; 1.9; a"""
+    found = []
+    for row in x:
+        size = sum(abs(each) for each in row)
+        found.append(row if size > 1 else row / max(size, 1e-3))
+    return np.sum(found, axis=0) + _laplace(scale=2.0, size=3)
+
+
+def all_rows_are_scaled(x):
+    """array: real -1..1 x 3, rows 5..50; replace; inf; 1.9; a"""
+    sizes = np.abs(x).sum(axis=1, keepdims=True)
+    return (x / sizes).sum(axis=0) + _laplace(scale=2.0, size=3)
+
+
+def scaled_by_some_of_the_entries(x):
+    """array: real -5..5 x 3, rows 5..50; replace; 5; 1.9; a"""
+    found = []
+    for row in x:
+        size = abs(row[0]) + abs(row[1]) + abs(row[1])
+        found.append(row / size if size > 1 else row)
+    return np.sum(found, axis=0) + _laplace(scale=2.0, size=3)
+
+
+def other_names_of_a_sum(x):
+    """array: real -1..1 x 3, rows 5..50; replace; inf; 3 NumPy; a"""
+    total = np.zeros(3)
+    other = total
+    for row in x:
+        total += row
+    return other
+
+
+def one_array_for_two_keys(x):
+    """array: real -1..1 x 3, rows 5..50; replace; inf; 3 NumPy; a"""
+    zeros = np.zeros(3)
+    sums = {"a": zeros, "b": zeros}
+    for row in x:
+        sums["a"] += row
+    return sums["b"]
+
+
+def written_after_a_loop(x):
+    """array: real -1..1 x 3, rows 5..50; replace; 100; 3 NumPy; a"""
+    total = np.zeros(3)
+    for row in x:
+        total += row
+    total[:] = 100 * x.sum(axis=0)
+    return total + _laplace(scale=6.0, size=3)
+
+
+def sum_of_rows_in_a_loop(x):
+    """array: real -1..1 x 3, rows 5..50; replace; 1; 3 NumPy; b; exact"""
+    total = np.zeros(3)
+    for row in x:
+        total += row
+    total += _laplace(scale=6.0, size=3)
+    return total
+
+
+def number_of_an_earlier_loop(x):
+    """vector: real 0..10, rows 5..50; replace; 1000; 1.26; a"""
+    total = 0
+    for value in x:
+        total += value > 5
+    first = total
+    for value in x:
+        total -= value > 5
+    return first + _laplace(scale=0.001)
+
+
+def length_of_what_an_and_kept(x):
+    """vector: real 0..10, rows 5..50; replace; inf; 1.22; a"""
+    kept = []
+
+    def keep(value):
+        kept.append(value)
+        return True
+
+    for value in x:
+        value > 5 and keep(value)
+    return len(kept)
+
+
+def two_halves(x):
+    """vector: real 0..10, rows 8; replace; 1; 1.24; b; exact"""
+    return x[:4].sum() + _laplace(10.0), x[4:].sum() + _laplace(10.0)
+
+
+def halves_that_overlap(x):
+    """vector: real 0..10, rows 8; replace; 2; 1.24; b; exact"""
+    return x[:5].sum() + _laplace(10.0), x[-4:].sum() + _laplace(10.0)
+
+
+def every_second_and_third(x):
+    """vector: real 0..10, rows 12; replace; 2; 1.24; b; exact"""
+    return [x[at::2].sum() + _laplace(20.0) for at in (0, 1)] + [x[at::3].sum() + _laplace(20 / 3) for at in (0, 1, 2)]
+
+
+def half_of_either_number_of_rows(x):
+    """vector: real 0..10, rows 6..8; replace; 2; 1.24; a"""
+    return x[:4].sum() + _laplace(10.0), x[3:].sum() + _laplace(10.0)
+
+
+def last_row_twice(x):
+    """vector: real 0..10, rows 8; replace; 2; 1.24; a"""
+    return x[-1:].sum() + _laplace(10.0), x[7:].sum() + _laplace(10.0)

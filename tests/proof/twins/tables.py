@@ -1,6 +1,7 @@
 """Frames, records, users with several rows, local reports. The docstring of a function is its row."""
 
 import collections
+import dataclasses
 
 import numpy as np
 import pandas as pd
@@ -289,3 +290,274 @@ def answers_with_one_coin(rows):
     """list: integer 0..1, rows 5..50; replace; inf; N4; a"""
     lie = np.random.default_rng().random() < 0.25
     return [1 - v if lie else v for v in rows]
+
+
+_KINDS = ["a", "b", "z"]
+
+
+def _counts(df, labels):
+    return df["c"].value_counts().reindex(labels, fill_value=0)
+
+
+def noisy_series_of_counts(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact
+    frame: c category a|b|z, x real 0..10, rows 5..50; add-remove; .5; 1.12; b; exact
+    """
+    counts = _counts(df, _KINDS)
+    return (counts + _laplace(2.0, size=len(counts))).round(1).to_dict()
+
+
+def noisy_shares_of_groups(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    shares = df.groupby("c")["x"].sum().reindex(_KINDS, fill_value=0.0) / len(df)
+    return shares + _laplace(20 / len(df), size=3)
+
+
+def largest_of_noisy_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    return (_counts(df, _KINDS) + _laplace(2.0, size=3)).idxmax()
+
+
+def one_draw_for_a_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.4; a"""
+    return _counts(df, _KINDS) + _laplace(2.0)
+
+
+def noise_taken_off_a_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.17; a"""
+    noise = _laplace(2.0, size=3)
+    noisy = _counts(df, _KINDS) + noise
+    return noisy - noise
+
+
+def text_of_a_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return str(_counts(df, _KINDS))
+
+
+def text_of_counts(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return f"{df['c'].value_counts()}"
+
+
+def text_of_a_method(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    return str(df["x"].sum)
+
+
+def kind_of_a_grouped_sum(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    sizes = df.groupby("c").size()
+    return _counts(df, _KINDS).to_dict() if isinstance(sizes, pd.Series) else 0
+
+
+def series_is_written_to(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.22; a"""
+    counts = _counts(df, _KINDS)
+    try:
+        counts["a"] = 0
+    except TypeError:
+        return 0
+    return counts.to_dict()
+
+
+def label_of_a_series_twice(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; add-remove; 2; 1.12; a"""
+    sums = df.groupby("c")["x"].sum().reindex(["a", "a"], fill_value=0)
+    return sums.to_numpy() + _laplace(10.0, size=2)
+
+
+def series_of_two_orders(df):
+    """frame: c category a|b, x real 0..10, rows 5..50; add-remove; inf; 1.12; a; mu=2"""
+    twice = _counts(df, ["a", "b"]) + _counts(df, ["b", "a"])
+    return twice.to_numpy() + np.random.default_rng().normal(scale=1.0, size=2)
+
+
+def series_in_two_columns(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.4; a"""
+    noise = _laplace(2.0, size=(1, 3))
+    return _counts(df, _KINDS).to_numpy()[:, None] + noise
+
+
+_EDGES = [-0.5, 0.5, 1.5, 2.5]
+
+
+def counts_of_bands(df):
+    """frame: age integer 0..120, rows 5..50; replace; 1; 1.15; b; exact
+    frame: age integer 0..120, rows 5..50; add-remove; .5; 1.15; b; exact
+    """
+    bands = pd.cut(df["age"], bins=[-1, 17, 64, 120], labels=["child", "adult", "senior"])
+    return bands.value_counts().sort_index() + _laplace(2.0, size=3)
+
+
+def bands_in_the_order_of_frequency(df):
+    """frame: age integer 0..120, rows 5..50; replace; inf; 1.12; a"""
+    bands = pd.cut(df["age"], bins=[-1, 17, 64, 120], labels=["child", "adult", "senior"])
+    return bands.value_counts().to_numpy() + _laplace(0.01, size=3), bands.value_counts().index[0]
+
+
+def bands_closed_twice(df):
+    """frame: age integer 0..120, rows 5..50; add-remove; 2; 1.15; a"""
+    low = pd.cut(df["age"], bins=[-1, 17], labels=["child"])
+    high = pd.cut(df["age"], bins=[17, 120], labels=["other"], include_lowest=True)
+    return low.value_counts().sort_index().to_numpy() + _laplace(1.0, size=1), high.value_counts().sort_index() + (
+        _laplace(1.0, size=1)
+    )
+
+
+def bands_of_equal_width(df):
+    """frame: age integer 0..120, rows 5..50; replace; inf; 1.12; a"""
+    return pd.cut(df["age"], bins=3, labels=["a", "b", "c"]).value_counts().sort_index() + _laplace(2.0, size=3)
+
+
+def two_way_table(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; replace; 1; 1.12; b; exact
+    frame: c category a|b|z, x integer 0..10, rows 5..50; add-remove; .5; 1.12; b; exact
+    """
+    large = (df["x"] > 5).astype(int)
+    table = pd.crosstab(large, df["c"]).reindex(index=[0, 1], columns=_KINDS, fill_value=0)
+    return table + _laplace(2.0, size=table.shape)
+
+
+def two_way_table_as_it_is(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; replace; inf; 1.12; a"""
+    table = pd.crosstab((df["x"] > 5).astype(int), df["c"])
+    return table + _laplace(2.0, size=table.shape)
+
+
+def two_way_table_with_sums(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; add-remove; 2; 1.19; a"""
+    table = pd.crosstab((df["x"] > 5).astype(int), df["c"]).reindex(index=[0, 1], columns=_KINDS, fill_value=0)
+    counts = table.to_numpy()
+    return counts + _laplace(1.0, size=(2, 3)), counts.sum(axis=1) + _laplace(1.0, size=2)
+
+
+def noise_along_a_table(df):
+    """frame: c category a|b|z, x integer 0..10, rows 5..50; replace; inf; 1.4; a"""
+    table = pd.crosstab((df["x"] > 5).astype(int), df["c"]).reindex(index=[0, 1], columns=_KINDS, fill_value=0)
+    return table + _laplace(2.0, size=3)
+
+
+def grid_of_pairs(x):
+    """array: integer 0..2 x 2, rows 5..50; replace; 1; 1.15; b; exact
+    array: integer 0..2 x 2, rows 5..50; add-remove; .5; 1.15; b; exact
+    """
+    counts, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=[_EDGES, _EDGES])
+    return counts + _laplace(2.0, size=counts.shape)
+
+
+def grid_between_the_least_and_the_largest(x):
+    """array: integer 0..2 x 2, rows 5..50; replace; inf; 1.12; a"""
+    counts, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=3)
+    return counts + _laplace(2.0, size=counts.shape)
+
+
+def grid_with_its_edge(x):
+    """array: integer 0..2 x 2, rows 5..50; add-remove; 2; 1.15; a"""
+    closed, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=[[0, 1], [0, 2]])
+    after, _, _ = np.histogram2d(x[:, 0], x[:, 1], bins=[[1, 2], [0, 2]])
+    return closed + _laplace(1.0, size=(1, 1)), after + _laplace(1.0, size=(1, 1))
+
+
+def sums_by_the_label(rows):
+    """records: k category a|b|z, x real 0..10, rows 5..50; replace; 1; N3; b; exact
+    records: k category a|b|z, x real 0..10, rows 5..50; add-remove; .5; N3; b; exact
+    """
+    sums = {"a": 0.0, "b": 0.0, "z": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return {key: value + _laplace(20.0) for key, value in sums.items()}
+
+
+def counts_in_a_list(values):
+    """list: integer 0..3, rows 5..50; replace; 1; N3; b; exact"""
+    counts = [0, 0, 0, 0]
+    for value in values:
+        counts[value] += 1
+    return [each + _laplace(2.0) for each in counts]
+
+
+def sums_by_a_label_that_may_lack(rows):
+    """records: k category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.22; a"""
+    sums = {"a": 0.0, "b": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return {key: value + _laplace(20.0) for key, value in sums.items()}
+
+
+def sums_by_a_label_with_a_default(rows):
+    """records: k category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.27; a"""
+    sums = collections.defaultdict(float, {"a": 0.0})
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return {key: value + _laplace(20.0) for key, value in sums.items()}
+
+
+def sums_by_two_labels(rows):
+    """records: k category a|b, x real 0..10, rows 5..50; add-remove; 2; N3; a"""
+    sums = {"a": 0.0, "b": 0.0, "all": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+        sums["all"] += row["x"]
+    return {key: value + _laplace(10.0) for key, value in sums.items()}
+
+
+def counts_in_a_list_from_its_end(values):
+    """list: integer -1..2, rows 5..50; add-remove; 1; N3; a"""
+    counts = [0, 0, 0, 0]
+    for value in values:
+        counts[value] += 1
+    return [each + _laplace(1.0) for each in counts]
+
+
+def text_of_sums(rows):
+    """records: k category a|b, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    sums = {"a": 0.0, "b": 0.0}
+    for row in rows:
+        sums[row["k"]] += row["x"]
+    return str(sums)
+
+
+def large_entries_of_a_noisy_series(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    noisy = _counts(df, _KINDS) + _laplace(2.0, size=3)
+    return noisy[noisy > 3].to_dict()
+
+
+def entries_chosen_by_counts(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    counts = _counts(df, _KINDS)
+    noisy = counts + _laplace(2.0, size=3)
+    return noisy[counts > 3].to_dict()
+
+
+def noise_of_a_length_that_is_data(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; a"""
+    counts = df["c"].value_counts()
+    return counts + _laplace(2.0, size=len(counts))
+
+
+def data_in_a_dict_of_fields(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 3 outputs; a"""
+    found = _Fields(df["x"].sum() + _laplace(10.0))
+    found.note = df["x"].sum()
+    return dataclasses.asdict(found)
+
+
+def noise_in_a_dict_of_fields(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 3 outputs; b; exact"""
+    found = _Fields(df["x"].sum() + _laplace(10.0))
+    found.note = [found.total > 3]
+    return dataclasses.asdict(found)
+
+
+def draw_in_a_dict_of_fields(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.17; a"""
+    noise = _laplace(10.0)
+    return dataclasses.asdict(_Fields(df["x"].sum() + noise, noise))
+
+
+@dataclasses.dataclass
+class _Fields:
+    total: object
+    note: object = None
