@@ -21,6 +21,7 @@ from typing import Any
 
 MODULES = (
     "noise",
+    "drawn",
     "choices",
     "rows",
     "tables",
