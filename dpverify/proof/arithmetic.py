@@ -442,6 +442,8 @@ def _check_range(run: Run, node: Node) -> Node:
 
 def number_node(run: Run, node: Node, kind: str) -> Node:
     """Truth values as whole numbers, whole numbers as floats."""
+    if node.kind == "m":
+        raise run.ends("a value may be missing", "use fillna with a public number, or dropna")
     if node.kind == "b" or (kind == "f" and node.kind == "i"):
         return run.domain.node("number", [node], shape=node.shape, kind=kind)
     return node

@@ -22,6 +22,7 @@ from typing import Any
 MODULES = (
     "noise",
     "drawn",
+    "gaps",
     "choices",
     "rows",
     "tables",
