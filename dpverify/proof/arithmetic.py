@@ -1127,7 +1127,7 @@ def _remainder_of_noisy(run: Run, noisy: Noisy, modulus: Any) -> Symbol | None:
     if not fits or isinstance(noisy.data, Rows) or not is_whole(noisy.data) or release.booked or release.spent:
         return None
     release.spent = True
-    return run.public(noisy.shape, low=0.0, high=m - 1, whole=True)
+    return run.public(noisy.shape, low=0.0, high=m)
 
 
 def _shift_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:

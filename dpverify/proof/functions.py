@@ -36,7 +36,7 @@ from dpverify.proof.arithmetic import (
 from dpverify.proof.laws import round_draw
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.rows import Node
-from dpverify.proof.run import Event, is_whole, Run, WHOLE
+from dpverify.proof.run import Event, Run, WHOLE
 from dpverify.proof.structure import (
     count_of,
     cumulate,
@@ -1120,8 +1120,9 @@ def _round_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
     rounded = round_draw(term, op) if isinstance(term, Noise) and not decimals else None
     if rounded is not None:
         return value if rounded is term else run.symbol(rounded, value.guise)
-    if isinstance(term, Noisy) and term.noise.law in WHOLE and is_whole(term.data) and not term.noise.powers:
-        if not np.any(term.noise.scale % 1):
+    if isinstance(term, Noisy) and term.noise.law in WHOLE and not isinstance(term.data, Rows) and not decimals:
+        whole = aggregate_of(run, term.data).whole and not term.noise.powers and not np.any(term.noise.scale % 1)
+        if whole:  # whole numbers, so that nothing is rounded
             return value
     term = run.make_public(value).term
     if isinstance(term, Public):

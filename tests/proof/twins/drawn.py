@@ -365,3 +365,45 @@ def poisson_of_a_shown_rate(x):
     """vector: integer 0..1, rows 5..50; replace; inf; N15; b"""
     first, second = rng.exponential(2.0), rng.exponential(2.0)
     return x.sum() + rng.poisson(first) - rng.poisson(second), first, second
+
+
+def rounded_halves_and_more(x):
+    """vector: integer 0..9, rows 5..50; replace; inf; 1.3; b"""
+    noisy = round((x > 4).sum() + 0.5 + rng.geometric(0.5) - rng.geometric(0.5))
+    return noisy + (x > 8).sum()
+
+
+def positive_part_of_a_raised_count(x):
+    """vector: integer 0..9, rows 5..50; replace; inf; 1.3; b"""
+    raised = rng.random()
+    print(raised > 2)
+    return np.maximum((x > 4).sum() - 5 + raised, 0) + (rng.geometric(0.5) - rng.geometric(0.5))
+
+
+def rounded_count_and_more(x):
+    """vector: integer 0..9, rows 5..50; replace; 2 * log(2); 1.3; b; exact"""
+    noisy = int((x > 4).sum() + rng.geometric(0.5) - rng.geometric(0.5))
+    return noisy + (x > 8).sum()
+
+
+def nested_sizes(x):
+    """vector: integer 0..9, rows 5..50; replace; inf; N15; b"""
+    u = rng.random() - 0.5
+    return x.sum() - np.sign(u) * math.log(1 - 2 * abs(u)), abs(abs(u) - 0.25)
+
+
+def noise_of_a_list_shown(x):
+    """vector: integer 0..9, rows 5..50; replace; inf; N15; b"""
+    noise = rng.laplace(scale=9.0, size=2)
+    return [x.sum() + each for each in noise], noise
+
+
+def noise_of_a_list(x):
+    """vector: integer 0..9, rows 5..50; replace; 2; N15; b; exact"""
+    return [x.sum() + each for each in rng.laplace(scale=9.0, size=2)]
+
+
+def rounded_and_cut_off(x):
+    """vector: integer 0..9, rows 5..50; replace; inf; N15; b"""
+    noise = rng.laplace(scale=9.0)
+    return x.sum() + round(noise), (x > 4).sum() + math.floor(noise)
