@@ -8,15 +8,17 @@ otherwise than linearly has been released.
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dpverify.proof import intervals
 from dpverify.proof.ending import ProofEnds
+from dpverify.proof.laws import are_fresh, compose_draws, function_of_draw, multiply_draws, sum_law
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.rows import Node
-from dpverify.proof.run import Event, FRESH, JOINED, KNOWN, Run
+from dpverify.proof.run import Event, FRESH, is_whole, JOINED, KNOWN, RELEASED, Run, WHOLE
 from dpverify.proof.terms import (
     Aggregate,
     Noise,
@@ -41,6 +43,7 @@ ORDER = ("less", "less_equal", "greater", "greater_equal")
 LOGIC = {"logical_and": "and", "logical_or": "or"}
 # one argument: name, and whether the result is a whole number
 SMOOTH = ("sqrt", "exp", "log", "log1p", "log2", "log10", "expm1", "tanh", "arctan")
+COINS = ("uniform", "shifted uniform", "uniform integers", "exponential", "geometric", "gamma", "symmetric gamma")
 ROUND = ("floor", "ceil", "trunc", "rint")
 NATIVE: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -455,6 +458,8 @@ def _check_range(run: Run, node: Node) -> Node:
 
 def number_node(run: Run, node: Node, kind: str) -> Node:
     """Truth values as whole numbers, whole numbers as floats."""
+    if node.kind == "m":
+        raise run.ends("a value may be missing", "use fillna with a public number, or dropna")
     if node.kind == "b" or (kind == "f" and node.kind == "i"):
         return run.domain.node("number", [node], shape=node.shape, kind=kind)
     return node
@@ -1008,8 +1013,13 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
         return _scale_noise_or_noisy(run, values[0], -1.0, ())
     if op == "positive":
         return run.symbol(values[0].term, values[0].guise)
+    if len(terms) == 1:
+        made = function_of_draw(run, op, terms[0]) if isinstance(terms[0], Noise) else None
+        return made and run.symbol(made, values[0].guise)
     if len(terms) != 2:
         return None
+    if op == "remainder" and isinstance(terms[0], Noisy):
+        return _remainder_of_noisy(run, terms[0], terms[1])
     noise = [isinstance(each, Noise) for each in terms]
     noisy = [isinstance(each, Noisy) for each in terms]
     data = [isinstance(each, Sum | Aggregate | Rows) for each in terms]
@@ -1031,8 +1041,8 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
         other = terms[1] if noise[0] or noisy[0] else terms[0]
         own = values[0] if noise[0] or noisy[0] else values[1]
         if isinstance(other, Public) or not isinstance(other, Symbol):
-            if isinstance(own.term, Noise) and own.term.law in ("uniform", "exponential", "geometric", "sign"):
-                return None
+            if isinstance(own.term, Noise) and own.term.law not in (*RELEASED, "gumbel", "logistic"):
+                return _shift_uniform(run, own, other, sign if noise[1] else 1.0, 1.0 if noise[1] else sign)
             if noise[0] or noise[1]:
                 return _shift_noise(run, own, other, sign if noise[1] else 1.0)
             return _shift_noisy(run, own, other, sign if noisy[1] else 1.0)
@@ -1045,7 +1055,7 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
                 return None
             coefficient, powers = multiple(run, other)
         elif isinstance(other, Noise) and op == "multiply" and isinstance(terms[at], Noise):
-            return _multiply_by_sign(run, terms[at], other)
+            return multiply_draws(run, terms[at], other)
         elif isinstance(other, Noise | Noisy | Sum | Aggregate | Rows | Weights | Table):
             if isinstance(other, Sum | Aggregate | Rows | Weights | Table):
                 raise run.ends("data are multiplied with noise: its scale depends on them", "use a public scale")
@@ -1104,6 +1114,10 @@ def chance_shape(chance: Any) -> tuple[int, ...]:
 
 def _scale_noise(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:
     shape = np.broadcast_shapes(noise.scale.shape, np.shape(factor))
+    factors = set(np.ravel(factor).tolist())
+    shift = 0.0 if noise.shift == 0 else None
+    if noise.shift is not None and len(factors) == 1 and not powers and not noise.powers:
+        shift = noise.shift * factors.pop()
     return Noise(
         noise.law,
         np.broadcast_to(noise.ids, shape),
@@ -1111,6 +1125,7 @@ def _scale_noise(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:
         times(noise.powers, powers),
         noise.parameter,
         noise.by_row,
+        shift,
     )
 
 
@@ -1144,10 +1159,42 @@ def _shift_noise(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
     whole = (isinstance(other, Public) and other.whole) or (
         not isinstance(other, Public) and bool(np.all(np.asarray(other) % 1 == 0))
     )
-    if term.law in ("discrete laplace", "geometric") and not whole:
+    if term.law in WHOLE and not whole:
         raise run.ends("integer noise and numbers that are not whole are added")
     found = _scale_noise(term, np.full(shape, sign))
+    found.shift = 0.0 if found.shift == 0 and not isinstance(other, Public) and not np.any(other) else None
     return run.symbol(found, "array" if shape else "number")
+
+
+def _shift_uniform(run: Run, symbol: Symbol, other: Any, sign: float, other_sign: float) -> Symbol | None:
+    """A uniform draw plus one public number, which is kept; None for other draws: they are public coins then."""
+    term = symbol.term
+    known = term.law in ("uniform", "shifted uniform", "uniform integers") and term.shift is not None
+    if not known or term.by_row or term.powers or isinstance(other, Public) or np.ndim(other):
+        return None
+    whole = term.law == "uniform integers"
+    if whole and float(other) % 1 != 0:
+        return None
+    shift = term.shift * sign + other_sign * float(other)
+    law = term.law if whole else "shifted uniform"
+    return run.symbol(replace(_scale_noise(term, sign), law=law, shift=shift), symbol.guise)
+
+
+def _remainder_of_noisy(run: Run, noisy: Noisy, modulus: Any) -> Symbol | None:
+    """Whole data plus a uniform one of m (or of a multiple of m) whole numbers in a row, modulo m: a one-time pad.
+
+    The result is uniform on 0..m-1 whatever the data are. The noisy value itself is spent: nothing else may be
+    computed from it, nor from the draw, which would show the data.
+    """
+    noise, release = noisy.noise, noisy.release.last()
+    if isinstance(modulus, Symbol | Public) or np.ndim(modulus) or noise.law != "uniform integers" or noise.by_row:
+        return None
+    m = float(modulus)
+    fits = m >= 1 and m % 1 == 0 and noise.parameter % m == 0 and not noise.powers and (np.abs(noise.scale) == 1).all()
+    if not fits or isinstance(noisy.data, Rows) or not is_whole(noisy.data) or release.booked or release.spent:
+        return None
+    release.spent = True
+    return run.public(noisy.shape, low=0.0, high=m)
 
 
 def _shift_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
@@ -1232,55 +1279,33 @@ def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Any:
     """Two draws: a known composition, or one of them as a public number."""
     first, second = (each.term for each in values)
     second = _scale_noise(second, sign)
+    apart = not set(run.variables_of(first)) & set(run.variables_of(second))
+    law = sum_law(first, second)
     same_shape = first.shape == second.shape and first.powers == second.powers and first.by_row == second.by_row
-    fresh = all(run.state[int(each)] == FRESH for noise in (first, second) for each in np.ravel(noise.ids))
-    apart = not set(np.ravel(first.ids).tolist()) & set(np.ravel(second.ids).tolist())
-    opposite = same_shape and bool((first.scale == -second.scale).all())
-    if fresh and apart and same_shape:
-        laws = {first.law, second.law}
-        if laws == {"exponential"} and opposite:
-            return _compose_draws(run, (first, second), "laplace", np.abs(first.scale))
-        if (
-            laws == {"geometric"}
-            and opposite
-            and first.parameter == second.parameter
-            and (np.abs(first.scale) == 1).all()
-        ):
-            return _compose_draws(run, (first, second), "discrete laplace", np.ones(first.shape), first.parameter)
-        if laws == {"normal"}:
-            return _compose_draws(run, (first, second), "normal", np.hypot(first.scale, second.scale) * (1 - 1e-15))
-    for law in ("laplace", "normal", "discrete laplace"):  # the other one is made public
+    if law is None and first.law == second.law == "normal" and same_shape:
+        law = "normal", np.hypot(first.scale, second.scale) * (1 - 1e-15), 0.0
+    if law is not None and are_fresh(run, first, second):
+        shift = 0.0 if first.shift == 0 and second.shift == 0 else None
+        return compose_draws(run, (first, second), law, first.powers, shift=shift)
+    for name in ("laplace", "normal", "discrete laplace"):  # the other one is made public
         for own, other, value, factor in ((first, second, values[0], 1.0), (second, first, values[1], sign)):
-            if own.law == law and apart and own.by_row == other.by_row:
+            if own.law == name and apart and own.by_row == other.by_row:
                 run.take(other, KNOWN)
                 del value, factor
                 return _shift_noise(
                     run,
                     run.symbol(own),
-                    run.public(other.shape, whole=other.law in ("geometric", "discrete laplace")).term,
+                    run.public(other.shape, whole=other.law in WHOLE and not np.any(other.scale % 1)).term,
                     1.0,
                 )
     raise run.ends(f"{first.law} and {second.law} noise are added")
 
 
-def _multiply_by_sign(run: Run, first: Noise, second: Noise) -> Symbol | None:
-    """A fair sign times exponential noise is Laplace noise."""
-    sign, noise = (first, second) if first.law == "sign" else (second, first)
-    fresh = all(run.state[int(each)] == FRESH for part in (sign, noise) for each in np.ravel(part.ids))
-    if sign.law != "sign" or noise.law != "exponential" or not fresh or sign.shape != noise.shape or sign.powers:
-        return None
-    for each in (sign, noise):
-        run.take(each, KNOWN)
-        for name in np.ravel(each.ids):
-            run.state[int(name)] = JOINED
-    made = run.draw("laplace", noise.shape, np.abs(noise.scale * sign.scale), noise.powers, by_row=noise.by_row)
-    return run.symbol(made, "array" if made.shape else "number")
-
-
 def _complete_two_sided(run: Run, values: list[Any], sign: float) -> Symbol | None:
-    """(data + noise) - noise of the same one-sided law: data plus Laplace or discrete Laplace noise.
+    """Data plus a draw, plus another one: data plus one draw of the law of the sum (see `sum_law`).
 
-    None where it is no such composition: the noisy value is released then, and the noise is a public coin.
+    A first draw that bounds no loss by itself is a public coin where the second one does. None where neither holds:
+    the noisy value is released then, and the noise is a public coin.
     """
     first, second = (each.term for each in values)
     if isinstance(first, Noise):
@@ -1290,29 +1315,22 @@ def _complete_two_sided(run: Run, values: list[Any], sign: float) -> Symbol | No
         noisy, other, at = first, _scale_noise(second, sign), 0
     own, release = noisy.noise, noisy.release.last()
     original = values[at].term
-    fresh = all(run.state[int(each)] == FRESH for each in np.ravel(other.ids))
-    fits = own.law == other.law and own.shape == other.shape and own.powers == other.powers and not own.by_row
-    fits = fits and own.parameter == other.parameter and own.law in ("exponential", "geometric")
-    if not fits or not fresh or release.booked or release.data is not original.data:
+    if release.booked or release.spent or release.data is not original.data or own.by_row or other.by_row:
         return None
-    if not (own.scale == -other.scale).all() or (own.law == "geometric" and not (np.abs(own.scale) == 1).all()):
-        return None
-    run.take(other, JOINED)
-    law = "laplace" if own.law == "exponential" else "discrete laplace"
-    noise = run.draw(law, own.shape, np.abs(own.scale), own.powers, parameter=own.parameter)
-    run.take(noise, JOINED)
-    for name, origin in zip(np.ravel(noise.ids), np.ravel(own.ids), strict=True):
-        run.drawn_at[int(name)] = run.drawn_at[int(origin)]
-    release.spent = True
-    return run.symbol(Noisy(noisy.data, noise, Release(data=noisy.data, noise=noise)), values[at].guise)
-
-
-def _compose_draws(run: Run, parts: tuple[Noise, Noise], law: str, scale: Any, parameter: float = 0.0) -> Any:
-    for each in parts:
-        run.take(each, KNOWN)
-        for name in np.ravel(each.ids):
-            run.state[int(name)] = JOINED
-    noise = run.draw(law, parts[0].shape, scale, parts[0].powers, parameter=parameter, by_row=parts[0].by_row)
-    for name, origin in zip(np.ravel(noise.ids), np.ravel(parts[0].ids), strict=True):
-        run.drawn_at[int(name)] = run.drawn_at[int(origin)]
-    return run.symbol(noise, "number" if noise.shape == () else "array")
+    law = sum_law(own, other)
+    if law is not None and are_fresh(run, other):
+        run.take(other, JOINED)
+        noise = run.draw(law[0], own.shape, law[1], own.powers, parameter=law[2])
+        run.take(noise, JOINED)
+        for name, origin in zip(np.ravel(noise.ids), np.ravel(own.ids), strict=True):
+            run.drawn_at[int(name)] = run.drawn_at[int(origin)]
+        release.spent = True
+        return run.symbol(Noisy(noisy.data, noise, Release(data=noisy.data, noise=noise)), values[at].guise)
+    if own.law in COINS and other.law in RELEASED and own.shape == other.shape and not isinstance(noisy.data, Rows):
+        for variable in run.variables_of(own):
+            run.state[variable] = KNOWN
+        coin = run.make_public(run.symbol(own)).term
+        release.spent = True
+        found: Symbol = _join_noise(run, _add_data(run, "add", [noisy.data, coin]), other, values[at])
+        return found
+    return None

@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,8 +47,10 @@ def count(run: Run, value: Symbol, *args: Any) -> Any:
         if not isinstance(equal, Symbol):
             return 0
         return run.symbol(total_of_rows(run, equal.term))
-    if args:
-        raise run.ends("count() with arguments")
+    term = value.term
+    nodes = [term.node] if isinstance(term, Rows) else list(term.columns.values())
+    if args or any(each.kind == "m" for each in nodes):
+        raise run.ends("count() with arguments or of values that may be missing")
     return count_of(run, value.term)
 
 
@@ -89,11 +92,48 @@ for _name, _op in (("mul", "multiply"), ("add", "add"), ("sub", "subtract"), ("d
     METHODS[_name] = lambda run, value, other, op=_op: apply(run, op, value, other)
 
 
-@method("fillna", "dropna")
-def filled(run: Run, value: Symbol, *args: Any, **kwargs: Any) -> Any:
-    """No value is missing, so there is nothing to fill or drop."""
-    refuse_keywords(run, "fillna", kwargs, "value", "subset")
-    return run.symbol(value.term, value.guise)
+@method("fillna")
+def filled(run: Run, frame: Symbol, value: Any = None, **kwargs: Any) -> Any:
+    """Values that are missing become a public number: each row has its own value or that number."""
+    refuse_keywords(run, "fillna", kwargs)
+    term = frame.term
+    nodes = [term.node] if isinstance(term, Rows) else list(term.columns.values())
+    if not any(each.kind == "m" for each in nodes):
+        return run.symbol(term, frame.guise)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise run.ends("missing values are filled with other than one public number")
+    fill = run.domain.constant(float(value))
+
+    def whole(node: Node) -> Node:
+        if node.op != "gaps":
+            return node
+        missing = apply_to_node(run, "equal", run.domain.is_missing(node.extra), 1)
+        return where_node(run, missing, fill, run.domain.present(node.extra))
+
+    if isinstance(term, Rows):
+        return run.symbol(Rows(whole(term.node), term.powers, term.mask, term.scope), frame.guise)
+    columns = {name: whole(node) for name, node in term.columns.items()}
+    return run.symbol(Table(columns, term.mask, term.scope), frame.guise)
+
+
+def apply_to_node(run: Run, op: str, node: Node, other: float) -> Node:
+    """A function of a row and a public number."""
+    return row_node(run, op, [node, run.domain.constant(other)])
+
+
+@method("dropna")
+def dropped(run: Run, value: Symbol, **kwargs: Any) -> Any:
+    """The rows of a series whose value is there; all of them where none may be missing."""
+    refuse_keywords(run, "dropna", kwargs, "subset")
+    term = value.term
+    nodes = [term.node] if isinstance(term, Rows) else list(term.columns.values())
+    if not any(each.kind == "m" for each in nodes):
+        return run.symbol(term, value.guise)
+    if not isinstance(term, Rows) or term.node.op != "gaps" or term.scope is not None or kwargs:
+        raise run.ends("rows with missing values are dropped from a frame", "drop them from one column")
+    there = apply_to_node(run, "equal", run.domain.is_missing(term.node.extra), 0)
+    mask = there if term.mask is None else row_node(run, "logical_and", [term.mask, there])
+    return run.symbol(Rows(run.domain.present(term.node.extra), term.powers, mask), value.guise)
 
 
 @method("apply", "map")
@@ -527,7 +567,11 @@ class Groups(Opaque):
         """Number of rows of each group."""
         return Counts(self.run, self.table.columns[self.by], self.table.mask, None)
 
-    count = size
+    def count(self) -> Counts:
+        """Number of rows of each group: no value is missing."""
+        if any(each.kind == "m" for each in self.table.columns.values()):
+            raise self.run.ends("count() of values that may be missing", "use size()")
+        return self.size()
 
     def sum(self) -> Counts:
         """Sum of the chosen column for each group."""

@@ -33,9 +33,10 @@ from dpverify.proof.arithmetic import (
     truth_node,
     weights_of,
 )
+from dpverify.proof.laws import round_draw
 from dpverify.proof.moves import aggregate_of
 from dpverify.proof.rows import Node
-from dpverify.proof.run import Event, Run
+from dpverify.proof.run import Event, Run, WHOLE
 from dpverify.proof.structure import (
     count_of,
     cumulate,
@@ -137,6 +138,8 @@ _UFUNCS = {
     "expm1": "expm1",
     "tanh": "tanh",
     "arctan": "arctan",
+    "cos": "cos",
+    "sin": "sin",
     "floor": "floor",
     "ceil": "ceil",
     "trunc": "trunc",
@@ -176,12 +179,30 @@ for _function, _op in (
     (math.expm1, "expm1"),
     (math.tanh, "tanh"),
     (math.atan, "arctan"),
+    (math.cos, "cos"),
+    (math.sin, "sin"),
     (math.fabs, "absolute"),
     (math.pow, "power"),
     *((getattr(operator, each), each) for each in ("add", "mul", "sub", "neg", "truediv")),
 ):
     RULES[_function] = _elementwise(
         {"mul": "multiply", "sub": "subtract", "neg": "negative", "truediv": "divide"}.get(_op, _op)
+    )
+
+
+@rule(math.copysign, np.copysign)
+def copy_sign(run: Run, size: Any, value: Any) -> Any:
+    """|size| with the sign of a value that is not 0 (a draw of a continuous law)."""
+    for each in (size, value):
+        if not isinstance(term_of(each), Noise) and isinstance(
+            run.make_public(each).term if isinstance(each, Symbol) else None, Rows | Sum | Aggregate | Table | Weights
+        ):
+            raise run.ends("copysign of data")
+    return apply(
+        run,
+        "multiply",
+        apply(run, "absolute", size) if isinstance(size, Symbol) else np.abs(size),
+        apply(run, "sign", value) if isinstance(value, Symbol) else np.copysign(1.0, value),
     )
 
 
@@ -1137,11 +1158,13 @@ def _round(run: Run, value: Any, decimals: Any, op: str) -> Any:
 def _round_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
     value = as_symbol(run, value)
     term = term_of(value)
-    whole_law = isinstance(term, Noise) and term.law in ("geometric", "discrete laplace")
-    if whole_law and (np.abs(term.scale) == 1).all() and not term.powers:
-        return value
-    if isinstance(term, Noisy) and term.noise.law in ("geometric", "discrete laplace"):
-        return value
+    rounded = round_draw(term, op) if isinstance(term, Noise) and not decimals else None
+    if rounded is not None:
+        return value if rounded is term else run.symbol(rounded, value.guise)
+    if isinstance(term, Noisy) and term.noise.law in WHOLE and not isinstance(term.data, Rows) and not decimals:
+        whole = aggregate_of(run, term.data).whole and not term.noise.powers and not np.any(term.noise.scale % 1)
+        if whole:  # whole numbers, so that nothing is rounded
+            return value
     term = run.make_public(value).term
     if isinstance(term, Public):
         if term.shape is None:

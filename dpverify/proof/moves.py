@@ -112,8 +112,13 @@ def aggregate_of(run: Run, data: Any) -> Aggregate:
         min(root_of_squares(sizes, axes), norm_cap(node, 2, run.replaces)),
         float((up - down).max()) if node.shape else 0.0,
         data.powers,
-        node.kind in "bi" and not data.powers and data.offset is not None and not np.any(data.offset[0] % 1),
+        node.kind in "bi" and not data.powers and _is_one_whole_number(data.offset),
     )
+
+
+def _is_one_whole_number(offset: Any) -> bool:
+    """Whether the public numbers of a sum are known and whole; between 0 and 1 there are others."""
+    return offset is not None and bool((offset[0] == offset[1]).all()) and not np.any(offset[0] % 1)
 
 
 def total_up(sizes: Array, axes: tuple[int, ...]) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from dpverify.proof.arithmetic import apply, holds_symbols, key_of, multiple, weights_of
 from dpverify.proof.ending import OutsideOfTheCall
 from dpverify.proof.functions import chosen_of
+from dpverify.proof.laws import mix_poisson, quantile_of_draw
 from dpverify.proof.run import Event, Run
 from dpverify.proof.structure import stack, term_of
 from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Source, Sum, Symbol, Weights
@@ -35,7 +36,7 @@ def draw_from(run: Run, source: Source, name: str, *args: Any, **kwargs: Any) ->
     if name not in table:
         raise run.ends(f"{name} of a generator of random numbers")
     if holds_symbols(kwargs) or holds_symbols(args):
-        args = tuple(each if name in ("choice", "choices") else _public(run, each) for each in args)
+        args = tuple(each if name in ("choice", "choices", "poisson") else _public(run, each) for each in args)
     return table[name](run, *args, **kwargs)
 
 
@@ -158,6 +159,24 @@ def _geometric(run: Run, p: Any, size: Any = None) -> Any:
     return run.symbol(noise, "array" if shape or by_row else "number")
 
 
+def _gamma(run: Run, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+    """Gamma noise of a public shape; shape 1 is exponential."""
+    if holds_symbols(shape) or np.ndim(shape) or not 0 < float(shape) < math.inf:
+        raise run.ends("gamma noise whose shape is not one public number")
+    found = _draw_located(run, "exponential" if shape == 1 else "gamma", 0.0, scale, size)
+    found.term.parameter = 0.0 if shape == 1 else float(shape)
+    return found
+
+
+def _poisson(run: Run, lam: Any = 1.0, size: Any = None) -> Any:
+    """A Poisson number whose rate is an exponential draw is geometric."""
+    noise = term_of(lam)
+    made = mix_poisson(run, noise) if isinstance(noise, Noise) and size is None else None
+    if made is None:
+        raise run.ends("poisson noise: no rule bounds its privacy loss", "use geometric noise")
+    return run.symbol(made, "array" if made.shape else "number")
+
+
 def discrete_laplace(run: Run, rate: Any, size: Any = None, **kwargs: Any) -> Any:
     """scipy.stats.dlaplace: masses proportional to exp(-rate |k|)."""
     if holds_symbols(rate) or np.ndim(rate) or not float(rate) > 0 or set(kwargs) - {"random_state"}:
@@ -176,7 +195,7 @@ def _uniform(run: Run, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any
         raise run.ends("a uniform draw from an empty range")
     noise = run.draw("uniform", shape, width, by_row=by_row)
     symbol = run.symbol(noise, "array" if shape or by_row else "number")
-    return symbol if not np.any(low) else apply(run, "add", run.make_public(symbol), low)
+    return symbol if not np.any(low) else apply(run, "add", symbol, low)
 
 
 def _random(run: Run, size: Any = None) -> Any:
@@ -191,6 +210,11 @@ def _integers(run: Run, low: Any, high: Any = None, size: Any = None, *, endpoin
     shape, by_row = _shape(run, size)
     least, most = (0.0, low) if high is None else (low, high)
     known = not holds_symbols((least, most))
+    plain = all(isinstance(each, int | np.integer) for each in (low, high) if each is not None)
+    if plain and known and not kwargs and not by_row and most - least + endpoint >= 1:
+        noise = run.draw("uniform integers", shape, 1.0, parameter=float(most - least + endpoint))
+        noise.shift = float(least)
+        return run.symbol(noise, "array" if shape else "number")
     return run.symbol(
         Public(shape, float(least) if known else -math.inf, float(most) if known else math.inf, True, by_row=by_row),
         "array" if shape or by_row else "number",
@@ -350,6 +374,9 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "exponential": _exponential,
     "standard_exponential": _standard("exponential"),
     "geometric": _geometric,
+    "gamma": _gamma,
+    "standard_gamma": lambda run, shape, size=None: _gamma(run, shape, 1.0, size),
+    "poisson": _poisson,
     "uniform": _uniform,
     "random": _random,
     "random_sample": _random,
@@ -365,9 +392,10 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "gauss": _draws("normal", names=("mu", "sigma")),
     "normalvariate": _draws("normal", names=("mu", "sigma")),
     "expovariate": _expovariate,
+    "gammavariate": lambda run, alpha, beta: _gamma(run, alpha, beta),
     "uniform": lambda run, a, b: _uniform(run, a, b),
     "random": _random,
-    "randint": lambda run, a, b: _integers(run, a, b),
+    "randint": lambda run, a, b: _integers(run, a, b, endpoint=True),
     "randrange": lambda run, a, b=None: _integers(run, a, b),
     "getrandbits": lambda run, k: run.public((), low=0.0, high=float(2**k), whole=True),
     "choice": _sign_or_choice,
@@ -409,11 +437,24 @@ def make_source(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str
     return None
 
 
+SCIPY = {"laplace": "laplace", "norm": "normal", "gumbel_r": "gumbel", "expon": "exponential"}
+
+
+def _quantile(run: Run, name: str, *args: Any, **kwargs: Any) -> Any:
+    """`scipy.stats.LAW.ppf(u)` of a uniform draw; NotImplemented for other values."""
+    if name not in ("laplace", "norm", "expon") or set(kwargs) - {"loc", "scale"} or not 1 <= len(args) <= 3:
+        return NotImplemented
+    found = quantile_of_draw(run, SCIPY[name], *args, **kwargs)
+    return NotImplemented if found is None else found
+
+
 def scipy_draw(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`scipy.stats.LAW.rvs(...)`; NotImplemented for other functions."""
     owner: Any = getattr(function, "__self__", None)
     name = getattr(function, "__name__", "")
     module = type(owner).__module__
+    if name == "ppf" and module.startswith("scipy.stats") and not hasattr(owner, "dist"):
+        return _quantile(run, owner.name, *args, **kwargs)
     if name != "rvs" or not module.startswith("scipy.stats"):
         return NotImplemented
     state = kwargs.pop("random_state", None)
@@ -429,12 +470,11 @@ def scipy_draw(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str,
             kwargs["size"], args = args[len(owner.args)], args[: len(owner.args)]
     else:
         law = owner.name
-    table = {"laplace": "laplace", "norm": "normal", "gumbel_r": "gumbel", "expon": "exponential"}
     if law == "dlaplace":
         return discrete_laplace(run, *args, **kwargs)
     if law == "uniform":
         given = dict(zip(("loc", "scale", "size"), args, strict=False)) | kwargs
         return apply(run, "add", _uniform(run, 0.0, given.get("scale", 1.0), given.get("size")), given.get("loc", 0.0))
-    if law not in table:
+    if law not in SCIPY:
         raise run.ends(f"noise of scipy.stats.{law}")
-    return _draws(table[law])(run, *args, **kwargs)
+    return _draws(SCIPY[law])(run, *args, **kwargs)

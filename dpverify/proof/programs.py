@@ -296,7 +296,8 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
         return iter(source)
     if isinstance(source, Labelled) and len(source.labels) > 1:
         raise run.ends("a loop over a frame goes through its columns")
-    term = run.make_public(source).term
+    drawn = isinstance(source.term, Noise) and not source.term.by_row  # each entry is a draw of its own
+    term = source.term if drawn else run.make_public(source).term
     if isinstance(term, Table):
         if source.guise == "frame" or term.scope is not None:
             return iter(list(term.columns))
@@ -1368,6 +1369,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     drawn = scipy_draw(run, function, args, dict(kwargs))
     if drawn is not NotImplemented:
         return drawn
+    if function in (builtins.sum, math.fsum) and args and isinstance(args[0], types.GeneratorType):
+        args = (list(args[0]), *args[1:])
     module = getattr(function, "__module__", None) or ""
     symbolic = holds_symbols((args, kwargs)) or any(isinstance(each, Transposed) for each in args)
     if isinstance(function, functools.partial):

@@ -386,7 +386,10 @@ class _Program:
         while waiting:
             run = self.run(rows, waiting.pop())
             notes |= run.notes
-            cost = cost_of(run)
+            try:
+                cost = cost_of(run)
+            except ProofEnds as end:
+                raise _Ended(Ending(end.reason, end.remedy, self.file.name)) from end
             found.append(_Outcome(cost, run))
             waiting += unexplored(run.taken, len(run.outcomes))
             if len(waiting) + len(found) > MOST_PATHS:
@@ -402,7 +405,7 @@ class _Program:
     def run(self, rows: int | None, outcomes: list[bool]) -> Run:
         """One run; `_Ended` where it does not reach the end."""
         schema = self.schema
-        domain = Domain([_facts(each) for each in schema.columns])
+        domain = Domain([_facts(each, schema.container == "frame") for each in schema.columns])
         most: float = schema.rows[1]
         run = Run(domain, self.relation, schema.rows[0], most, rows, outcomes)
         run.root = _root(self.file)
@@ -487,9 +490,11 @@ class _PlainRuns:
         return float(number)
 
 
-def _facts(column: Any) -> ColumnFacts:
+def _facts(column: Any, frame: bool) -> ColumnFacts:
     if column.kind == "unit" or column.hidden:
         raise _Ended(Ending("the schema has users with several rows, which no rule of the proof covers yet"))
+    if column.missing and column.numeric and frame:  # NaN of a column of floats
+        return ColumnFacts(column.name, "f", float(column.low), float(column.high), missing=True)
     if column.missing or column.open or column.names or (not column.numeric and not column.values):
         raise _Ended(
             Ending(

@@ -38,7 +38,7 @@ class Node:
     shape : tuple of int
         Shape of the value for one row.
     kind : str
-        "b" truth values, "i" whole numbers, "f" numbers, "c" categories that are no numbers.
+        "b" truth values, "i" whole numbers, "f" numbers, "c" categories that are no numbers, "m" numbers or NaN.
     extra : object
         Public parameters of the operation.
     norms : dict
@@ -65,6 +65,7 @@ class ColumnFacts:
     low: float
     high: float
     values: tuple[Any, ...] = ()
+    missing: bool = False
 
 
 class Domain:
@@ -92,7 +93,17 @@ class Domain:
         return self._known[name]
 
     def column(self, at: int) -> Node:
-        """A column of the row."""
+        """A column of the row; kind "m" where its value may be missing: then no arithmetic takes it."""
+        if self.columns[at].missing:
+            return self.node("gaps", shape=(), kind="m", extra=at)
+        return self.present(at)
+
+    def is_missing(self, at: int) -> Node:
+        """1 where the value of a column is missing, else 0: as free as any label of the row."""
+        return self.node("label", shape=(), kind="i", extra=(0, 1), key=("missing", at))
+
+    def present(self, at: int) -> Node:
+        """A column of the row where its value is there."""
         return self.node("column", shape=(), kind=self.columns[at].kind, extra=at)
 
     def constant(self, value: Any) -> Node:
@@ -341,6 +352,10 @@ def _args(cells: Cells, node: Node) -> list[Interval]:
     return found
 
 
+def _gaps(cells: Cells, node: Node) -> Interval:
+    raise ProofEnds("a value may be missing", "use fillna with a public number, or dropna")
+
+
 def _column(cells: Cells, node: Node) -> Interval:
     return cells.pieces[node.extra]
 
@@ -514,6 +529,7 @@ EVALUATE: dict[str, Callable[[Cells, Node], Interval]] = {
     "public_axis": lambda cells, node: _lookup(cells, node) if node.args else (np.zeros(1), np.ones(1)),
     "place": lambda cells, node: (np.zeros(1), np.full(1, node.extra - 1.0)),
     "column": _column,
+    "gaps": _gaps,
     "constant": _constant,
     "public": _public,
     "add": _binary(intervals.add),

@@ -14,6 +14,14 @@ from dpverify.proof.rows import Domain
 from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Release, Symbol, Term, times, Unknown
 
 FRESH, JOINED, KNOWN = 0, 1, 2  # what became of a standard variable
+WHOLE = ("geometric", "discrete laplace", "uniform integers", "rounded laplace", "rounded normal")
+RELEASED = {  # laws that bound the loss of what they are added to, and the kind of event
+    "laplace": "laplace",
+    "normal": "gaussian",
+    "discrete laplace": "discrete laplace",
+    "rounded laplace": "laplace",
+    "rounded normal": "gaussian",
+}
 
 
 @dataclass(eq=False)
@@ -91,6 +99,7 @@ class Run:
     lent: dict[int, Any] = field(default_factory=dict)  # arrays that code which is not rewritten was given
     reordered: list[Any] = field(default_factory=list)  # masks of all rows in a random order
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
+    split: dict[int, tuple[int, int]] = field(default_factory=dict)  # sign and size of symmetric variables
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
     plain: Any = None  # where the run is on one plain dataset: the generator of the tape that it draws from
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
@@ -181,11 +190,11 @@ class Run:
         for each in range(first, first + count):
             self.drawn_at[each] = line
         ids = np.arange(first, first + count).reshape(shape)
-        return Noise(law, ids, np.broadcast_to(np.asarray(scale, float), shape).copy(), powers, parameter, by_row)
+        return Noise(law, ids, np.broadcast_to(np.asarray(scale, float), shape).copy(), powers, parameter, by_row, 0.0)
 
     def take(self, noise: Noise, state: int) -> None:
         """Marks variables as added to data (JOINED) or as known (KNOWN); each can be taken once."""
-        names = [int(each) for each in np.ravel(noise.ids)]
+        names = self.variables_of(noise)
         if len(set(names)) < len(names) and state == JOINED:
             raise self.ends("one draw of noise is added to several values", "draw fresh noise for each entry")
         for each in names:
@@ -196,6 +205,26 @@ class Run:
                 )
         for each in names:
             self.state[each] = state
+        for whole, parts in reversed(self.split.items()):  # who knows a part knows something of the whole
+            if any(each in names for each in parts):
+                names.append(whole)
+                self.state[whole] = max(self.state[whole], state, key=(FRESH, KNOWN, JOINED).index)
+
+    def variables_of(self, noise: Noise) -> list[int]:
+        """Numbers of the variables of a draw, with the parts that they were split into."""
+        names = [int(each) for each in np.ravel(noise.ids)]
+        for each in names:  # grows while it is gone through
+            names += self.split.get(each, ())
+        return names
+
+    def parts_of(self, variable: int) -> tuple[int, int]:
+        """The sign and the size of a symmetric variable as two independent variables."""
+        if variable not in self.split:
+            first = len(self.state)
+            self.state += [self.state[variable]] * 2
+            self.split[variable] = (first, first + 1)
+            self.drawn_at |= dict.fromkeys(self.split[variable], self.drawn_at[variable])
+        return self.split[variable]
 
     def make_public(self, symbol: Symbol) -> Symbol:
         """A value as something public: noise by itself is a public coin, data plus noise are released."""
@@ -208,7 +237,7 @@ class Run:
             raise self.ends("one draw for each row shows how many rows there are")
         if isinstance(term, Noise):
             self.take(term, KNOWN)
-            whole = term.law in ("discrete laplace", "geometric")
+            whole = term.law in WHOLE and not term.powers and not np.any(term.scale % 1)
             symbol.term = Public(term.shape, *_range_of(term), whole=whole, by_row=term.by_row)
         elif isinstance(term, Noisy):
             self.book(term)
@@ -253,21 +282,29 @@ def _range_of(noise: Noise) -> tuple[float, float]:
     least, most = float(np.min(noise.scale, initial=np.inf)), float(np.max(noise.scale, initial=-np.inf))
     if noise.law == "uniform":
         return min(0.0, least), max(0.0, most)
+    if noise.law in ("shifted uniform", "uniform integers") and noise.shift is not None:
+        count = noise.parameter - 1 if noise.law == "uniform integers" else 1.0
+        return min(0.0, least * count) + noise.shift, max(0.0, most * count) + noise.shift
     if noise.law in ("exponential", "geometric") and least >= 0:
         return 0.0, np.inf
     return -np.inf, np.inf
 
 
+def is_whole(data: Any) -> bool:
+    """Whether data are whole numbers, up to a public number."""
+    return bool(data.whole if isinstance(data, Aggregate) else data.node.kind in "bi" and not data.powers)
+
+
 def release_event(run: Run, data: Any, noise: Noise, line: int) -> Event:
     """The event of data plus noise as one release of numbers."""
-    kind = {"laplace": "laplace", "normal": "gaussian", "discrete laplace": "discrete laplace"}.get(noise.law)
+    kind = RELEASED.get(noise.law)
     if kind is None:
         raise run.ends(
             f"{noise.law} noise is released: no rule bounds its privacy loss", "use Laplace, normal or geometric noise"
         )
     scale = np.abs(noise.scale)
-    if kind == "discrete laplace":
-        whole = data.whole if isinstance(data, Aggregate) else data.node.kind in "bi" and not data.powers
+    if noise.law in WHOLE:
+        whole = is_whole(data)
         if not whole or not (scale == 1).all() or noise.powers:
             raise run.ends("integer noise is added to values that are not whole numbers times its step")
         scale = np.full(noise.scale.shape, noise.parameter)

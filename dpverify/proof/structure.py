@@ -253,6 +253,7 @@ def _stacked_noise(run: Run, terms: list[Noise]) -> Noise | None:
     same = all((each.law, each.powers, each.by_row) == (first.law, first.powers, first.by_row) for each in terms)
     if not same or any(each.parameter != first.parameter for each in terms):
         return None
+    shift = first.shift if all(each.shift == first.shift for each in terms) else None
     return Noise(
         first.law,
         np.stack([each.ids for each in terms]),
@@ -260,6 +261,7 @@ def _stacked_noise(run: Run, terms: list[Noise]) -> Noise | None:
         first.powers,
         first.parameter,
         first.by_row,
+        shift,
     )
 
 
@@ -376,6 +378,7 @@ def rearrange(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view:
                 term.powers,
                 term.parameter,
                 term.by_row,
+                term.shift,
             )
         case Public():
             found = Public(taken.shape, term.low, term.high, term.whole, by_row=term.by_row)

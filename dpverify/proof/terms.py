@@ -145,7 +145,7 @@ class Weights:
 class Noise:
     """Noise of one law: `scale` (with sign) times `powers` times a standard variable for each entry, plus public.
 
-    `ids` number the variables; `by_row`: one such draw for each row.
+    `ids` number the variables; `by_row`: one such draw for each row. `shift`: the public number, where it is known.
     """
 
     law: str
@@ -154,6 +154,7 @@ class Noise:
     powers: Powers = ()
     parameter: float = 0.0
     by_row: bool = False
+    shift: float | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

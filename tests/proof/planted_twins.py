@@ -21,6 +21,8 @@ from typing import Any
 
 MODULES = (
     "noise",
+    "drawn",
+    "gaps",
     "choices",
     "rows",
     "tables",
