@@ -8,6 +8,7 @@ otherwise than linearly has been released.
 import math
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from dpverify.proof import intervals
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.moves import aggregate_of
+from dpverify.proof.relative import move_by_public
 from dpverify.proof.rows import Node
 from dpverify.proof.run import FRESH, JOINED, KNOWN, Run
 from dpverify.proof.terms import (
@@ -131,7 +133,7 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
     if any(each is None for each in shapes):
         return run.public(None)
     shape = np.broadcast_shapes(*(each for each in shapes if each is not None))
-    known = _monomial(op, terms) if shape == () else None
+    known = _monomial(run, op, terms) if shape == () else None
     if known is None and any(_is_number_of_rows(run, each) for each in terms):
         raise run.needs_rows(f"used in {op}")
     low, high = _public_range(op, [_as_interval(each) for each in terms])
@@ -146,6 +148,10 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
     public = Public(shape, low, high, whole, by_row=by_row)
     if known is not None:
         public.coefficient, public.powers = known
+    if op in ("add", "subtract") and isinstance(terms[0], Public):
+        move_by_public(terms[0], terms[1], 1 if op == "add" else -1, public)
+    elif op == "add":
+        move_by_public(terms[1], terms[0], 1, public)
     return run.symbol(public, "number" if shape == () and not by_row else guise if guise != "number" else "array")
 
 
@@ -157,16 +163,16 @@ def _is_number_of_rows(run: Run, value: Any) -> bool:
     return isinstance(value, Public) and any(unknown is run.number_of_rows for unknown, _ in value.powers)
 
 
-def _monomial(op: str, terms: list[Any]) -> tuple[float, Powers] | None:
+def _monomial(run: Run, op: str, terms: list[Any]) -> tuple[float, Powers] | None:
     """A product or quotient of positive public numbers as a multiple of its unknowns."""
     if op not in ("multiply", "divide", "sqrt", "power", "positive"):
         return None
     parts = []
     for each in terms:
         if isinstance(each, Public):
-            if each.coefficient is None:
+            if each.coefficient is None and (each.by_row or not each.low > 0):
                 return None
-            parts.append((each.coefficient, each.powers))
+            parts.append(multiple(run, each))
         else:
             if not float(each) > 0:
                 return None
@@ -250,9 +256,11 @@ def as_node(run: Run, term: Any) -> Node:
             raise run.ends("a released value of unknown shape is combined with rows")
         if _is_number_of_rows(run, term):
             raise run.needs_rows("combined with rows")
-        return run.domain.node(
+        node = run.domain.node(
             "public", shape=term.shape, kind="f", extra=(term.low, term.high), key=("public", id(term))
         )
+        node.public = term
+        return node
     if isinstance(term, Sum | Aggregate | Weights):
         raise run.ends("rows are combined with a value that depends on all rows", "release that value with noise first")
     if isinstance(term, str):
@@ -673,10 +681,9 @@ def _different_powers(run: Run, first: Any, second: Any, op: str) -> ProofEnds:
 
 def key_of(data: Any) -> Any:
     """What tells scores apart: the function of a row with what is added to its sum, or the aggregate itself."""
-    if isinstance(data, Sum):
-        offset = None if data.offset is None else tuple(np.asarray(each).tobytes() for each in data.offset)
-        return ("sum", data.node, data.powers, offset)
-    return ("aggregate", data)
+    if isinstance(data, Sum) and data.offset is not None and (data.offset[0] == data.offset[1]).all():
+        return ("sum", data.node, data.powers, np.broadcast_to(data.offset[0], data.shape).tobytes())
+    return ("aggregate", data)  # with what is added to a sum not known, it is that object only
 
 
 def _shift_scores(run: Run, data: Any, maximum: Aggregate) -> Aggregate:
@@ -690,8 +697,16 @@ def _shift_scores(run: Run, data: Any, maximum: Aggregate) -> Aggregate:
     move = intervals.sum_of(found.move, maximum.move)[1]
     total = float(move.sum())
     result = Aggregate(low, high, move, up(total), up(total), up(2 * float(move.max(initial=0.0))), found.powers)
-    result.maximum_of = ("shifted", data, maximum)
+    result.maximum_of = ("shifted", data, _shift_key(maximum))
     return result
+
+
+def _shift_key(shift: Aggregate) -> Any:
+    """What tells shifts apart: the scores whose largest one it is, where these are known by what they are."""
+    known = shift.maximum_of
+    if known is not None and known[0] == "sum":
+        return ("largest of", known)
+    return ("aggregate", shift)
 
 
 def up(value: float) -> float:
@@ -768,7 +783,7 @@ def _times_constant(run: Run, data: Any, factor: Any, *, divide: bool = False) -
     even = factor.size <= 1
     move = scaling(data.move, size)[1]
     spread = float(scaling(data.spread, most)[1]) if even else up(2 * float(move.max(initial=0.0)))
-    return Aggregate(
+    found = Aggregate(
         low,
         high,
         move,
@@ -778,6 +793,12 @@ def _times_constant(run: Run, data: Any, factor: Any, *, divide: bool = False) -
         data.powers,
         data.whole and whole_factor,
     )
+    if factor.ndim == 0 and data.maximum_of is not None and data.maximum_of[0] == "shifted":
+        # c (s - m) is c s with the shift c m
+        _, scores, shift = data.maximum_of
+        scaled = _times_constant(run, scores, factor, divide=divide)
+        found.maximum_of = ("shifted", scaled, ("multiple", shift, float(factor), divide))
+    return found
 
 
 def aggregate_within(low: Any, high: Any, *, whole: bool = False) -> Aggregate:
@@ -942,7 +963,7 @@ def weights_of(run: Run, data: Any) -> Weights:
 def _of_weights(run: Run, op: str, terms: list[Any]) -> Term | None:
     first, second = terms[0], terms[1] if len(terms) > 1 else None
     if op == "divide" and isinstance(first, Weights) and first.form == "weight":
-        if isinstance(second, Weights) and second.form == "total" and first.shift is second.shift:
+        if isinstance(second, Weights) and second.form == "total" and first.shift == second.shift:
             if first.key == second.key:
                 return Weights(first.scores, "share", second.key)
             if second.key[0] == "stack" and first.key in second.key[1]:
@@ -992,6 +1013,9 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
                 return None
             if noise[0] or noise[1]:
                 return _shift_noise(run, own, other, sign if noise[1] else 1.0)
+            if noisy[0] and sign < 0:
+                negated = apply(run, "negative", run.symbol(other)).term if isinstance(other, Public) else -other
+                return _shift_noisy(run, own, negated, 1.0)
             return _shift_noisy(run, own, other, sign if noisy[1] else 1.0)
     if op == "multiply" or (op == "divide" and (noise[0] or noisy[0])):
         at = 0 if noise[0] or noisy[0] else 1
@@ -1092,7 +1116,11 @@ def _shift_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
         return apply(run, "add", symbol, other if not isinstance(other, Public) else run.symbol(other))
     base = term if sign > 0 else _scale_noise_or_noisy(run, symbol, -1.0, ()).term
     data = _add_data(run, "add", [base.data, other])
-    return run.symbol(Noisy(data, base.noise, term.release), symbol.guise)
+    found = Noisy(data, base.noise, term.release)
+    so_far = Fraction(0) if base.data is term.release.data else base.beside
+    if so_far is not None and sign > 0 and isinstance(other, int | float) and math.isfinite(other):
+        found.beside = so_far + Fraction(other)
+    return run.symbol(found, symbol.guise)
 
 
 def _join_noise(run: Run, data: Any, noise: Noise, like: Any) -> Any:

@@ -8,16 +8,17 @@ summed for each pair of cells before the largest is taken.
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpverify.proof import intervals
+from dpverify.proof.relative import centre, in_proportion
 from dpverify.proof.rows import Cells, cells_of, MOST_NUMBERS, Node
 from dpverify.proof.run import Event, Run
-from dpverify.proof.terms import Aggregate, largest, Rows, Sum
+from dpverify.proof.terms import Aggregate, largest, Rows, Sum, times
 
 Array = npt.NDArray[np.float64]
 
@@ -36,6 +37,8 @@ class Pairs:
 
     def moves(self, node: Node) -> tuple[Array, Array]:
         """Interval of the move of a sum of `node`, with shape (pairs, *shape)."""
+        if self.replaces:
+            node = centre(self.cells.domain, node)
         low, high = self.cells.value(node)
         if not self.replaces:
             return np.concatenate([low, -high]), np.concatenate([high, -low])
@@ -221,6 +224,16 @@ def _add_losses(parts: list[tuple[str, Array]]) -> Cost:
 
 def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
     """("pure" or "gaussian", loss for each pair): eps, or the distance in standard deviations."""
+    kind, loss = _cost_as_it_is(pairs, run, event)
+    for unknown, power in event.powers:
+        scaled = in_proportion(run.domain, event.data, unknown) if power == -1 else None
+        if scaled is not None:  # both are bounds
+            other = replace(event, data=scaled, powers=times(event.powers, ((unknown, 1),)))
+            loss = np.minimum(loss, _event_cost(pairs, run, other)[1])
+    return kind, loss
+
+
+def _cost_as_it_is(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
     factor = largest(event.powers)
     least, most, l1, l2, spread = _moves_of(pairs, run, event)
     scale = np.broadcast_to(event.scale, least.shape[1:])

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,10 @@ class Run:
         elif isinstance(term, Noisy):
             self.book(term)
             symbol.term = Public(term.shape, by_row=term.noise.by_row)
+            beside = Fraction(0) if term.data is term.release.data else term.beside
+            if beside is not None and term.shape == ():
+                term.release.anchor = term.release.anchor or Public(())
+                symbol.term.anchor = (term.release.anchor, beside)
         return symbol
 
     def book(self, term: Noisy) -> None:

@@ -14,6 +14,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,7 @@ class Release:
     merged: "Release | None" = None
     data: Any = None
     noise: Noise | None = None
+    anchor: Any = None  # stands for the released value, where others lie beside it
 
     def last(self) -> "Release":
         """The release that this one has become a part of."""
@@ -183,6 +185,7 @@ class Noisy:
     data: Any  # Sum, Aggregate, or Rows with noise for each row
     noise: Noise
     release: Release
+    beside: Fraction | None = None  # how far one number is above the value that was released, where that is known
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -204,6 +207,7 @@ class Public:
     coefficient: float | None = None
     powers: Powers = ()
     by_row: bool = False
+    anchor: Any = None  # (another public value, what this one is above it)
 
 
 Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public

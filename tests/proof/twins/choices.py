@@ -549,3 +549,105 @@ def less_gaussian_noise_on_the_rarer_side(x):
     if y > 250:
         return y, x.sum() + rng.normal(scale=0.1)
     return y, x.sum() + rng.normal(scale=20.0)
+
+
+def choice_by_scaled_gaps(x):
+    """vector: integer 0..3, rows 5..50; replace; .999; 1.10; a; exact=1"""
+    h = np.bincount(x, minlength=4)
+    w = np.exp(0.5 * (h - h.max()) / 1)
+    return np.random.default_rng().choice(4, p=w / w.sum())
+
+
+def choice_by_gaps_of_a_list(x):
+    """vector: integer 0..2, rows 5..50; replace; .999; 1.10; a; exact=1"""
+    h = [(x == k).sum() for k in range(3)]
+    w = [math.exp(0.5 * (each - max(h))) for each in h]
+    return np.random.default_rng().choice(3, p=[each / sum(w) for each in w])
+
+
+def choice_by_gaps_to_different_scores(x):
+    """vector: integer 0..2, rows 5..50; replace; 1.49; 1.10; a"""
+    h = [(x == k).sum() for k in range(3)]
+    w = [math.exp(0.5 * (h[0] - max(h[0], h[1]))), math.exp(0.5 * (h[1] - max(h[1], h[2])))]
+    return np.random.default_rng().choice(2, p=[each / sum(w) for each in w])
+
+
+def choice_by_gaps_of_two_scales(x):
+    """vector: integer 0..2, rows 5..50; replace; 1.49; 1.10; a"""
+    h = [(x == k).sum() for k in range(3)]
+    w = [math.exp(0.5 * (h[0] - max(h))), math.exp(1.0 * (h[1] - max(h)))]
+    return np.random.default_rng().choice(2, p=[each / sum(w) for each in w])
+
+
+def mean_around_a_rough_one(x):
+    """vector: real 0..100, rows 5..50; replace; .99; N5; b; exact=1"""
+    rng = np.random.default_rng()
+    rough = x.mean() + rng.laplace(scale=200 / len(x))
+    return np.clip(x, rough - 10.0, rough + 10.0).mean() + rng.laplace(scale=40 / len(x))
+
+
+def mean_around_a_rough_one_and_half_the_noise(x):
+    """vector: real 0..100, rows 5..50; replace; 1.49; N5; b"""
+    rng = np.random.default_rng()
+    rough = x.mean() + rng.laplace(scale=200 / len(x))
+    return rough, np.clip(x, rough - 10.0, rough + 10.0).mean() + rng.laplace(scale=20 / len(x))
+
+
+def sum_around_a_rough_number(x):
+    """vector: real 0..100, rows 5..50; add-remove; 5; N5; b"""
+    rng = np.random.default_rng()
+    rough = x.sum() + rng.laplace(scale=200.0)
+    return rough, np.clip(x, rough - 10.0, rough + 10.0).sum() + rng.laplace(scale=20.0)
+
+
+def clip_between_two_rough_numbers(x):
+    """vector: real 0..100, rows 5..50; replace; 5; N5; b"""
+    rng = np.random.default_rng()
+    low, high = x.sum() + rng.laplace(scale=200.0), x.sum() + rng.laplace(scale=200.0)
+    return low, high, np.clip(x, low - 10.0, high + 10.0).sum() + rng.laplace(scale=20.0)
+
+
+def clip_from_below_at_a_rough_number(x):
+    """vector: real 0..100, rows 5..50; replace; 5; N5; b"""
+    rng = np.random.default_rng()
+    rough = x.sum() + rng.laplace(scale=200.0)
+    return rough, np.maximum(x, rough - 10.0).sum() + rng.laplace(scale=20.0)
+
+
+def clip_around_the_true_mean(x):
+    """vector: real 0..100, rows 5..50; replace; inf; N5; b"""
+    m = x.mean()
+    return np.clip(x, m - 10.0, m + 10.0).mean() + np.random.default_rng().laplace(scale=20 / len(x)), m
+
+
+def clip_at_a_chosen_bound(x):
+    """vector: real 0..100, rows 5..50; replace; 1.99; N5; b; exact=2"""
+    rng = np.random.default_rng()
+    h = np.array([(x <= bound).sum() for bound in (1.0, 10.0, 100.0)])
+    w = np.exp(h - h.max())
+    c = rng.choice([1.0, 10.0, 100.0], p=w / w.sum())
+    return np.clip(x, 0, c).sum() / len(x) + rng.laplace(scale=c / len(x))
+
+
+def clip_at_twice_a_chosen_bound(x):
+    """vector: real 0..100, rows 5..50; replace; 2; N5; b"""
+    rng = np.random.default_rng()
+    h = np.array([(x <= bound).sum() for bound in (1.0, 10.0, 20.0)])
+    w = np.exp(h / 2 - h.max() / 2)
+    c = rng.choice([1.0, 10.0, 20.0], p=w / w.sum())
+    return c, np.clip(x, -c, 2 * c).sum() + rng.laplace(scale=c)
+
+
+def clip_at_a_bound_and_noise_of_another(x):
+    """vector: real 0..100, rows 5..50; replace; 50; N5; b"""
+    rng = np.random.default_rng()
+    a = max((x > 50).sum() + rng.laplace(scale=1e9), 1.0)
+    b = max((x > 50).sum() + rng.laplace(scale=1e9), 1.0)
+    return a, b, np.clip(x, 0, a).sum() + rng.laplace(scale=b)
+
+
+def clip_beside_a_noisy_bound(x):
+    """vector: real 0..100, rows 5..50; replace; 50; N5; b"""
+    rng = np.random.default_rng()
+    c = max((x > 50).sum() + rng.laplace(scale=1e9), 1.0)
+    return c, np.clip(x, 0, c + 50.0).sum() + rng.laplace(scale=c)
