@@ -1177,7 +1177,8 @@ def _more_data(run: Run, values: list[Any], sign: float) -> Any:
     noisy, data = (first, second) if isinstance(first.term, Noisy) else (second, first)
     term = noisy.term
     release = term.release.last()
-    if release.booked or release.data is not term.data or isinstance(data.term, Rows) or isinstance(term.data, Rows):
+    used = release.booked or release.spent or release.data is not term.data
+    if used or isinstance(data.term, Rows) or isinstance(term.data, Rows):
         run.make_public(noisy)
         return apply(run, "add", noisy, data)
     shape = np.broadcast_shapes(term.shape, data.term.shape)
@@ -1254,7 +1255,7 @@ def _complete_two_sided(run: Run, values: list[Any], sign: float) -> Symbol | No
     fresh = all(run.state[int(each)] == FRESH for each in np.ravel(other.ids))
     fits = own.law == other.law and own.shape == other.shape and own.powers == other.powers and not own.by_row
     fits = fits and own.parameter == other.parameter and own.law in ("exponential", "geometric")
-    if not fits or not fresh or release.booked or release.data is not original.data:
+    if not fits or not fresh or release.booked or release.spent or release.data is not original.data:
         return None
     if not (own.scale == -other.scale).all() or (own.law == "geometric" and not (np.abs(own.scale) == 1).all()):
         return None

@@ -32,9 +32,11 @@ from dpverify.proof.arithmetic import (
 from dpverify.proof.ending import OutsideOfTheCall, ProofEnds
 from dpverify.proof.functions import (
     chosen_of,
+    entry_of_order,
     is_filled_by_rows,
     is_instance,
     METHODS,
+    release_order,
     rows_of_list,
     RULES,
     Transposed,
@@ -59,6 +61,7 @@ from dpverify.proof.terms import (
     Draw,
     Noise,
     Noisy,
+    Order,
     Public,
     RowPart,
     Rows,
@@ -70,6 +73,7 @@ from dpverify.proof.terms import (
     Table,
     Weights,
 )
+from dpverify.proof.thresholds import compare_with_bar
 
 SIGNS = {sign: name for name, sign in COMPARE.items()}
 PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -236,6 +240,8 @@ def settle(run: Run, value: Any) -> Any:
     """A value as it can be used: running sums are closed; what a loop over rows left behind ends the proof."""
     if isinstance(value, Running):
         return close_sum(run, value)
+    if isinstance(value, Symbol) and isinstance(value.term, Order):
+        return run.make_public(value)
     if value is FORGOTTEN:
         raise run.ends("a value of the last row is used after a loop over the rows")
     if isinstance(value, RowPart):
@@ -401,7 +407,8 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
             ):
                 return sign == "!="
             return run.public((), low=0.0, high=1.0, whole=True)
-    return numbers(run, SIGNS[sign], a, b)
+    beside_bar = compare_with_bar(run, SIGNS[sign], a, b)
+    return numbers(run, SIGNS[sign], a, b) if beside_bar is None else beside_bar
 
 
 def _identical(run: Run, sign: str, a: Any, b: Any) -> Any:
@@ -864,6 +871,8 @@ def _extent(run: Run, value: Symbol, name: str) -> Any:
 
 def get_item(run: Run, value: Any, key: Any) -> Any:
     """`value[key]`."""
+    if isinstance(value, Symbol) and isinstance(value.term, Order):
+        return entry_of_order(run, value, settle(run, key))
     value, key = settle(run, value), settle(run, key)
     _within_try(run, value, key)
     if isinstance(value, dict) and type(value) is not dict and holds_symbols(key):
@@ -1523,6 +1532,7 @@ class Hooks:
             ("leave_try", leave_try),
             ("release_output", release_output),
             ("stack", stack),
+            ("release_order", release_order),
             ("outer_names", outer_names),
             ("yields", yields),
             ("augment_attribute", augment_attribute),

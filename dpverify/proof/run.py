@@ -12,7 +12,7 @@ import numpy as np
 from dpverify.claims.neighbours import Relation
 from dpverify.proof.ending import NeedsNumberOfRows, ProofEnds
 from dpverify.proof.rows import Domain
-from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Release, Symbol, Term, times, Unknown
+from dpverify.proof.terms import Aggregate, Noise, Noisy, Order, Public, Release, Symbol, Term, times, Unknown
 
 FRESH, JOINED, KNOWN = 0, 1, 2  # what became of a standard variable
 
@@ -43,6 +43,9 @@ class Event:
     text: str
     release: Release | None = None
     noise_powers: Any = ()
+    queries: Any = ()  # of a threshold: what was compared with it, and whether it was below
+    bar: float = 0.0  # scale of the noise of a threshold
+    joint: bool = False  # it shares noise with others: losses add up as pure eps, and in no better way
 
 
 @dataclass
@@ -93,6 +96,7 @@ class Run:
     reordered: list[Any] = field(default_factory=list)  # masks of all rows in a random order
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
+    bars: dict[int, Event] = field(default_factory=dict)  # comparisons with a noisy threshold, by its noise
 
     def __post_init__(self) -> None:
         self.number_of_rows = Unknown("n", float(max(self.fewest, 0)), float(self.most))
@@ -199,6 +203,9 @@ class Run:
     def make_public(self, symbol: Symbol) -> Symbol:
         """A value as something public: noise by itself is a public coin, data plus noise are released."""
         term = symbol.term
+        if isinstance(term, Order):
+            symbol.term = self.hooks.release_order(symbol)
+            return symbol
         if (
             isinstance(term, Noise | Noisy)
             and not self.replaces

@@ -210,7 +210,31 @@ class Public:
     anchor: Any = None  # (another public value, what this one is above it)
 
 
-Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public
+@dataclass(eq=False)
+class Distinct:
+    """The set of the values of the rows: only how many there are has a rule."""
+
+    rows: Rows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """It has none."""
+        raise ProofEnds("the distinct values of rows are taken", "count the values of a public list")
+
+
+@dataclass(eq=False)
+class Order:
+    """Places of noisy values from the largest (or least) on: as many as are looked at are charged.
+
+    `symbol` is the array of noisy values, `charged` how many places from the front are known.
+    """
+
+    symbol: Any
+    least: bool
+    charged: int = 0
+
+
+Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public | Distinct | Order
 
 
 class Symbol:

@@ -651,3 +651,210 @@ def clip_beside_a_noisy_bound(x):
     rng = np.random.default_rng()
     c = max((x > 50).sum() + rng.laplace(scale=1e9), 1.0)
     return c, np.clip(x, 0, c + 50.0).sum() + rng.laplace(scale=c)
+
+
+def more_data_added_twice(x):
+    """vector: real 0..10, rows 5..50; replace; inf; 3 release; a"""
+    y = x.sum() + np.random.default_rng().laplace(scale=10.0)
+    return y + (x > 5).sum(), y + (x > 3).sum()
+
+
+def first_above_a_noisy_bar(x):
+    """vector: real 0..100, rows 5..50; replace; .25; 1.13; b; exact=.75
+    vector: real 0..100, rows 5..50; add-remove; .25; 1.13; b; exact=.75
+    """
+    rng = np.random.default_rng()
+    bar = 25 + rng.laplace(scale=2.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + rng.laplace(scale=4.0) >= bar:
+            return at
+    return None
+
+
+def flags_until_the_first(x):
+    """vector: real 0..100, rows 5..50; replace; .25; 1.13; b; exact=.75"""
+    rng = np.random.default_rng()
+    bar, flags = rng.laplace(scale=2.0), []
+    for at in range(4):
+        flags.append(not bar + 25 > (x > 10 * at).sum() * (-1) ** at + rng.laplace(scale=4.0))
+        if flags[-1]:
+            break
+    return flags
+
+
+def bar_shown_after_the_first(x):
+    """vector: real 0..100, rows 5..50; replace; inf; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = rng.laplace(scale=2.0)
+    above = [bool((x > 10 * at).sum() > 25 + bar) for at in range(3)]
+    return above, bar
+
+
+def noisy_answer_with_the_first_above(x):
+    """vector: real 0..100, rows 5..50; replace; .25; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = 25 + rng.laplace(scale=2.0)
+    for at in range(5):
+        noisy = (x > 10 * at).sum() + rng.laplace(scale=4.0)
+        if noisy >= bar:
+            return at, noisy
+    return None
+
+
+def query_noise_drawn_once(x):
+    """vector: real 0..100, rows 5..50; replace; inf; 1.13; b"""
+    rng = np.random.default_rng()
+    bar, noise = 25 + rng.laplace(scale=2.0), rng.laplace(scale=4.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + noise >= bar:
+            return at
+    return None
+
+
+def bar_and_queries_of_half_the_scales(x):
+    """vector: real 0..100, rows 50; replace; .5; 1.13; b; exact=1.5"""
+    rng = np.random.default_rng()
+    bar = 25 + rng.laplace(scale=1.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + rng.laplace(scale=2.0) >= bar:
+            return at
+    return None
+
+
+def six_above_one_bar(x):
+    """vector: real 0..100, rows 50; replace; .81; 1.13; b; exact=1.5"""
+    rng = np.random.default_rng()
+    s, bar = (x > 50).sum() - 25, rng.laplace(scale=2.0)
+    return [bool((s if at % 2 else -s) + rng.laplace(scale=4.0) > bar) for at in range(6)]
+
+
+def bar_with_normal_noise(x):
+    """vector: real 0..100, rows 5..50; replace; 5; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = 25 + rng.normal(scale=2.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + rng.laplace(scale=0.1) >= bar:
+            return at
+    return None
+
+
+def bar_that_follows_the_data(x):
+    """vector: real 0..100, rows 50; replace; 10; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = x.sum() + rng.laplace(scale=2.0)
+    for at in range(3):
+        if (x > 10 * at).sum() + rng.laplace(scale=4.0) >= bar:
+            return at
+    return None
+
+
+def multiple_of_the_bar(x):
+    """vector: real 0..100, rows 50; replace; .25; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = rng.laplace(scale=2.0)
+    for at in range(3):
+        if (x > 10 * at).sum() + rng.laplace(scale=4.0) >= 25 + (at + 1) * bar:
+            return at
+    return None
+
+
+def number_of_values(x):
+    """list: integer 0..9, rows 5..50; replace; 1; N8; b; exact
+    list: integer 0..9, rows 5..50; add-remove; 1; N8; b; exact
+    """
+    return len(set(x)) + np.random.default_rng().laplace(scale=1.0)
+
+
+def number_of_values_of_chosen_rows(x):
+    """list: integer 0..9, rows 5..50; replace; 1; N8; b; exact"""
+    return len(set([v for v in x if v > 3])) + np.random.default_rng().laplace(scale=1.0)
+
+
+def values_that_occur(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return sorted(set(x))
+
+
+def noise_for_each_value_that_occurs(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return {v: np.random.default_rng().laplace(scale=1.0) for v in set(x)}
+
+
+def number_of_values_that_occur_once(x):
+    """list: integer 0..9, rows 5..50; replace; 2; N8; b"""
+    return sum(1 for v in x if x.count(v) == 1) + np.random.default_rng().laplace(scale=1.0)
+
+
+def whether_a_value_occurs(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return 5 in set(x)
+
+
+def number_of_values_and_of_others(x):
+    """list: integer 0..9, rows 5..50; replace; 1.99; N8; b; exact=2"""
+    rng = np.random.default_rng()
+    return len(set(x)) + rng.laplace(scale=1.0), (np.asarray(x) > 4).sum() + rng.laplace(scale=1.0)
+
+
+def number_of_values_times_two(x):
+    """list: integer 0..9, rows 5..50; replace; 2; N8; b; exact"""
+    return 2 * len(np.unique(x)) + np.random.default_rng().laplace(scale=1.0)
+
+
+def largest_value_that_occurs(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return max(set(x))
+
+
+def first_two_of_gumbel(x):
+    """vector: integer 0..4, rows 5..50; replace; .74; 1.1; b; exact=1"""
+    order = np.argsort(-(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)))
+    return order[0], order[1]
+
+
+def second_of_gumbel(x):
+    """vector: integer 0..4, rows 5..50; replace; .49; 1.1; b; exact=1"""
+    return np.argsort(-(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)))[1]
+
+
+def last_two_of_laplace(x):
+    """vector: integer 0..4, rows 5..50; add-remove; .49; 1.1; b; exact=1"""
+    return np.argsort(np.bincount(x, minlength=5) + np.random.default_rng().laplace(scale=2.0, size=5))[::-1][:2]
+
+
+def order_of_gumbel(x):
+    """vector: integer 0..4, rows 5..50; replace; .99; 1.1; b; exact=2"""
+    return np.argsort(-(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)))
+
+
+def first_two_from_the_wrong_end(x):
+    """vector: integer 0..99, rows 100..101; add-remove; 6.48; 1.1; b"""
+    order = np.argsort(np.bincount(x, minlength=100) + np.random.default_rng().gumbel(scale=1.0, size=100))
+    return order[0], order[1]
+
+
+def last_two_from_the_wrong_end(x):
+    """vector: integer 0..99, rows 100..101; add-remove; 6.48; 1.1; b"""
+    return np.argsort(-(np.bincount(x, minlength=100) + np.random.default_rng().gumbel(scale=1.0, size=100)))[-2:]
+
+
+def order_and_noisy_values(x):
+    """vector: integer 0..4, rows 5..50; replace; 2; 1.17; b; exact"""
+    noisy = np.bincount(x, minlength=5) + np.random.default_rng().laplace(scale=1.0, size=5)
+    return np.argsort(noisy)[:1], noisy
+
+
+def order_and_gumbel_values(x):
+    """vector: integer 0..4, rows 5..50; replace; inf; 1.17; b; rho=0; mu=0"""
+    noisy = np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)
+    return np.argsort(-noisy)[:1], noisy
+
+
+def order_of_the_data(x):
+    """vector: integer 0..4, rows 5..50; replace; inf; 1.1; b"""
+    return np.argsort(np.bincount(x, minlength=5))[0]
+
+
+def order_of_one_draw(x):
+    """vector: integer 0..4, rows 5..50; replace; inf; 1.4; b"""
+    return np.argsort(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0))[0]
