@@ -16,7 +16,7 @@ import numpy as np
 from dpverify.proof import intervals
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.moves import aggregate_of
-from dpverify.proof.relative import move_by_public
+from dpverify.proof.relative import are_disjoint, move_by_public, part_of
 from dpverify.proof.rows import Node
 from dpverify.proof.run import FRESH, JOINED, KNOWN, Run
 from dpverify.proof.terms import (
@@ -661,6 +661,11 @@ def _add_data(run: Run, op: str, terms: list[Any]) -> Any:
     a, b = aggregate_of(run, first), aggregate_of(run, second)
     rule = intervals.add if op == "add" else intervals.subtract
     low, high = rule((a.low, a.high), (b.low, b.high))
+    if run.replaces and shape == () and are_disjoint(run.slices, a.parts, b.parts):
+        # the row that is replaced is in one part: one of both stays what it is (N14)
+        one = np.maximum(a.move, b.move)
+        most = float(one)
+        return Aggregate(low, high, one, most, most, 0.0, a.powers, a.whole and b.whole, parts=a.parts | b.parts)
     return Aggregate(
         low,
         high,
@@ -847,7 +852,10 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
     ranges = [(each.low, each.high) if isinstance(each, Aggregate) else _as_array_interval(run, each) for each in parts]
     if op in COMPARE or op in LOGIC or op == "logical_not":
         shape = np.broadcast_shapes(*(np.shape(low) for low, _ in ranges))
-        return aggregate_within(np.zeros(shape), np.ones(shape), whole=True)
+        found = aggregate_within(np.zeros(shape), np.ones(shape), whole=True)
+        (only, *others) = [each for each in terms if isinstance(each, Sum | Aggregate)]
+        found.parts = frozenset() if others else part_of(only.node) if isinstance(only, Sum) else only.parts
+        return found
     if any(each.powers for each in data) and not (op == "absolute" or op in ("maximum", "minimum")):
         raise _different_powers(run, data[0], data[-1], op)
     if len(data) == 1 and op in ("absolute", "maximum", "minimum", *ROUND, *SMOOTH, "square"):

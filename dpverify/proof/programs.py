@@ -1223,6 +1223,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     function = settle(run, function)
     args = tuple(settle(run, each) for each in args)
     kwargs = {name: settle(run, each) for name, each in kwargs.items()}
+    if function in (builtins.sum, math.fsum) and args and isinstance(args[0], types.GeneratorType):
+        args = (list(args[0]), *args[1:])  # a sum reads all of it
     _within_try(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
     if isinstance(function, type) and function.__name__ == "suppress":
         raise run.ends("exceptions are suppressed: which values raise them is not followed")

@@ -79,6 +79,42 @@ def _error(number: Fraction) -> float:
     return 0.0 if gap == 0 else float(gap) * (1 + 1e-15)
 
 
+def part_of(node: Node) -> frozenset[Node]:
+    """The one part of the rows, by its mask, outside of which a function of a row is 0; empty where none is known."""
+    while node.op in ("number", "negative", "reshape") or (
+        node.op in ("multiply", "divide") and node.args[1].op == "constant"
+    ):
+        node = node.args[0]
+    if node.op == "where" and node.args[2].op == "constant" and not node.args[2].extra.any():
+        return part_of_mask(node.args[0])
+    return part_of_mask(node)
+
+
+def part_of_mask(mask: Node) -> frozenset[Node]:
+    """The part, by its public places, that all rows of a mask are in."""
+    while mask.op == "reshape":
+        mask = mask.args[0]
+    if mask.op == "and":
+        return part_of_mask(mask.args[0]) or part_of_mask(mask.args[1])
+    return frozenset([mask]) if mask.op == "public_axis" else frozenset()
+
+
+def are_disjoint(slices: dict[Any, tuple[Any, Any, Any]], first: frozenset[Any], second: frozenset[Any]) -> bool:
+    """Whether no row is in a part of both: parts x[a::k] of different a below k, or x[a:b] one after the other."""
+    return bool(first and second) and all(
+        a in slices and b in slices and _apart(slices[a], slices[b]) for a in first for b in second
+    )
+
+
+def _apart(first: tuple[Any, Any, Any], second: tuple[Any, Any, Any]) -> bool:
+    (a, b, step), (c, d, other) = ((start or 0, stop, step or 1) for start, stop, step in (first, second))
+    if not all(type(each) is int and each >= 0 for each in (a, c)) or step != other or step < 1:
+        return False
+    if step > 1:
+        return b is d is None and a != c and max(a, c) < step
+    return (type(b) is int and 0 <= b <= c) or (type(d) is int and 0 <= d <= a)
+
+
 def in_proportion(domain: Domain, data: Any, unknown: Unknown) -> Sum | None:
     """A sum over rows as a multiple of a positive public unknown c: c times the sum of g/c.
 

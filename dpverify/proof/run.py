@@ -96,6 +96,7 @@ class Run:
     reordered: list[Any] = field(default_factory=list)  # masks of all rows in a random order
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
+    slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask
     bars: dict[int, Event] = field(default_factory=dict)  # comparisons with a noisy threshold, by its noise
 
     def __post_init__(self) -> None:

@@ -666,6 +666,7 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
         raise run.ends("rows are taken by their place", "use all rows, or choose them by a comparison")
     name = (key.start, key.stop, key.step)
     mask = run.domain.public_axis(("place", name))
+    run.slices[mask] = name
     if run.rows is not None:
         run.places[id(mask)] = len(range(*key.indices(run.rows)))
     else:

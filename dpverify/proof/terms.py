@@ -116,6 +116,7 @@ class Aggregate:
     powers: Powers = ()
     whole: bool = False
     maximum_of: Any = None
+    parts: frozenset[Any] = frozenset()  # parts of the rows, by public places, that alone it depends on; none: unknown
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -858,3 +858,39 @@ def order_of_the_data(x):
 def order_of_one_draw(x):
     """vector: integer 0..4, rows 5..50; replace; inf; 1.4; b"""
     return np.argsort(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0))[0]
+
+
+def parts_that_say_yes(x):
+    """vector: integer 0..1, rows 20..22; replace; 1; N14; b; exact"""
+    yes = sum(2 * x[at::4].sum() > 5 for at in range(4))
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def the_same_part_four_times(x):
+    """vector: integer 0..1, rows 20..22; replace; 4; N14; b; exact"""
+    yes = sum(2 * x[::4].sum() > 5 for _ in range(4))
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def parts_that_overlap(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = (x[0:10].sum() > 5) * 1 + (x[5:15].sum() > 5) * 1
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def parts_of_two_and_of_three(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = sum([x[0::2].sum() > 5, x[1::3].sum() > 3])
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def parts_after_the_last_but_five(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = sum([x[:18].sum() > 5, x[-5:].sum() > 2])
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def a_part_against_another(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = sum([x[0:5].sum() > x[5:10].sum(), x[5:10].sum() > 2])
+    return yes + np.random.default_rng().laplace(scale=1.0)
