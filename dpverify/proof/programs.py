@@ -29,6 +29,7 @@ from dpverify.proof.arithmetic import (
     same_rows,
     truth_node,
 )
+from dpverify.proof.contests import compare_with_infinity, Contest, release_leader, release_pick
 from dpverify.proof.ending import OutsideOfTheCall, ProofEnds
 from dpverify.proof.functions import (
     chosen_of,
@@ -59,6 +60,7 @@ from dpverify.proof.structure import (
 from dpverify.proof.terms import (
     Aggregate,
     Draw,
+    Leader,
     Noise,
     Noisy,
     Order,
@@ -240,7 +242,7 @@ def settle(run: Run, value: Any) -> Any:
     """A value as it can be used: running sums are closed; what a loop over rows left behind ends the proof."""
     if isinstance(value, Running):
         return close_sum(run, value)
-    if isinstance(value, Symbol) and isinstance(value.term, Order):
+    if isinstance(value, Symbol) and isinstance(value.term, Order | Leader):
         return run.make_public(value)
     if value is FORGOTTEN:
         raise run.ends("a value of the last row is used after a loop over the rows")
@@ -407,6 +409,9 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
             ):
                 return sign == "!="
             return run.public((), low=0.0, high=1.0, whole=True)
+    known = compare_with_infinity(sign, a, b)
+    if known is not None:
+        return known
     beside_bar = compare_with_bar(run, SIGNS[sign], a, b)
     return numbers(run, SIGNS[sign], a, b) if beside_bar is None else beside_bar
 
@@ -1535,6 +1540,9 @@ class Hooks:
             ("release_output", release_output),
             ("stack", stack),
             ("release_order", release_order),
+            ("release_pick", release_pick),
+            ("release_leader", release_leader),
+            ("contest", Contest),
             ("outer_names", outer_names),
             ("yields", yields),
             ("augment_attribute", augment_attribute),

@@ -12,7 +12,20 @@ import numpy as np
 from dpverify.claims.neighbours import Relation
 from dpverify.proof.ending import NeedsNumberOfRows, ProofEnds
 from dpverify.proof.rows import Domain
-from dpverify.proof.terms import Aggregate, Noise, Noisy, Order, Public, Release, Symbol, Term, times, Unknown
+from dpverify.proof.terms import (
+    Aggregate,
+    Leader,
+    Noise,
+    Noisy,
+    Order,
+    Pick,
+    Public,
+    Release,
+    Symbol,
+    Term,
+    times,
+    Unknown,
+)
 
 FRESH, JOINED, KNOWN = 0, 1, 2  # what became of a standard variable
 
@@ -97,6 +110,7 @@ class Run:
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
     slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask
+    contests: dict[int, Any] = field(default_factory=dict)  # entries whose largest one is known, by their list
     bars: dict[int, Event] = field(default_factory=dict)  # comparisons with a noisy threshold, by its noise
 
     def __post_init__(self) -> None:
@@ -206,6 +220,9 @@ class Run:
         term = symbol.term
         if isinstance(term, Order):
             symbol.term = self.hooks.release_order(symbol)
+            return symbol
+        if isinstance(term, Leader):
+            symbol.term = self.hooks.release_pick(term) if isinstance(term, Pick) else self.hooks.release_leader(term)
             return symbol
         if (
             isinstance(term, Noise | Noisy)

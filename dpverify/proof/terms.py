@@ -235,7 +235,26 @@ class Order:
     charged: int = 0
 
 
-Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public | Distinct | Order
+@dataclass(eq=False)
+class Leader:
+    """The largest of several noisy numbers that nobody has looked at."""
+
+    entries: list[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """It is looked at through the run only."""
+        raise ProofEnds("the largest of noisy values is used in a form that is not followed")
+
+
+@dataclass(eq=False)
+class Pick(Leader):
+    """The item that belongs to the largest of several noisy numbers."""
+
+    items: list[Any] = field(default_factory=list)
+
+
+Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public | Distinct | Order | Leader
 
 
 class Symbol:

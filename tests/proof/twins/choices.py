@@ -894,3 +894,55 @@ def a_part_against_another(x):
     """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
     yes = sum([x[0:5].sum() > x[5:10].sum(), x[5:10].sum() > 2])
     return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def largest_one_after_the_other(x):
+    """vector: integer 0..2, rows 5..50; replace; .99; N11; b; exact=1"""
+    best, chosen = -math.inf, None
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().exponential(2.0)
+        if noisy > best:
+            best, chosen = noisy, k
+    return chosen
+
+
+def largest_and_its_noisy_value(x):
+    """vector: integer 0..2, rows 5..50; replace; inf; N11; b; rho=0; mu=0"""
+    best, chosen = -math.inf, None
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().exponential(2.0)
+        if noisy > best:
+            best, chosen = noisy, k
+    return chosen, best
+
+
+def least_one_after_the_other(x):
+    """vector: integer 0..99, rows 100..101; add-remove; 6.48; N11; b"""
+    best, chosen = math.inf, None
+    for k in range(100):
+        noisy = (x == k).sum() + np.random.default_rng().gumbel(scale=1.0)
+        if noisy < best:
+            best, chosen = noisy, k
+    return chosen
+
+
+def all_leaders_one_after_the_other(x):
+    """vector: integer 0..2, rows 5..50; replace; .99; N11; b"""
+    best, chosen, seen = -math.inf, None, []
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().exponential(2.0)
+        if noisy > best:
+            best, chosen = noisy, k
+        seen.append(chosen)
+    return seen
+
+
+def largest_by_noise_that_is_shown(x):
+    """vector: integer 0..2, rows 5..50; replace; 2; N11; b; exact"""
+    best, chosen, seen = -math.inf, None, []
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().laplace(scale=1.0)
+        seen.append(noisy)
+        if noisy > best:
+            best, chosen = noisy, k
+    return chosen, seen
