@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpverify.proof import intervals
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.laws import are_fresh, compose_draws, function_of_draw, multiply_draws, sum_law
 from dpverify.proof.moves import aggregate_of
+from dpverify.proof.relative import are_disjoint, move_by_public, part_of
 from dpverify.proof.rows import Node
 from dpverify.proof.run import Event, FRESH, is_whole, JOINED, KNOWN, RELEASED, Run, WHOLE
 from dpverify.proof.terms import (
@@ -136,7 +138,7 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
     if any(each is None for each in shapes):
         return run.public(None)
     shape = np.broadcast_shapes(*(each for each in shapes if each is not None))
-    known = _monomial(op, terms) if shape == () else None
+    known = _monomial(run, op, terms) if shape == () else None
     if known is None and any(_is_number_of_rows(run, each) for each in terms):
         raise run.needs_rows(f"used in {op}")
     low, high = _public_range(op, [_as_interval(each) for each in terms])
@@ -151,6 +153,10 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
     public = Public(shape, low, high, whole, by_row=by_row)
     if known is not None:
         public.coefficient, public.powers = known
+    if op in ("add", "subtract") and isinstance(terms[0], Public):
+        move_by_public(terms[0], terms[1], 1 if op == "add" else -1, public)
+    elif op == "add":
+        move_by_public(terms[1], terms[0], 1, public)
     return run.symbol(public, "number" if shape == () and not by_row else guise if guise != "number" else "array")
 
 
@@ -162,16 +168,16 @@ def _is_number_of_rows(run: Run, value: Any) -> bool:
     return isinstance(value, Public) and any(unknown is run.number_of_rows for unknown, _ in value.powers)
 
 
-def _monomial(op: str, terms: list[Any]) -> tuple[float, Powers] | None:
+def _monomial(run: Run, op: str, terms: list[Any]) -> tuple[float, Powers] | None:
     """A product or quotient of positive public numbers as a multiple of its unknowns."""
     if op not in ("multiply", "divide", "sqrt", "power", "positive"):
         return None
     parts = []
     for each in terms:
         if isinstance(each, Public):
-            if each.coefficient is None:
+            if each.coefficient is None and (each.by_row or not each.low > 0):
                 return None
-            parts.append((each.coefficient, each.powers))
+            parts.append(multiple(run, each))
         else:
             if not float(each) > 0:
                 return None
@@ -255,9 +261,11 @@ def as_node(run: Run, term: Any) -> Node:
             raise run.ends("a released value of unknown shape is combined with rows")
         if _is_number_of_rows(run, term):
             raise run.needs_rows("combined with rows")
-        return run.domain.node(
+        node = run.domain.node(
             "public", shape=term.shape, kind="f", extra=(term.low, term.high), key=("public", id(term))
         )
+        node.public = term
+        return node
     if isinstance(term, Sum | Aggregate | Weights):
         raise run.ends("rows are combined with a value that depends on all rows", "release that value with noise first")
     if isinstance(term, str):
@@ -701,6 +709,11 @@ def _add_data(run: Run, op: str, terms: list[Any]) -> Any:
     a, b = aggregate_of(run, first), aggregate_of(run, second)
     rule = intervals.add if op == "add" else intervals.subtract
     low, high = rule((a.low, a.high), (b.low, b.high))
+    if run.replaces and shape == () and are_disjoint(run.slices, a.parts, b.parts):
+        # the row that is replaced is in one part: one of both stays what it is (N14)
+        one = np.maximum(a.move, b.move)
+        most = float(one)
+        return Aggregate(low, high, one, most, most, 0.0, a.powers, a.whole and b.whole, parts=a.parts | b.parts)
     return Aggregate(
         low,
         high,
@@ -721,10 +734,9 @@ def _different_powers(run: Run, first: Any, second: Any, op: str) -> ProofEnds:
 
 def key_of(data: Any) -> Any:
     """What tells scores apart: the function of a row with what is added to its sum, or the aggregate itself."""
-    if isinstance(data, Sum):
-        offset = None if data.offset is None else tuple(np.asarray(each).tobytes() for each in data.offset)
-        return ("sum", data.node, data.powers, offset)
-    return ("aggregate", data)
+    if isinstance(data, Sum) and data.offset is not None and (data.offset[0] == data.offset[1]).all():
+        return ("sum", data.node, data.powers, np.broadcast_to(data.offset[0], data.shape).tobytes())
+    return ("aggregate", data)  # with what is added to a sum not known, it is that object only
 
 
 def _shift_scores(run: Run, data: Any, maximum: Aggregate) -> Aggregate:
@@ -738,8 +750,16 @@ def _shift_scores(run: Run, data: Any, maximum: Aggregate) -> Aggregate:
     move = intervals.sum_of(found.move, maximum.move)[1]
     total = float(move.sum())
     result = Aggregate(low, high, move, up(total), up(total), up(2 * float(move.max(initial=0.0))), found.powers)
-    result.maximum_of = ("shifted", data, maximum)
+    result.maximum_of = ("shifted", data, _shift_key(maximum))
     return result
+
+
+def _shift_key(shift: Aggregate) -> Any:
+    """What tells shifts apart: the scores whose largest one it is, where these are known by what they are."""
+    known = shift.maximum_of
+    if known is not None and known[0] == "sum":
+        return ("largest of", known)
+    return ("aggregate", shift)
 
 
 def up(value: float) -> float:
@@ -816,7 +836,7 @@ def _times_constant(run: Run, data: Any, factor: Any, *, divide: bool = False) -
     even = factor.size <= 1
     move = scaling(data.move, size)[1]
     spread = float(scaling(data.spread, most)[1]) if even else up(2 * float(move.max(initial=0.0)))
-    return Aggregate(
+    found = Aggregate(
         low,
         high,
         move,
@@ -826,6 +846,12 @@ def _times_constant(run: Run, data: Any, factor: Any, *, divide: bool = False) -
         data.powers,
         data.whole and whole_factor,
     )
+    if factor.ndim == 0 and data.maximum_of is not None and data.maximum_of[0] == "shifted":
+        # c (s - m) is c s with the shift c m
+        _, scores, shift = data.maximum_of
+        scaled = _times_constant(run, scores, factor, divide=divide)
+        found.maximum_of = ("shifted", scaled, ("multiple", shift, float(factor), divide))
+    return found
 
 
 def aggregate_within(low: Any, high: Any, *, whole: bool = False) -> Aggregate:
@@ -874,7 +900,10 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
     ranges = [(each.low, each.high) if isinstance(each, Aggregate) else _as_array_interval(run, each) for each in parts]
     if op in COMPARE or op in LOGIC or op == "logical_not":
         shape = np.broadcast_shapes(*(np.shape(low) for low, _ in ranges))
-        return aggregate_within(np.zeros(shape), np.ones(shape), whole=True)
+        found = aggregate_within(np.zeros(shape), np.ones(shape), whole=True)
+        (only, *others) = [each for each in terms if isinstance(each, Sum | Aggregate)]
+        found.parts = frozenset() if others else part_of(only.node) if isinstance(only, Sum) else only.parts
+        return found
     if any(each.powers for each in data) and not (op == "absolute" or op in ("maximum", "minimum")):
         raise _different_powers(run, data[0], data[-1], op)
     if len(data) == 1 and op in ("absolute", "maximum", "minimum", *ROUND, *SMOOTH, "square"):
@@ -990,7 +1019,7 @@ def weights_of(run: Run, data: Any) -> Weights:
 def _of_weights(run: Run, op: str, terms: list[Any]) -> Term | None:
     first, second = terms[0], terms[1] if len(terms) > 1 else None
     if op == "divide" and isinstance(first, Weights) and first.form == "weight":
-        if isinstance(second, Weights) and second.form == "total" and first.shift is second.shift:
+        if isinstance(second, Weights) and second.form == "total" and first.shift == second.shift:
             if first.key == second.key:
                 return Weights(first.scores, "share", second.key)
             if second.key[0] == "stack" and first.key in second.key[1]:
@@ -1045,6 +1074,9 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
                 return _shift_uniform(run, own, other, sign if noise[1] else 1.0, 1.0 if noise[1] else sign)
             if noise[0] or noise[1]:
                 return _shift_noise(run, own, other, sign if noise[1] else 1.0)
+            if noisy[0] and sign < 0:
+                negated = apply(run, "negative", run.symbol(other)).term if isinstance(other, Public) else -other
+                return _shift_noisy(run, own, negated, 1.0)
             return _shift_noisy(run, own, other, sign if noisy[1] else 1.0)
     if op == "multiply" or (op == "divide" and (noise[0] or noisy[0])):
         at = 0 if noise[0] or noisy[0] else 1
@@ -1206,7 +1238,11 @@ def _shift_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
         return apply(run, "add", symbol, other if not isinstance(other, Public) else run.symbol(other))
     base = term if sign > 0 else _scale_noise_or_noisy(run, symbol, -1.0, ()).term
     data = _add_data(run, "add", [base.data, other])
-    return run.symbol(Noisy(data, base.noise, term.release), symbol.guise)
+    found = Noisy(data, base.noise, term.release)
+    so_far = Fraction(0) if base.data is term.release.data else base.beside
+    if so_far is not None and sign > 0 and isinstance(other, int | float) and math.isfinite(other):
+        found.beside = so_far + Fraction(other)
+    return run.symbol(found, symbol.guise)
 
 
 def _join_noise(run: Run, data: Any, noise: Noise, like: Any) -> Any:
@@ -1263,7 +1299,8 @@ def _more_data(run: Run, values: list[Any], sign: float) -> Any:
     noisy, data = (first, second) if isinstance(first.term, Noisy) else (second, first)
     term = noisy.term
     release = term.release.last()
-    if release.booked or release.data is not term.data or isinstance(data.term, Rows) or isinstance(term.data, Rows):
+    used = release.booked or release.spent or release.data is not term.data
+    if used or isinstance(data.term, Rows) or isinstance(term.data, Rows):
         run.make_public(noisy)
         return apply(run, "add", noisy, data)
     shape = np.broadcast_shapes(term.shape, data.term.shape)

@@ -20,6 +20,8 @@ def describe_release(run: Run, event: Event, file: str) -> str:
     """A release as a sentence: what noise is added where, and how far a neighbour moves what it is added to."""
     data = Sum(event.data.node, event.data.powers) if isinstance(event.data, Rows) else event.data
     found = aggregate_of(run, data)
+    if event.kind == "threshold":
+        return f"{len(event.queries)} noisy values are compared with a noisy threshold at {file}:{event.line}"
     one = "one row moves by at most" if run.replaces else "one row more or less moves by at most"
     if event.kind == "gaussian":
         move, norm = found.l2, " in the Euclidean norm"

@@ -55,9 +55,11 @@ from dpverify.proof.structure import (
 )
 from dpverify.proof.terms import (
     Aggregate,
+    Distinct,
     Noise,
     Noisy,
     Opaque,
+    Order,
     Public,
     RowPart,
     Rows,
@@ -594,6 +596,8 @@ def length(run: Run, value: Any) -> Any:
             return length(run, rows_of_list(run, value))
         return len(value)
     term = value.term
+    if isinstance(term, Distinct):
+        return _count_distinct(run, term.rows)
     if isinstance(term, Rows | Table):
         if term.scope is not None:
             if isinstance(term, Rows) and term.node.shape:
@@ -607,6 +611,20 @@ def length(run: Run, value: Any) -> Any:
     if not term.shape:
         raise run.ends("the length of a number")
     return term.shape[0]
+
+
+def _count_distinct(run: Run, rows: Rows) -> Symbol:
+    """The number of distinct values moves by at most 1.
+
+    Notes
+    -----
+    A row more or less adds or takes at most one value. A row that is replaced takes at most one value away, and brings
+    at most one. Nothing is said of how often values occur: that moves by 2.
+    """
+    fewest = 1.0 if rows.mask is None and (run.rows if run.rows is not None else run.fewest) > 0 else 0.0
+    most = float(run.rows if run.rows is not None else run.most)
+    one = np.ones(())
+    return run.symbol(Aggregate(np.asarray(fewest), np.asarray(most), one, 1.0, 1.0, 0.0, whole=True))
 
 
 def is_filled_by_rows(value: Any) -> bool:
@@ -947,17 +965,25 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
     """
     term = value.term
     assert isinstance(term, Noisy)
+    event = _event_of_choice(run, term, least=least)
+    if event is None:
+        run.make_public(value)
+    else:
+        run.events.append(event)
+    return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
+
+
+def _event_of_choice(run: Run, term: Noisy, *, least: bool) -> Event | None:
+    """The event of a choice by these noisy values; None where they must be released for it."""
     release = term.release.last()
     if release.booked or release.spent:
-        run.make_public(value)
-        return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
+        return None
     noise = term.noise
     scale = noise.scale
     upward = bool((scale < 0).all()) if least else bool((scale > 0).all())
     sided = noise.law in ("gumbel", "exponential")
     if noise.law not in ("laplace", "discrete laplace", "gumbel", "exponential") or (sided and not upward):
-        run.make_public(value)
-        return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
+        return None
     line = run.drawn_at[int(np.ravel(noise.ids)[0])]
     size = np.abs(scale)
     if noise.law == "discrete laplace":
@@ -967,8 +993,65 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
             raise run.ends("integer noise is added to values that are not whole numbers times its step")
         size = np.full(size.shape, noise.parameter)
     powers = times(term.data.powers, noise.powers, -1)
-    run.events.append(Event("choice", term.data, size, powers, line, noise.law, release, noise.powers))
-    return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
+    # places by Gumbel noise of one scale are softmax choices one after the other, each with noise of its own
+    again = any(each.release is release for each in run.events)
+    joint = again and not (noise.law == "gumbel" and bool((size == size.flat[0]).all()))
+    return Event("choice", term.data, size, powers, line, noise.law, release, noise.powers, joint=joint)
+
+
+@rule(np.argsort, methods=("argsort",))
+def order_of_entries(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
+    """The places of noisy values from the least on; of other values only where they are released."""
+    value = as_symbol(run, value)
+    if isinstance(term_of(value), Noisy) and len(value.term.shape) == 1 and not args and not kwargs:
+        return run.symbol(Order(value, least=True), "array")
+    term = run.make_public(value).term
+    if isinstance(term, Public):
+        return run.public(None)
+    raise run.ends("the order of values shows data", "add noise to the values first")
+
+
+def entry_of_order(run: Run, symbol: Symbol, key: Any) -> Any:
+    """`order[key]`: the first places, or those at the other end; all of it else."""
+    term = symbol.term
+    count = term.symbol.term.shape[0]
+    if term.charged == 0 and isinstance(key, slice) and (key.start, key.stop, key.step) == (None, None, -1):
+        return run.symbol(Order(term.symbol, least=not term.least), "array")
+    if type(key) is int and 0 <= key < count:
+        _show_places(run, term, key + 1)
+        return run.public((), low=0.0, high=float(count - 1), whole=True)
+    if isinstance(key, slice) and key.start is None and key.step in (None, 1) and type(key.stop) is int:
+        if 0 <= key.stop <= count:
+            _show_places(run, term, key.stop)
+            return run.public((key.stop,), low=0.0, high=float(count - 1), whole=True)
+    return run.hooks.item(run.make_public(symbol), key)
+
+
+def _show_places(run: Run, order: Order, wanted: int) -> None:
+    """The first k places of noisy values in their order: k choices.
+
+    Notes
+    -----
+    Where a neighbour moves the scores by m, shift the noise of each of the first k values by max m - m_i: they keep
+    their order, and all others stay below them. The density of Laplace, Gumbel and exponential noise changes by at most
+    e^(r/b) where it is shifted upwards by r, so the chance of these places changes by at most k (range of m)/b.
+    """
+    noisy = order.symbol.term
+    wanted = min(wanted, noisy.shape[0] - 1)
+    while order.charged < wanted:
+        event = _event_of_choice(run, noisy, least=order.least) if isinstance(noisy, Noisy) else None
+        if event is None or event.text == "discrete laplace":  # the order of ties is not known
+            run.make_public(order.symbol)
+            return
+        order.charged += 1
+        run.events.append(event)
+
+
+def release_order(run: Run, symbol: Symbol) -> Public:
+    """All places of noisy values in their order."""
+    count = symbol.term.symbol.term.shape[0]
+    _show_places(run, symbol.term, count)
+    return Public((count,), 0.0, float(count - 1), True)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -1404,9 +1487,18 @@ def iterators(run: Run, *args: Any, **kwargs: Any) -> Any:
     raise run.ends("an iterator over rows in this form", "use a comprehension over the rows")
 
 
-@rule(collections.Counter, builtins.set, builtins.frozenset, np.unique, methods=("unique", "nunique", "mode"))
+@rule(collections.Counter, builtins.set, builtins.frozenset, np.unique, methods=("unique",))
 def distinct(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
-    """Distinct values of rows: which ones occur shows data."""
+    """Distinct values of rows: which ones occur shows data; how many there are may be asked."""
+    term = term_of(value)
+    if isinstance(term, Rows) and term.scope is None and not (term.node.shape or term.powers or args or kwargs):
+        return run.symbol(Distinct(term), "set")
+    raise run.ends("the distinct values of rows are taken", "count the values of a public list")
+
+
+@rule(methods=("nunique", "mode"))
+def most_frequent(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
+    """How many values occur (of a series), or which ones occur most."""
     raise run.ends("the distinct values of rows are taken", "count the values of a public list")
 
 

@@ -8,16 +8,17 @@ summed for each pair of cells before the largest is taken.
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpverify.proof import intervals
+from dpverify.proof.relative import centre, in_proportion
 from dpverify.proof.rows import Cells, cells_of, MOST_NUMBERS, Node
 from dpverify.proof.run import Event, Run
-from dpverify.proof.terms import Aggregate, largest, Rows, Sum
+from dpverify.proof.terms import Aggregate, largest, Rows, Sum, times
 
 Array = npt.NDArray[np.float64]
 
@@ -36,6 +37,8 @@ class Pairs:
 
     def moves(self, node: Node) -> tuple[Array, Array]:
         """Interval of the move of a sum of `node`, with shape (pairs, *shape)."""
+        if self.replaces:
+            node = centre(self.cells.domain, node)
         low, high = self.cells.value(node)
         if not self.replaces:
             return np.concatenate([low, -high]), np.concatenate([high, -low])
@@ -170,7 +173,8 @@ class Cost:
     mu : float
         Gaussian DP of all events together; infinite where one of them is not Gaussian.
     each : tuple of (kind, number)
-        For each event: ("pure", eps) or ("gaussian", mu), each with its own worst pair.
+        For each event: ("pure", eps), ("joint", eps) where it shares noise with others, or ("gaussian", mu), each with
+        its own worst pair.
     """
 
     eps: float
@@ -208,7 +212,7 @@ def _add_losses(parts: list[tuple[str, Array]]) -> Cost:
     gaussian = any(kind == "gaussian" for kind, _ in parts)
     for kind, loss in parts:
         square = intervals.product_of(loss, loss)[1]
-        rho = intervals.sum_of(rho, square / 2)[1]
+        rho = intervals.sum_of(rho, square / 2 if kind != "joint" else np.where(loss > 0, np.inf, 0.0))[1]
         if kind == "gaussian":
             mu_square = intervals.sum_of(mu_square, square)[1]
         else:
@@ -225,7 +229,39 @@ def _add_losses(parts: list[tuple[str, Array]]) -> Cost:
 
 
 def _event_cost(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
-    """("pure" or "gaussian", loss for each pair): eps, or the distance in standard deviations."""
+    """("pure", "joint" or "gaussian", loss for each pair): eps, or the distance in standard deviations."""
+    kind, loss = _cost_as_it_is(pairs, run, event)
+    kind = "joint" if event.joint else kind
+    for unknown, power in event.powers:
+        scaled = in_proportion(run.domain, event.data, unknown) if power == -1 else None
+        if scaled is not None:  # both are bounds
+            other = replace(event, data=scaled, powers=times(event.powers, ((unknown, 1),)))
+            loss = np.minimum(loss, _event_cost(pairs, run, other)[1])
+    return kind, loss
+
+
+def _threshold_loss(pairs: Pairs, run: Run, event: Event) -> Array:
+    """Loss of one path of comparisons with a noisy threshold: the least over three shifts (see `compare_with_bar`)."""
+    least, most, *_ = _moves_of(pairs, run, event)
+    below = np.array([each for _, each in event.queries])
+    fall, rise = np.maximum(0.0, -least[:, ~below]), np.maximum(0.0, most[:, below])
+    scales = event.scale[~below][None], event.scale[below][None]
+
+    def charge(shift: Array, moved: Array, scale: Array) -> Array:
+        parts = intervals.quotient_of(np.maximum(0.0, moved), scale)[1]
+        return intervals.sum_of(intervals.quotient_of(shift, abs(event.bar))[1], total_up(parts, (1,)))[1]
+
+    up, down = rise.max(axis=1, initial=0.0), fall.max(axis=1, initial=0.0)
+    nothing = np.zeros(len(least))
+    stays = intervals.sum_of(charge(nothing, fall, scales[0]), charge(nothing, rise, scales[1]))[1]
+    rises = charge(up, intervals.sum_of(up[:, None], -least[:, ~below])[1], scales[0])
+    falls = charge(down, intervals.sum_of(down[:, None], most[:, below])[1], scales[1])
+    return np.minimum(stays, np.minimum(rises, falls))
+
+
+def _cost_as_it_is(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
+    if event.kind == "threshold":
+        return "joint", _threshold_loss(pairs, run, event)
     factor = largest(event.powers)
     least, most, l1, l2, spread = _moves_of(pairs, run, event)
     scale = np.broadcast_to(event.scale, least.shape[1:])

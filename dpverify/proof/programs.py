@@ -31,12 +31,15 @@ from dpverify.proof.arithmetic import (
     same_rows,
     truth_node,
 )
+from dpverify.proof.contests import compare_with_infinity, Contest, release_leader, release_pick
 from dpverify.proof.ending import OutsideOfTheCall, ProofEnds
 from dpverify.proof.functions import (
     chosen_of,
+    entry_of_order,
     is_filled_by_rows,
     is_instance,
     METHODS,
+    release_order,
     rows_of_list,
     RULES,
     Transposed,
@@ -62,9 +65,11 @@ from dpverify.proof.terms import (
     Aggregate,
     Draw,
     Labelled,
+    Leader,
     Noise,
     Noisy,
     Opaque,
+    Order,
     Public,
     RowPart,
     Rows,
@@ -76,6 +81,7 @@ from dpverify.proof.terms import (
     Table,
     Weights,
 )
+from dpverify.proof.thresholds import compare_with_bar
 
 SIGNS = {sign: name for name, sign in COMPARE.items()}
 PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -245,6 +251,8 @@ def settle(run: Run, value: Any) -> Any:
     """A value as it can be used: running sums are closed; what a loop over rows left behind ends the proof."""
     if isinstance(value, Running):
         return close_sum(run, value)
+    if isinstance(value, Symbol) and isinstance(value.term, Order | Leader):
+        return run.make_public(value)
     if value is FORGOTTEN:
         raise run.ends("a value of the last row is used after a loop over the rows")
     if isinstance(value, RowPart):
@@ -420,7 +428,11 @@ def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
             ):
                 return sign == "!="
             return run.public((), low=0.0, high=1.0, whole=True)
-    return numbers(run, SIGNS[sign], a, b)
+    known = compare_with_infinity(sign, a, b)
+    if known is not None:
+        return known
+    beside_bar = compare_with_bar(run, SIGNS[sign], a, b)
+    return numbers(run, SIGNS[sign], a, b) if beside_bar is None else beside_bar
 
 
 def _identical(run: Run, sign: str, a: Any, b: Any) -> Any:
@@ -921,6 +933,8 @@ def _extent(run: Run, value: Symbol, name: str) -> Any:
 
 def get_item(run: Run, value: Any, key: Any) -> Any:
     """`value[key]`."""
+    if isinstance(value, Symbol) and isinstance(value.term, Order):
+        return entry_of_order(run, value, settle(run, key))
     value, key = settle(run, value), settle(run, key)
     _within_try(run, value, key)
     if isinstance(value, dict) and type(value) is not dict and holds_symbols(key):
@@ -1345,6 +1359,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     kwargs = {name: settle(run, each) for name, each in kwargs.items()}
     if run.plain is not None:
         return function(*args, **kwargs) if is_project(run, function) else call_plainly(run, function, args, kwargs)
+    if (function is builtins.sum or function is math.fsum) and args and isinstance(args[0], types.GeneratorType):
+        args = (list(args[0]), *args[1:])  # a sum reads all of it
     _within_try(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
     if isinstance(function, type) and function.__name__ == "suppress":
         raise run.ends("exceptions are suppressed: which values raise them is not followed")
@@ -1369,7 +1385,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     drawn = scipy_draw(run, function, args, dict(kwargs))
     if drawn is not NotImplemented:
         return drawn
-    if function in (builtins.sum, math.fsum) and args and isinstance(args[0], types.GeneratorType):
+    if (function is builtins.sum or function is math.fsum) and args and isinstance(args[0], types.GeneratorType):
         args = (list(args[0]), *args[1:])
     module = getattr(function, "__module__", None) or ""
     symbolic = holds_symbols((args, kwargs)) or any(isinstance(each, Transposed) for each in args)
@@ -1691,6 +1707,10 @@ class Hooks:
             ("leave_try", leave_try),
             ("release_output", release_output),
             ("stack", stack),
+            ("release_order", release_order),
+            ("release_pick", release_pick),
+            ("release_leader", release_leader),
+            ("contest", Contest),
             ("outer_names", outer_names),
             ("yields", yields),
             ("augment_attribute", augment_attribute),

@@ -294,11 +294,17 @@ def _together(outcomes: list[_Outcome], file: str, schema: Schema) -> _Found:
     )
     return _Found(
         max(each.cost.eps for each in outcomes),
-        max(each.cost.rho for each in outcomes),
+        min(max(each.cost.rho for each in outcomes), _square_up(max(each.cost.eps for each in outcomes)) / 2),
         max(each.cost.mu for each in outcomes),
         steps,
         attaining_pair(worst.run, schema),
     )
+
+
+def _square_up(number: float) -> float:
+    """The square, rounded up where it is not a whole number: pure eps is eps^2/2-zCDP."""
+    square = number * number
+    return square if square.is_integer() and abs(number) < 2**26 else math.nextafter(square, math.inf)
 
 
 def _meets(claim: Claim, found: _Found, outcomes: list[_Outcome]) -> bool:
@@ -314,7 +320,7 @@ def _meets(claim: Claim, found: _Found, outcomes: list[_Outcome]) -> bool:
         return True
     whole = ("gaussian", found.mu) if found.mu < math.inf else ("pure", found.eps)  # one event stands for all paths
     ledgers = [_ledger((whole,))]
-    if len({each.cost.each for each in outcomes}) == 1:
+    if len({each.cost.each for each in outcomes}) == 1 and all(kind != "joint" for kind, _ in outcomes[0].cost.each):
         ledgers.append(_ledger(outcomes[0].cost.each))
     return any(ledger is not None and meets(claim, ledger) for ledger in ledgers)
 

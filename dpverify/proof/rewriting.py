@@ -182,9 +182,43 @@ class _Rewriter(ast.NodeTransformer):
     # Statements
 
     def visit_If(self, node: ast.If) -> Any:
+        contest = self._contest(node)
+        if contest is not None:
+            return contest
         self.generic_visit(node)
         node.test = _at(node.test, _hook("truth", node.test))
         return node
+
+    def _contest(self, node: ast.If) -> list[ast.stmt] | None:
+        """`if value > best: best, chosen = value, label`, where no name is both assigned and read."""
+        pairs = _assigned_names(node.body)
+        test = node.test
+        if node.orelse or not pairs or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return None
+        sides = (test.left, test.comparators[0])
+        if not isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE):
+            return None
+        if not all(isinstance(each, ast.Name) for each in sides):
+            return None
+        name = self._name()
+
+        def load(names: list[str]) -> ast.Tuple:
+            return ast.Tuple([ast.Name(each, ast.Load()) for each in names], ast.Load())
+
+        new, old = [value for _, value in pairs], [target for target, _ in pairs]
+        sign = ast.Constant(COMPARISONS[type(test.ops[0])])
+        begin = ast.Assign(
+            [ast.Name(name, ast.Store())], _hook("contest", sign, *sides, _later(load(new)), _later(load(old)))
+        )
+        settled = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "settle", ast.Load()), [], [])
+        targets = ast.Tuple([ast.Name(each, ast.Store()) for each in old], ast.Store())
+        compared = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "compare", ast.Load()), [], [])
+        plain = ast.If(_hook("truth", compared), node.body, [])
+        self.generic_visit(plain.body[0])
+        branch = ast.If(
+            ast.Attribute(ast.Name(name, ast.Load()), "open", ast.Load()), [ast.Assign([targets], settled)], [plain]
+        )
+        return [_at(node, begin), _at(node, branch)]
 
     def visit_While(self, node: ast.While) -> Any:
         self.generic_visit(node)
@@ -311,6 +345,20 @@ class _Rewriter(ast.NodeTransformer):
             return _at(node, ast.Expr(_hook("augment_item", name, owner, key, value)))
         owner = self.visit(node.target.value)
         return _at(node, ast.Expr(_hook("augment_attribute", name, owner, ast.Constant(node.target.attr), value)))
+
+
+def _assigned_names(body: list[ast.stmt]) -> list[tuple[str, str]]:
+    """Names that a body of one assignment gives the values of other names; empty where it is no such body."""
+    if len(body) != 1 or not isinstance(body[0], ast.Assign) or len(body[0].targets) != 1:
+        return []
+    target, value = body[0].targets[0], body[0].value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        parts = list(zip(target.elts, value.elts, strict=True))
+    else:
+        parts = [(target, value)]
+    names = [(a.id, b.id) for a, b in parts if isinstance(a, ast.Name) and isinstance(b, ast.Name)]
+    once = len({a for a, _ in names}) == len(names) and not {a for a, _ in names} & {b for _, b in names}
+    return names if len(names) == len(parts) and once else []
 
 
 def _at(old: ast.AST, new: ast.AST) -> Any:

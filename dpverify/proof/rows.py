@@ -54,6 +54,7 @@ class Node:
     at_least_norm: tuple["Node", float, float] | None = None  # (v, order, s): the value is at least s |v|
     over_norm: tuple["Node", float, float] | None = None  # (v, order, c): 0 <= value, and value times |v| is at most c
     bounds_cache: Interval | None = None
+    public: Any = None  # the released value that this node stands for
 
 
 @dataclass(frozen=True)

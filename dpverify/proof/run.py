@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,20 @@ import numpy as np
 from dpverify.claims.neighbours import Relation
 from dpverify.proof.ending import NeedsNumberOfRows, ProofEnds
 from dpverify.proof.rows import Domain
-from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Release, Symbol, Term, times, Unknown
+from dpverify.proof.terms import (
+    Aggregate,
+    Leader,
+    Noise,
+    Noisy,
+    Order,
+    Pick,
+    Public,
+    Release,
+    Symbol,
+    Term,
+    times,
+    Unknown,
+)
 
 FRESH, JOINED, KNOWN = 0, 1, 2  # what became of a standard variable
 WHOLE = ("geometric", "discrete laplace", "uniform integers", "rounded laplace", "rounded normal")
@@ -50,6 +64,9 @@ class Event:
     text: str
     release: Release | None = None
     noise_powers: Any = ()
+    queries: Any = ()  # of a threshold: what was compared with it, and whether it was below
+    bar: float = 0.0  # scale of the noise of a threshold
+    joint: bool = False  # it shares noise with others: losses add up as pure eps, and in no better way
 
 
 @dataclass
@@ -103,6 +120,9 @@ class Run:
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
     plain: Any = None  # where the run is on one plain dataset: the generator of the tape that it draws from
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
+    slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask
+    contests: dict[int, Any] = field(default_factory=dict)  # entries whose largest one is known, by their list
+    bars: dict[int, Event] = field(default_factory=dict)  # comparisons with a noisy threshold, by its noise
 
     def __post_init__(self) -> None:
         self.number_of_rows = Unknown("n", float(max(self.fewest, 0)), float(self.most))
@@ -229,6 +249,12 @@ class Run:
     def make_public(self, symbol: Symbol) -> Symbol:
         """A value as something public: noise by itself is a public coin, data plus noise are released."""
         term = symbol.term
+        if isinstance(term, Order):
+            symbol.term = self.hooks.release_order(symbol)
+            return symbol
+        if isinstance(term, Leader):
+            symbol.term = self.hooks.release_pick(term) if isinstance(term, Pick) else self.hooks.release_leader(term)
+            return symbol
         if (
             isinstance(term, Noise | Noisy)
             and not self.replaces
@@ -242,6 +268,10 @@ class Run:
         elif isinstance(term, Noisy):
             self.book(term)
             symbol.term = Public(term.shape, by_row=term.noise.by_row)
+            beside = Fraction(0) if term.data is term.release.data else term.beside
+            if beside is not None and term.shape == ():
+                term.release.anchor = term.release.anchor or Public(())
+                symbol.term.anchor = (term.release.anchor, beside)
         return symbol
 
     def book(self, term: Noisy) -> None:

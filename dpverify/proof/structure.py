@@ -216,11 +216,11 @@ def stack(run: Run, values: Sequence[Any]) -> Any:
     if any(isinstance(each, Weights) for each in terms):
         if not all(isinstance(each, Weights) and each.form == terms[0].form for each in terms):
             raise run.ends("weights of a choice and other values are put into one array")
-        if any(each.shift is not terms[0].shift for each in terms):
+        if any(each.shift != terms[0].shift for each in terms):
             raise run.ends("weights of a choice have different shifts")
         scores = term_of(stack(run, [run.symbol(each.scores) for each in terms]))
         if terms[0].form == "share":
-            parts_of = {id(each.key[2]) if each.key[0] == "part" else 0 for each in terms}
+            parts_of = {each.key[2] if each.key[0] == "part" else None for each in terms}
             whole = terms[0].key[2] if terms[0].key[0] == "part" else ("none",)
             own = ("stack", tuple(each.key[1] if each.key[0] == "part" else None for each in terms))
             complete = len(parts_of) == 1 and whole == own
@@ -680,6 +680,7 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
         run.places[id(mask)] = len(inside)
         return run.symbol(Rows(term.node, term.powers, mask), symbol.guise)
     mask = run.domain.public_axis(("place", name))
+    run.slices[mask] = name
     if run.rows is not None:
         run.places[id(mask)] = len(range(*key.indices(run.rows)))
     else:

@@ -14,6 +14,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,7 @@ class Aggregate:
     powers: Powers = ()
     whole: bool = False
     maximum_of: Any = None
+    parts: frozenset[Any] = frozenset()  # parts of the rows, by public places, that alone it depends on; none: unknown
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -171,6 +173,7 @@ class Release:
     merged: "Release | None" = None
     data: Any = None
     noise: Noise | None = None
+    anchor: Any = None  # stands for the released value, where others lie beside it
 
     def last(self) -> "Release":
         """The release that this one has become a part of."""
@@ -184,6 +187,7 @@ class Noisy:
     data: Any  # Sum, Aggregate, or Rows with noise for each row
     noise: Noise
     release: Release
+    beside: Fraction | None = None  # how far one number is above the value that was released, where that is known
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -205,9 +209,53 @@ class Public:
     coefficient: float | None = None
     powers: Powers = ()
     by_row: bool = False
+    anchor: Any = None  # (another public value, what this one is above it)
 
 
-Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public
+@dataclass(eq=False)
+class Distinct:
+    """The set of the values of the rows: only how many there are has a rule."""
+
+    rows: Rows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """It has none."""
+        raise ProofEnds("the distinct values of rows are taken", "count the values of a public list")
+
+
+@dataclass(eq=False)
+class Order:
+    """Places of noisy values from the largest (or least) on: as many as are looked at are charged.
+
+    `symbol` is the array of noisy values, `charged` how many places from the front are known.
+    """
+
+    symbol: Any
+    least: bool
+    charged: int = 0
+
+
+@dataclass(eq=False)
+class Leader:
+    """The largest of several noisy numbers that nobody has looked at."""
+
+    entries: list[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """It is looked at through the run only."""
+        raise ProofEnds("the largest of noisy values is used in a form that is not followed")
+
+
+@dataclass(eq=False)
+class Pick(Leader):
+    """The item that belongs to the largest of several noisy numbers."""
+
+    items: list[Any] = field(default_factory=list)
+
+
+Term = Rows | Table | Sum | Aggregate | Weights | Noise | Noisy | Public | Distinct | Order | Leader
 
 
 class Opaque:

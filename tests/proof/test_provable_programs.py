@@ -5,7 +5,7 @@ import pytest
 from benchmarks.provable.__main__ import prove_row, Result
 from benchmarks.provable.table import ROWS
 
-FEWEST = 141  # right programs that are proved; it only grows
+FEWEST = 151  # right programs that are proved; it only grows
 
 
 @pytest.fixture(scope="module")

@@ -549,3 +549,400 @@ def less_gaussian_noise_on_the_rarer_side(x):
     if y > 250:
         return y, x.sum() + rng.normal(scale=0.1)
     return y, x.sum() + rng.normal(scale=20.0)
+
+
+def choice_by_scaled_gaps(x):
+    """vector: integer 0..3, rows 5..50; replace; .999; 1.10; a; exact=1"""
+    h = np.bincount(x, minlength=4)
+    w = np.exp(0.5 * (h - h.max()) / 1)
+    return np.random.default_rng().choice(4, p=w / w.sum())
+
+
+def choice_by_gaps_of_a_list(x):
+    """vector: integer 0..2, rows 5..50; replace; .999; 1.10; a; exact=1"""
+    h = [(x == k).sum() for k in range(3)]
+    w = [math.exp(0.5 * (each - max(h))) for each in h]
+    return np.random.default_rng().choice(3, p=[each / sum(w) for each in w])
+
+
+def choice_by_gaps_to_different_scores(x):
+    """vector: integer 0..2, rows 5..50; replace; 1.49; 1.10; a"""
+    h = [(x == k).sum() for k in range(3)]
+    w = [math.exp(0.5 * (h[0] - max(h[0], h[1]))), math.exp(0.5 * (h[1] - max(h[1], h[2])))]
+    return np.random.default_rng().choice(2, p=[each / sum(w) for each in w])
+
+
+def choice_by_gaps_of_two_scales(x):
+    """vector: integer 0..2, rows 5..50; replace; 1.49; 1.10; a"""
+    h = [(x == k).sum() for k in range(3)]
+    w = [math.exp(0.5 * (h[0] - max(h))), math.exp(1.0 * (h[1] - max(h)))]
+    return np.random.default_rng().choice(2, p=[each / sum(w) for each in w])
+
+
+def mean_around_a_rough_one(x):
+    """vector: real 0..100, rows 5..50; replace; .99; N5; b; exact=1"""
+    rng = np.random.default_rng()
+    rough = x.mean() + rng.laplace(scale=200 / len(x))
+    return np.clip(x, rough - 10.0, rough + 10.0).mean() + rng.laplace(scale=40 / len(x))
+
+
+def mean_around_a_rough_one_and_half_the_noise(x):
+    """vector: real 0..100, rows 5..50; replace; 1.49; N5; b"""
+    rng = np.random.default_rng()
+    rough = x.mean() + rng.laplace(scale=200 / len(x))
+    return rough, np.clip(x, rough - 10.0, rough + 10.0).mean() + rng.laplace(scale=20 / len(x))
+
+
+def sum_around_a_rough_number(x):
+    """vector: real 0..100, rows 5..50; add-remove; 5; N5; b"""
+    rng = np.random.default_rng()
+    rough = x.sum() + rng.laplace(scale=200.0)
+    return rough, np.clip(x, rough - 10.0, rough + 10.0).sum() + rng.laplace(scale=20.0)
+
+
+def clip_between_two_rough_numbers(x):
+    """vector: real 0..100, rows 5..50; replace; 5; N5; b"""
+    rng = np.random.default_rng()
+    low, high = x.sum() + rng.laplace(scale=200.0), x.sum() + rng.laplace(scale=200.0)
+    return low, high, np.clip(x, low - 10.0, high + 10.0).sum() + rng.laplace(scale=20.0)
+
+
+def clip_from_below_at_a_rough_number(x):
+    """vector: real 0..100, rows 5..50; replace; 5; N5; b"""
+    rng = np.random.default_rng()
+    rough = x.sum() + rng.laplace(scale=200.0)
+    return rough, np.maximum(x, rough - 10.0).sum() + rng.laplace(scale=20.0)
+
+
+def clip_around_the_true_mean(x):
+    """vector: real 0..100, rows 5..50; replace; inf; N5; b"""
+    m = x.mean()
+    return np.clip(x, m - 10.0, m + 10.0).mean() + np.random.default_rng().laplace(scale=20 / len(x)), m
+
+
+def clip_at_a_chosen_bound(x):
+    """vector: real 0..100, rows 5..50; replace; 1.99; N5; b; exact=2"""
+    rng = np.random.default_rng()
+    h = np.array([(x <= bound).sum() for bound in (1.0, 10.0, 100.0)])
+    w = np.exp(h - h.max())
+    c = rng.choice([1.0, 10.0, 100.0], p=w / w.sum())
+    return np.clip(x, 0, c).sum() / len(x) + rng.laplace(scale=c / len(x))
+
+
+def clip_at_twice_a_chosen_bound(x):
+    """vector: real 0..100, rows 5..50; replace; 2; N5; b"""
+    rng = np.random.default_rng()
+    h = np.array([(x <= bound).sum() for bound in (1.0, 10.0, 20.0)])
+    w = np.exp(h / 2 - h.max() / 2)
+    c = rng.choice([1.0, 10.0, 20.0], p=w / w.sum())
+    return c, np.clip(x, -c, 2 * c).sum() + rng.laplace(scale=c)
+
+
+def clip_at_a_bound_and_noise_of_another(x):
+    """vector: real 0..100, rows 5..50; replace; 50; N5; b"""
+    rng = np.random.default_rng()
+    a = max((x > 50).sum() + rng.laplace(scale=1e9), 1.0)
+    b = max((x > 50).sum() + rng.laplace(scale=1e9), 1.0)
+    return a, b, np.clip(x, 0, a).sum() + rng.laplace(scale=b)
+
+
+def clip_beside_a_noisy_bound(x):
+    """vector: real 0..100, rows 5..50; replace; 50; N5; b"""
+    rng = np.random.default_rng()
+    c = max((x > 50).sum() + rng.laplace(scale=1e9), 1.0)
+    return c, np.clip(x, 0, c + 50.0).sum() + rng.laplace(scale=c)
+
+
+def more_data_added_twice(x):
+    """vector: real 0..10, rows 5..50; replace; inf; 3 release; a"""
+    y = x.sum() + np.random.default_rng().laplace(scale=10.0)
+    return y + (x > 5).sum(), y + (x > 3).sum()
+
+
+def first_above_a_noisy_bar(x):
+    """vector: real 0..100, rows 5..50; replace; .25; 1.13; b; exact=.75
+    vector: real 0..100, rows 5..50; add-remove; .25; 1.13; b; exact=.75
+    """
+    rng = np.random.default_rng()
+    bar = 25 + rng.laplace(scale=2.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + rng.laplace(scale=4.0) >= bar:
+            return at
+    return None
+
+
+def flags_until_the_first(x):
+    """vector: real 0..100, rows 5..50; replace; .25; 1.13; b; exact=.75"""
+    rng = np.random.default_rng()
+    bar, flags = rng.laplace(scale=2.0), []
+    for at in range(4):
+        flags.append(not bar + 25 > (x > 10 * at).sum() * (-1) ** at + rng.laplace(scale=4.0))
+        if flags[-1]:
+            break
+    return flags
+
+
+def bar_shown_after_the_first(x):
+    """vector: real 0..100, rows 5..50; replace; inf; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = rng.laplace(scale=2.0)
+    above = [bool((x > 10 * at).sum() > 25 + bar) for at in range(3)]
+    return above, bar
+
+
+def noisy_answer_with_the_first_above(x):
+    """vector: real 0..100, rows 5..50; replace; .25; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = 25 + rng.laplace(scale=2.0)
+    for at in range(5):
+        noisy = (x > 10 * at).sum() + rng.laplace(scale=4.0)
+        if noisy >= bar:
+            return at, noisy
+    return None
+
+
+def query_noise_drawn_once(x):
+    """vector: real 0..100, rows 5..50; replace; inf; 1.13; b"""
+    rng = np.random.default_rng()
+    bar, noise = 25 + rng.laplace(scale=2.0), rng.laplace(scale=4.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + noise >= bar:
+            return at
+    return None
+
+
+def bar_and_queries_of_half_the_scales(x):
+    """vector: real 0..100, rows 50; replace; .5; 1.13; b; exact=1.5"""
+    rng = np.random.default_rng()
+    bar = 25 + rng.laplace(scale=1.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + rng.laplace(scale=2.0) >= bar:
+            return at
+    return None
+
+
+def six_above_one_bar(x):
+    """vector: real 0..100, rows 50; replace; .81; 1.13; b; exact=1.5"""
+    rng = np.random.default_rng()
+    s, bar = (x > 50).sum() - 25, rng.laplace(scale=2.0)
+    return [bool((s if at % 2 else -s) + rng.laplace(scale=4.0) > bar) for at in range(6)]
+
+
+def bar_with_normal_noise(x):
+    """vector: real 0..100, rows 5..50; replace; 5; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = 25 + rng.normal(scale=2.0)
+    for at in range(5):
+        if (x > 10 * at).sum() + rng.laplace(scale=0.1) >= bar:
+            return at
+    return None
+
+
+def bar_that_follows_the_data(x):
+    """vector: real 0..100, rows 50; replace; 10; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = x.sum() + rng.laplace(scale=2.0)
+    for at in range(3):
+        if (x > 10 * at).sum() + rng.laplace(scale=4.0) >= bar:
+            return at
+    return None
+
+
+def multiple_of_the_bar(x):
+    """vector: real 0..100, rows 50; replace; .25; 1.13; b"""
+    rng = np.random.default_rng()
+    bar = rng.laplace(scale=2.0)
+    for at in range(3):
+        if (x > 10 * at).sum() + rng.laplace(scale=4.0) >= 25 + (at + 1) * bar:
+            return at
+    return None
+
+
+def number_of_values(x):
+    """list: integer 0..9, rows 5..50; replace; 1; N8; b; exact
+    list: integer 0..9, rows 5..50; add-remove; 1; N8; b; exact
+    """
+    return len(set(x)) + np.random.default_rng().laplace(scale=1.0)
+
+
+def number_of_values_of_chosen_rows(x):
+    """list: integer 0..9, rows 5..50; replace; 1; N8; b; exact"""
+    return len(set([v for v in x if v > 3])) + np.random.default_rng().laplace(scale=1.0)
+
+
+def values_that_occur(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return sorted(set(x))
+
+
+def noise_for_each_value_that_occurs(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return {v: np.random.default_rng().laplace(scale=1.0) for v in set(x)}
+
+
+def number_of_values_that_occur_once(x):
+    """list: integer 0..9, rows 5..50; replace; 2; N8; b"""
+    return sum(1 for v in x if x.count(v) == 1) + np.random.default_rng().laplace(scale=1.0)
+
+
+def whether_a_value_occurs(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return 5 in set(x)
+
+
+def number_of_values_and_of_others(x):
+    """list: integer 0..9, rows 5..50; replace; 1.99; N8; b; exact=2"""
+    rng = np.random.default_rng()
+    return len(set(x)) + rng.laplace(scale=1.0), (np.asarray(x) > 4).sum() + rng.laplace(scale=1.0)
+
+
+def number_of_values_times_two(x):
+    """list: integer 0..9, rows 5..50; replace; 2; N8; b; exact"""
+    return 2 * len(np.unique(x)) + np.random.default_rng().laplace(scale=1.0)
+
+
+def largest_value_that_occurs(x):
+    """list: integer 0..9, rows 5..50; replace; inf; N8; b"""
+    return max(set(x))
+
+
+def first_two_of_gumbel(x):
+    """vector: integer 0..4, rows 5..50; replace; .74; 1.1; b; exact=1"""
+    order = np.argsort(-(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)))
+    return order[0], order[1]
+
+
+def second_of_gumbel(x):
+    """vector: integer 0..4, rows 5..50; replace; .49; 1.1; b; exact=1"""
+    return np.argsort(-(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)))[1]
+
+
+def last_two_of_laplace(x):
+    """vector: integer 0..4, rows 5..50; add-remove; .49; 1.1; b; exact=1"""
+    return np.argsort(np.bincount(x, minlength=5) + np.random.default_rng().laplace(scale=2.0, size=5))[::-1][:2]
+
+
+def order_of_gumbel(x):
+    """vector: integer 0..4, rows 5..50; replace; .99; 1.1; b; exact=2"""
+    return np.argsort(-(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)))
+
+
+def first_two_from_the_wrong_end(x):
+    """vector: integer 0..99, rows 100..101; add-remove; 6.48; 1.1; b"""
+    order = np.argsort(np.bincount(x, minlength=100) + np.random.default_rng().gumbel(scale=1.0, size=100))
+    return order[0], order[1]
+
+
+def last_two_from_the_wrong_end(x):
+    """vector: integer 0..99, rows 100..101; add-remove; 6.48; 1.1; b"""
+    return np.argsort(-(np.bincount(x, minlength=100) + np.random.default_rng().gumbel(scale=1.0, size=100)))[-2:]
+
+
+def order_and_noisy_values(x):
+    """vector: integer 0..4, rows 5..50; replace; 2; 1.17; b; exact"""
+    noisy = np.bincount(x, minlength=5) + np.random.default_rng().laplace(scale=1.0, size=5)
+    return np.argsort(noisy)[:1], noisy
+
+
+def order_and_gumbel_values(x):
+    """vector: integer 0..4, rows 5..50; replace; inf; 1.17; b; rho=0; mu=0"""
+    noisy = np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0, size=5)
+    return np.argsort(-noisy)[:1], noisy
+
+
+def order_of_the_data(x):
+    """vector: integer 0..4, rows 5..50; replace; inf; 1.1; b"""
+    return np.argsort(np.bincount(x, minlength=5))[0]
+
+
+def order_of_one_draw(x):
+    """vector: integer 0..4, rows 5..50; replace; inf; 1.4; b"""
+    return np.argsort(np.bincount(x, minlength=5) + np.random.default_rng().gumbel(scale=4.0))[0]
+
+
+def parts_that_say_yes(x):
+    """vector: integer 0..1, rows 20..22; replace; 1; N14; b; exact"""
+    yes = sum(2 * x[at::4].sum() > 5 for at in range(4))
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def the_same_part_four_times(x):
+    """vector: integer 0..1, rows 20..22; replace; 4; N14; b; exact"""
+    yes = sum(2 * x[::4].sum() > 5 for _ in range(4))
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def parts_that_overlap(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = (x[0:10].sum() > 5) * 1 + (x[5:15].sum() > 5) * 1
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def parts_of_two_and_of_three(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = sum([x[0::2].sum() > 5, x[1::3].sum() > 3])
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def parts_after_the_last_but_five(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = sum([x[:18].sum() > 5, x[-5:].sum() > 2])
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def a_part_against_another(x):
+    """vector: integer 0..1, rows 20..22; replace; 2; N14; b; exact"""
+    yes = sum([x[0:5].sum() > x[5:10].sum(), x[5:10].sum() > 2])
+    return yes + np.random.default_rng().laplace(scale=1.0)
+
+
+def largest_one_after_the_other(x):
+    """vector: integer 0..2, rows 5..50; replace; .99; N11; b; exact=1"""
+    best, chosen = -math.inf, None
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().exponential(2.0)
+        if noisy > best:
+            best, chosen = noisy, k
+    return chosen
+
+
+def largest_and_its_noisy_value(x):
+    """vector: integer 0..2, rows 5..50; replace; inf; N11; b; rho=0; mu=0"""
+    best, chosen = -math.inf, None
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().exponential(2.0)
+        if noisy > best:
+            best, chosen = noisy, k
+    return chosen, best
+
+
+def least_one_after_the_other(x):
+    """vector: integer 0..99, rows 100..101; add-remove; 6.48; N11; b"""
+    best, chosen = math.inf, None
+    for k in range(100):
+        noisy = (x == k).sum() + np.random.default_rng().gumbel(scale=1.0)
+        if noisy < best:
+            best, chosen = noisy, k
+    return chosen
+
+
+def all_leaders_one_after_the_other(x):
+    """vector: integer 0..2, rows 5..50; replace; .99; N11; b"""
+    best, chosen, seen = -math.inf, None, []
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().exponential(2.0)
+        if noisy > best:
+            best, chosen = noisy, k
+        seen.append(chosen)
+    return seen
+
+
+def largest_by_noise_that_is_shown(x):
+    """vector: integer 0..2, rows 5..50; replace; 2; N11; b; exact"""
+    best, chosen, seen = -math.inf, None, []
+    for k in range(3):
+        noisy = (x == k).sum() + np.random.default_rng().laplace(scale=1.0)
+        seen.append(noisy)
+        if noisy > best:
+            best, chosen = noisy, k
+    return chosen, seen
