@@ -145,6 +145,10 @@ def check_order(run: Run, value: Any) -> None:
         raise run.ends("the order of a set is used", "sort it")
 
 
+def _is_plain_container(kind: type) -> bool:
+    return kind in (list, tuple, dict, set, frozenset) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
 def name_output(run: Run, value: Any, depth: int = 0) -> Any:
     """An output as something that can be a key: equal only where nobody can tell the outputs apart."""
     if depth > 12:
@@ -154,10 +158,15 @@ def name_output(run: Run, value: Any, depth: int = 0) -> Any:
         raise run.ends("a uniform number leaves the program")
     if value is None or kind in (bool, int, str, bytes):
         return kind.__name__, value
+    if isinstance(value, int | float | complex | str | bytes) and not isinstance(value, np.generic):
+        if kind not in (float, complex):
+            raise run.ends(f"an output of type {kind.__name__} is not followed", "return a plain value")
+    if isinstance(value, list | tuple | dict | set | frozenset) and not _is_plain_container(kind):
+        raise run.ends(f"an output of type {kind.__name__} is not followed", "return a plain value")
     if kind in (float, complex) or isinstance(value, np.generic):
         return kind.__name__, np.asarray(value).dtype.str, np.asarray(value).tobytes()
     if kind is np.ndarray and value.dtype.kind in "biufcSU":
-        return "array", value.shape, value.dtype.str, value.tobytes()
+        return "array", value.shape, value.strides, value.dtype.str, value.tobytes()
     if kind is np.ndarray and value.dtype == object:
         return "objects", value.shape, tuple(name_output(run, each, depth + 1) for each in value.flat)
     if isinstance(value, dict) and not getattr(value, "__dict__", None):

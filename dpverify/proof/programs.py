@@ -51,7 +51,7 @@ from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, so
 from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
-from dpverify.proof.run import Run, unexplored
+from dpverify.proof.run import FRESH, Run, unexplored
 from dpverify.proof.structure import (
     count_of,
     item,
@@ -226,7 +226,9 @@ def one_row(run: Run, source: Symbol, scope: Scope) -> Symbol:
     if isinstance(term, Table):
         return run.symbol(Table(term.columns, scope.mask, scope), source.guise)
     assert isinstance(term, Rows)
-    return run.symbol(Rows(term.node, term.powers, scope.mask, scope), "array" if term.node.shape else "number")
+    found = run.symbol(Rows(term.node, term.powers, scope.mask, scope), "array" if term.node.shape else "number")
+    found.shared.append(None)  # it is a view of the rows
+    return found
 
 
 def close_sum(run: Run, running: Running) -> Any:
@@ -343,6 +345,9 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
         for each in (a, b):
             if isinstance(each, Symbol) and each.guise == "list":
                 raise run.ends("a list of rows is extended or repeated")
+        for each, other in ((a, b), (b, a)):
+            if op == "multiply" and isinstance(each, list | tuple) and getattr(other.term, "shape", None) == ():
+                raise run.ends("a list is repeated as often as data or a released value say")
         if isinstance(a, list | tuple) and not isinstance(
             getattr(b, "term", None), Rows | Sum | Aggregate | Noise | Noisy | Public
         ):
@@ -350,8 +355,10 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
         return numbers(run, op, a, b)
     if isinstance(a, Transposed) or isinstance(b, Transposed):
         raise run.ends("a transposed array of rows outside of a matrix product")
-    if op in ("multiply", "add") and isinstance(a, list | tuple) and holds_symbols((a, b)) and op == "multiply":
+    if op == "multiply" and any(isinstance(each, list | tuple) for each in (a, b)) and holds_symbols((a, b)):
         raise run.ends("a list that holds data or noise is repeated", "draw fresh noise for each entry")
+    if holds_symbols((a, b)) and any(isinstance(each, str | bytes) for each in (a, b)):
+        raise run.ends("data are put into a text")
     return NATIVE[op](a, b)
 
 
@@ -582,6 +589,10 @@ def branch_on_data(run: Run, term: Any) -> ProofEnds:
 def truth(run: Run, value: Any) -> bool:
     """The truth of a condition: of a row both ways, of a released value both ways."""
     value = settle(run, value)
+    if run.plain is not None:
+        run.branches += 1
+        if run.branches > MOST_BRANCHES:
+            raise run.ends(f"more than {MOST_BRANCHES:,} branches in one run")
     if not isinstance(value, Symbol):
         if is_filled_by_rows(value):
             raise run.ends("whether a list of chosen rows is empty shows data")
@@ -856,6 +867,13 @@ class Method(Opaque):
 
 def attribute(run: Run, value: Any, name: str) -> Any:
     """`value.name`."""
+    found = _attribute(run, value, name)
+    if isinstance(value, Symbol):
+        share_memory(value, found)
+    return found
+
+
+def _attribute(run: Run, value: Any, name: str) -> Any:
     value = settle(run, value)
     if isinstance(value, Source) and name == "bit_generator":
         raise run.ends("the state of a generator is read", "use the generator itself")
@@ -933,6 +951,13 @@ def _extent(run: Run, value: Symbol, name: str) -> Any:
 
 def get_item(run: Run, value: Any, key: Any) -> Any:
     """`value[key]`."""
+    found = _get_item(run, value, key)
+    if isinstance(value, Symbol) and not isinstance(key, Symbol | list | np.ndarray):
+        share_memory(value, found)
+    return found
+
+
+def _get_item(run: Run, value: Any, key: Any) -> Any:
     if isinstance(value, Symbol) and isinstance(value.term, Order):
         return entry_of_order(run, value, settle(run, key))
     value, key = settle(run, value), settle(run, key)
@@ -958,10 +983,11 @@ def get_item(run: Run, value: Any, key: Any) -> Any:
 def _at_unknown_place(run: Run, value: Any, key: Any) -> Any:
     if isinstance(key, Symbol) and isinstance(key.term, Rows):
         return _table_lookup(run, value, key)
-    parts = key if isinstance(key, tuple) else (key,)
-    for each in parts:
-        if isinstance(each, Symbol) and not isinstance(run.make_public(each).term, Public):
+    for each in _leaves(key):
+        if not isinstance(each, Symbol) or not isinstance(run.make_public(each).term, Public):
             raise run.ends("an entry is taken at a place that depends on the data")
+        if any(unknown is run.number_of_rows for unknown, _ in each.term.powers):
+            raise run.needs_rows("a place of an entry")
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -1352,11 +1378,100 @@ ROW_METHODS = (
 )
 
 
+MOST_BRANCHES = 100_000  # of a run on plain data
+SHAPES_ONLY = ("len", "isinstance", "type", "hasattr", "callable", "shape", "ndim", "size", "zeros_like", "ones_like")
+
+
 def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
-    """`function(*args, **kwargs)`."""
+    """`function(*args, **kwargs)`; whatever its rule says, what it makes of data is data."""
+    events = len(run.events)
+    result = _call(run, function, *args, **kwargs)
+    if run.plain is not None or is_project(run, function):
+        return result
+    name = function.name if isinstance(function, Method | Draw) else getattr(function, "__name__", "")
+    owner = [function.symbol] if isinstance(function, Method) else []
+    if not isinstance(function, np.ufunc | Draw) and (name not in MAKE_ARRAYS or "copy" in kwargs):
+        share_memory([*owner, *args, *kwargs.values()], result)
+    if not _is_plain(result):
+        return result
+    given = [*args[name in SHAPES_ONLY :], *kwargs.values()]
+    given += [] if name in SHAPES_ONLY else owner
+    if len(run.events) == events and not all(_is_looked_at(run, each) for each in _leaves(given)):
+        raise run.ends(f"{name}() makes a number of data that are not released")
+    return result
+
+
+MAKE_ARRAYS = frozenset(  # functions whose result never is a view of what they are given
+    """abs absolute all any append apply_along_axis argsort array astype bincount bool clip concatenate convolve copy
+    corrcoef cov cumprod cumsum deepcopy diff digitize divide dot einsum exp fillna float full_like histogram
+    histogram2d hstack int isin isna list log map matmul maximum minimum multiply nan_to_num ones_like outer pad
+    power repeat rint roll round sort sorted sqrt square stack sum take tile tolist tuple unique vstack where
+    column_stack zeros_like mean median std var prod norm add subtract cut crosstab value_counts size count""".split()
+)
+
+
+def share_memory(given: Any, result: Any) -> None:
+    """A result that may be a view of an array: neither may be changed in place from now on."""
+    made = [each for each in _leaves(result) if _is_array(each)]
+    owners = [each for each in _leaves(given) if _is_array(each)] if made else []
+    for each in made:
+        for owner in owners:
+            if each is not owner and each.shared is not owner.shared and _is_of_rows(each) == _is_of_rows(owner):
+                owner.shared.append(None)
+                each.shared.append(None)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Symbol) and value.guise in ("array", "series", "frame")
+
+
+def _is_of_rows(value: Symbol) -> bool:
+    return isinstance(value.term, Rows | Table)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is public: a released one, or one that no symbol is in."""
+    if isinstance(value, Symbol):
+        return isinstance(value.term, Public)
+    if isinstance(value, list | tuple | dict | set | frozenset | np.ndarray):
+        return not holds_symbols(value)
+    return isinstance(value, bool | int | float | complex | str | bytes | np.generic)
+
+
+def _is_looked_at(run: Run, value: Any) -> bool:
+    """Whether a symbol is public by now: released, or a draw that is known."""
+    term = term_of(value)
+    if isinstance(term, Noisy):
+        release = term.release.last()
+        return release.booked or release.spent
+    if isinstance(term, Noise):
+        return all(run.state[int(each)] != FRESH for each in np.ravel(term.ids))
+    return isinstance(term, Public)
+
+
+def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Symbols in nested containers, and what else of the proof is in them."""
+    if isinstance(value, Opaque):
+        yield value
+    elif depth > 6:
+        return
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from _leaves(each, depth + 1)
+    elif isinstance(value, dict):
+        yield from _leaves([*value.keys(), *value.values()], depth)
+    elif isinstance(value, slice):
+        yield from _leaves([value.start, value.stop, value.step], depth)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        yield from _leaves(list(value.flat), depth)
+
+
+def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     function = settle(run, function)
     args = tuple(settle(run, each) for each in args)
     kwargs = {name: settle(run, each) for name, each in kwargs.items()}
+    if any(id(each) in run.kept_iterators for each in (*args, getattr(function, "__self__", None))):
+        raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if run.plain is not None:
         return function(*args, **kwargs) if is_project(run, function) else call_plainly(run, function, args, kwargs)
     if (function is builtins.sum or function is math.fsum) and args and isinstance(args[0], types.GeneratorType):
@@ -1364,8 +1479,6 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     _within_try(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
     if isinstance(function, type) and function.__name__ == "suppress":
         raise run.ends("exceptions are suppressed: which values raise them is not followed")
-    if any(id(each) in run.kept_iterators for each in (*args, getattr(function, "__self__", None))):
-        raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if isinstance(function, Method):
         return call_method(run, function, args, kwargs)
     if isinstance(function, Draw):
@@ -1629,8 +1742,10 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
         if not isinstance(value.term, Public):
             raise _data_leave(run, value.term)
         return
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+    if value is None or type(value) in (bool, int, float, complex, str, bytes) or isinstance(value, np.generic):
         return
+    if isinstance(value, int | float | complex | str | bytes | bytearray):
+        raise run.ends(f"an output of type {type(value).__name__} is not followed", "return a plain value")
     if isinstance(value, np.ndarray):
         if type(value) is not np.ndarray:
             raise run.ends(f"an output of type {type(value).__name__} is not followed")
@@ -1638,8 +1753,11 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
             for each in value.flat:
                 release_output(run, each, depth + 1)
         return
-    if isinstance(value, dict | list | tuple | set | frozenset) and getattr(value, "__dict__", None):
-        release_output(run, vars(value), depth + 1)
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        if type(value).__module__ in run.modules and not hasattr(value, "_fields"):
+            raise run.ends(f"an output of type {type(value).__name__} is not followed", "return a plain container")
+        if getattr(value, "__dict__", None):
+            release_output(run, vars(value), depth + 1)
     if isinstance(value, dict):
         for key, each in value.items():
             release_output(run, key, depth + 1)

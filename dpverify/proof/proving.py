@@ -486,7 +486,8 @@ class _PlainRuns:
         form, value = data
         before = self.ended
         self.ended = True
-        with np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="warn"):
+            warnings.simplefilter("error")  # a warning is seen by whoever runs the program
             result = program.call(
                 run,
                 lambda: ([], value) if form == "keywords" else (list(value) if form == "args" else [value], {}),

@@ -34,6 +34,7 @@ MODULES = (
     "memory",
     "looking",
     "laws",
+    "views",
 )
 PARTS = ("a", "b", "later")
 
