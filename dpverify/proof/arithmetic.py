@@ -94,6 +94,9 @@ def apply(run: Run, op: str, *operands: Any, guise: str = "") -> Any:
     """`op` (the name of a NumPy function of numbers) on values of which at least one is a symbol."""
     values = [run.stack(each) if isinstance(each, list | tuple) else each for each in operands]
     terms = [each.term if isinstance(each, Symbol) else each for each in values]
+    for each in terms:
+        if isinstance(each, np.ndarray | np.generic) and each.dtype.kind in "iuf" and each.dtype.itemsize < 8:
+            raise run.ends(f"numbers of {each.dtype} run over", "use int or float")
     if any(isinstance(each, Table) for each in terms):
         raise run.ends(f"{op} of a whole table", "take its columns one by one")
     if any(isinstance(each, Noise | Noisy) for each in terms):

@@ -51,7 +51,7 @@ from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, so
 from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
-from dpverify.proof.run import FRESH, Run, unexplored
+from dpverify.proof.run import FRESH, is_whole, Run, unexplored, WHOLE
 from dpverify.proof.structure import (
     count_of,
     item,
@@ -145,6 +145,7 @@ class Loop:
     def __init__(self, run: Run, source: Any) -> None:
         self.run = run
         self.source = source
+        use_once(run, source)
         term = term_of(source)
         self.over_rows = isinstance(term, Rows | Table) and term.scope is None and (source.guise != "frame")
 
@@ -689,11 +690,13 @@ def _assuming(run: Run, node: Node, outcome: bool, value: Callable[[], Any]) -> 
 def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
     """[element(v) for v in source if test(v)] and its like."""
     source = settle(run, source)
+    use_once(run, source)
     if isinstance(source, list) and len(source) == 1 and isinstance(source[0], RowPart):
         source = rows_of_list(run, source)
     term = term_of(source)
     if isinstance(term, Rows | Table) and term.scope is None and source.guise != "frame":
-        return _of_rows(run, kind, source, test, element, flat)
+        found = _of_rows(run, kind, source, test, element, flat)
+        return read_once(run, found) if kind == "generator" else found
     return _of_values(run, kind, source, test, element, flat)
 
 
@@ -1041,6 +1044,9 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] = value`."""
     owner, key, value = settle(run, owner), settle(run, key), settle(run, value)
     _writes(run)
+    if isinstance(owner, list) and any(isinstance(each, RowPart) for each in owner):
+        raise run.ends("an entry of a list that a loop over rows has filled is set", "use a comprehension")
+    check_slot(run, owner, value)
     if isinstance(owner, Labelled):
         raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
     if isinstance(owner, Symbol):
@@ -1056,6 +1062,8 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
             raise run.ends("data are written into an array that other code was given before")
         symbol = _as_data(run, owner)
         run.promoted[id(owner)] = (owner, symbol)
+        if owner.dtype == float:
+            run.of_floats[id(symbol)] = symbol
         set_item(run, symbol, key, value)
         return
     if holds_symbols(key):
@@ -1063,6 +1071,37 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
             raise run.ends("a dict gets a key that is a released value", "use a list of pairs")
         raise run.ends("a container gets a key that depends on data")
     owner[key] = value
+
+
+def check_slot(run: Run, owner: Any, value: Any) -> None:
+    """Arrays of whole numbers cut off what is written into them: only whole numbers are, of 64 bits."""
+    if isinstance(owner, np.ndarray):
+        whole = owner.dtype != float
+        if whole and owner.dtype != np.int64 and holds_symbols(value):
+            raise run.ends(f"data are written into an array of {owner.dtype}", "make it with np.zeros(...)")
+    elif isinstance(owner, Symbol) and isinstance(owner.term, Rows | Sum | Aggregate | Noise | Public):
+        whole = id(owner) not in run.of_floats and _may_be_whole(owner.term)
+    else:
+        return
+    if whole and holds_symbols((owner, value)) and not _is_whole_value(value):
+        raise run.ends("an array of whole numbers cuts off what is written into it", "make it an array of floats")
+
+
+def _may_be_whole(term: Any) -> bool:
+    if isinstance(term, Noise):
+        return term.law in WHOLE
+    if isinstance(term, Public):
+        return term.whole
+    return term.node.kind in "bic" if isinstance(term, Rows) else is_whole(term)
+
+
+def _is_whole_value(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_whole_value, value))
+    if not isinstance(value, Symbol):
+        return np.asarray(value).dtype.kind in "biu"
+    term = value.term
+    return isinstance(term, Rows | Sum | Aggregate | Noise | Public) and _may_be_whole(term)
 
 
 def _as_data(run: Run, owner: Any) -> Symbol:
@@ -1125,8 +1164,11 @@ def augment(run: Run, op: str, old: Any, value: Any) -> Any:
             raise run.ends("data are written into a view of an array")
         if id(old) in run.lent:
             raise run.ends("data are written into an array that other code was given before")
+        check_slot(run, old, value)
         symbol = _as_data(run, old)
         run.promoted[id(old)] = (old, symbol)
+        if old.dtype == float:
+            run.of_floats[id(symbol)] = symbol
         symbol.term = binary(run, op, symbol, value).term
         return old
     if isinstance(old, Symbol) and old.guise in ("array", "series", "frame"):
@@ -1225,6 +1267,8 @@ def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
     scope = run.scope
     if isinstance(scope, Scope):
         if isinstance(owner, dict | list) and not holds_symbols(key):
+            if isinstance(owner[key], RowPart):
+                raise run.ends("an entry of a list that a loop over rows fills is changed", "use a comprehension")
             owner[key] = _collect(run, scope, op, owner[key], settle(run, value))
             return
         if type(owner) in (dict, list) and isinstance(key, Symbol) and not scope.lasting:
@@ -1235,6 +1279,7 @@ def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
         raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
     if isinstance(owner, Symbol):
         new = binary(run, op, item(run, owner, key), value)
+        check_slot(run, owner, new)
         set_item(run, owner, key, new)
         return
     put_item(run, owner, key, augment(run, op, get_item(run, owner, key), value))
@@ -1294,6 +1339,7 @@ def unpack(run: Run, value: Any, pattern: Any) -> Any:
     """Parts of a value that is assigned to several names."""
     count = pattern if isinstance(pattern, int) else len(pattern)
     value = settle(run, value)
+    use_once(run, value)
     if isinstance(value, Symbol) and isinstance(value.term, Table) and value.term.scope is not None:
         raise run.ends("a record of a row is unpacked")
     parts = list(entries_of(run, value))
@@ -1385,7 +1431,12 @@ SHAPES_ONLY = ("len", "isinstance", "type", "hasattr", "callable", "shape", "ndi
 def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`; whatever its rule says, what it makes of data is data."""
     events = len(run.events)
+    if run.plain is None:
+        use_once(run, *args)
+        _check_type_of_numbers(run, function, args, kwargs)
     result = _call(run, function, *args, **kwargs)
+    if run.plain is None and any(function is each for each in ITERATORS):
+        return read_once(run, result)
     if run.plain is not None or is_project(run, function):
         return result
     name = function.name if isinstance(function, Method | Draw) else getattr(function, "__name__", "")
@@ -1399,6 +1450,41 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if len(run.events) == events and not all(_is_looked_at(run, each) for each in _leaves(given)):
         raise run.ends(f"{name}() makes a number of data that are not released")
     return result
+
+
+ITERATORS = (builtins.map, builtins.filter, builtins.zip, builtins.enumerate, builtins.iter, builtins.reversed)
+
+
+def read_once(run: Run, value: Any) -> Any:
+    """Rows that come one by one: who stops early leaves the rest to the next reader, so there is one reader."""
+    if not isinstance(value, Symbol):
+        return value
+    found = Symbol(run, value.term, value.guise)
+    run.one_by_one[id(found)] = found
+    return found
+
+
+def use_once(run: Run, *values: Any) -> None:
+    """Notes that what comes one by one is read."""
+    for each in values:
+        if id(each) in run.read:
+            raise run.ends("an iterator over rows is read twice", "make it a list")
+        if id(each) in run.one_by_one:
+            run.read.add(id(each))
+
+
+OF_TYPES = ("astype", "array", "asarray", "asanyarray", "zeros", "ones", "full", "empty", "isinstance", "to_numpy")
+
+
+def _check_type_of_numbers(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A reduction with a type of its own converts every row first."""
+    name = function.name if isinstance(function, Method) else getattr(function, "__name__", "")
+    types_given = [kwargs[each] for each in ("dtype",) if each in kwargs and name not in OF_TYPES[:-1]]
+    if name not in OF_TYPES and not is_project(run, function):
+        types_given += [each for each in args if isinstance(each, np.dtype | type)]
+    if types_given and holds_symbols((getattr(function, "symbol", None), args, kwargs)):
+        if any(each is not None and each is not float and each != "float64" for each in types_given):
+            raise run.ends(f"{name}() converts data to another type of numbers", "convert them before, with astype()")
 
 
 MAKE_ARRAYS = frozenset(  # functions whose result never is a view of what they are given
@@ -1681,8 +1767,12 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
     """A method of a list, dict or set of the program."""
     name = function.__name__
     scope = run.scope
+    if name != "append" and isinstance(owner, list) and any(isinstance(each, RowPart) for each in owner):
+        raise run.ends(f"{name}() of a list that a loop over rows has filled", "use a comprehension")
     if isinstance(scope, Scope) and name not in ("get", "keys", "values", "items", "index", "count", "copy"):
         if isinstance(owner, list) and name == "append":
+            if any(not isinstance(each, RowPart) for each in owner):
+                raise run.ends("a loop over rows appends to a list that has entries", "begin with an empty list")
             term = term_of(args[0])
             if not isinstance(term, Rows):
                 if not isinstance(args[0], int | float):

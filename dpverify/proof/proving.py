@@ -202,7 +202,7 @@ def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
     finite = finite_proof(_PlainRuns(program), program.schema, program.relation, delta)
     if finite is None or (found.ended is None and not finite.eps < found.eps):
         return found
-    holds = claim is None or (
+    holds = (claim is None and finite.eps < math.inf) or (
         _at_most(finite.eps, claim.eps, OF_LAWS)
         if isinstance(claim, PureDP)
         else isinstance(claim, ApproxDP)

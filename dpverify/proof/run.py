@@ -120,6 +120,9 @@ class Run:
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
     plain: Any = None  # where the run is on one plain dataset: the generator of the tape that it draws from
     branches: int = 0  # of a run on plain data
+    of_floats: dict[int, Symbol] = field(default_factory=dict)  # arrays of floats into which data were written
+    one_by_one: dict[int, Symbol] = field(default_factory=dict)  # iterators over rows
+    read: set[int] = field(default_factory=set)  # those of them that were read
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
     slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask
     contests: dict[int, Any] = field(default_factory=dict)  # entries whose largest one is known, by their list

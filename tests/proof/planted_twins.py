@@ -35,6 +35,7 @@ MODULES = (
     "looking",
     "laws",
     "views",
+    "slots",
 )
 PARTS = ("a", "b", "later")
 
