@@ -1448,7 +1448,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     given = [*args[name in SHAPES_ONLY :], *kwargs.values()]
     given += [] if name in SHAPES_ONLY else owner
     if len(run.events) == events and not all(_is_looked_at(run, each) for each in _leaves(given)):
-        raise run.ends(f"{name}() makes a number of data that are not released")
+        raise run.ends(f"{name}() of data or of draws has no rule in this form")
     return result
 
 

@@ -425,7 +425,14 @@ class _Program:
             except Exception as error:
                 raised = error
         if run.ended is None and raised is not None:
-            run.ended = OutsideOfTheCall(f"{type(raised).__name__}: {raised}"[:200])
+            inside = Path(__file__).parent
+            ours = isinstance(raised, TypeError | AttributeError | AssertionError)
+            if (
+                ours and inside in Path(_innermost_file(raised)).parents
+            ):  # a rule was handed what it was not written for
+                run.ended = ProofEnds("no rule covers this use of data or draws")
+            else:
+                run.ended = OutsideOfTheCall(f"{type(raised).__name__}: {raised}"[:200])
             run.ended_line, run.ended_file = _line_of(raised, run.files)
         if run.ended is not None:
             signal = run.ended
@@ -582,6 +589,13 @@ def _target(module: types.ModuleType, function: Any) -> Any:
             )
         found = getattr(found, part)
     return found
+
+
+def _innermost_file(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else trace.tb_frame.f_code.co_filename
 
 
 def _line_of(error: BaseException, files: set[str]) -> tuple[int | None, str]:
