@@ -664,6 +664,8 @@ def _frozen_content(run: Run, value: Any, depth: int) -> Any:
     if isinstance(value, dict):
         return ("dict", tuple((repr(key), _frozen(run, each, depth + 1)) for key, each in value.items()))
     if isinstance(value, types.FunctionType):
+        if not (value.__closure__ or value.__defaults__ or value.__kwdefaults__ or value.__dict__):
+            return ("function", id(value))
         cells = tuple(_frozen(run, _content(each), depth + 1) for each in value.__closure__ or ())
         own = tuple(
             (key, _frozen(run, each, depth + 1)) for key, each in vars(value).items() if not key.startswith("__")
