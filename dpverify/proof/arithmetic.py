@@ -7,7 +7,7 @@ otherwise than linearly has been released.
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -88,6 +88,23 @@ def holds_symbols(value: Any, depth: int = 0) -> bool:
     if isinstance(value, slice):
         return any(holds_symbols(each, depth + 1) for each in (value.start, value.stop, value.step))
     return False
+
+
+def symbols_in(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Symbols in nested containers, and what else of the proof is in them."""
+    if isinstance(value, Opaque):
+        yield value
+    elif depth > 6:
+        return
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from symbols_in(each, depth + 1)
+    elif isinstance(value, dict):
+        yield from symbols_in([*value.keys(), *value.values()], depth)
+    elif isinstance(value, slice):
+        yield from symbols_in([value.start, value.stop, value.step], depth)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        yield from symbols_in(list(value.flat), depth)
 
 
 def apply(run: Run, op: str, *operands: Any, guise: str = "") -> Any:

@@ -435,21 +435,15 @@ rule(np.min, np.amin, np.nanmin, methods=("min",))(
 )
 
 
-def _count_true(run: Run, rows: Rows) -> Any:
-    return run.symbol(total_of_rows(run, Rows(truth_node(run, rows.node), (), rows.mask)))
-
-
-rule(np.count_nonzero)(
-    _reduction(
-        "count_nonzero",
-        _count_true,
-        lambda run, value, axis: _sum_of_entries(run, apply(run, "not_equal", value, 0), axis),
-    )
-)
+@rule(np.count_nonzero)
+def count_nonzero(run: Run, value: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """np.count_nonzero: the sum of what is not 0."""
+    return sum_rule(run, apply(run, "not_equal", as_symbol(run, value), 0), axis, **kwargs)
 
 
 def _truth_of_all(run: Run, rows: Rows) -> Any:
-    del rows
+    if rows.node.shape:
+        raise run.ends("any() or all() of arrays with several columns", "take one column")
     return run.symbol(aggregate_within(0.0, 1.0, whole=True))
 
 
@@ -463,6 +457,8 @@ def _truth_of_entries(op: str) -> Callable[[Run, Symbol, Any], Any]:
             return run.symbol(Rows(truth_node(run, node), (), term.mask, term.scope), value.guise)
         if isinstance(run.make_public(value).term, Public):
             return run.public() if axis is None else run.public(None)
+        if axis is not None:
+            raise run.ends("any() or all() along an axis of sums", "take one column")
         return run.symbol(aggregate_within(0.0, 1.0, whole=True))
 
     return reduced
@@ -492,10 +488,17 @@ def _deviation(name: str, numpy_ddof: int, pandas_ddof: int) -> Rule:
 
 rule(np.var, methods=("var",))(_deviation("variance", 0, 1))
 rule(np.std, methods=("std",))(_deviation("deviation", 0, 1))
-rule(statistics.pvariance)(_deviation("variance", 0, 0))
-rule(statistics.variance)(_deviation("variance", 1, 1))
-rule(statistics.pstdev)(_deviation("deviation", 0, 0))
-rule(statistics.stdev)(_deviation("deviation", 1, 1))
+
+
+def _deviation_of_list(name: str, ddof: int) -> Rule:
+    reduced = _deviation(name, ddof, ddof)
+    return lambda run, values: reduced(run, values)  # a mean that is handed over is another function
+
+
+rule(statistics.pvariance)(_deviation_of_list("variance", 0))
+rule(statistics.variance)(_deviation_of_list("variance", 1))
+rule(statistics.pstdev)(_deviation_of_list("deviation", 0))
+rule(statistics.stdev)(_deviation_of_list("deviation", 1))
 
 
 @rule(np.median, np.percentile, np.quantile, statistics.median, methods=("median", "quantile"))
@@ -1217,6 +1220,9 @@ def as_float(run: Run, value: Any) -> Any:
 def as_int(run: Run, value: Any, decimals: Any = None, **kwargs: Any) -> Any:
     """int() and its like: rounding."""
     refuse_keywords(run, "rounding", kwargs)
+    term = term_of(value)
+    if isinstance(term, Rows) and term.node.kind == "b":
+        return run.symbol(Rows(number_node(run, term.node, "i"), term.powers, term.mask, term.scope), value.guise)
     return _round(run, value, decimals, "trunc")
 
 

@@ -29,6 +29,7 @@ from dpverify.proof.arithmetic import (
     number_node,
     row_node,
     same_rows,
+    symbols_in,
     truth_node,
 )
 from dpverify.proof.contests import compare_with_infinity, Contest, release_leader, release_pick
@@ -347,7 +348,7 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
             if isinstance(each, Symbol) and each.guise == "list":
                 raise run.ends("a list of rows is extended or repeated")
         for each, other in ((a, b), (b, a)):
-            if op == "multiply" and isinstance(each, list | tuple) and getattr(other.term, "shape", None) == ():
+            if op == "multiply" and isinstance(each, list | tuple) and _is_one_number(other):
                 raise run.ends("a list is repeated as often as data or a released value say")
         if isinstance(a, list | tuple) and not isinstance(
             getattr(b, "term", None), Rows | Sum | Aggregate | Noise | Noisy | Public
@@ -361,6 +362,11 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
     if holds_symbols((a, b)) and any(isinstance(each, str | bytes) for each in (a, b)):
         raise run.ends("data are put into a text")
     return NATIVE[op](a, b)
+
+
+def _is_one_number(value: Any) -> bool:
+    term = term_of(value)
+    return value.guise == "number" or (not isinstance(term, Rows | Table) and getattr(term, "shape", None) == ())
 
 
 def numbers(run: Run, op: str, a: Any, b: Any) -> Any:
@@ -986,7 +992,7 @@ def _get_item(run: Run, value: Any, key: Any) -> Any:
 def _at_unknown_place(run: Run, value: Any, key: Any) -> Any:
     if isinstance(key, Symbol) and isinstance(key.term, Rows):
         return _table_lookup(run, value, key)
-    for each in _leaves(key):
+    for each in symbols_in(key):
         if not isinstance(each, Symbol) or not isinstance(run.make_public(each).term, Public):
             raise run.ends("an entry is taken at a place that depends on the data")
         if any(unknown is run.number_of_rows for unknown, _ in each.term.powers):
@@ -1377,6 +1383,18 @@ def text(run: Run, *parts: Any) -> Any:
     return run.public(None) if unknown else "".join(shown)
 
 
+def unfollowed(run: Run) -> Any:
+    """A name is assigned in a part of an expression that may not be evaluated."""
+    raise run.ends("a name is assigned within an expression", "assign it in a statement of its own")
+
+
+def keep(run: Run, value: Any) -> Any:
+    """An iterator gets a name: not one over rows, which would be read when other names have changed."""
+    if id(value) in run.one_by_one:
+        raise run.ends("an iterator over rows is kept", "make it a list")
+    return value
+
+
 def plain(run: Run, value: Any) -> Any:
     """A value that the next statement takes apart by itself."""
     value = settle(run, value)
@@ -1447,7 +1465,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         return result
     given = [*args[name in SHAPES_ONLY :], *kwargs.values()]
     given += [] if name in SHAPES_ONLY else owner
-    if len(run.events) == events and not all(_is_looked_at(run, each) for each in _leaves(given)):
+    if len(run.events) == events and not all(_is_looked_at(run, each) for each in symbols_in(given)):
         raise run.ends(f"{name}() of data or of draws has no rule in this form")
     return result
 
@@ -1498,8 +1516,8 @@ MAKE_ARRAYS = frozenset(  # functions whose result never is a view of what they 
 
 def share_memory(given: Any, result: Any) -> None:
     """A result that may be a view of an array: neither may be changed in place from now on."""
-    made = [each for each in _leaves(result) if _is_array(each)]
-    owners = [each for each in _leaves(given) if _is_array(each)] if made else []
+    made = [each for each in symbols_in(result) if _is_array(each)]
+    owners = [each for each in symbols_in(given) if _is_array(each)] if made else []
     for each in made:
         for owner in owners:
             if each is not owner and each.shared is not owner.shared and _is_of_rows(each) == _is_of_rows(owner):
@@ -1533,23 +1551,6 @@ def _is_looked_at(run: Run, value: Any) -> bool:
     if isinstance(term, Noise):
         return all(run.state[int(each)] != FRESH for each in np.ravel(term.ids))
     return isinstance(term, Public)
-
-
-def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Symbols in nested containers, and what else of the proof is in them."""
-    if isinstance(value, Opaque):
-        yield value
-    elif depth > 6:
-        return
-    elif isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from _leaves(each, depth + 1)
-    elif isinstance(value, dict):
-        yield from _leaves([*value.keys(), *value.values()], depth)
-    elif isinstance(value, slice):
-        yield from _leaves([value.start, value.stop, value.step], depth)
-    elif isinstance(value, np.ndarray) and value.dtype == object:
-        yield from _leaves(list(value.flat), depth)
 
 
 def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -1592,6 +1593,8 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if holds_symbols((function.args, function.keywords)) or is_project(run, function.func) or symbolic:
             return call(run, function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if is_project(run, function):
+        if any(id(each) in run.one_by_one for each in (*args, *kwargs.values())):
+            raise run.ends("an iterator over rows is handed to a function of the program", "make it a list")
         return function(*args, **kwargs)
     for each in (*args, *kwargs.values(), getattr(function, "__self__", None)):
         for part in each if isinstance(each, list | tuple) else (each,):
@@ -1674,6 +1677,29 @@ def fields_of(run: Run, value: Any) -> Any:
     if value is None or type(value) in (bool, int, float, complex, str, bytes):
         return value
     raise run.ends(f"an object with a field of type {type(value).__name__} is made a dict")
+
+
+BY_NAME = ("out", "axis", "dtype", "where", "keepdims", "order", "overwrite_input", "sorter", "initial")
+
+
+def _given_by_place(function: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Options that stand without their name, by the names that the function itself has for them."""
+    if isinstance(function, np.ufunc):
+        return args[: function.nin], dict(zip(["out"], args[function.nin :], strict=False))
+    names = _names_of(function)
+    first = next((at for at, name in enumerate(names) if at and name in BY_NAME), len(names))
+    return args[:first] if names else args, dict(zip(names[first:], args[first:], strict=False))
+
+
+@functools.lru_cache(maxsize=512)
+def _names_of(function: Any) -> tuple[str, ...]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return ()
+    return tuple(each.name for each in parameters if each.kind is not each.KEYWORD_ONLY)
 
 
 def _of_public_values(run: Run, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -1905,6 +1931,8 @@ class Hooks:
             ("unpack", unpack),
             ("truth", truth),
             ("plain", plain),
+            ("keep", keep),
+            ("unfollowed", unfollowed),
             ("loop", Loop),
             ("set_item", put_item),
             ("set_attribute", set_attribute),

@@ -57,11 +57,15 @@ def _later(body: ast.expr, *names: str) -> ast.Lambda:
     return ast.Lambda(arguments, body)
 
 
+LAZY = ("map", "filter", "zip", "enumerate", "iter", "reversed")
+
+
 class _Rewriter(ast.NodeTransformer):
     """See `rewritten`."""
 
     def __init__(self) -> None:
         self._made = 0
+        self._read_at_once: set[int] = set()  # generator expressions that a call gets
 
     def _name(self) -> str:
         self._made += 1
@@ -82,6 +86,8 @@ class _Rewriter(ast.NodeTransformer):
         return _at(node, _hook("unary", ast.Constant(name), node.operand))
 
     def visit_Compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) > 1 and _assigns(node.comparators):
+            return _at(node, _hook("unfollowed"))
         self.generic_visit(node)
         names = [ast.Constant(COMPARISONS[type(each)]) for each in node.ops]
         if len(names) == 1:
@@ -90,17 +96,22 @@ class _Rewriter(ast.NodeTransformer):
         return _at(node, _hook("chain", ast.Tuple(names, ast.Load()), node.left, *rest))  # type: ignore[arg-type]
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        if _assigns(node.values[1:]):
+            return _at(node, _hook("unfollowed"))
         self.generic_visit(node)
         name = "both" if isinstance(node.op, ast.And) else "either"
         return _at(node, _hook(name, node.values[0], *(_later(each) for each in node.values[1:])))
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
+        if _assigns([node.body, node.orelse]):
+            return _at(node, _hook("unfollowed"))
         self.generic_visit(node)
         return _at(node, _hook("choose", node.test, _later(node.body), _later(node.orelse)))
 
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
             return self.generic_visit(node)
+        self._read_at_once |= {id(each) for each in node.args if isinstance(each, ast.GeneratorExp)}
         self.generic_visit(node)
         return _at(node, _hook("call", node.func, *node.args, keywords=node.keywords))
 
@@ -130,6 +141,12 @@ class _Rewriter(ast.NodeTransformer):
     # Comprehensions: of rows they are functions of one row
 
     def _comprehension(self, node: Any, kind: str, element: ast.expr) -> Any:
+        later = kind == "generator" and id(node) not in self._read_at_once
+        if later or _assigns([node]) or any(isinstance(each, ast.Lambda) for each in ast.walk(element)):
+            self.generic_visit(node)  # as Python does it; rows end the proof
+            for generator in node.generators:
+                generator.iter = _at(generator.iter, _hook("plain", generator.iter))
+            return node
         body: ast.expr = element
         for depth, generator in enumerate(reversed(node.generators)):
             if generator.is_async:
@@ -137,7 +154,7 @@ class _Rewriter(ast.NodeTransformer):
             source = self.visit(generator.iter)
             tests = [self.visit(each) for each in generator.ifs]
             names = self._targets(generator.target)
-            if names is None or any(isinstance(each, ast.NamedExpr) for test in tests for each in ast.walk(test)):
+            if names is None:
                 return self.generic_visit(node)
             if depth == 0:
                 body = self.visit(element)
@@ -296,7 +313,7 @@ class _Rewriter(ast.NodeTransformer):
         return _at(node, ast.Yield(_hook("yields", *([node.value] if node.value else []))))
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        node.value = self.visit(node.value)
+        node.value = self._kept(node.value)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
             return self._set_item(node, node.targets[0], node.value)
         if any(isinstance(each, ast.Subscript | ast.Attribute) for target in node.targets for each in ast.walk(target)):
@@ -304,6 +321,12 @@ class _Rewriter(ast.NodeTransformer):
         if any(isinstance(each, ast.Tuple | ast.List) for each in node.targets):
             return self._assign_parts(node)
         return node
+
+    def _kept(self, value: ast.expr) -> ast.expr:
+        """A value that gets a name: no iterator over rows, which would be read later."""
+        lazy = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in LAZY
+        found: ast.expr = self.visit(value)
+        return _at(value, _hook("keep", found)) if lazy else found
 
     def _set_item(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Any:
         owner, key = self.visit(target.value), _key(self.visit(target.slice))
@@ -373,6 +396,11 @@ def _key(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Tuple):
         return ast.Tuple([_key(each) for each in node.elts], ast.Load())
     return node
+
+
+def _assigns(parts: list[Any]) -> bool:
+    """Whether an expression assigns a name (`:=`)."""
+    return any(isinstance(each, ast.NamedExpr) for part in parts for each in ast.walk(part))
 
 
 def _conjunction(tests: list[ast.expr]) -> ast.expr:

@@ -21,6 +21,7 @@ from dpverify.proof.arithmetic import (
     row_node,
     same_rows,
     strip_shape,
+    symbols_in,
     up,
 )
 from dpverify.proof.moves import aggregate_of
@@ -610,11 +611,11 @@ def item(run: Run, symbol: Symbol, key: Any) -> Any:
 
 def _unknown_place(run: Run, symbol: Symbol, key: Any) -> Any:
     keys = key if isinstance(key, tuple) else (key,)
-    for each in keys:
-        if isinstance(each, Symbol):
-            if isinstance(run.make_public(each).term, Public):
-                continue
+    for each in symbols_in(key):
+        if not isinstance(each, Symbol) or not isinstance(run.make_public(each).term, Public):
             raise run.ends("an array is indexed by a value that depends on rows")
+    if not all(isinstance(each, Symbol) for each in keys):
+        raise run.ends("an array is indexed by a released value")
     term = symbol.term
     if isinstance(term, Noise):
         term = run.make_public(symbol).term
@@ -692,6 +693,8 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
 
 def both_masks(run: Run, mask: Node | None, chosen: Rows) -> Node:
     """The mask of rows that were chosen and are chosen once more."""
+    if chosen.node.kind != "b" or chosen.node.shape:
+        raise run.ends("rows are chosen by numbers, which are their places or labels", "choose them by a comparison")
     if mask is None:
         if chosen.mask is not None:
             raise run.ends("a mask of chosen rows is used for all rows")
@@ -723,6 +726,8 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
     """`symbol[key] = value`."""
     term = symbol.term
     if isinstance(term, Rows) and isinstance(key, Symbol) and isinstance(key.term, Rows):
+        if key.term.node.kind != "b":
+            raise run.ends("rows are chosen by numbers, which are their places or labels", "choose by a comparison")
         if len(symbol.shared) > 1:
             raise run.ends("rows that share memory with others are written to", "use np.where")
         symbol.term = run.hooks.call(np.where, key, value, run.symbol(term, symbol.guise)).term
