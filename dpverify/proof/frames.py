@@ -51,6 +51,8 @@ def count(run: Run, value: Symbol, *args: Any) -> Any:
     nodes = [term.node] if isinstance(term, Rows) else list(term.columns.values())
     if args or any(each.kind == "m" for each in nodes):
         raise run.ends("count() with arguments or of values that may be missing")
+    if isinstance(value.term, Table):
+        raise run.ends("count() of a frame is one for each column", "use len(frame)")
     return count_of(run, value.term)
 
 

@@ -515,9 +515,17 @@ def between(run: Run, value: Any, q: Any = None, axis: Any = None, **kwargs: Any
     raise run.ends("a quantile of sums")
 
 
-@rule(statistics.mean, statistics.fmean)
+@rule(statistics.fmean)
 def mean_of_list(run: Run, value: Any) -> Any:
-    """statistics.mean."""
+    """statistics.fmean."""
+    return mean_rule(run, value)
+
+
+@rule(statistics.mean)
+def mean_of_kind(run: Run, value: Any) -> Any:
+    """statistics.mean: of NumPy's whole numbers it is a whole number."""
+    if not isinstance(value, Symbol) or value.guise != "list":
+        raise run.ends("statistics.mean() of numbers of NumPy", "use np.mean()")
     return mean_rule(run, value)
 
 

@@ -1,6 +1,7 @@
 """Runs a rewritten program: the hooks that every operation goes through, and the modules of the user's project."""
 
 import builtins
+import contextvars
 import copy
 import dataclasses
 import functools
@@ -52,7 +53,7 @@ from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, so
 from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
-from dpverify.proof.run import FRESH, is_whole, Run, unexplored, WHOLE
+from dpverify.proof.run import FRESH, is_whole, OneByOne, Run, unexplored, WHOLE
 from dpverify.proof.structure import (
     count_of,
     item,
@@ -109,6 +110,8 @@ OUTSIDE = (
     "threading",
     "multiprocessing",
     "_thread",
+    "contextvars",
+    "_contextvars",
     "io",
     "_io",
 )
@@ -147,6 +150,8 @@ class Loop:
         self.run = run
         self.source = source
         use_once(run, source)
+        if id(source) in run.one_by_one and run.one_by_one[id(source)].calls:
+            raise run.ends("a loop over map() or filter() of rows", "call the function in the loop")
         term = term_of(source)
         self.over_rows = isinstance(term, Rows | Table) and term.scope is None and (source.guise != "frame")
 
@@ -702,7 +707,7 @@ def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable
     term = term_of(source)
     if isinstance(term, Rows | Table) and term.scope is None and source.guise != "frame":
         found = _of_rows(run, kind, source, test, element, flat)
-        return read_once(run, found) if kind == "generator" else found
+        return read_once(run, found, calls=True) if kind == "generator" else found
     return _of_values(run, kind, source, test, element, flat)
 
 
@@ -735,7 +740,9 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
                 yield value
 
     lasting = isinstance(source, range | tuple | str | Symbol)
-    if kind == "generator" and not lasting:  # as Python does: what the source holds when it is read
+    if kind == "generator" and (
+        not lasting or (test is not None and not isinstance(source, Symbol))
+    ):  # as Python does: what the source holds when it is read
         return _lazily(run, source, test, element, flat)
     if kind == "generator":
         results = list(found()) if test is not None or holds_symbols(source) or isinstance(source, Symbol) else found()
@@ -1267,28 +1274,28 @@ def start_of_sum(run: Run, value: Any) -> Any:
     return value
 
 
-def augment_item(run: Run, op: str, owner: Any, key: Any, value: Any) -> None:
-    """`owner[key] op= value`."""
+def augment_item(run: Run, op: str, owner: Any, key: Any, value: Callable[[], Any]) -> None:
+    """`owner[key] op= value`: what is there is read before the value is computed."""
     owner, key = settle(run, owner), settle(run, key)
     scope = run.scope
     if isinstance(scope, Scope):
         if isinstance(owner, dict | list) and not holds_symbols(key):
             if isinstance(owner[key], RowPart):
                 raise run.ends("an entry of a list that a loop over rows fills is changed", "use a comprehension")
-            owner[key] = _collect(run, scope, op, owner[key], settle(run, value))
+            owner[key] = _collect(run, scope, op, owner[key], settle(run, value()))
             return
         if type(owner) in (dict, list) and isinstance(key, Symbol) and not scope.lasting:
-            _collect_by_label(run, scope, op, owner, key, settle(run, value))
+            _collect_by_label(run, scope, op, owner, key, settle(run, value()))
             return
         raise run.ends("an entry at a place that depends on the row is changed", "loop over public labels instead")
     if isinstance(owner, Labelled):
         raise run.ends("an entry of a series over categories is set", "write to its to_numpy().copy()")
     if isinstance(owner, Symbol):
-        new = binary(run, op, item(run, owner, key), value)
+        new = binary(run, op, item(run, owner, key), value())
         check_slot(run, owner, new)
         set_item(run, owner, key, new)
         return
-    put_item(run, owner, key, augment(run, op, get_item(run, owner, key), value))
+    put_item(run, owner, key, augment(run, op, get_item(run, owner, key), value()))
 
 
 def _collect_by_label(run: Run, scope: Scope, op: str, owner: Any, key: Symbol, value: Any) -> None:
@@ -1325,9 +1332,9 @@ def _collect_by_label(run: Run, scope: Scope, op: str, owner: Any, key: Symbol, 
         owner[label] = _collect(run, scope, op, owner[label], entry)
 
 
-def augment_attribute(run: Run, op: str, owner: Any, name: str, value: Any) -> None:
-    """`owner.name op= value`."""
-    set_attribute(run, owner, name, augment(run, op, attribute(run, owner, name), value))
+def augment_attribute(run: Run, op: str, owner: Any, name: str, value: Callable[[], Any]) -> None:
+    """`owner.name op= value`: what is there is read before the value is computed."""
+    set_attribute(run, owner, name, augment(run, op, attribute(run, owner, name), value()))
 
 
 def set_attribute(run: Run, owner: Any, name: str, value: Any) -> None:
@@ -1454,7 +1461,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         _check_type_of_numbers(run, function, args, kwargs)
     result = _call(run, function, *args, **kwargs)
     if run.plain is None and any(function is each for each in ITERATORS):
-        return read_once(run, result)
+        return read_once(run, result, calls=function is builtins.map or function is builtins.filter)
     if run.plain is not None or is_project(run, function):
         return result
     name = function.name if isinstance(function, Method | Draw) else getattr(function, "__name__", "")
@@ -1473,12 +1480,12 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
 ITERATORS = (builtins.map, builtins.filter, builtins.zip, builtins.enumerate, builtins.iter, builtins.reversed)
 
 
-def read_once(run: Run, value: Any) -> Any:
+def read_once(run: Run, value: Any, *, calls: bool) -> Any:
     """Rows that come one by one: who stops early leaves the rest to the next reader, so there is one reader."""
     if not isinstance(value, Symbol):
         return value
     found = Symbol(run, value.term, value.guise)
-    run.one_by_one[id(found)] = found
+    run.one_by_one[id(found)] = OneByOne(found, calls)
     return found
 
 
@@ -1631,6 +1638,8 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if run.running_release and homes & set(OUTSIDE) and not isinstance(function, type):
             name = f"{module}.{getattr(function, '__name__', '')}"
             raise run.ends(f"{name} reads what is outside of the program", kind=OutsideOfTheCall)
+        if run.running_release and isinstance(owner, contextvars.ContextVar):
+            raise run.ends("a context variable outlives the release", "keep state out of it", kind=OutsideOfTheCall)
         if function in (builtins.open, builtins.input, builtins.eval, builtins.exec, builtins.globals, builtins.vars):
             raise run.ends(f"{function.__name__}() is called")
         if isinstance(owner, np.ndarray) and run.promoted and isinstance(resolve_array(run, owner), Symbol):
@@ -1643,7 +1652,10 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if found is not NotImplemented:
             return found
     elif _hashable(function) and function in RULES:
-        return RULES[function](run, *args, **kwargs)
+        args, named = _given_by_place(function, args)
+        if holds_symbols([each for key, each in {**named, **kwargs}.items() if key in BY_NAME and key not in ARRAYS]):
+            raise run.ends("an option of a function depends on data", "use a public one")
+        return RULES[function](run, *args, **named, **kwargs)
     of_pandas = frames.function_of_pandas(function)
     if of_pandas is not None and any(isinstance(term_of(each), Rows) for each in (*args, *kwargs.values())):
         return of_pandas(run, *args, **kwargs)
@@ -1680,6 +1692,9 @@ def fields_of(run: Run, value: Any) -> Any:
 
 
 BY_NAME = ("out", "axis", "dtype", "where", "keepdims", "order", "overwrite_input", "sorter", "initial")
+
+
+ARRAYS = ("out", "where", "initial")  # options that are arrays
 
 
 def _given_by_place(function: Any, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -1,11 +1,12 @@
 """Proves a privacy claim from the code of a function: for all neighbouring datasets of a schema."""
 
+import functools
 import inspect
 import math
 import time
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +35,7 @@ from dpverify.wild.schema import MOST_PUBLIC, Schema
 
 MOST_NUMBERS_OF_ROWS = 300
 MOST_PATHS = 256
+MOST_KEPT = 10_000  # entries of a collection of another library that are compared
 # Programs compute their scales in floats: so much of a closed form is rounding of sixteen operations, and a claim is
 # said in real arithmetic. It is far below what anybody claims (1 against 1.0000000000000036).
 ROUNDING = Fraction(1, 2**48)
@@ -687,10 +689,18 @@ def _frozen_content(run: Run, value: Any, depth: int) -> Any:
             id(value),
             tuple((key, _frozen(run, each, depth + 1)) for key, each in sorted(getattr(value, "__dict__", {}).items())),
         )
+    if isinstance(value, functools.partial):
+        parts = (value.func, value.args, value.keywords, vars(value))
+        return ("partial", id(value), tuple(_frozen(run, each, depth + 1) for each in parts))
     if hasattr(value, "__next__"):
         return ("iterator", repr(value))
+    if isinstance(value, Collection):
+        return ("collection", id(value), tuple(_frozen(run, each, depth + 1) for each in list(value)[:MOST_KEPT]))
     if hasattr(value, "cache_info"):
         return ("cache", repr(value.cache_info()))
+    content: Any = getattr(value, "__dict__", None)
+    if isinstance(content, dict) and depth < 3 and not type(value).__module__.startswith("dpverify."):
+        return ("other", id(value), tuple((key, _frozen(run, each, depth + 1)) for key, each in content.items()))
     return ("other", id(value))
 
 

@@ -65,6 +65,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self._made = 0
+        self._in_class = False
         self._read_at_once: set[int] = set()  # generator expressions that a call gets
 
     def _name(self) -> str:
@@ -86,8 +87,8 @@ class _Rewriter(ast.NodeTransformer):
         return _at(node, _hook("unary", ast.Constant(name), node.operand))
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        if len(node.ops) > 1 and _assigns(node.comparators):
-            return _at(node, _hook("unfollowed"))
+        if len(node.ops) > 1 and self._keeps_its_place(node.comparators):
+            return self._in_its_place(node)
         self.generic_visit(node)
         names = [ast.Constant(COMPARISONS[type(each)]) for each in node.ops]
         if len(names) == 1:
@@ -96,15 +97,45 @@ class _Rewriter(ast.NodeTransformer):
         return _at(node, _hook("chain", ast.Tuple(names, ast.Load()), node.left, *rest))  # type: ignore[arg-type]
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        if _assigns(node.values[1:]):
-            return _at(node, _hook("unfollowed"))
+        if self._keeps_its_place(node.values[1:]):
+            return self._in_its_place(node)
         self.generic_visit(node)
         name = "both" if isinstance(node.op, ast.And) else "either"
         return _at(node, _hook(name, node.values[0], *(_later(each) for each in node.values[1:])))
 
+    def _keeps_its_place(self, parts: list[Any]) -> bool:
+        """Whether a part of an expression means something else in a function of its own."""
+        return self._in_class or _assigns(parts)
+
+    def _in_its_place(self, node: ast.expr) -> Any:
+        """As Python does it in a class body, whose names no function sees; elsewhere the proof ends there."""
+        return self.generic_visit(node) if self._in_class else _at(node, _hook("unfollowed"))
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        outer, self._in_class = self._in_class, False
+        node.bases = [self.visit(each) for each in node.bases]
+        node.decorator_list = [self.visit(each) for each in node.decorator_list]
+        self._in_class = True
+        body = [self.visit(each) for each in node.body]
+        node.body = [part for each in body for part in (each if isinstance(each, list) else [each])]
+        self._in_class = outer
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        outer, self._in_class = self._in_class, False
+        self.generic_visit(node)
+        self._in_class = outer
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        outer, self._in_class = self._in_class, False
+        self.generic_visit(node)
+        self._in_class = outer
+        return node
+
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        if _assigns([node.body, node.orelse]):
-            return _at(node, _hook("unfollowed"))
+        if self._keeps_its_place([node.body, node.orelse]):
+            return self._in_its_place(node)
         self.generic_visit(node)
         return _at(node, _hook("choose", node.test, _later(node.body), _later(node.orelse)))
 
@@ -142,7 +173,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _comprehension(self, node: Any, kind: str, element: ast.expr) -> Any:
         later = kind == "generator" and id(node) not in self._read_at_once
-        if later or _assigns([node]) or any(isinstance(each, ast.Lambda) for each in ast.walk(element)):
+        if later or self._keeps_its_place([node]) or any(isinstance(each, ast.Lambda) for each in ast.walk(element)):
             self.generic_visit(node)  # as Python does it; rows end the proof
             for generator in node.generators:
                 generator.iter = _at(generator.iter, _hook("plain", generator.iter))
@@ -314,8 +345,6 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self._kept(node.value)
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
-            return self._set_item(node, node.targets[0], node.value)
         if any(isinstance(each, ast.Subscript | ast.Attribute) for target in node.targets for each in ast.walk(target)):
             return self._assign_parts(node)
         if any(isinstance(each, ast.Tuple | ast.List) for each in node.targets):
@@ -358,16 +387,19 @@ class _Rewriter(ast.NodeTransformer):
         return [ast.Assign([target], value)]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        if not isinstance(node.target, ast.Name) and self._keeps_its_place([node.value]):
+            return _at(node, ast.Expr(_hook("unfollowed")))
         value = self.visit(node.value)
         name = ast.Constant(OPERATORS[type(node.op)])
         if isinstance(node.target, ast.Name):
             old = ast.Name(node.target.id, ast.Load())
             return _at(node, ast.Assign([node.target], _hook("augment", name, old, value)))
+        later = _later(value)  # what the target holds is read before
         if isinstance(node.target, ast.Subscript):
             owner, key = self.visit(node.target.value), _key(self.visit(node.target.slice))
-            return _at(node, ast.Expr(_hook("augment_item", name, owner, key, value)))
+            return _at(node, ast.Expr(_hook("augment_item", name, owner, key, later)))
         owner = self.visit(node.target.value)
-        return _at(node, ast.Expr(_hook("augment_attribute", name, owner, ast.Constant(node.target.attr), value)))
+        return _at(node, ast.Expr(_hook("augment_attribute", name, owner, ast.Constant(node.target.attr), later)))
 
 
 def _assigned_names(body: list[ast.stmt]) -> list[tuple[str, str]]:
@@ -399,8 +431,14 @@ def _key(node: ast.expr) -> ast.expr:
 
 
 def _assigns(parts: list[Any]) -> bool:
-    """Whether an expression assigns a name (`:=`)."""
-    return any(isinstance(each, ast.NamedExpr) for part in parts for each in ast.walk(part))
+    """Whether an expression assigns a name (`:=`), yields, or asks for the names of its function."""
+    for each in (inner for part in parts for inner in ast.walk(part)):
+        if isinstance(each, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await):
+            return True
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            if each.func.id in ("locals", "super", "vars", "dir", "eval", "exec"):
+                return True
+    return False
 
 
 def _conjunction(tests: list[ast.expr]) -> ast.expr:

@@ -36,6 +36,7 @@ MODULES = (
     "laws",
     "views",
     "slots",
+    "scopes",
 )
 PARTS = ("a", "b", "later")
 
