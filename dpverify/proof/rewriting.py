@@ -122,14 +122,18 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        node.decorator_list = [self.visit(each) for each in node.decorator_list]
+        node.args = self.visit(node.args)  # defaults belong to where the function stands
         outer, self._in_class = self._in_class, False
-        self.generic_visit(node)
+        body = [self.visit(each) for each in node.body]
+        node.body = [part for each in body for part in (each if isinstance(each, list) else [each])]
         self._in_class = outer
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
+        node.args = self.visit(node.args)
         outer, self._in_class = self._in_class, False
-        self.generic_visit(node)
+        node.body = self.visit(node.body)
         self._in_class = outer
         return node
 

@@ -104,6 +104,19 @@ def name_of_an_inner_class(x):
     return Found.width
 
 
+def name_of_a_class_in_a_default(x):
+    """vector: real 0..100, rows 5..50; replace; 10; 3 scope; b"""
+    scale = 1.0
+
+    class Sampler:
+        scale = 0.1
+
+        def draw(self, given=scale if len(x) else 1.0):  # noqa: B008
+            return rng.laplace(scale=given)
+
+    return scale * _count(x) + Sampler().draw()
+
+
 def yield_in_an_and(x):
     """vector: real 0..100, rows 5..50; replace; inf; 3 scope; b"""
     yield _count(x) + rng.laplace()
