@@ -147,7 +147,9 @@ def test_a_bad_request_is_one_line_and_no_verdict(folder, more):
 
 
 @pytest.mark.process
-def test_settings_for_the_other_kind_of_request_are_not_heeded_and_memory_is(folder):
+def test_settings_for_the_other_kind_of_request_are_not_heeded_and_memory_is(tmp_path):
+    folder = tmp_path  # one of its own: settings hold for all that runs in their folder
+    (folder / "own.py").write_text(FUNCTIONS)
     (folder / "pyproject.toml").write_text("[tool.dpverify]\njobs = 1\nminutes = 2\n", encoding="utf-8")
     assert certify(folder, "mean", "--data", MEAN[0], "--dry-run").returncode == 0
     two = "from dpverify import Pair\nPAIRS = [Pair([0, 1, 1], [2, 1, 1])]\n"
