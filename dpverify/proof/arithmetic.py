@@ -75,19 +75,7 @@ NATIVE: dict[str, Callable[..., Any]] = {
 
 def holds_symbols(value: Any, depth: int = 0) -> bool:
     """Whether a symbol is in a value: an entry of a list, tuple or dict, or of an array of objects."""
-    if isinstance(value, Opaque):
-        return True
-    if depth > 6:
-        return False
-    if isinstance(value, list | tuple | set | frozenset):
-        return any(holds_symbols(each, depth + 1) for each in value)
-    if isinstance(value, dict):
-        return any(holds_symbols(each, depth + 1) for each in (*value.keys(), *value.values()))
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return any(holds_symbols(each, depth + 1) for each in value.flat)
-    if isinstance(value, slice):
-        return any(holds_symbols(each, depth + 1) for each in (value.start, value.stop, value.step))
-    return False
+    return any(True for _ in symbols_in(value, depth))
 
 
 def symbols_in(value: Any, depth: int = 0) -> Iterator[Any]:
@@ -1151,17 +1139,11 @@ def _toss_coin(run: Run, uniform: Noise, chance: Any) -> Symbol:
     local = isinstance(chance, Rows) and getattr(chance.scope, "local", False)
     if isinstance(chance, Rows) and not local:
         raise run.ends("a coin is tossed for one row of many", "draw a number for each row at once")
-    if uniform.shape or chance_shape(chance) or uniform.powers or float(uniform.scale) != 1:
+    if uniform.shape or shape_of(chance) or uniform.powers or float(uniform.scale) != 1:
         raise run.ends("a uniform number is compared with data in this form", "compare one number of [0, 1) with one")
     run.take(uniform, JOINED)  # whoever sees the number or another comparison of it knows more than the coin
     run.events.append(Event("coin", chance, np.asarray(1.0), chance.powers, run.line(), "coin"))
     return run.public((), low=0.0, high=1.0, whole=True)
-
-
-def chance_shape(chance: Any) -> tuple[int, ...]:
-    """The shape of a value that depends on data."""
-    shape: tuple[int, ...] = chance.node.shape if isinstance(chance, Rows) else chance.shape
-    return shape
 
 
 def _scale_noise(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:

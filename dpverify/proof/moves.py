@@ -273,7 +273,7 @@ def _cost_as_it_is(pairs: Pairs, run: Run, event: Event) -> tuple[str, Array]:
     first = float(scale.flat[0])
     parts = intervals.quotient_of(sizes, scale[None])[1]
     if event.kind == "coin":
-        return "pure", coin_losses(_scale_losses(sizes, factor), *_range_of(run, event.data))
+        return "pure", coin_losses(_scale_losses(sizes, factor), *certain_range(run, event.data))
     if event.kind == "gaussian":
         distance = roots_up(total_up(intervals.product_of(parts, parts)[1], axes)) if axes else parts
         if even:
@@ -304,7 +304,8 @@ def coin_losses(moves: Array, low: float, high: float) -> Array:
     return np.maximum(heads, tails) * (1 + 2.0**-50)
 
 
-def _range_of(run: Run, data: Any) -> tuple[float, float]:
+def certain_range(run: Run, data: Any) -> tuple[float, float]:
+    """Range of what depends on data, over all datasets and entries."""
     if isinstance(data, Rows):
         low, high = run.domain.bounds(data.node)
     else:

@@ -48,7 +48,7 @@ from dpverify.proof.functions import (
     where,
     where_node,
 )
-from dpverify.proof.moves import aggregate_of
+from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
@@ -636,12 +636,6 @@ def truth(run: Run, value: Any) -> bool:
     raise branch_on_data(run, term)
 
 
-def certain_range(run: Run, term: Any) -> tuple[float, float]:
-    """Range of one number that depends on data."""
-    found = aggregate_of(run, term)
-    return float(np.min(found.low)), float(np.max(found.high))
-
-
 def _branch_of_row(run: Run, term: Rows) -> bool:
     scope = term.scope
     if not isinstance(scope, Scope):
@@ -733,11 +727,7 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
                     continue
                 if not truth(run, condition):
                     continue
-            value = element(each)
-            if flat:
-                yield from entries_of(run, value)
-            else:
-                yield value
+            yield from _entries_of_element(run, element(each), flat)
 
     lasting = isinstance(source, range | tuple | str | Symbol)
     if kind == "generator" and (
@@ -769,11 +759,12 @@ def _lazily(run: Run, source: Any, test: Any, element: Callable[[Any], Any], fla
     for each in entries_of(run, source):
         if test is not None and not truth(run, test(each)):
             continue
-        value = element(each)
-        if flat:
-            yield from entries_of(run, value)
-        else:
-            yield value
+        yield from _entries_of_element(run, element(each), flat)
+
+
+def _entries_of_element(run: Run, value: Any, flat: bool) -> Iterator[Any]:
+    """What one element gives: its entries where the comprehension has an inner loop, else itself."""
+    return entries_of(run, value) if flat else iter((value,))
 
 
 def release_all(run: Run, value: Any) -> bool:
@@ -1492,10 +1483,11 @@ def read_once(run: Run, value: Any, *, calls: bool) -> Any:
 def use_once(run: Run, *values: Any) -> None:
     """Notes that what comes one by one is read."""
     for each in values:
-        if id(each) in run.read:
+        found = run.one_by_one.get(id(each))
+        if found is not None and found.read:
             raise run.ends("an iterator over rows is read twice", "make it a list")
-        if id(each) in run.one_by_one:
-            run.read.add(id(each))
+        if found is not None:
+            found.read = True
 
 
 OF_TYPES = ("astype", "array", "asarray", "asanyarray", "zeros", "ones", "full", "empty", "isinstance", "to_numpy")
@@ -1592,8 +1584,6 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     drawn = scipy_draw(run, function, args, dict(kwargs))
     if drawn is not NotImplemented:
         return drawn
-    if (function is builtins.sum or function is math.fsum) and args and isinstance(args[0], types.GeneratorType):
-        args = (list(args[0]), *args[1:])
     module = getattr(function, "__module__", None) or ""
     symbolic = holds_symbols((args, kwargs)) or any(isinstance(each, Transposed) for each in args)
     if isinstance(function, functools.partial):

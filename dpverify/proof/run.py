@@ -69,12 +69,13 @@ class Event:
     joint: bool = False  # it shares noise with others: losses add up as pure eps, and in no better way
 
 
-@dataclass(frozen=True)
+@dataclass
 class OneByOne:
-    """Rows that an iterator gives; `calls`: a function is called when each of them is read."""
+    """Rows that an iterator gives; `calls`: a function is called when each of them is read; `read`: it was read."""
 
     rows: Symbol
     calls: bool
+    read: bool = False
 
 
 @dataclass
@@ -130,7 +131,6 @@ class Run:
     branches: int = 0  # of a run on plain data
     of_floats: dict[int, Symbol] = field(default_factory=dict)  # arrays of floats into which data were written
     one_by_one: dict[int, OneByOne] = field(default_factory=dict)  # iterators over rows
-    read: set[int] = field(default_factory=set)  # those of them that were read
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
     slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask
     contests: dict[int, Any] = field(default_factory=dict)  # entries whose largest one is known, by their list
