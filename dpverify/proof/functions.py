@@ -373,8 +373,8 @@ def _reduction(name: str, of_rows: Callable[[Run, Rows], Any], of_entries: Calla
         **kwargs: Any,
     ) -> Any:
         refuse_keywords(run, name, kwargs, "skipna", "numeric_only")
-        if dtype not in (None, float, np.float64, int, np.int64):
-            raise run.ends(f"{name} with dtype=")
+        if dtype not in (None, float, np.float64):  # every row is converted first
+            raise run.ends(f"{name} with dtype=", "convert the rows before, with astype()")
         value = as_symbol(run, value)
         term = term_of(value)
         if isinstance(term, Table):
@@ -1475,9 +1475,11 @@ METHODS["tolist"] = METHODS["to_list"] = as_list
 
 
 @rule(methods=("to_numpy", "to_list_", "__array__"))
-def to_numpy(run: Run, value: Symbol, **kwargs: Any) -> Any:
+def to_numpy(run: Run, value: Symbol, *, dtype: Any = None, **kwargs: Any) -> Any:
     """A series or frame as an array."""
-    refuse_keywords(run, "to_numpy", kwargs, "dtype")
+    refuse_keywords(run, "to_numpy", kwargs)
+    if dtype not in (None, float, np.float64):
+        raise run.ends("to_numpy with dtype=", "convert the rows before, with astype()")
     if isinstance(value.term, Table):
         return frame_values(run, value)
     return Symbol(run, value.term, "array", value.shared)

@@ -1449,7 +1449,6 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     events = len(run.events)
     if run.plain is None:
         use_once(run, *args)
-        _check_type_of_numbers(run, function, args, kwargs)
     result = _call(run, function, *args, **kwargs)
     if run.plain is None and any(function is each for each in ITERATORS):
         return read_once(run, result, calls=function is builtins.map or function is builtins.filter)
@@ -1488,20 +1487,6 @@ def use_once(run: Run, *values: Any) -> None:
             raise run.ends("an iterator over rows is read twice", "make it a list")
         if found is not None:
             found.read = True
-
-
-OF_TYPES = ("astype", "array", "asarray", "asanyarray", "zeros", "ones", "full", "empty", "isinstance", "to_numpy")
-
-
-def _check_type_of_numbers(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """A reduction with a type of its own converts every row first."""
-    name = function.name if isinstance(function, Method) else getattr(function, "__name__", "")
-    types_given = [kwargs[each] for each in ("dtype",) if each in kwargs and name not in OF_TYPES[:-1]]
-    if name not in OF_TYPES and not is_project(run, function):
-        types_given += [each for each in args if isinstance(each, np.dtype | type)]
-    if types_given and holds_symbols((getattr(function, "symbol", None), args, kwargs)):
-        if any(each is not None and each is not float and each != "float64" for each in types_given):
-            raise run.ends(f"{name}() converts data to another type of numbers", "convert them before, with astype()")
 
 
 MAKE_ARRAYS = frozenset(  # functions whose result never is a view of what they are given

@@ -647,12 +647,9 @@ def _item_of_rows(run: Run, symbol: Symbol, key: Any) -> Any:
     term = symbol.term
     assert isinstance(term, Rows)
     if isinstance(key, Symbol) and isinstance(key.term, Rows):
-        chosen = key.term
-        if chosen.node.kind != "b" or chosen.node.shape:
-            raise run.ends("rows are indexed by values that are no mask", "index by a comparison")
         if symbol.guise == "list":
             raise run.ends("a list is indexed by a mask")
-        return run.symbol(Rows(term.node, term.powers, both_masks(run, term.mask, chosen), None), symbol.guise)
+        return run.symbol(Rows(term.node, term.powers, both_masks(run, term.mask, key.term), None), symbol.guise)
     if isinstance(key, slice) and key == slice(None):
         return Symbol(run, term, symbol.guise, symbol.shared)
     if isinstance(key, tuple) and key and (key[0] is Ellipsis or (isinstance(key[0], slice) and key[0] == slice(None))):
