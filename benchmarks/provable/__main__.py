@@ -9,6 +9,7 @@ import math
 import statistics
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.provable.table import PROGRAMS, Row, ROWS
 from dpverify.errors import UsageError
@@ -47,11 +48,16 @@ class Result:
         return None if found is None else math.isclose(found, self.row.exact, rel_tol=1e-9)
 
 
+def function_of(row: Row) -> Any:
+    """The program of a row."""
+    module = importlib.import_module(f"benchmarks.provable.programs.{row.path.relative_to(PROGRAMS).stem}")
+    return getattr(module, row.function)
+
+
 def prove_row(row: Row) -> Result:
     """One row."""
-    module = importlib.import_module(f"benchmarks.provable.programs.{row.path.relative_to(PROGRAMS).stem}")
     try:
-        found = prove(getattr(module, row.function), data=row.data, relation=row.relation, claim=row.claim)
+        found = prove(function_of(row), data=row.data, relation=row.relation, claim=row.claim)
     except UsageError as error:
         return Result(row, None, str(error))
     return Result(row, found)

@@ -4,7 +4,6 @@ The pair is the one that the proof names, else the first of the schema. A run of
 probability at most ALPHA, so all of them together, at fixed seeds, with at most 2 in 1000.
 """
 
-import importlib
 import math
 import zlib
 from numbers import Number
@@ -13,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.provable.table import PROGRAMS, Row, ROWS
+from benchmarks.provable.__main__ import function_of
+from benchmarks.provable.table import Row, ROWS
 from dpverify import Pair, trace
 from dpverify.claims.claim import Claim, PureDP, ZCDP
 from dpverify.errors import UsageError
@@ -28,11 +28,6 @@ from dpverify.wild.worker import codec, serving
 ALPHA = 1e-5
 RELEASES = 1_000
 RIGHT = {row.name: row for row in ROWS if row.right}
-
-
-def _function(row: Row):
-    module = importlib.import_module(f"benchmarks.provable.programs.{row.path.relative_to(PROGRAMS).stem}")
-    return getattr(module, row.function)
 
 
 def _numbers(value) -> list[float]:
@@ -62,7 +57,7 @@ def _pair(row: Row, proof: Proof) -> Pair:
 
 def refuted_by(row: Row, proof: Proof) -> set[str]:
     """Which of "tape" and "trials" contradict the smallest numbers that are proved."""
-    function, pair = _function(row), _pair(row, proof)
+    function, pair = function_of(row), _pair(row, proof)
     pure = math.isfinite(proof.eps)
     claim: Claim = PureDP(proof.eps, relation=proof.relation) if pure else ZCDP(proof.rho, relation=proof.relation)
     plain = on_wire(function, call="auto", arguments={}, name=row.name)
@@ -99,7 +94,7 @@ def _is_told_apart(first: np.ndarray, second: np.ndarray, eps: float) -> bool:
 def test_what_is_proved_is_not_refuted(name: str) -> None:
     row = RIGHT[name]
     try:
-        proof = prove(_function(row), data=row.data, relation=row.relation, claim=row.claim)
+        proof = prove(function_of(row), data=row.data, relation=row.relation, claim=row.claim)
     except UsageError:
         return  # there is nothing to be proved
     if proof.holds and proof.rho > 0:
@@ -110,6 +105,6 @@ def test_a_rule_that_halves_moves_is_refuted_by_the_tape_and_one_of_a_twentieth_
     right, row = moves.Pairs.moves, RIGHT["clipped_mean"]
     for factor, who in ((0.5, "tape"), (0.05, "trials")):
         monkeypatch.setattr(moves.Pairs, "moves", lambda *given, by=factor: tuple(by * each for each in right(*given)))
-        proof = prove(_function(row), data=row.data, relation=row.relation, claim=row.claim)
+        proof = prove(function_of(row), data=row.data, relation=row.relation, claim=row.claim)
         assert proof.holds
         assert who in refuted_by(row, proof)
