@@ -233,8 +233,8 @@ def proved_in_child(
     schema = data_schema(data, most=MOST_PUBLIC)
     found: dict[str, Any] = {}
     for each in relations(schema, relation):
-        if not inspect.isfunction(target) or call not in ("auto", "data"):
-            found[str(each)] = {"problem": "only functions of the data are proved yet"}
+        if not (inspect.isfunction(target) or hasattr(target, "release")) or call not in ("auto", "data", "target"):
+            found[str(each)] = {"problem": "only functions of the data and objects with `release` are proved"}
             continue
         try:
             stated = parse_claim(claim, relation=each, view=View(view))

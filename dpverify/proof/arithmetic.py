@@ -73,6 +73,9 @@ NATIVE: dict[str, Callable[..., Any]] = {
 }
 
 
+DICT_VIEWS: Any = type({}.keys()) | type({}.values()) | type({}.items())
+
+
 def holds_symbols(value: Any, depth: int = 0) -> bool:
     """Whether a symbol is in a value: an entry of a list, tuple or dict, or of an array of objects."""
     return any(True for _ in symbols_in(value, depth))
@@ -84,7 +87,7 @@ def symbols_in(value: Any, depth: int = 0) -> Iterator[Any]:
         yield value
     elif depth > 6:
         return
-    elif isinstance(value, list | tuple | set | frozenset):
+    elif isinstance(value, list | tuple | set | frozenset | DICT_VIEWS):
         for each in value:
             yield from symbols_in(each, depth + 1)
     elif isinstance(value, dict):

@@ -409,6 +409,13 @@ def function_of_pandas(function: Any) -> Callable[..., Any] | None:
     return PANDAS.get(name) if module.split(".")[0] == "pandas" and not isinstance(function, type) else None
 
 
+def is_attribute_of_pandas(name: str) -> bool:
+    """Whether a frame, or a row of one, has an attribute of this name, whatever its columns are called."""
+    import pandas as pd
+
+    return hasattr(pd.DataFrame, name) or hasattr(pd.Series, name)
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Series and frames over public labels
 
@@ -473,8 +480,13 @@ def call_with_labels(run: Run, function: Any, args: tuple[Any, ...], kwargs: dic
             raise run.ends("np.clip with a series as its ends")
         if kwargs:
             raise run.ends("a function of a series over categories with keywords")
-        return label_alike(run, functools.partial(RULES[function], run), *args)
+        return label_alike(run, functools.partial(clip_series if function is np.clip else RULES[function], run), *args)
     return NotImplemented
+
+
+def clip_series(run: Run, value: Symbol, *args: Any, **kwargs: Any) -> Any:
+    """`clip` of the entries of a series, as pandas does it."""
+    return RULES[np.clip](run, Symbol(run, value.term, "series"), *args, **kwargs)
 
 
 def label_method(run: Run, value: Labelled, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -488,7 +500,8 @@ def label_method(run: Run, value: Labelled, name: str, args: tuple[Any, ...], kw
     if name in SAME_LABELS:
         if any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
             raise run.ends(f"{name} of a series with a series as its ends")
-        return label_alike(run, lambda given: RULES[SAME_LABELS[name]](run, given, *args, **kwargs), value)
+        function = clip_series if name == "clip" else RULES[SAME_LABELS[name]]
+        return label_alike(run, lambda given: function(run, given, *args, **kwargs), value)
     if name == "astype":
         return label_alike(run, lambda given: FUNCTION_METHODS["astype"](run, given, *args, **kwargs), value)
     if name in ("add", "sub", "mul", "div") and len(args) == 1 and not kwargs:

@@ -240,11 +240,28 @@ def clip(
     low = next((each for each in (low, a_min, lower, min) if each is not None), None)
     high = next((each for each in (high, a_max, upper, max) if each is not None), None)
     found = value
+    if isinstance(value, Symbol) and value.guise in ("series", "frame"):
+        low, high = ordered_ends(run, low, high)
     if low is not None:
         found = apply(run, "maximum", found, low)
     if high is not None:
         found = apply(run, "minimum", found, high)
     return write_out(run, out, _copy_if_same(run, value, found))
+
+
+def ordered_ends(run: Run, low: Any, high: Any) -> tuple[Any, Any]:
+    """Ends of `clip` as pandas takes them: it turns two numbers in the wrong order round, NumPy does not."""
+    if low is None or high is None:
+        return low, high
+    most = term_of(low).high if isinstance(term_of(low), Public) else low
+    least = term_of(high).low if isinstance(term_of(high), Public) else high
+    if any(not isinstance(each, int | float | np.integer | np.floating) for each in (most, least)):
+        raise run.ends("clip of a series with ends that are no numbers")
+    if float(most) <= float(least):
+        return low, high
+    if most is low and least is high:
+        return high, low
+    raise run.ends("the ends of clip, which pandas turns round where the lower one is above the upper one")
 
 
 @rule(np.where)
@@ -590,13 +607,26 @@ def sum_of_iterable(run: Run, values: Any, start: Any = 0) -> Any:
         else:
             found = start
             for each in parts:
-                found = (
-                    each
-                    if isinstance(found, int) and found == 0 and isinstance(each, Symbol) and each.guise != "list"
-                    else run.hooks.binary("add", found, each)
-                )
+                if (
+                    isinstance(found, int)
+                    and found is not False
+                    and found == 0
+                    and isinstance(each, Symbol)
+                    and each.guise != "list"
+                ):
+                    found = as_whole_number(run, each)  # 0 + truth values are whole numbers
+                else:
+                    found = run.hooks.binary("add", found, each)
             return found
     return found if isinstance(start, int) and start == 0 else apply(run, "add", found, start)
+
+
+def as_whole_number(run: Run, value: Symbol) -> Symbol:
+    """Truth values of rows as 0 and 1; any other value as it is."""
+    term = value.term
+    if isinstance(term, Rows) and term.node.kind == "b":
+        return run.symbol(Rows(number_node(run, term.node, "i"), term.powers, term.mask, term.scope), value.guise)
+    return value
 
 
 @rule(builtins.len)
@@ -748,7 +778,16 @@ def histogram_of_pairs(
     return run.symbol(total_of_rows(run, Rows(number_node(run, inside, "f"), (), mask))), edges[0], edges[1]
 
 
-@rule(np.digitize, np.searchsorted)
+@rule(np.searchsorted)
+def place_among(run: Run, values: Any, wanted: Any, *args: Any, **kwargs: Any) -> Any:
+    """Places among released values, of released values."""
+    for each in (values, wanted):
+        if isinstance(term_of(each), Rows | Table):
+            raise run.ends("a place among the rows, or of a row", "use np.digitize with public edges")
+    return run.public(None)
+
+
+@rule(np.digitize)
 def digitize(run: Run, value: Any, bins: Any, right: bool = False) -> Any:
     """Number of the bin of each row: how many edges it has reached."""
     if not isinstance(term_of(value), Rows):
@@ -782,7 +821,28 @@ def is_in(run: Run, value: Any, values: Any, **kwargs: Any) -> Any:
 # Arrays
 
 
-@rule(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.stack, np.vstack, np.hstack)
+@rule(np.vstack)
+def rows_of_matrix(run: Run, values: Any) -> Any:
+    """Arrays of one axis as the rows of a matrix."""
+    found = array(run, list(values))
+    if isinstance(found, Symbol) and (isinstance(found.term, Rows) or len(found.term.shape or ()) != 2):
+        raise run.ends("np.vstack of what are no arrays of one axis", "use np.array")
+    return found
+
+
+@rule(np.hstack)
+def side_by_side(run: Run, values: Any) -> Any:
+    """Numbers as one array, or arrays of one axis one after the other."""
+    parts = list(values)
+    shapes = {
+        term_of(each).shape if isinstance(each, Symbol) else np.shape(each)
+        for each in parts
+        if not isinstance(term_of(each), Rows | Table)
+    }
+    return array(run, parts) if shapes == {()} else RULES[np.concatenate](run, parts)
+
+
+@rule(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.stack)
 def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """An array of a list of values, or of rows."""
     refuse_keywords(run, "np.array", kwargs, "copy", "axis", "ndmin")
@@ -1069,7 +1129,16 @@ def release_order(run: Run, symbol: Symbol) -> Public:
 # Linear algebra
 
 
-@rule(np.dot, np.matmul, np.inner, operator.matmul, methods=("dot",))
+@rule(np.inner)
+def inner_product(run: Run, first: Any, second: Any) -> Any:
+    """The product of two arrays of one axis; of matrices it is another one than `@`."""
+    for each in (first, second):
+        if not isinstance(each, Symbol) and np.ndim(each) > 1:
+            raise run.ends("np.inner of matrices", "use @ and a transpose")
+    return product(run, first, second)
+
+
+@rule(np.dot, np.matmul, operator.matmul, methods=("dot",))
 def product(run: Run, first: Any, second: Any, **kwargs: Any) -> Any:
     """Matrix products: public matrices with data or rows, and sums over rows."""
     refuse_keywords(run, "a matrix product", kwargs)
@@ -1518,11 +1587,24 @@ def most_frequent(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
     raise run.ends("the distinct values of rows are taken", "count the values of a public list")
 
 
-@rule(builtins.any, builtins.all)
+@rule(builtins.any)
 def any_of(run: Run, values: Any) -> Any:
-    """any() and all()."""
+    """any(): a truth value of Python."""
+    return _truth_of(run, values, "any")
+
+
+@rule(builtins.all)
+def all_of(run: Run, values: Any) -> Any:
+    """all(): a truth value of Python."""
+    return _truth_of(run, values, "all")
+
+
+def _truth_of(run: Run, values: Any, name: str) -> Any:
     value = as_symbol(run, values if isinstance(values, Symbol | list | tuple) else list(values))
-    return METHODS["any"](run, value)
+    if not isinstance(value, Symbol):
+        return any(value) if name == "any" else all(value)
+    found = METHODS[name](run, value)
+    return run.symbol(found.term, "number") if isinstance(found.term, Rows) else found
 
 
 @rule(builtins.print)

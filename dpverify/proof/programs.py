@@ -25,6 +25,7 @@ from dpverify.proof.arithmetic import (
     apply,
     as_node,
     COMPARE,
+    DICT_VIEWS,
     holds_symbols,
     NATIVE,
     number_node,
@@ -48,12 +49,13 @@ from dpverify.proof.functions import (
     where,
     where_node,
 )
+from dpverify.proof.leaks import refuse_own_operators, stays_data
 from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
-from dpverify.proof.run import FRESH, is_whole, OneByOne, Run, unexplored, WHOLE
+from dpverify.proof.run import is_whole, OneByOne, Run, unexplored, WHOLE
 from dpverify.proof.structure import (
     count_of,
     item,
@@ -337,8 +339,14 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
 
 def binary(run: Run, op: str, a: Any, b: Any) -> Any:
     """`a op b`."""
-    a, b = settle(run, a), settle(run, b)
-    _within_try(run, a, b)
+    a, b, events = settle(run, a), settle(run, b), len(run.events)
+    found = _binary(run, op, a, b)
+    stays_data(run, f"the operation {op}", (a, b), found, events)
+    return found
+
+
+def _binary(run: Run, op: str, a: Any, b: Any) -> Any:
+    _check_operands(run, a, b)
     if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
         return RULES[np.matmul](run, a, b)
     if isinstance(a, Labelled) or isinstance(b, Labelled):
@@ -376,14 +384,26 @@ def _is_one_number(value: Any) -> bool:
 
 def numbers(run: Run, op: str, a: Any, b: Any) -> Any:
     """An operation of numbers; Python's truth values count as 0 and 1."""
+    if op in ARITHMETIC and all(_is_truth_of_row(each) or isinstance(each, bool | np.bool_) for each in (a, b)):
+        raise run.ends("two truth values are combined: Python adds them up, NumPy joins them by `or`", "use int()")
     values = [as_python_number(run, each) for each in (a, b)]
     return apply(run, op, *values)
 
 
+ARITHMETIC = ("add", "subtract", "multiply", "power", "floor_divide", "remainder")
+
+
+def _is_truth_of_row(value: Any) -> bool:
+    """Whether a value is the truth value of one row, which may be Python's or NumPy's."""
+    term = term_of(value)
+    one = isinstance(term, Rows) and (value.guise == "number" or (term.scope is not None and not term.node.shape))
+    return one and term.node.kind == "b"
+
+
 def as_python_number(run: Run, value: Any) -> Any:
     """A truth value of a Python row as a whole number (NumPy's truth values add up as `or`)."""
-    term = term_of(value)
-    if isinstance(term, Rows) and value.guise == "number" and term.node.kind == "b":
+    if _is_truth_of_row(value):
+        term = value.term
         return run.symbol(Rows(number_node(run, term.node, "i"), term.powers, term.mask, term.scope), "number")
     return value
 
@@ -391,7 +411,7 @@ def as_python_number(run: Run, value: Any) -> Any:
 def unary(run: Run, op: str, value: Any) -> Any:
     """`op value`."""
     value = settle(run, value)
-    _within_try(run, value)
+    _check_operands(run, value)
     if op == "not":
         if isinstance(value, Symbol):
             if isinstance(value.term, Rows) and value.term.scope is not None:
@@ -409,18 +429,23 @@ def unary(run: Run, op: str, value: Any) -> Any:
     if isinstance(value, Labelled):
         return frames.label_alike(run, functools.partial(unary, run, op), value)
     if isinstance(value, Symbol):
-        return apply(
-            run,
-            "logical_not" if op == "invert" and not isinstance(value.term, Rows) else op,
-            as_python_number(run, value) if op != "invert" else value,
-        )
+        if _is_truth_of_row(value):
+            raise run.ends(f"{op} of a truth value: Python takes it as a number, NumPy does not", "use not, or int()")
+        return apply(run, "logical_not" if op == "invert" and not isinstance(value.term, Rows) else op, value)
     return NATIVE[op](value)
 
 
 def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
     """`a sign b`."""
-    a, b = settle(run, a), settle(run, b)
-    _within_try(run, a, b)
+    a, b, events = settle(run, a), settle(run, b), len(run.events)
+    found = _compare(run, sign, a, b)
+    if sign not in ("is", "is not") and not isinstance(found, bool):  # a constant says nothing
+        stays_data(run, f"the comparison {sign}", (a, b), found, events)
+    return found
+
+
+def _compare(run: Run, sign: str, a: Any, b: Any) -> Any:
+    _check_operands(run, a, b)
     if sign in ("is", "is not"):
         return _identical(run, sign, a, b)
     if sign in ("in", "not in"):
@@ -466,10 +491,15 @@ def _identical(run: Run, sign: str, a: Any, b: Any) -> Any:
     return sign == "is not"
 
 
-def _within_try(run: Run, *values: Any) -> None:
-    """Within `try` nothing is done with values that are not known: which exceptions it raises is not followed."""
-    if run.tries and holds_symbols(values):
+def _check_operands(run: Run, *values: Any) -> None:
+    """Values that an operation meets: beside unknown ones only plain ones, and no unknown ones within `try`, where
+    an exception that they raise would not be followed.
+    """
+    if not holds_symbols(values):
+        return
+    if run.tries:
         raise run.ends("data or released values are used within try or with", "move them out of it")
+    refuse_own_operators(run, *values)
 
 
 def enter_try(run: Run) -> None:
@@ -601,10 +631,9 @@ def branch_on_data(run: Run, term: Any) -> ProofEnds:
 def truth(run: Run, value: Any) -> bool:
     """The truth of a condition: of a row both ways, of a released value both ways."""
     value = settle(run, value)
-    if run.plain is not None:
-        run.branches += 1
-        if run.branches > MOST_BRANCHES:
-            raise run.ends(f"more than {MOST_BRANCHES:,} branches in one run")
+    run.branches += 1
+    if run.branches > MOST_BRANCHES:
+        raise run.ends(f"more than {MOST_BRANCHES:,} branches in one run")
     if not isinstance(value, Symbol):
         if is_filled_by_rows(value):
             raise run.ends("whether a list of chosen rows is empty shows data")
@@ -772,11 +801,13 @@ def release_all(run: Run, value: Any) -> bool:
     if isinstance(value, Symbol):
         run.make_public(value)
         return isinstance(value.term, Public)
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, list | tuple | set | DICT_VIEWS):
         return all(release_all(run, each) for each in value)
     if isinstance(value, dict):
         return all(release_all(run, each) for each in value.values())
-    return not isinstance(value, Running | RowPart | Opaque)
+    if isinstance(value, slice):
+        return all(release_all(run, each) for each in (value.start, value.stop, value.step))
+    return not isinstance(value, Opaque) and type(value).__module__ not in run.modules
 
 
 def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
@@ -888,12 +919,15 @@ def _attribute(run: Run, value: Any, name: str) -> Any:
         return value.symbol
     if not isinstance(value, Symbol):
         return getattr(value, name)
-    _within_try(run, value)
+    _check_operands(run, value)
     if name.startswith("__"):
         raise run.ends(f"attribute {name} of data or of a released value is read")
     term = value.term
-    if isinstance(term, Table) and value.guise == "frame" and name in term.columns:
-        return item(run, value, name)
+    if isinstance(term, Table) and name in term.columns:
+        if frames.is_attribute_of_pandas(name):
+            raise run.ends(f"{name} is an attribute of pandas, not the column", f"write [{name!r}]")
+        if value.guise == "frame":
+            return item(run, value, name)
     if name in ("shape", "size", "ndim", "empty"):
         return _extent(run, value, name)
     if isinstance(value, Labelled):
@@ -958,7 +992,10 @@ def _extent(run: Run, value: Symbol, name: str) -> Any:
 
 def get_item(run: Run, value: Any, key: Any) -> Any:
     """`value[key]`."""
+    events = len(run.events)
     found = _get_item(run, value, key)
+    given = (key,) if not isinstance(value, Symbol) else (value, key)
+    stays_data(run, "an entry", given, found, events)
     if isinstance(value, Symbol) and not isinstance(key, Symbol | list | np.ndarray):
         share_memory(value, found)
     return found
@@ -968,7 +1005,7 @@ def _get_item(run: Run, value: Any, key: Any) -> Any:
     if isinstance(value, Symbol) and isinstance(value.term, Order):
         return entry_of_order(run, value, settle(run, key))
     value, key = settle(run, value), settle(run, key)
-    _within_try(run, value, key)
+    _check_operands(run, value, key)
     if isinstance(value, dict) and type(value) is not dict and holds_symbols(key):
         raise run.ends("a dict with a default is read at a key that is not known")
     if isinstance(value, Located):
@@ -1440,7 +1477,7 @@ ROW_METHODS = (
 )
 
 
-MOST_BRANCHES = 100_000  # of a run on plain data
+MOST_BRANCHES = 100_000  # of one run
 SHAPES_ONLY = ("len", "isinstance", "type", "hasattr", "callable", "shape", "ndim", "size", "zeros_like", "ones_like")
 
 
@@ -1458,12 +1495,8 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     owner = [function.symbol] if isinstance(function, Method) else []
     if not isinstance(function, np.ufunc | Draw) and (name not in MAKE_ARRAYS or "copy" in kwargs):
         share_memory([*owner, *args, *kwargs.values()], result)
-    if not _is_plain(result):
-        return result
     given = [*args[name in SHAPES_ONLY :], *kwargs.values()]
-    given += [] if name in SHAPES_ONLY else owner
-    if len(run.events) == events and not all(_is_looked_at(run, each) for each in symbols_in(given)):
-        raise run.ends(f"{name}() of data or of draws has no rule in this form")
+    stays_data(run, f"{name}()", given if name in SHAPES_ONLY else [*given, *owner], result, events)
     return result
 
 
@@ -1517,26 +1550,6 @@ def _is_of_rows(value: Symbol) -> bool:
     return isinstance(value.term, Rows | Table)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a value is public: a released one, or one that no symbol is in."""
-    if isinstance(value, Symbol):
-        return isinstance(value.term, Public)
-    if isinstance(value, list | tuple | dict | set | frozenset | np.ndarray):
-        return not holds_symbols(value)
-    return isinstance(value, bool | int | float | complex | str | bytes | np.generic)
-
-
-def _is_looked_at(run: Run, value: Any) -> bool:
-    """Whether a symbol is public by now: released, or a draw that is known."""
-    term = term_of(value)
-    if isinstance(term, Noisy):
-        release = term.release.last()
-        return release.booked or release.spent
-    if isinstance(term, Noise):
-        return all(run.state[int(each)] != FRESH for each in np.ravel(term.ids))
-    return isinstance(term, Public)
-
-
 def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     function = settle(run, function)
     args = tuple(settle(run, each) for each in args)
@@ -1547,12 +1560,13 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs) if is_project(run, function) else call_plainly(run, function, args, kwargs)
     if (function is builtins.sum or function is math.fsum) and args and isinstance(args[0], types.GeneratorType):
         args = (list(args[0]), *args[1:])  # a sum reads all of it
-    _within_try(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
+    _check_operands(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
     if isinstance(function, type) and function.__name__ == "suppress":
         raise run.ends("exceptions are suppressed: which values raise them is not followed")
     if isinstance(function, Method):
         return call_method(run, function, args, kwargs)
     if isinstance(function, Draw):
+        refuse_own_operators(run, *args, *kwargs.values())
         return function(*args, **kwargs)
     if isinstance(function, Symbol):
         raise run.ends("data are called as a function")
@@ -1563,11 +1577,13 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         raise run.ends("the stream of random numbers is set", "draw without a seed", kind=OutsideOfTheCall)
     source = source_of(run, function)
     if source is not None:
+        refuse_own_operators(run, *args, *kwargs.values())
         if source[1] in ("seed", "set_state", "setstate", "getstate", "get_state"):
             raise run.ends("the stream of random numbers is set", "draw without a seed", kind=OutsideOfTheCall)
         return getattr(source[0], source[1])(*args, **kwargs)
     drawn = scipy_draw(run, function, args, dict(kwargs))
     if drawn is not NotImplemented:
+        refuse_own_operators(run, *args, *kwargs.values())
         return drawn
     module = getattr(function, "__module__", None) or ""
     symbolic = holds_symbols((args, kwargs)) or any(isinstance(each, Transposed) for each in args)
@@ -1995,13 +2011,15 @@ def _project_file(run: Run, folder: Path, parts: list[str]) -> Path | None:
         return None
     path = folder.joinpath(*parts)
     for each in (path.with_suffix(".py"), path / "__init__.py"):
-        if each.is_file() and (importlib.util.find_spec(parts[0]) is None or _is_below(each, run.root)):
-            return each
+        if each.is_file() and (importlib.util.find_spec(parts[0]) is None or is_below(each, run.root)):
+            return None if Path(__file__).parents[1] in each.parents else each
     return None
 
 
-def _is_below(file: Path, root: Path | None) -> bool:
-    return root is not None and root in file.parents and "site-packages" not in file.parts
+def is_below(file: Path, root: Path | None) -> bool:
+    """Whether a file belongs to the user's project; this library does not, wherever it is installed."""
+    library = Path(__file__).parents[1] in file.parents or "site-packages" in file.parts
+    return root is not None and root in file.parents and not library
 
 
 def source_file(function: Any) -> Path | None:

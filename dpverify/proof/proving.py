@@ -21,6 +21,7 @@ from dpverify.claims.neighbours import Relation
 from dpverify.errors import UsageError
 from dpverify.ledger import Event as LedgerEvent
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
+from dpverify.proof import targets
 from dpverify.proof.attaining import attaining_pair, describe_release, propose_scale
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
@@ -35,6 +36,7 @@ from dpverify.wild.schema import MOST_PUBLIC, Schema
 
 MOST_NUMBERS_OF_ROWS = 300
 MOST_PATHS = 256
+MOST_MODULES = 2_048  # that an enumeration runs: one for each path, or as many as the program is made of
 MOST_KEPT = 10_000  # entries of a collection of another library that are compared
 # Programs compute their scales in floats: so much of a closed form is rounding of sixteen operations, and a claim is
 # said in real arithmetic. It is far below what anybody claims (1 against 1.0000000000000036).
@@ -131,8 +133,9 @@ def prove(
 
     Parameters
     ----------
-    function : callable
-        Its first parameter gets the data; the source of its module has to be there.
+    function : callable, class or object
+        A function whose first parameter gets the data; or a class, or an object, with `release(data, *, rng, size)`,
+        of which one release (`size=1`) is proved. The source of its module has to be there.
     data : str or Schema
         What the data look like, e.g. "vector: real 0..100, rows 5..50".
     relation : {"replace", "add-remove"} or Relation
@@ -140,7 +143,7 @@ def prove(
     claim : str or Claim, optional
         E.g. "pure:1". Without it the smallest proved eps, rho and mu are computed.
     arguments : mapping, optional
-        Values of other parameters; the defaults of the function else.
+        Values of other parameters (of the constructor of a class); the defaults else.
 
     Returns
     -------
@@ -355,11 +358,12 @@ class _Program:
     def __init__(
         self, function: Callable[..., Any], schema: Schema, relation: Relation, arguments: dict[str, Any]
     ) -> None:
-        self.function = inspect.unwrap(function) if inspect.isfunction(function) else function
+        self.target = function
+        self.written = targets.written_as(function)
         self.schema = schema
         self.relation = relation
         self.arguments = arguments
-        file = source_file(self.function)
+        file = source_file(self.written)
         if file is None:
             raise UsageError("the source of the function is not there: prove needs the file that it was written in")
         self.file = file
@@ -452,18 +456,23 @@ class _Program:
 
     def call(self, run: Run, give: Callable[[], tuple[list[Any], dict[str, Any]]]) -> Any:
         """What the function of a fresh copy of its module returns; a state that outlives the call ends the proof."""
-        module = load(run, self.file, _module_name(self.function, self.file))
-        target = _target(module, self.function)
-        before = _state(run)
+        module = load(run, self.file, _module_name(self.written, self.file))
+        try:
+            target, made = targets.callable_in(run, module, self.target, self.arguments)
+        except targets.Unfound as error:
+            raise _Ended(error.ending) from None
+        before = _state(run, made)
         run.running_release = True
         given, named = give()
         result = target(*given, **named, **self._arguments(run, target, len(given)))
-        _check_state(run, before)
+        _check_state(run, made, before)
         return result
 
     def _arguments(self, run: Run, target: Any, given: int) -> dict[str, Any]:
-        """Other arguments: those that were named; fresh generators where a parameter without default asks for one."""
-        found = dict(self.arguments)
+        """Other arguments: those that were named; where a parameter without default asks for a generator, a fresh one,
+        where it asks for the number of releases, 1.
+        """
+        found = {} if targets.is_class(self.target) else dict(self.arguments)
         try:
             parameters = list(inspect.signature(target).parameters.values())
         except (TypeError, ValueError):
@@ -473,6 +482,9 @@ class _Program:
                 continue
             if each.default is each.empty and each.name in ("rng", "generator", "random_state", "random_generator"):
                 found[each.name] = Source(run, np.random.Generator) if run.plain is None else run.plain
+            elif each.default is each.empty and each.name == "size" and any(e.name == "rng" for e in parameters):
+                found[each.name] = 1
+                run.notes.add("of one release: size=1")
         return found
 
 
@@ -482,6 +494,7 @@ class _PlainRuns:
     def __init__(self, program: _Program) -> None:
         self._program = program
         self._numbers: dict[Any, int] = {}
+        self._modules = 0  # that were run so far, in all releases: what an enumeration costs
         self.ended = False
 
     def __deepcopy__(self, memo: Any) -> "_PlainRuns":
@@ -495,6 +508,8 @@ class _PlainRuns:
         form, value = data
         before = self.ended
         self.ended = True
+        if self._modules > MOST_MODULES:
+            raise ProofEnds("the enumeration takes too long")
         with warnings.catch_warnings(), np.errstate(all="warn"):
             warnings.simplefilter("error")  # a warning is seen by whoever runs the program
             result = program.call(
@@ -502,6 +517,7 @@ class _PlainRuns:
                 lambda: ([], value) if form == "keywords" else (list(value) if form == "args" else [value], {}),
             )
             number = self._numbers.setdefault(name_output(run, result), len(self._numbers))
+        self._modules += len(run.loaded)
         self.ended = before or run.ended is not None
         return float(number)
 
@@ -578,21 +594,6 @@ def _root(file: Path) -> Path:
     return folder
 
 
-def _target(module: types.ModuleType, function: Any) -> Any:
-    """The function of the fresh module with the same name."""
-    if inspect.ismethod(function):
-        raise _Ended(Ending("a bound method is proved by its class", "hand over the function"))
-    name = getattr(function, "__qualname__", getattr(function, "__name__", ""))
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise _Ended(
-                Ending(f"{name} is not found in a fresh copy of {module.__name__}: it is made while the module runs")
-            )
-        found = getattr(found, part)
-    return found
-
-
 def _innermost_file(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -615,9 +616,9 @@ def _line_of(error: BaseException, files: set[str]) -> tuple[int | None, str]:
 # State that outlives a call
 
 
-def _state(run: Run) -> dict[str, Any]:
-    """Values that the modules of the program keep: names, attributes, default values."""
-    found: dict[str, Any] = {}
+def _state(run: Run, made: Any) -> dict[str, Any]:
+    """Values that outlive a call: names, attributes and default values of modules, and the object `made`."""
+    found: dict[str, Any] = {} if made is None else {"the object": _frozen(run, made, 0)}
     for file, module in run.loaded.items():
         for name, value in vars(module).items():
             if not name.startswith("__") and name != "_proof":
@@ -625,8 +626,8 @@ def _state(run: Run) -> dict[str, Any]:
     return found
 
 
-def _check_state(run: Run, before: dict[str, Any]) -> None:
-    after = _state(run)
+def _check_state(run: Run, made: Any, before: dict[str, Any]) -> None:
+    after = _state(run, made)
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             short = name.rpartition(":")[2]
@@ -684,11 +685,9 @@ def _frozen_content(run: Run, value: Any, depth: int) -> Any:
     if isinstance(value, types.ModuleType):
         return id(value)
     if type(value).__module__ in run.modules:
-        return (
-            "object",
-            id(value),
-            tuple((key, _frozen(run, each, depth + 1)) for key, each in sorted(getattr(value, "__dict__", {}).items())),
-        )
+        held = sorted(getattr(value, "__dict__", {}).items())
+        left = [(key, each) for key, each in held if run.plain is not None or not _is_cached(value, key, each)]
+        return ("object", id(value), tuple((key, _frozen(run, each, depth + 1)) for key, each in left))
     if isinstance(value, functools.partial):
         parts = (value.func, value.args, value.keywords, vars(value))
         return ("partial", id(value), tuple(_frozen(run, each, depth + 1) for each in parts))
@@ -702,6 +701,11 @@ def _frozen_content(run: Run, value: Any, depth: int) -> Any:
     if isinstance(content, dict) and depth < 3 and not type(value).__module__.startswith("dpverify."):
         return ("other", id(value), tuple((key, _frozen(run, each, depth + 1)) for key, each in content.items()))
     return ("other", id(value))
+
+
+def _is_cached(owner: Any, name: str, value: Any) -> bool:
+    """Whether an attribute is a number or text that a cached property has computed: of no data, which are symbols."""
+    return isinstance(getattr(type(owner), name, None), functools.cached_property) and isinstance(value, targets.PLAIN)
 
 
 def _content(cell: Any) -> Any:

@@ -274,8 +274,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> Any:
         self.generic_visit(node)
-        if not isinstance(node.test, ast.Constant):
-            node.test = _at(node.test, _hook("truth", node.test))
+        node.test = _at(node.test, _hook("truth", node.test))
         return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:

@@ -128,7 +128,7 @@ class Run:
     split: dict[int, tuple[int, int]] = field(default_factory=dict)  # sign and size of symmetric variables
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
     plain: Any = None  # where the run is on one plain dataset: the generator of the tape that it draws from
-    branches: int = 0  # of a run on plain data
+    branches: int = 0  # conditions that were looked at
     of_floats: dict[int, Symbol] = field(default_factory=dict)  # arrays of floats into which data were written
     one_by_one: dict[int, OneByOne] = field(default_factory=dict)  # iterators over rows
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used

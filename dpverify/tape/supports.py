@@ -9,6 +9,7 @@ ratio r there is at most w r/(1 - r): the lost mass, which is part of the normal
 samplers are taken to have their ideal law.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -254,6 +255,7 @@ def choice(count: int, chances: Array | None) -> Support:
     return Support(np.arange(count), exactly(steps))
 
 
+@functools.lru_cache(maxsize=8)
 def arrangements(count: int, taken: int) -> Support:
     """Ordered draws of `taken` of `count` things, all equally likely."""
     _size(math.perm(count, taken))

@@ -153,7 +153,7 @@ class Once:
             except calling.Refused as error:
                 raise UsageError(clean(error)) from None
             self._checked = True
-        if self._caller.stream == "rng" and self._caller.call == "rng":
+        if self._caller.call == "target" or (self._caller.stream == "rng" and self._caller.call == "rng"):
             return _numbers(self._caller.with_generator(mine, rng), self.__name__)
         # the tape leads the generators of the process to itself: a seed of ours would take their noise out of its sight
         led = entropy.is_led() and self._caller.call in ("data", "fit") and not self._caller.stream

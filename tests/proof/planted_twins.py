@@ -37,6 +37,10 @@ MODULES = (
     "views",
     "slots",
     "scopes",
+    "operands",
+    "places",
+    "truths",
+    "pandas_ends",
 )
 PARTS = ("a", "b", "later")
 

@@ -1,6 +1,6 @@
 """How a library's function or class is called for one release: found from its signature.
 
-target   release(data, *, rng, size), called with size 1
+target   release(data, *, rng, size), called with size 1; a class that has it is made from the arguments, once
 rng      a parameter `rng` or `random_state`: a new generator for every release
 seed     a second parameter `seed`: a whole number
 fit      a class with `fit`: made from the arguments, fitted, and the fitted object is what is released
@@ -74,7 +74,7 @@ def _place(error: BaseException) -> str:
 def shape_of(target: Any) -> str:
     """Which of the shapes a target has."""
     if inspect.isclass(target):
-        return "fit" if hasattr(target, "fit") else ""
+        return "fit" if hasattr(target, "fit") else "target" if hasattr(target, "release") else ""
     if hasattr(target, "release"):
         return "target"
     names = list(_parameters(target) or ())
@@ -107,14 +107,24 @@ class Caller:
         if call not in SHAPES:
             raise Refused("call {!r}: must be one of {}".format(call, ", ".join(SHAPES)))
         self.call = shape_of(target) if call == "auto" else call
+        if self.call == "target" and inspect.isclass(target) and hasattr(target, "release"):
+            self.target = target = self._made(target)
         if not self.call or (self.call == "fit") != inspect.isclass(target):
             hint = "write a function f(data) that makes the object and calls it"
-            raise Refused(f"{self.name}: a class must have `fit`; {hint}")
+            raise Refused(f"{self.name}: a class must have `release` or `fit`; {hint}")
         if self.call != "target" and not callable(target):
             raise Refused(f"{self.name}: a {type(target).__name__} cannot be called")
         self.stream = next((each for each in ("rng", "random_state") if each in (_parameters(target) or ())), "")
         self.notes: list[str] = []  # names of types that were encoded by repr
         self.raised = ""  # where the last exception came from
+
+    def _made(self, target: Any) -> Any:
+        """An object of a class with `release`, which the arguments are for."""
+        arguments, self.arguments = self.arguments, {}
+        try:
+            return target(**arguments)
+        except Exception as error:  # whatever foreign code raises
+            raise Refused(f"{self.name}: cannot be made ({type(error).__name__}: {error})")  # noqa: B904
 
     def check(self, how: str, value: Any) -> None:
         """Refused where a required parameter would be missing, with an example of how to give it."""
@@ -172,7 +182,9 @@ class Caller:
         return self._called(call, how, value, kwargs)
 
     def with_generator(self, data: Any, rng: Any) -> Any:
-        """One release of a function with a parameter `rng`, which gets this generator itself."""
+        """One release of a target, or of a function with a parameter `rng`, which gets this generator itself."""
+        if self.call == "target":
+            return getattr(self.target, "release", self.target)(data[1], rng=rng, size=1, **self.arguments)[0]
         return self._called(self.target, data[0], data[1], dict(self.arguments, rng=rng))
 
     def _called(self, function: Any, how: str, value: Any, kwargs: Any) -> Any:
