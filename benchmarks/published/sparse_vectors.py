@@ -1,11 +1,7 @@
 """Sparse vectors, right and wrong ones; the queries are the column sums of the data."""
 
-import numpy as np
 
-rng = np.random.default_rng()
-
-
-def sparse_vector_one(x, epsilon=1.0, threshold=1.0):
+def sparse_vector_one(x, rng, epsilon=1.0, threshold=1.0):
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
     for query in x.sum(axis=0):
@@ -16,7 +12,7 @@ def sparse_vector_one(x, epsilon=1.0, threshold=1.0):
     return out
 
 
-def sparse_vector(x, epsilon=1.0, threshold=1.0, most=2):
+def sparse_vector(x, rng, epsilon=1.0, threshold=1.0, most=2):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
@@ -33,7 +29,7 @@ def sparse_vector(x, epsilon=1.0, threshold=1.0, most=2):
     return out
 
 
-def sparse_vector_below(x, epsilon=1.0, threshold=0.5, most=1):
+def sparse_vector_below(x, rng, epsilon=1.0, threshold=0.5, most=1):
     out = []
     bar = threshold + rng.laplace(scale=2.0 / epsilon)
     count = 0
@@ -49,7 +45,7 @@ def sparse_vector_below(x, epsilon=1.0, threshold=0.5, most=1):
     return out.count(False)
 
 
-def sparse_vector_monotone(x, epsilon=1.0, threshold=1.0, most=2):
+def sparse_vector_monotone(x, rng, epsilon=1.0, threshold=1.0, most=2):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
@@ -66,7 +62,7 @@ def sparse_vector_monotone(x, epsilon=1.0, threshold=1.0, most=2):
     return out
 
 
-def numeric_sparse_vector_one(x, epsilon=1.0, threshold=1.0):
+def numeric_sparse_vector_one(x, rng, epsilon=1.0, threshold=1.0):
     out = []
     bar = threshold + rng.laplace(scale=3 / epsilon)
     for query in x.sum(axis=0):
@@ -77,7 +73,7 @@ def numeric_sparse_vector_one(x, epsilon=1.0, threshold=1.0):
     return out
 
 
-def numeric_sparse_vector(x, epsilon=1.0, threshold=1.0, most=2):
+def numeric_sparse_vector(x, rng, epsilon=1.0, threshold=1.0, most=2):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=3 / epsilon)
@@ -94,7 +90,7 @@ def numeric_sparse_vector(x, epsilon=1.0, threshold=1.0, most=2):
     return out
 
 
-def gap_sparse_vector(x, epsilon=1.0, threshold=1.0, most=1):
+def gap_sparse_vector(x, rng, epsilon=1.0, threshold=1.0, most=1):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
@@ -111,7 +107,7 @@ def gap_sparse_vector(x, epsilon=1.0, threshold=1.0, most=1):
     return out
 
 
-def bad_gap_sparse_vector(x, epsilon=1.0, threshold=1.0, most=1):
+def bad_gap_sparse_vector(x, rng, epsilon=1.0, threshold=1.0, most=1):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
@@ -128,7 +124,7 @@ def bad_gap_sparse_vector(x, epsilon=1.0, threshold=1.0, most=1):
     return out
 
 
-def adaptive_sparse_vector(x, epsilon=1.0, threshold=1.0, most=1, far=16.0):
+def adaptive_sparse_vector(x, rng, epsilon=1.0, threshold=1.0, most=2, far=16.0):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
@@ -152,7 +148,7 @@ def adaptive_sparse_vector(x, epsilon=1.0, threshold=1.0, most=1, far=16.0):
     return out
 
 
-def bad_adaptive_sparse_vector(x, epsilon=1.0, threshold=1.0, most=1, far=16.0):
+def bad_adaptive_sparse_vector(x, rng, epsilon=1.0, threshold=1.0, most=1, far=16.0):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
@@ -180,7 +176,7 @@ def distance(found, expected):
     return sum(one != other for one, other in zip(found, expected, strict=False)) + abs(len(found) - len(expected))
 
 
-def isvt1(x, epsilon=1.0, threshold=1.0):
+def isvt1(x, rng, epsilon=1.0, threshold=1.0):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2.0 / epsilon)
@@ -193,7 +189,7 @@ def isvt1(x, epsilon=1.0, threshold=1.0):
     return distance(out, [i < half for i in range(len(queries))])
 
 
-def isvt2(x, epsilon=1.0, threshold=1.0):
+def isvt2(x, rng, epsilon=1.0, threshold=1.0):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=2.0 / epsilon)
@@ -207,7 +203,7 @@ def isvt2(x, epsilon=1.0, threshold=1.0):
     return distance(out, [i < half for i in range(len(queries))])
 
 
-def isvt3(x, epsilon=1.0, threshold=1.0, most=2):
+def isvt3(x, rng, epsilon=1.0, threshold=1.0, most=2):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=4.0 / epsilon)
@@ -225,7 +221,7 @@ def isvt3(x, epsilon=1.0, threshold=1.0, most=2):
     return distance(out, [i < half for i in range(len(queries))])
 
 
-def isvt4(x, epsilon=1.0, threshold=1.0, most=1):
+def isvt4(x, rng, epsilon=1.0, threshold=1.0, most=1):
     out = []
     bar = threshold + rng.laplace(scale=2.0 / epsilon)
     count = 0
@@ -241,7 +237,7 @@ def isvt4(x, epsilon=1.0, threshold=1.0, most=1):
     return out.count(False), out[-1]
 
 
-def bad_sparse_vector_1(x, epsilon=1.0, threshold=1.0):
+def bad_sparse_vector_1(x, rng, epsilon=1.0, threshold=1.0):
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
     for query in x.sum(axis=0):
@@ -252,7 +248,7 @@ def bad_sparse_vector_1(x, epsilon=1.0, threshold=1.0):
     return out
 
 
-def bad_sparse_vector_2(x, epsilon=1.0, threshold=1.0):
+def bad_sparse_vector_2(x, rng, epsilon=1.0, threshold=1.0):
     out = []
     bar = threshold + rng.laplace(scale=2 / epsilon)
     for query in x.sum(axis=0):
@@ -263,7 +259,7 @@ def bad_sparse_vector_2(x, epsilon=1.0, threshold=1.0):
     return out
 
 
-def bad_sparse_vector_3(x, epsilon=1.0, threshold=1.0, most=2):
+def bad_sparse_vector_3(x, rng, epsilon=1.0, threshold=1.0, most=2):
     queries = x.sum(axis=0)
     out = []
     bar = threshold + rng.laplace(scale=4 / epsilon)

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-rng = np.random.default_rng()
 
-
-def noisy_max(x, epsilon=1.0):
+def noisy_max(x, rng, epsilon=1.0):
     queries = x.sum(axis=0)
     best = 0
     largest = 0.0
@@ -17,7 +15,7 @@ def noisy_max(x, epsilon=1.0):
     return best
 
 
-def noisy_max_from_below(x, epsilon=1.0):
+def noisy_max_from_below(x, rng, epsilon=1.0):
     best, largest = None, -np.inf
     for i, query in enumerate(x.sum(axis=0)):
         noisy = query + rng.laplace(scale=2 / epsilon)
@@ -26,7 +24,7 @@ def noisy_max_from_below(x, epsilon=1.0):
     return best
 
 
-def bad_noisy_max(x, epsilon=1.0):
+def bad_noisy_max(x, rng, epsilon=1.0):
     queries = x.sum(axis=0)
     largest = 0.0
     for i in range(len(queries)):
@@ -36,41 +34,41 @@ def bad_noisy_max(x, epsilon=1.0):
     return largest
 
 
-def noisy_max_v1a(x, epsilon=1.0):
+def noisy_max_v1a(x, rng, epsilon=1.0):
     queries = x.sum(axis=0)
     return (queries + rng.laplace(scale=2.0 / epsilon, size=len(queries))).argmax()
 
 
-def noisy_max_v1b(x, epsilon=1.0):
+def noisy_max_v1b(x, rng, epsilon=1.0):
     queries = x.sum(axis=0)
     return (queries + rng.laplace(scale=2.0 / epsilon, size=len(queries))).max()
 
 
-def noisy_max_v2a(x, epsilon=1.0):
+def noisy_max_v2a(x, rng, epsilon=1.0):
     queries = x.sum(axis=0)
     return (queries + rng.exponential(scale=2.0 / epsilon, size=len(queries))).argmax()
 
 
-def noisy_max_v2b(x, epsilon=1.0):
+def noisy_max_v2b(x, rng, epsilon=1.0):
     queries = x.sum(axis=0)
     return (queries + rng.exponential(scale=2.0 / epsilon, size=len(queries))).max()
 
 
-def partial_sum(days, epsilon=1.0):
+def partial_sum(days, rng, epsilon=1.0):
     total = 0
     for count in np.bincount(days, minlength=5):
         total += count
     return total + rng.laplace(scale=1 / epsilon)
 
 
-def bad_partial_sum(days, epsilon=1.0):
+def bad_partial_sum(days, rng, epsilon=1.0):
     total = 0
     for count in np.bincount(days, minlength=5):
         total += count
     return total + rng.laplace(scale=1 / (2 * epsilon))
 
 
-def prefix_sum(days, epsilon=1.0):
+def prefix_sum(days, rng, epsilon=1.0):
     out = []
     following = 0.0
     for count in np.bincount(days, minlength=5):
@@ -79,7 +77,7 @@ def prefix_sum(days, epsilon=1.0):
     return out
 
 
-def smart_sum(days, epsilon=1.0, block=2):
+def smart_sum(days, rng, epsilon=1.0, block=2):
     out = []
     before = 0.0
     following = 0.0
@@ -96,7 +94,7 @@ def smart_sum(days, epsilon=1.0, block=2):
     return out
 
 
-def bad_smart_sum(days, epsilon=1.0, block=2):
+def bad_smart_sum(days, rng, epsilon=1.0, block=2):
     out = []
     before = 0.0
     following = 0.0
@@ -113,11 +111,11 @@ def bad_smart_sum(days, epsilon=1.0, block=2):
     return out
 
 
-def histogram(days, epsilon=0.5):
+def histogram(days, rng, epsilon=0.5):
     counts = np.bincount(days, minlength=5)
     return counts + rng.laplace(scale=1.0 / epsilon, size=len(counts))
 
 
-def histogram_eps(days, epsilon=0.5):
+def histogram_eps(days, rng, epsilon=0.5):
     counts = np.bincount(days, minlength=5)
     return counts + rng.laplace(scale=epsilon, size=len(counts))
