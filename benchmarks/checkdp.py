@@ -300,6 +300,20 @@ def how_refuted(record: dict[str, Any]) -> str:
     return ", ".join(found)
 
 
+def totals(asked: list[Said]) -> str:
+    """How many right ones are proved and wrong ones refuted; other ways to write a mechanism are counted apart."""
+    right = [each for each in asked if each.mechanism.right and each.mechanism.published]
+    other = [each for each in asked if each.mechanism.right and not each.mechanism.published]
+    wrong = [each for each in asked if not each.mechanism.right]
+    return (
+        f"right: {sum(each.verdict == 'PROVED' for each in right)} of {len(right)} proved, written in other ways "
+        f"{sum(each.verdict == 'PROVED' for each in other)} of {len(other)}, "
+        f"{sum(each.false for each in right + other)} refuted; wrong: "
+        f"{sum(each.verdict == 'REFUTED' for each in wrong)} of {len(wrong)} refuted, "
+        f"{sum(each.false for each in wrong)} proved"
+    )
+
+
 def main(names: list[str]) -> int:
     """Prints the table; 1 where a verdict is false."""
     asked = []
@@ -311,16 +325,15 @@ def main(names: list[str]) -> int:
         asked.append(said)
         truth = f"{'right' if mechanism.right else 'wrong'} ({mechanism.claim}): {mechanism.truth}"
         said_of_it = f"{said.verdict} {said.detail}".replace("|", "\\|")
-        row = (f"`{mechanism.name}`", truth, said_of_it, f"{said.seconds:.2g}", mechanism.published or "none")
+        row = (
+            f"`{mechanism.name}`",
+            truth,
+            said_of_it,
+            f"{said.seconds:.2f}",
+            mechanism.published or "another way to write it",
+        )
         print(f"| {' | '.join(row)} |", flush=True)
-    right = [each for each in asked if each.mechanism.right]
-    wrong = [each for each in asked if not each.mechanism.right]
-    print(
-        f"\nright: {sum(each.verdict == 'PROVED' for each in right)} of {len(right)} proved, "
-        f"{sum(each.false for each in right)} refuted; wrong: "
-        f"{sum(each.verdict == 'REFUTED' for each in wrong)} of {len(wrong)} refuted, "
-        f"{sum(each.false for each in wrong)} proved\n"
-    )
+    print(f"\n{totals(asked)}\n")
     print("\n".join(SOURCES))
     return int(any(each.false for each in asked))
 

@@ -119,3 +119,29 @@ def histogram(days, rng, epsilon=0.5):
 def histogram_eps(days, rng, epsilon=0.5):
     counts = np.bincount(days, minlength=5)
     return counts + rng.laplace(scale=epsilon, size=len(counts))
+
+
+def prefix_sum_of_noisy(days, rng, epsilon=1.0):
+    out = []
+    following = 0.0
+    for count in np.bincount(days, minlength=5):
+        following += count + rng.laplace(scale=1 / epsilon)
+        out.append(following)
+    return out
+
+
+def smart_sum_of_noisy(days, rng, epsilon=1.0, block=2):
+    out = []
+    before = 0.0
+    following = 0.0
+    total = 0
+    for i, count in enumerate(np.bincount(days, minlength=5)):
+        if (i + 1) % block == 0:
+            before += total + count + rng.laplace(scale=1 / epsilon)
+            following = before
+            total = 0
+        else:
+            following += count + rng.laplace(scale=1 / epsilon)
+            total += count
+        out.append(following)
+    return out
