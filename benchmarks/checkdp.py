@@ -230,6 +230,8 @@ MECHANISMS = (
         checkdp="smartsum",
         shadowdp="smartsum",
     ),
+    _counts("prefix_sum_of_noisy", True, "the same, each count made noisy before it is added: eps 1"),
+    _counts("smart_sum_of_noisy", True, "the same, each number made noisy before it is added: eps 2", "pure:2"),
     _counts(
         "bad_smart_sum", False, "the sum of a block is released as it is: eps inf", "pure:2", checkdp="badsmartsum"
     ),
