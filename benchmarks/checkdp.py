@@ -277,7 +277,7 @@ def what_stands_in_the_way(proof: Proof) -> str:
     """The line that ends the proof, or the number that is proved instead of the claim."""
     if proof.ended is not None:
         return str(proof.ended)
-    return f"only eps {proof.eps:g} is proved; {len(proof.steps)} charges, the first: {proof.steps[0]}"
+    return f"only eps {proof.eps:g} is proved; first charge: {proof.steps[0]}"
 
 
 def ask(mechanism: Mechanism) -> Said:
