@@ -233,7 +233,7 @@ def test_shapes_are_read_from_the_signature(function, shape):
         (plain, {}, "needs eps as well, e.g. --arg eps=1.0"),
         (plain, {"eps": 1, "other": 2}, "has no parameter other"),
         (Model, {"k": 2}, "no parameter k"),
-        (Point, {}, "must have `fit`"),
+        (Point, {}, "must have `release` or `fit`"),
         (3, {}, "cannot be called"),
     ],
 )
