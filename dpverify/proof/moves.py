@@ -193,8 +193,9 @@ def cost_of(run: Run) -> Cost:
     """
     nodes = [each.data.node for each in run.events if isinstance(each.data, Sum | Rows)]
     pairs = Pairs.of(run, nodes)
-    if pairs.cells.coarse:
-        return _add_losses([_event_cost(Pairs.of(run, _nodes(each)), run, each) for each in run.events])
+    if pairs.cells.coarse:  # every event has cells of its own: only the largest losses can be added up
+        parts = [_event_cost(Pairs.of(run, _nodes(each)), run, each) for each in run.events]
+        return _add_losses([(kind, np.array([loss.max()])) for kind, loss in parts])
     return _add_losses([_event_cost(pairs, run, each) for each in run.events])
 
 
@@ -205,9 +206,6 @@ def _nodes(event: Event) -> list[Node]:
 def _add_losses(parts: list[tuple[str, Array]]) -> Cost:
     if not parts:
         return Cost(0.0, 0.0, 0.0, ())
-    sizes = {len(loss) for _, loss in parts}
-    if len(sizes) > 1:
-        parts = [(kind, np.array([loss.max()])) for kind, loss in parts]
     pure = mu_square = rho = np.zeros(len(parts[0][1]))
     gaussian = any(kind == "gaussian" for kind, _ in parts)
     for kind, loss in parts:

@@ -1005,3 +1005,22 @@ def half_of_either_number_of_rows(x):
 def last_row_twice(x):
     """vector: real 0..10, rows 8; replace; 2; 1.24; a"""
     return x[-1:].sum() + _laplace(10.0), x[7:].sum() + _laplace(10.0)
+
+
+def many_thresholds_in_two_columns(df):
+    """frame: a real 0..8, b real 0..8, rows 5..9; add-remove; 2; cells; b; exact
+    frame: a real 0..8, b real 0..8, rows 5..9; replace; 2; cells; b; exact
+    """
+    edges = np.arange(1, 8)
+    first = np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])[np.digitize(df["a"], edges)].sum()
+    last = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 0.0])[np.digitize(df["b"], edges)].sum()
+    return first + _laplace(10), last + _laplace(10)
+
+
+def many_thresholds_and_labels(df):
+    """frame: a real 0..8, b real 0..8, c category x|y, rows 5..9; add-remove; 3; cells; b"""
+    edges = np.arange(1, 8)
+    first = np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])[np.digitize(df["a"], edges)].sum()
+    last = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 0.0])[np.digitize(df["b"], edges)].sum()
+    named = (df["c"] == "y").sum()
+    return first + _laplace(10), last + _laplace(10), named + _laplace(1)
