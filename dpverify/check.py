@@ -10,6 +10,7 @@ Tests that search a region of outcomes (unconditional, curve) are bounded from a
 import hashlib
 import json
 import math
+import shlex
 import sys
 from bisect import bisect_right
 from decimal import Decimal, getcontext, MAX_EMAX, MIN_EMIN
@@ -19,7 +20,7 @@ from itertools import accumulate, pairwise
 from statistics import NormalDist
 
 getcontext().prec, getcontext().Emax, getcontext().Emin = 45, MAX_EMAX, MIN_EMIN
-SCHEMAS = ("dpverify/certificate/2", "dpverify/records/2")
+SCHEMAS = ("dpverify/certificate/2", "dpverify/records/2", "dpverify/tried/2")
 STIRLING = [(1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156)]
 LOG_2PI = Decimal("1.837877066409345483560659472811235279722794947275566825634")
 ONE, SLACK, NEAR = Decimal(1), Decimal("1e-9"), 0.01
@@ -776,6 +777,630 @@ def suite(document):
         need(each["planted"] or sorted(own) == sorted(each["missed_twins"]), f"missed twins of {each['subject']}")
 
 
+# ----------------------------------------------------------------------------------------------------------------------
+# Proofs from the code: expressions of a row on cells of its domain, and what releases cost on pairs of cells
+
+
+def count(shape):
+    """Entries of an array of this shape."""
+    return math.prod(shape)
+
+
+def spread(values, shape, wanted):
+    """Entries of an array as those of a larger one that it is broadcast to."""
+    if list(shape) == list(wanted):
+        return values
+    need(len(shape) <= len(wanted), "an argument has more axes than the operation")
+    shape, found = [1] * (len(wanted) - len(shape)) + list(shape), []
+    need(all(a in (1, b) for a, b in zip(shape, wanted, strict=True)), "shapes that do not go together")
+    for at in range(count(wanted)):
+        place, step, rest = 0, 1, at
+        for own, size in zip(reversed(shape), reversed(wanted), strict=True):
+            rest, here = divmod(rest, size)
+            place, step = place + (here if own > 1 else 0) * step, step * own
+        found.append(values[place])
+    return found
+
+
+def times_bound(a, b):
+    """A product in which 0 times infinity is 0."""
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+def widest(low, high):
+    """An interval, without an end where infinities of both signs have met."""
+    return (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
+
+
+def quotient(x, y):
+    """Interval of quotients."""
+    if y[0] > 0 or y[1] < 0:
+        found = [a / b if math.isfinite(a) or math.isfinite(b) else math.nan for a in x for b in y]
+        return (min(found), max(found)) if not any(map(math.isnan, found)) else (-math.inf, math.inf)
+    if x[0] >= 0 and y[0] >= 0:
+        return (x[0] / y[1] if 0 < y[1] < math.inf else 0.0), math.inf
+    return -math.inf, math.inf
+
+
+def compared(sign, x, y):
+    """Interval of the truth of a comparison."""
+    if sign in (">", ">="):
+        x, y, sign = y, x, {">": "<", ">=": "<="}[sign]
+    if sign == "<":
+        surely, never = x[1] < y[0], x[0] >= y[1]
+    elif sign == "<=":
+        surely, never = x[1] <= y[0], x[0] > y[1]
+    else:
+        need(sign in ("==", "!="), f"{sign!r} is no comparison")
+        surely, never = x[0] == x[1] == y[0] == y[1], x[1] < y[0] or x[0] > y[1]
+        surely, never = (surely, never) if sign == "==" else (never, surely)
+    return float(surely), float(not never)
+
+
+def logarithm(function):
+    """A logarithm with its limits at 0 and below."""
+    return lambda v: function(v) if v > 0 else -math.inf
+
+
+INCREASING = {
+    "sqrt": lambda v: math.sqrt(v) if v >= 0 else math.nan,
+    "exp": lambda v: math.exp(v) if v < 709 else math.inf,
+    "log": logarithm(math.log),
+    "log2": logarithm(math.log2),
+    "log10": logarithm(math.log10),
+    "log1p": lambda v: math.log1p(v) if v > -1 else -math.inf,
+    "expm1": lambda v: math.expm1(v) if v < 709 else math.inf,
+    "tanh": math.tanh,
+    "arctan": math.atan,
+    "floor": lambda v: math.floor(v) if math.isfinite(v) else v,
+    "ceil": lambda v: math.ceil(v) if math.isfinite(v) else v,
+    "trunc": lambda v: math.trunc(v) if math.isfinite(v) else v,
+    "rint": lambda v: round(v) if math.isfinite(v) else v,
+    "sign": lambda v: float((v > 0) - (v < 0)),
+}
+OF_TWO = {
+    "add": lambda x, y: widest(x[0] + y[0], x[1] + y[1]),
+    "subtract": lambda x, y: widest(x[0] - y[1], x[1] - y[0]),
+    "multiply": lambda x, y: (lambda all_: (min(all_), max(all_)))([times_bound(a, b) for a in x for b in y]),
+    "divide": quotient,
+    "minimum": lambda x, y: (min(x[0], y[0]), min(x[1], y[1])),
+    "maximum": lambda x, y: (max(x[0], y[0]), max(x[1], y[1])),
+    "and": lambda x, y: (min(x[0], y[0]), min(x[1], y[1])),
+    "or": lambda x, y: (max(x[0], y[0]), max(x[1], y[1])),
+}
+
+
+def largest_size(x):
+    """Interval of the absolute value."""
+    return (0.0 if x[0] <= 0 <= x[1] else min(abs(x[0]), abs(x[1]))), max(abs(x[0]), abs(x[1]))
+
+
+def along(values, shape, axis):
+    """The entries along an axis, for every place of the others."""
+    axis %= len(shape)
+    inner = count(shape[axis + 1 :])
+    return [
+        [values[(outer * shape[axis] + at) * inner + place] for at in range(shape[axis])]
+        for outer in range(count(shape[:axis]))
+        for place in range(inner)
+    ]
+
+
+def both_ends(function, values):
+    """A function of the lower ends and of the upper ones."""
+    return function([v[0] for v in values]), function([v[1] for v in values])
+
+
+def euclidean(values, order):
+    """A norm of non-negative numbers."""
+    return max(values, default=0.0) if order == math.inf else math.fsum(v**order for v in values) ** (1 / order)
+
+
+def term_value(terms, at, known, pieces):
+    """Intervals of the entries of the operation `at` in one cell."""
+    term = terms[at]
+    op, shape, extra = term["op"], term["shape"], term["extra"]
+    given = [(known[each], terms[each]["shape"]) for each in term["args"]]
+    need(all(each < at for each in term["args"]), "an operation of later ones")
+    size = count(shape)
+    if op == "column":
+        found = [pieces["column", extra]]
+    elif op == "constant":
+        numbers = flat_numbers(extra)
+        found = [(v, v) for v in numbers]
+    elif op in ("public", "label"):
+        found = [(extra[0], extra[1])] * size
+    elif op == "place":
+        found = [(0.0, extra - 1.0)]
+    elif op == "reordered":
+        found = [(1.0, 1.0)]
+    elif op == "lookup" or (op == "public_axis" and given):
+        found = []
+        for low, high in given[0][0]:
+            part = extra[max(0, math.ceil(low)) : math.floor(high) + 1]
+            need(part and low >= 0 and high < len(extra), "a table is read beyond its ends")
+            found.append((min(part), max(part)))
+    elif op == "public_axis":
+        found = [(0.0, 1.0)]
+    elif op in OF_TWO:
+        x, y = (spread(*each, shape) for each in given)
+        found = [OF_TWO[op](a, b) for a, b in zip(x, y, strict=True)]
+    elif op in INCREASING:
+        found = [(INCREASING[op](a), INCREASING[op](b)) for a, b in spread(*given[0], shape)]
+    elif op == "negative":
+        found = [(-b, -a) for a, b in spread(*given[0], shape)]
+    elif op == "absolute":
+        found = [largest_size(v) for v in spread(*given[0], shape)]
+    elif op == "square":
+        found = [tuple(v * v for v in largest_size(each)) for each in spread(*given[0], shape)]
+    elif op == "not":
+        found = [(1 - b, 1 - a) for a, b in given[0][0]]
+    elif op == "number":
+        found = given[0][0]
+    elif op == "compare":
+        x, y = (spread(*each, shape) for each in given)
+        found = [compared(extra, a, b) for a, b in zip(x, y, strict=True)]
+    elif op == "where":
+        rows = zip(*(spread(*each, shape) for each in given), strict=True)
+        found = [a if c[0] == 1 else b if c[1] == 0 else (min(a[0], b[0]), max(a[1], b[1])) for c, a, b in rows]
+    elif op == "modulo":
+        x, y = (spread(*each, shape) for each in given)
+        found = [
+            (a % d, b % d) if math.floor(a / d) == math.floor(b / d) else (0.0, d)
+            for (a, b), (d, _) in zip(x, y, strict=True)
+        ]
+    elif op == "reshape":
+        found = [given[0][0][place] for place in extra]
+    elif op in ("stack", "join"):
+        axis = extra % max(1, len(shape))
+        outer = count(shape[:axis])
+        blocks = [len(values) // max(1, outer) for values, _ in given]
+        found = [
+            values[block * place + inner]
+            for place in range(outer)
+            for (values, _), block in zip(given, blocks, strict=True)
+            for inner in range(block)
+        ]
+    elif op in ("sum_axis", "max_axis", "min_axis"):
+        function = {"sum_axis": math.fsum, "max_axis": max, "min_axis": min}[op]
+        found = [both_ends(function, values) for values in along(*given[0], extra)]
+    elif op == "cumulative":
+        need(len(shape) == 1, "a running sum of an array of several axes")
+        found = [both_ends(math.fsum, given[0][0][: at + 1]) for at in range(size)]
+    elif op == "matmul":
+        columns = [list(each) for each in zip(*extra, strict=True)] if isinstance(extra[0], list) else [extra]
+        found = [
+            both_ends(math.fsum, [OF_TWO["multiply"](v, (w, w)) for v, w in zip(given[0][0], each, strict=True)])
+            for each in columns
+        ]
+    elif op == "norm":
+        found = [both_ends(lambda v: euclidean(v, extra), [largest_size(v) for v in given[0][0]])]
+    else:
+        raise Wrong(f"the operation {op!r} is not known")
+    need(len(found) == size, f"the operation {op} has another shape")
+    if ("term", at) in pieces:
+        low, high = pieces["term", at]
+        found = [v if v[0] == v[1] else (min(max(v[0], low), min(v[1], high)), min(v[1], high)) for v in found]
+    for _, bound in term["norms"]:
+        found = [(max(v[0], -bound), min(v[1], bound)) for v in found]
+    need(not any(math.isnan(end) for v in found for end in v), f"the operation {op} is not defined everywhere")
+    return found
+
+
+def flat_numbers(value):
+    """Numbers of nested lists."""
+    return [each for part in value for each in flat_numbers(part)] if isinstance(value, list) else [float(value)]
+
+
+def covered(axis, columns, terms):
+    """Wrong unless the intervals of an axis cover all that its column, or its truth value or label, may be."""
+    pieces = sorted(map(tuple, axis["pieces"]))
+    if "column" in axis:
+        column = columns[axis["column"]]
+        if column["values"] or column["kind"] == "c":
+            top = range(round(column["high"]) + 1)
+            points = column["values"] or [float(each) for each in top]
+            need(all(any(a <= v <= b for a, b in pieces) for v in points), "cells that leave out a value of a column")
+            return
+        low, high, whole = column["low"], column["high"], column["kind"] == "i"
+    else:
+        term = terms[axis["term"]]
+        need(count(term["shape"]) == 1, "an axis of an array")
+        if term["op"] == "place":  # places that are in the same parts are alike
+            tables = [each["extra"] for each in terms if each["op"] == "public_axis" and axis["term"] in each["args"]]
+            kinds = {tuple(table[place] for table in tables) for place in range(term["extra"])}
+            shown = {tuple(table[round(a)] for table in tables) for a, b in pieces if a == b}
+            need(kinds == shown, "cells that leave out a place")
+            return
+        whole = True
+        if term["op"] in ("compare", "public_axis"):
+            low, high = 0, 1
+        else:
+            need(is_whole(terms, axis["term"]), "an axis of values that are no whole numbers")
+            low, high = coarse_range(terms, axis["term"], columns)
+    need(pieces[0][0] == low and pieces[-1][1] == high, "cells that do not end where the domain ends")
+    for (_, end), (start, _) in pairwise(pieces):
+        need(start <= (end + 1 if whole else math.nextafter(end, math.inf)), "cells with a gap between them")
+
+
+def is_whole(terms, at):
+    """Whether an operation has whole numbers only."""
+    term = terms[at]
+    if term["op"] in ("reshape", "sum_axis", "max_axis", "min_axis", "number", "add", "subtract", "multiply", "stack"):
+        return all(is_whole(terms, each) for each in term["args"])
+    numbers = flat_numbers(term["extra"]) if term["op"] in ("constant", "lookup") else ()
+    made = ("label", "place", "floor", "ceil", "trunc", "rint", "sign", "compare", "not", "and", "or", "public_axis")
+    return term["op"] in made or (bool(numbers) and all(each == int(each) for each in numbers))
+
+
+def coarse_range(terms, at, columns):
+    """Ends of an expression over the whole domain of a row."""
+    pieces, known = {}, []
+    for place, column in enumerate(columns):
+        points = column["values"] or [column["low"], column["high"]]
+        pieces["column", place] = (min(points), max(points))
+    for place in range(at + 1):
+        known.append(term_value(terms, place, known, pieces))
+    return math.ceil(known[at][0][0]), math.floor(known[at][0][1])
+
+
+MOST_STEPS = 4_000_000  # operations on one group of cells that are computed again
+
+
+def moves_of(term, values, replaces, apart):
+    """For each pair of cells the interval by which a neighbour moves each entry of a sum."""
+    own = [each[term] for each in values]
+    if not replaces:
+        return [*own, *([(-b, -a) for a, b in each] for each in own)]
+    return [
+        [(0.0, 0.0)] * len(own[i])
+        if (i, j) in apart
+        else [(c - b, d - a) for (a, b), (c, d) in zip(own[i], own[j], strict=True)]
+        for i in range(len(own))
+        for j in range(len(own))
+    ]
+
+
+def supremum(powers):
+    """The largest value of a product of powers of positive unknowns."""
+    found = 1.0
+    for _, low, high, power in powers:
+        end = high if power > 0 else low
+        need(0 <= low <= high and power == int(power), "an unknown number without a range")
+        found = math.inf if (end == 0 and power < 0) or end == math.inf else found * end**power
+    return found
+
+
+def loss_of(event, entry, moves, replaces):
+    """The loss of one release for one pair: eps, or the distance in standard deviations."""
+    scale, factor = event["scale"], supremum(entry["powers"])
+    if not scale:
+        return 0.0
+    need(all(each > 0 for each in scale), "noise without a scale")
+    if moves is None:
+        bounds, l1, l2, wide = [(-m, m) for m in entry["move"]], entry["l1"], entry["l2"], entry["spread"]
+        need(all(m >= 0 for m in entry["move"]) and min(l1, l2, wide) >= 0, "a move below 0")
+    else:
+        norms = dict(map(tuple, entry["norms"]))
+        times = 2 if replaces else 1
+        l2 = times * min(norms.get(2, math.inf), norms.get(1, math.inf))
+        l1 = times * min(norms.get(1, math.inf), norms.get(2, math.inf) * math.sqrt(max(1, len(moves))))
+        bounds, wide = moves, math.inf
+    scale = scale * len(bounds) if len(scale) == 1 else scale
+    bounds = bounds * len(scale) if len(bounds) == 1 else bounds
+    need(len(scale) == len(bounds), "scales for other entries than those that move")
+    sizes = [max(abs(a), abs(b)) for a, b in bounds]
+    parts, even, kind = [m / b for m, b in zip(sizes, scale, strict=True)], len({*scale}) == 1, event["kind"]
+    if kind == "coin":
+        low, high = entry["chance"]
+        found = [m * factor if m else 0.0 for m in sizes]
+        if not (0 < low <= high < 1):
+            return 0.0 if not any(found) else math.inf
+        move = min(max(found), high - low)
+        return max(math.log1p(move / low), math.log1p(move / (1 - high)))
+    if kind == "gaussian":
+        found = math.sqrt(math.fsum(p * p for p in parts))
+        found = min(found, l2 / scale[0]) if even else found
+    elif kind == "threshold":
+        found = threshold_loss(event, bounds, scale)
+    else:
+        need(kind in ("laplace", "discrete laplace", "choice"), f"{kind!r} is no kind of release")
+        found = math.fsum(parts)
+        found = min(found, l1 / scale[0]) if even else found
+        if kind == "choice":
+            across = min(max(b for _, b in bounds) - min(a for a, _ in bounds), wide) / min(scale)
+            found = min(found, across) if even or event["law"] == "laplace" else across
+    return times_bound(found, factor)
+
+
+def threshold_loss(event, bounds, scale):
+    """Comparisons with a noisy threshold until the first above: the least over three shifts of the threshold."""
+    rows = list(zip(bounds, scale, event["queries"], strict=True))
+    rise = [(max(0.0, b), s) for (_, b), s, below in rows if below]
+    fall = [(max(0.0, -a), s) for (a, _), s, below in rows if not below]
+    bar = abs(event["bar"])
+    need(bar > 0, "a threshold without noise")
+    up, down = max((m for m, _ in rise), default=0.0), max((m for m, _ in fall), default=0.0)
+    stays = math.fsum(m / s for m, s in rise + fall)
+    rises = up / bar + math.fsum(max(0.0, up - a) / s for (a, _), s, below in rows if not below)
+    falls = down / bar + math.fsum(max(0.0, down + b) / s for (_, b), s, below in rows if below)
+    return min(stays, rises, falls)
+
+
+def multiple(number, powers):
+    """A number times powers of unknowns, e.g. 100/n."""
+    above = [name if power == 1 else f"{name}^{power}" for name, _, _, power in powers if power > 0]
+    below = [name if power == -1 else f"{name}^{-power}" for name, _, _, power in powers if power < 0]
+    text = "*".join(([] if number == 1 else [f"{number:.6g}"]) + above) if above else f"{number:.6g}"
+    return text + "".join(f"/{each}" for each in below)
+
+
+def told(event, file, replaces, entries):
+    """A release as a sentence."""
+    place, kind, law = f"{file}:{event['line']}", event["kind"], event["law"]
+    if kind == "threshold":
+        return f"{len(event['queries'])} noisy values are compared with a noisy threshold at {place}"
+    one = "one row moves by at most" if replaces else "one row more or less moves by at most"
+    norm = {"gaussian": " in the Euclidean norm", "choice": " against each other"}.get(kind, " in total")
+    norm, moved = norm * (entries > 1), multiple(event["moved"], event["data_powers"])
+    if kind == "coin":
+        return f"a coin at {place}, whose chance {one} {moved}"
+    if law == "softmax":
+        return f"a choice with chances exp(score) at {place}, whose scores {one} {moved}{norm}"
+    scale = multiple(min(event["scale"]), event["noise_powers"]) + " and more" * (len({*event["scale"]}) > 1)
+    name = "normal" if kind == "gaussian" else law
+    what = "decides between" if kind == "choice" else "is added to"
+    several = f"{entries} values" if entries > 1 else "a value"
+    return f"{name}({scale}) at {place} {what} {several} that {one} {moved}{norm}"
+
+
+def path_cost(path, columns, replaces, file, left):
+    """eps, rho and the square of mu of one path: for each group of releases the worst pair of its cells."""
+    terms, total = path["terms"], [0.0, 0.0, 0.0]
+    for group in path["groups"]:
+        axes, events = group["cells"], group["events"]
+        for axis in axes:
+            covered(axis, columns, terms)
+        cells = [dict()]
+        for axis in axes:
+            name = ("column", axis["column"]) if "column" in axis else ("term", axis["term"])
+            cells = [{**cell, name: tuple(piece)} for cell in cells for piece in axis["pieces"]]
+        used = {entry["term"] for event in events for entry in event["moves"] if "term" in entry}
+        size = sum(count(terms[each]["shape"]) for each in used)
+        if len(cells) * sum(count(each["shape"]) + 1 for each in terms) + len(cells) ** 2 * size > MOST_STEPS:
+            left.append("the losses of a path with very many cells, taken from the file")
+            losses = [[event["loss"][1]] for event in events]
+            rows = [[max(each) for each in losses]]
+        else:
+            values, needed = [], reached(terms, used)
+            for cell in cells:
+                known = []
+                for at in range(len(terms)):
+                    known.append(term_value(terms, at, known, cell) if at in needed else None)
+                values.append(known)
+            public = [("term", at) for at, each in enumerate(terms) if each["op"] in ("public_axis", "place")]
+            apart = {
+                (i, j)
+                for i, one in enumerate(cells)
+                for j, other in enumerate(cells)
+                if any(one.get(name) != other.get(name) for name in public)
+            }
+            moved = {term: moves_of(term, values, replaces, apart) for term in used}
+            pairs = len(cells) ** 2 if replaces else 2 * len(cells)
+            rows = [
+                [
+                    min(
+                        loss_of(event, entry, moved[entry["term"]][pair] if "term" in entry else None, replaces)
+                        for entry in event["moves"]
+                    )
+                    for event in events
+                ]
+                for pair in range(pairs)
+            ]
+            for event, found in zip(events, zip(*rows, strict=True), strict=True):
+                same(max(found), event["loss"][1], "the loss of a release", 1e-6)
+        for event in events:
+            entry = event["moves"][0]
+            entries = len(entry["move"]) if "move" in entry else count(terms[entry["term"]]["shape"])
+            need(event["text"] == told(event, file, replaces, entries), "the sentence of a release")
+        if any("move" in entry for event in events for entry in event["moves"]):
+            left.append("how far values move that are no sums over rows, taken from the file")
+        if any(entry.get("norms") for event in events for entry in event["moves"]):
+            left.append("bounds of norms of a row's value, taken from the file")
+        kinds = [event["loss"][0] for event in events]
+        for event, kind in zip(events, kinds, strict=True):
+            wanted = "joint" if event["joint"] or event["kind"] == "threshold" else None
+            need(
+                kind == (wanted or ("gaussian" if event["kind"] == "gaussian" else "pure")), "a release of another kind"
+            )
+        quiet = all(loss == 0 for row in rows for loss in row)
+        pure = max((math.fsum(row) for row in rows), default=0.0)
+        halves = [
+            [math.inf if kind == "joint" and loss else loss * loss / 2 for kind, loss in zip(kinds, row, strict=True)]
+            for row in rows
+        ]
+        rho = max(map(math.fsum, halves), default=0.0)
+        total[0] += 0.0 if quiet else math.inf if "gaussian" in kinds else pure
+        total[1] += rho
+        only = all(kind == "gaussian" for kind in kinds)
+        total[2] += 0.0 if quiet else 2 * rho if only else math.inf
+    return total[0], total[1], math.sqrt(total[2])
+
+
+def reached(terms, used):
+    """The operations that the used ones are made of."""
+    wanted, found = list(used), set()
+    while wanted:
+        place = wanted.pop()
+        if place not in found:
+            found.add(place)
+            wanted += terms[place]["args"]
+    return found
+
+
+def complete(paths, rows):
+    """Wrong unless the outcomes of the branches of all paths are all that there are, for each number of rows."""
+    numbers = {path["rows"] for path in paths}
+    if numbers != {None}:
+        need(numbers == {*range(int(rows[0]), int(rows[1]) + 1)}, "a number of rows is missing")
+    for number in numbers:
+        own = [tuple(path["outcomes"]) for path in paths if path["rows"] == number]
+        beginnings = {each[:k] for each in own for k in range(len(each))}
+        need(len({*own}) == len(own) and not beginnings & {*own}, "a path stands twice")
+        need(all({(*b, True), (*b, False)} <= beginnings | {*own} for b in beginnings), "a path is missing")
+
+
+PROOF_KEYS = {*"holds eps rho mu ended steps paths notes pair mend seconds derivation".split()}
+KEYS = {
+    "rules": {*"by file relation rows columns paths".split()},
+    "enumeration": {*"by relation rows datasets pairs eps eps_at_delta".split()},
+    "column": {*"name kind low high values".split()},
+    "path": {*"rows outcomes terms groups eps rho mu".split()},
+    "term": {*"op args shape extra norms".split()},
+    "event": {
+        *"kind law line scale noise_powers joint queries bar moves loss moved data_powers text".split(),
+    },
+}
+
+
+def keys(value, wanted, what):
+    """Wrong unless a part of a derivation has these keys and no others."""
+    need(value.keys() == wanted, f"keys of {what} that are not known, or missing: {sorted(value.keys() ^ wanted)}")
+
+
+def shaped(derived):
+    """Wrong unless a derivation has the keys that it should have."""
+    need(derived["by"] in ("rules", "enumeration"), "a derivation of another kind")
+    keys(derived, KEYS[derived["by"]], "a derivation")
+    for column in derived.get("columns", ()):
+        keys(column, KEYS["column"], "a column")
+        need(column["kind"] in "fibc", "a column of another kind")
+    for path in derived.get("paths", ()):
+        keys(path, KEYS["path"], "a path")
+        for term in path["terms"]:
+            keys(term, KEYS["term"], "an operation")
+        for group in path["groups"]:
+            keys(group, {"cells", "events"}, "a group")
+            for axis in group["cells"]:
+                need(axis.keys() in ({"column", "pieces"}, {"term", "pieces"}), "an axis with other keys")
+            for event in group["events"]:
+                keys(event, KEYS["event"], "a release")
+                for entry in event["moves"]:
+                    own = {"term", "norms"} if "term" in entry else {"move", "l1", "l2", "spread"}
+                    chance = {"chance"} if event["kind"] == "coin" else set()
+                    keys(entry, {*own, *chance, "powers"}, "a move")
+
+
+def proof(document, relation, found, left):
+    """What is proved under one relation."""
+    derived = found["derivation"]
+    keys(found, PROOF_KEYS, "a proof")
+    shaped(derived)
+    need(derived["relation"] == relation, "a derivation for another relation")
+    need(not found["ended"], "a proof that has ended")
+    need(not found["holds"] or (found["pair"] is None and not found["mend"]), "a pair or a mend where the claim holds")
+    if not found["holds"] and (found["pair"] or found["mend"]):
+        left.append("the pair and the mend that a proof names, taken from the file")
+    if found["notes"]:
+        left.append("what a proof assumes beside the schema, taken from the file")
+    if derived["by"] == "enumeration":
+        left.append("the enumerated laws of all datasets (--rerun), taken from the file")
+        need(derived["eps"] == found["eps"], "eps is not that of the enumeration")
+        told = f"all {derived['pairs']} pairs of neighbours of {derived['datasets']} datasets"
+        need(found["steps"] == [f"{told}: the laws of all draws are enumerated"], "the steps are not those derived")
+    elif not derived["paths"]:
+        left.append("a proof with more paths than are listed (--rerun), taken from the file")
+    else:
+        costs = [
+            path_cost(path, derived["columns"], relation == "replace-one", derived["file"], left)
+            for path in derived["paths"]
+        ]
+        complete(derived["paths"], derived["rows"])
+        need(len(costs) == found["paths"], "the number of paths")
+        for path, cost in zip(derived["paths"], costs, strict=True):
+            for name, number in zip(("eps", "rho", "mu"), cost, strict=True):
+                same(number, path[name], f"{name} of a path", 1e-6)
+        eps, rho, mu = (max(each) for each in zip(*costs, strict=True))
+        for name, number in (("eps", eps), ("rho", min(rho, eps * eps / 2)), ("mu", mu)):
+            same(number, found[name], name, 1e-6)
+        worst = max(derived["paths"], key=lambda path: (path["eps"], path["rho"]))
+        steps = [event["text"] for group in worst["groups"] for event in group["events"]]
+        need(found["steps"] == steps, "the steps are not those of the path that costs most")
+        left.append("that the code has these steps and no others, at these lines (--rerun)")
+    notion, _, numbers = document["claim"].partition(":")
+    numbers = (
+        [float(Fraction(each)) for each in numbers.split(",")] if notion in ("pure", "approx", "zcdp", "gdp") else []
+    )
+    room = 1 + 2.0**-40
+    met = {
+        "pure": lambda: found["eps"] <= numbers[0] * room,
+        "zcdp": lambda: found["rho"] <= numbers[0] * room,
+        "gdp": lambda: found["mu"] <= numbers[0] * room,
+    }.get(notion, lambda: None)()
+    if notion == "approx" and found["eps"] <= numbers[0] * room:
+        met = True
+    elif notion == "approx" and math.isfinite(found["mu"]):
+        met = found["mu"] == 0 or profile(found["mu"], numbers[0]) <= numbers[1] * room
+    if met is None or (notion not in ("pure",) and not met and found["holds"]):
+        left.append("that what is proved meets the claim, a numerical account")
+        met = found["holds"]
+    need(found["holds"] == met, "whether the claim is proved does not follow")
+
+
+TRIED_KEYS = set(
+    """schema digest command target claim relation verdict versions predicted_seconds seconds seed notes matrix pairs
+    findings repro code proof again""".split()
+)
+
+
+def data_record(document, left):
+    """What `certify --data` has found: the proof, and the word."""
+    need(document.keys() == TRIED_KEYS, f"keys that are not known: {sorted(document.keys() ^ TRIED_KEYS)}")
+    if document["command"] == "replay":
+        left.append("what replay has found, taken from the file")
+        return
+    need(document["command"] == "certify", "a record of another command")
+    words = "CERTIFIED", "REFUTED", "NOT_REFUTED", "INCONCLUSIVE", "INVALID"
+    need(document["verdict"] in words, f"{document['verdict']!r} is no word")
+    notion = document["claim"].partition(":")[0]
+    need(notion in ("pure", "approx", "zcdp", "gdp", "rdp", "tradeoff"), "a claim of no notion that is known")
+    need(document["target"] in shlex.split(document["again"]), "the command is about another target")
+    need(document["claim"] in shlex.split(document["again"]), "the command is about another claim")
+    if not document["matrix"]:
+        need(not (document["pairs"] or document["findings"] or document["repro"]), "trials without their table")
+    proofs = document["proof"]
+    for relation, found in proofs.items():
+        if found.get("derivation"):
+            proof(document, relation, found, left)
+        else:
+            need(not found.get("holds"), "a proof without its derivation")
+    asked = document["relation"].split(" and ")
+    proved = bool(proofs) and any(each.get("holds") for each in proofs.values())
+    refuted = [name for name, each in document["code"].items() if each["refutes"]]
+    if document["verdict"] == "CERTIFIED":
+        need(proved and all(proofs[each]["holds"] for each in asked), "CERTIFIED is not what is proved")
+        need(not refuted and not any(each["refuted"] for each in document["matrix"]), "proved and refuted")
+        if not document["matrix"]:
+            rows = {tuple(proofs[each]["derivation"]["rows"]) for each in asked}
+            fewest, most = next(iter(rows))
+            wanted = f"for {fewest} to {most} rows", "for every value of the record"
+            said = document["notes"]
+            need(len(rows) == len(said) == 1 and said[0] in wanted, "the number of rows is not that of the proof")
+    elif document["verdict"] == "REFUTED":
+        fallen = [*refuted, *(each["relation"] for each in document["matrix"] if each["verdict"] == "REFUTED")]
+        need(fallen, "REFUTED without a refutation")
+    left.append("target, command, versions, seed and seconds, taken from the file")
+    if document["matrix"] or document["code"]:
+        left.append("trials and traces of pairs, taken from the file")
+
+
+def lasting(value):
+    """What a second run of the same seed has as well: all but seconds and the digest."""
+    if isinstance(value, dict):
+        return {k: lasting(v) for k, v in value.items() if k not in ("seconds", "predicted_seconds", "digest")}
+    return [lasting(each) for each in value] if isinstance(value, list) else value
+
+
 def check(document):
     """What does not follow, and what was not checked."""
     wrong, left = [], {}
@@ -791,6 +1416,12 @@ def check(document):
 
     if document.get("schema") not in SCHEMAS:
         return [f"schema {document.get('schema')!r}: must be one of {SCHEMAS}"], {}
+    if "tried" in document["schema"]:
+        text = json.dumps(lasting(document), sort_keys=True, separators=(",", ":"))
+        if document.get("digest") != f"sha256:{hashlib.sha256(text.encode()).hexdigest()}":
+            wrong.append("digest: not that of the contents")
+        tried("record", data_record, document, left.setdefault("record", []))
+        return wrong, left
     again = [{k: v for k, v in each.items() if k != "seconds"} for each in document["records"]]
     body = {**{k: v for k, v in document.items() if k != "digest"}, "records": again}
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
@@ -820,7 +1451,11 @@ def main(arguments: list[str]) -> int:
         print(f"REJECTED {line}")
     for line in sorted({line for lines in left.values() for line in lines}):
         print(f"NOT CHECKED {line}")
-    print("REJECTED" if wrong else f"ACCEPTED: all that was checked follows, in {len(document['records'])} records")
+    print(
+        "REJECTED"
+        if wrong
+        else f"ACCEPTED: all that was checked follows, in {len(document.get('records', [0]))} records"
+    )
     return bool(wrong)
 
 

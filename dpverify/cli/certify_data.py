@@ -3,7 +3,7 @@
 import shlex
 import time
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TYPE_CHECKING
 
 import typer
@@ -111,8 +111,10 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     except TargetError:
         say(f"{'FAILED':<11} {wanted.target.rpartition(':')[2]} was not judged: {wanted.claim}")
         raise
+    record = replace(record, again=wanted.again)
     shown = screen.proved if record.verdict == "CERTIFIED" and not record.matrix else screen.tried
-    for line in [] if quiet else [*shown(record, wanted.again), *(lines(record) if explain else ())]:
+    told = [*lines(record), *_derived(record)] if explain else []
+    for line in [] if quiet else [*shown(record), *told]:
         say(line)
     isolated_command.write_file(outputs.json, strict(record.to_dict()))
     if record.verdict == "NOT_REFUTED" and wanted.allow_open:
@@ -149,6 +151,17 @@ def _judge(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: dic
             code = _trace(wanted, inside, options)
         record = try_out(source, code=code, inside=inside, say=told, **given, **options)
     return with_proof(record, proof, asked)
+
+
+def _derived(record: "TryRecord") -> list[str]:
+    """The derivation of what was proved, a rule a line."""
+    from dpverify.proof.derivation import explain
+
+    found: list[str] = []
+    for relation, each in record.proof.items():
+        lines = explain(each.get("derivation", {}))
+        found += [f"proof ({relation}):", *(f"  {line}" for line in lines)] if lines else []
+    return found
 
 
 def say(line: str) -> None:
@@ -251,9 +264,10 @@ def proved_in_child(
             "steps": [str(step) for step in proof.steps],
             "paths": proof.paths,
             "notes": list(proof.notes),
-            "pair": None if proof.pair is None else [[list(row) for row in rows] for rows in proof.pair],
+            "pair": None if proof.holds or not proof.pair else [[list(row) for row in rows] for rows in proof.pair],
             "mend": proof.mend,
             "seconds": proof.seconds,
+            "derivation": proof.derivation,
         }
     return found
 
@@ -326,8 +340,6 @@ def _record_without_trials(
 
 def with_proof(record: "TryRecord", proof: dict[str, dict[str, Any]], relation: str | None) -> "TryRecord":
     """A record of trials with what was proved; a claim that is proved and refuted is neither: one of both is wrong."""
-    from dataclasses import replace
-
     if not _is_proved(proof, relation):
         return replace(record, proof=proof)
     if record.verdict == "REFUTED":

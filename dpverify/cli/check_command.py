@@ -23,6 +23,7 @@ def check(
 ) -> None:
     """Compute again everything that follows from the counts, bets, events and values in the file; trust nothing.
 
+    Of a proof from the code it computes the account of every path; --rerun 1 proves the code again and compares.
     The checker is one file of the standard library that runs without dpverify as well: `python check.py FILE`.
     Exit code: 0 all that was checked follows, 1 something does not, 2 not such a file, 3 blocks could not be run again.
     """
@@ -36,6 +37,8 @@ def _again(document: dict[str, Any], count: int) -> int:
     from dpverify.cli import isolated_command
     from dpverify.execution.isolated import Limits
 
+    if "tried" in document["schema"]:
+        return _proved_again(document)
     words = shlex.split(document.get("command", ""))
     if words[:2] != ["dpverify", "certify"]:
         raise UsageError("--rerun: needs a certificate that `dpverify certify` wrote; it names the code to run")
@@ -53,6 +56,34 @@ def _again(document: dict[str, Any], count: int) -> int:
         print("dpverify: no block of trials is listed", file=sys.stderr)
         return EXIT_FAILED
     return EXIT_UNEXPECTED if any(row["stated"] != row["found"] for row in rows) else 0
+
+
+def _proved_again(document: dict[str, Any]) -> int:
+    """Proves the code of the certificate once more: the exit code, 1 where something else is proved."""
+    from dpverify.cli import isolated_command
+    from dpverify.execution.isolated import Limits
+
+    asked = _asked(shlex.split(document["again"])[2:])
+    given = {
+        "spec": asked["subject"],
+        "claim": asked["claim"],
+        "data": asked["data"],
+        "view": asked["view"],
+        "call": asked["call"],
+        "arg": list(asked["arg"] or []),
+        "relation": asked["relation"],
+    }
+    found = isolated_command.answer("dpverify.cli.certify_data:proved_in_child", given, Limits(), missing="proof")
+    same = True
+    for relation, stated in document["proof"].items():
+        again = checker.lasting(found.get(relation, {}))
+        equal = again == checker.lasting(stated)
+        same = same and equal
+        print(clean(f"{'SAME' if equal else 'DIFFERS'} proof under {relation}"))
+    if not document["proof"]:
+        print("dpverify: no proof is listed", file=sys.stderr)
+        return EXIT_FAILED
+    return 0 if same else EXIT_UNEXPECTED
 
 
 def _asked(words: list[str]) -> dict[str, Any]:

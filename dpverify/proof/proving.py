@@ -7,7 +7,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from dpverify.ledger import Event as LedgerEvent
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
 from dpverify.proof import targets
 from dpverify.proof.attaining import attaining_pair, describe_release, propose_scale
+from dpverify.proof.derivation import write_derivation
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
@@ -97,6 +98,8 @@ class Proof:
         Neighbouring datasets for which the bound is meant to be attained: the ones to try first.
     mend : str
         What would make the claim true, where one scale is too small.
+    derivation : dict
+        The proof as plain values, from which `dpverify check` computes its numbers again; empty where it has ended.
     """
 
     holds: bool
@@ -112,6 +115,7 @@ class Proof:
     seconds: float
     pair: tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...]] | None = None
     mend: str = ""
+    derivation: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
         if self.ended is not None:
@@ -196,6 +200,13 @@ def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
         seconds=0.0,
         pair=found.pair,
         mend="" if holds or claim is None else propose_scale(outcomes[0].run, claim, program.file.name),
+        derivation=write_derivation(
+            [(each.run, each.cost) for each in outcomes],
+            outcomes[0].run.domain.columns,
+            str(relation),
+            schema.rows,
+            program.file.name,
+        ),
     )
 
 
@@ -222,6 +233,15 @@ def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
         ended=None,
         steps=(Step("enumeration", 0, finite.eps, text),),
         pair=finite.pair,
+        derivation={
+            "by": "enumeration",
+            "relation": str(program.relation),
+            "rows": list(program.schema.rows),
+            "datasets": finite.datasets,
+            "pairs": finite.pairs,
+            "eps": finite.eps,
+            "eps_at_delta": finite.eps_at_delta,
+        },
     )
 
 

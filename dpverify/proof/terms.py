@@ -211,6 +211,10 @@ class Public:
     by_row: bool = False
     anchor: Any = None  # (another public value, what this one is above it)
 
+    def __post_init__(self) -> None:
+        self.low = -math.inf if math.isnan(self.low) else self.low
+        self.high = math.inf if math.isnan(self.high) else self.high
+
 
 @dataclass(eq=False)
 class Distinct:

@@ -38,7 +38,7 @@ def rows(head: str, found: Iterable[tuple[str, str]]) -> list[str]:
     return [*lines[: MOST - 1], f"  {listed[-1][0]:<8}{listed[-1][1]}"]
 
 
-def proved(record: TryRecord, again: str) -> list[str]:
+def proved(record: TryRecord) -> list[str]:
     """A claim that is proved from the code, and was not tried."""
     name = record.target.rpartition(":")[2]
     head = f"CERTIFIED   {name} is {record.claim} ({record.relation}) {record.notes[0]}: proved from the code"
@@ -60,7 +60,7 @@ def proved(record: TryRecord, again: str) -> list[str]:
                 "for datasets of the schema, in real arithmetic; floating point, timing and the sampler of the library "
                 "are not covered",
             ),
-            ("again", again),
+            ("again", record.again),
         ],
     )
 
@@ -106,7 +106,7 @@ def _pair_of_proof(record: TryRecord) -> str:
     )
 
 
-def tried(record: TryRecord, again: str) -> list[str]:
+def tried(record: TryRecord) -> list[str]:
     """A claim whose pairs were made from a schema."""
     word = WORDS.get(record.verdict, record.verdict)
     head = f"{word:<11} {record.target.rpartition(':')[2]} {SAID[record.verdict]} {record.claim} ({record.relation})"
@@ -144,7 +144,7 @@ def tried(record: TryRecord, again: str) -> list[str]:
                 else "",
             ),
             ("next", _next(record, codes)),
-            ("again", again),
+            ("again", record.again),
         ],
     )
 

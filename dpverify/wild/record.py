@@ -1,6 +1,8 @@
 """What `certify --data` and `replay` found: values, their words, and JSON."""
 
+import hashlib
 import itertools
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,6 +14,7 @@ import numpy.typing as npt
 from dpverify.base.imports import environment_kept
 from dpverify.base.rounding import text_above
 from dpverify.base.text import clean
+from dpverify.check import lasting
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.wild.fields import Codebook, FieldColumn
 
@@ -351,6 +354,9 @@ class Row:
     detectable: float
 
 
+SCHEMA = "dpverify/tried/2"
+
+
 @dataclass(frozen=True)
 class WildRecord:
     """The result of `certify --data` or `replay`; `verdict` is REFUTED, NOT_REFUTED, KEPT, ..."""
@@ -373,6 +379,7 @@ class WildRecord:
     code: dict[str, Any] = field(default_factory=dict)  # by relation: an `auditing.tape_record.Taped`
     claimed_eps: float = -math.inf  # what a refuted number is told apart from
     proof: dict[str, Any] = field(default_factory=dict)  # by relation: what was proved from the code
+    again: str = ""  # the command that does the same once more
 
     @property
     def exit_code(self) -> int:
@@ -380,8 +387,9 @@ class WildRecord:
         return CODES[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, the same keys for both commands."""
-        return {
+        """Plain values, the same keys for both commands, with a digest of all but the seconds."""
+        plain = {
+            "schema": SCHEMA,
             "command": self.command,
             "target": self.target,
             "claim": self.claim,
@@ -398,7 +406,10 @@ class WildRecord:
             "repro": list(self.repro),
             "code": {relation: asdict(each) for relation, each in self.code.items()},
             "proof": self.proof,
+            "again": self.again,
         }
+        text = json.dumps(lasting(plain), sort_keys=True, separators=(",", ":"))
+        return {**plain, "digest": f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"}
 
 
 class TryRecord(WildRecord):
