@@ -76,8 +76,8 @@ def _proved_again(document: dict[str, Any]) -> int:
     found = isolated_command.answer("dpverify.cli.certify_data:proved_in_child", given, Limits(), missing="proof")
     same = True
     for relation, stated in document["proof"].items():
-        again = checker.lasting(found.get(relation, {}))
-        equal = again == checker.lasting(stated)
+        again, before = (checker.lasting(each) for each in (found.get(relation, {}), stated))  # type: ignore[no-untyped-call]
+        equal = again == before
         same = same and equal
         print(clean(f"{'SAME' if equal else 'DIFFERS'} proof under {relation}"))
     if not document["proof"]:

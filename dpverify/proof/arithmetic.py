@@ -107,6 +107,7 @@ def apply(run: Run, op: str, *operands: Any, guise: str = "") -> Any:
             raise run.ends(f"numbers of {each.dtype} run over", "use int or float")
     if any(isinstance(each, Table) for each in terms):
         raise run.ends(f"{op} of a whole table", "take its columns one by one")
+    check_axes(run, terms)
     if any(isinstance(each, Noise | Noisy) for each in terms):
         found = _with_noise(run, op, values)
         if found is not None:
@@ -118,6 +119,35 @@ def apply(run: Run, op: str, *operands: Any, guise: str = "") -> Any:
     if any(isinstance(each, Sum | Aggregate | Weights) for each in terms):
         return run.symbol(_of_data(run, op, terms))
     return _of_public(run, op, terms, guise)
+
+
+def is_by_row(term: Any) -> bool:
+    """Whether a value has one draw for each row: its first axis is that of the rows, which its shape leaves out."""
+    return bool(getattr(term.noise if isinstance(term, Noisy) else term, "by_row", False))
+
+
+def check_axes(run: Run, terms: list[Any]) -> None:
+    """Ends the proof where NumPy would lay the axis of the rows along another axis than the rule does.
+
+    (n,) and (n, k), or (n,) and (k,), go together entry by entry of their last axes, so values with one entry for each
+    row go together only with such of as many axes, and with others of fewer.
+    """
+    if not any(is_by_row(each) for each in terms):
+        return
+    own: set[int] = set()
+    others = [0]
+    for each in terms:
+        if isinstance(each, Rows):
+            if each.scope is not None and not getattr(each.scope, "local", False):
+                raise run.ends("one row is combined with one draw for each row")
+            own.add(len(each.node.shape))
+        elif is_by_row(each):
+            own.add(len(each.shape))
+        else:
+            shape = each.shape if hasattr(each, "shape") else np.shape(each)
+            others.append(len(shape or ()))
+    if len(own) > 1 or max(others) > min(own):
+        raise run.ends("draws for each row are combined with an array of other axes", "draw noise of the rows' shape")
 
 
 def _guise(values: list[Any]) -> str:

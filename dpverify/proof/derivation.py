@@ -114,7 +114,7 @@ def write_derivation(
 
 
 def _size(term: dict[str, Any]) -> int:
-    return max(math.prod(term["shape"]), len(term["extra"]) if isinstance(term["extra"], list) else 1)
+    return max(int(math.prod(term["shape"])), len(term["extra"]) if isinstance(term["extra"], list) else 1)
 
 
 def write_path(run: Run, cost: Cost, file: str) -> dict[str, Any]:
@@ -275,7 +275,7 @@ def _formula(terms: list[dict[str, Any]], at: int, columns: list[str]) -> str:
     op, extra = term["op"], term["extra"]
     parts = [_formula(terms, each, columns) for each in term["args"]]
     if op == "column":
-        return columns[extra]
+        return str(columns[extra])
     if op == "constant":
         return f"{extra:.6g}" if isinstance(extra, int | float) else "[...]"
     if op in ("number", "reshape") and len(parts) == 1:

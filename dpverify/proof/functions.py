@@ -22,8 +22,10 @@ from dpverify.proof.arithmetic import (
     align_with_rows,
     apply,
     as_node,
+    check_axes,
     COMPARE,
     holds_symbols,
+    is_by_row,
     LOGIC,
     moved_node,
     number_node,
@@ -270,6 +272,7 @@ def where(run: Run, condition: Any, yes: Any = None, no: Any = None) -> Any:
     if yes is None or no is None:
         raise run.ends("the places where a condition holds", "use np.where with three arguments")
     values = [as_symbol(run, each) for each in (condition, yes, no)]
+    check_axes(run, [term_of(each) for each in values])
     for each in values:
         if isinstance(term_of(each), Noise | Noisy):
             run.make_public(each)
@@ -645,7 +648,9 @@ def length(run: Run, value: Any) -> Any:
                 return term.node.shape[0]
             raise run.ends("the length of one row")
         return count_of(run, term)
-    if isinstance(term, Public) and term.by_row:
+    if is_by_row(term):
+        if not run.replaces:
+            raise run.ends("one draw for each row shows how many rows there are")
         return run.count_of_rows()
     if term.shape is None:
         return run.public((), low=0.0, whole=True)

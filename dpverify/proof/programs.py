@@ -27,6 +27,7 @@ from dpverify.proof.arithmetic import (
     COMPARE,
     DICT_VIEWS,
     holds_symbols,
+    is_by_row,
     NATIVE,
     number_node,
     row_node,
@@ -974,6 +975,10 @@ def _extent(run: Run, value: Symbol, name: str) -> Any:
         rows, inner = count_of(run, term), (len(term.columns),)
     elif isinstance(term, Rows) and term.scope is None:
         rows, inner = count_of(run, term), term.node.shape
+    elif is_by_row(term) and not isinstance(term, Public):
+        if not run.replaces:
+            raise run.ends("one draw for each row shows how many rows there are")
+        rows, inner = run.count_of_rows(), term.shape
     else:
         shape = term.node.shape if isinstance(term, Rows) else term.shape
         if shape is None or (isinstance(term, Public) and term.by_row):
@@ -1598,6 +1603,8 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         for part in each if isinstance(each, list | tuple) else (each,):
             if isinstance(part, np.ndarray):
                 run.lent[id(part)] = part
+    if getattr(function, "__module__", None) == "dpverify.proof.proving":
+        raise run.ends("the module proves something where it is imported", "put it behind if __name__ == '__main__'")
     if run.promoted:  # code that is not rewritten must not see what such an array held before
         args = tuple(_resolve_deeply(run, each, 0) for each in args)
         kwargs = {name: _resolve_deeply(run, each, 0) for name, each in kwargs.items()}
@@ -1638,6 +1645,10 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if any(isinstance(each, Source) for each in (*args, *kwargs.values())):
             raise run.ends("a generator of random numbers is handed to code that the proof does not read")
         return function(*args, **kwargs)
+    if any(is_by_row(term_of(each)) for each in symbols_in((*args, *kwargs.values()))):
+        found = _of_draws_by_row(run, function, args, kwargs)
+        if found is not NotImplemented:
+            return found
     if any(isinstance(each, Labelled) for each in (*args, *kwargs.values())):
         found = frames.call_with_labels(run, function, args, kwargs) if _hashable(function) else NotImplemented
         if found is not NotImplemented:
@@ -1662,6 +1673,21 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if all(release_all(run, each) for each in (*args, *kwargs.values())):
         return _of_public_values(run, function, name, args, kwargs)
     raise run.ends(f"{name}() of data has no rule")
+
+
+ENTRY_BY_ENTRY = frozenset("abs round around rint clip where array asarray len shape size ndim isinstance type".split())
+
+
+def _of_draws_by_row(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of values with one draw for each row: entry by entry its own rule, else of released values."""
+    name = getattr(function, "__name__", "")
+    if isinstance(function, np.ufunc) or name in ENTRY_BY_ENTRY or isinstance(function, type):
+        return NotImplemented
+    if name in ("sum", "mean") and len(args) == 1 and not kwargs:
+        return NotImplemented
+    if not all(release_all(run, each) for each in (*args, *kwargs.values())):
+        raise run.ends(f"{name}() of draws for each row together with data")
+    return _of_public_values(run, function, name, args, kwargs)
 
 
 def fields_of(run: Run, value: Any) -> Any:
@@ -1834,6 +1860,12 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
 def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a symbol."""
     symbol, name = method.symbol, method.name
+    if any(is_by_row(term_of(each)) for each in symbols_in((symbol, *args, *kwargs.values()))):
+        whole = name in ("sum", "mean") and not args and not kwargs
+        if not (whole or name in ("round", "clip", "copy", "astype")):
+            if not all(release_all(run, each) for each in (symbol, *args, *kwargs.values())):
+                raise run.ends(f"{name}() of draws for each row together with data")
+            return run.public(None)
     if isinstance(symbol, Labelled):
         found = frames.label_method(run, symbol, name, args, kwargs)
         if found is not NotImplemented:

@@ -383,7 +383,7 @@ class _Program:
         self.schema = schema
         self.relation = relation
         self.arguments = arguments
-        file = source_file(self.written)
+        file = source_file(inspect.unwrap(self.written) if inspect.isfunction(self.written) else self.written)
         if file is None:
             raise UsageError("the source of the function is not there: prove needs the file that it was written in")
         self.file = file
@@ -478,23 +478,23 @@ class _Program:
         """What the function of a fresh copy of its module returns; a state that outlives the call ends the proof."""
         module = load(run, self.file, _module_name(self.written, self.file))
         try:
-            target, made = targets.callable_in(run, module, self.target, self.arguments)
+            target = targets.callable_in(run, module, self.target, self.arguments)
         except targets.Unfound as error:
             raise _Ended(error.ending) from None
-        before = _state(run, made)
+        before = _state(run, target.kept)
         run.running_release = True
         given, named = give()
-        result = target(*given, **named, **self._arguments(run, target, len(given)))
-        _check_state(run, made, before)
+        result = target.function(*given, **named, **self._arguments(run, target, len(given)))
+        _check_state(run, target.kept, before)
         return result
 
-    def _arguments(self, run: Run, target: Any, given: int) -> dict[str, Any]:
+    def _arguments(self, run: Run, target: targets.Callable_, given: int) -> dict[str, Any]:
         """Other arguments: those that were named; where a parameter without default asks for a generator, a fresh one,
         where it asks for the number of releases, 1.
         """
-        found = {} if targets.is_class(self.target) else dict(self.arguments)
+        found = dict(target.arguments)
         try:
-            parameters = list(inspect.signature(target).parameters.values())
+            parameters = list(inspect.signature(target.function).parameters.values())
         except (TypeError, ValueError):
             return found
         for at, each in enumerate(parameters):
@@ -636,9 +636,9 @@ def _line_of(error: BaseException, files: set[str]) -> tuple[int | None, str]:
 # State that outlives a call
 
 
-def _state(run: Run, made: Any) -> dict[str, Any]:
-    """Values that outlive a call: names, attributes and default values of modules, and the object `made`."""
-    found: dict[str, Any] = {} if made is None else {"the object": _frozen(run, made, 0)}
+def _state(run: Run, kept: list[Any]) -> dict[str, Any]:
+    """Values that outlive a call: names, attributes and default values of modules, and the object and its arguments."""
+    found: dict[str, Any] = {"the object or an argument": _frozen(run, kept, 0)}
     for file, module in run.loaded.items():
         for name, value in vars(module).items():
             if not name.startswith("__") and name != "_proof":
@@ -646,8 +646,8 @@ def _state(run: Run, made: Any) -> dict[str, Any]:
     return found
 
 
-def _check_state(run: Run, made: Any, before: dict[str, Any]) -> None:
-    after = _state(run, made)
+def _check_state(run: Run, kept: list[Any], before: dict[str, Any]) -> None:
+    after = _state(run, kept)
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             short = name.rpartition(":")[2]

@@ -15,6 +15,7 @@ from dpverify.proof.arithmetic import (
     apply,
     as_node,
     holds_symbols,
+    is_by_row,
     key_of,
     moved_node,
     number_node,
@@ -198,6 +199,8 @@ def stack(run: Run, values: Sequence[Any]) -> Any:
     terms = [term_of(each) for each in parts]
     if any(isinstance(each, Table) for each in terms):
         raise run.ends("tables are put into an array")
+    if any(is_by_row(each) for each in terms):
+        raise run.ends("draws for each row are put into another array")
     if any(isinstance(each, Rows) for each in terms):
         return _stacked_rows(run, terms)
     shapes = {tuple(np.shape(each)) if not hasattr(each, "shape") else each.shape for each in terms}
@@ -349,6 +352,8 @@ def _unmoving_aggregate(value: Any, shape: tuple[int, ...]) -> Aggregate:
 def rearrange(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view: bool = True) -> Symbol:
     """The array with entries in other places; `view`: NumPy gives a view, which shares what is written."""
     term = symbol.term
+    if is_by_row(term):
+        raise run.ends("an array with one draw for each row is put in another shape or order")
     shared = symbol.shared if view else None
     places = np.arange(math.prod(_shape(run, term))).reshape(_shape(run, term))
     try:
@@ -596,14 +601,13 @@ def item(run: Run, symbol: Symbol, key: Any) -> Any:
         return run.public(None)
     if isinstance(term, Rows) and (term.scope is None) and not getattr(term.scope, "local", False):
         return _item_of_rows(run, symbol, key)
+    if is_by_row(term):  # the first axis is that of the rows
+        if any(not isinstance(each, Symbol) or not isinstance(each.term, Public) for each in symbols_in(key)):
+            raise run.ends("an entry is taken at a place that depends on the data")
+        run.make_public(symbol)
+        return run.public(None)
     if isinstance(term, Noisy):
         term = run.make_public(symbol).term
-        if term.by_row:
-            return (
-                run.symbol(Public(term.shape, by_row=True), symbol.guise)
-                if isinstance(key, slice)
-                else run.public(None)
-            )
     if holds_symbols(key):
         return _unknown_place(run, symbol, key)
     return rearrange(run, symbol, lambda each: each[tuple(key) if isinstance(key, tuple) else key])

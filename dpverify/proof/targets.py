@@ -5,9 +5,13 @@ fresh class with the same attributes.
 """
 
 import enum
+import functools
 import inspect
+import random
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +20,9 @@ import numpy as np
 
 from dpverify.proof.ending import Ending
 from dpverify.proof.programs import is_below, load, source_file
+from dpverify.proof.rewriting import PROOF
 from dpverify.proof.run import Run
+from dpverify.proof.terms import Source
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), Fraction, np.generic)
 DEEPEST = 12  # of attributes within attributes
@@ -37,15 +43,13 @@ def is_class(target: Any) -> bool:
 
 def written_as(target: Any) -> Any:
     """The function or class whose source says what the target does."""
-    if inspect.isfunction(target):
-        return inspect.unwrap(target)
     if inspect.isclass(target) or (callable(target) and not hasattr(target, "release")):
         return target
     return type(target)
 
 
-def callable_in(run: Run, module: types.ModuleType, target: Any, arguments: dict[str, Any]) -> tuple[Any, Any]:
-    """What takes the data, in a fresh module: a function, or `release` of a fresh object; and that object.
+def callable_in(run: Run, module: types.ModuleType, target: Any, arguments: Mapping[str, Any]) -> "Callable_":
+    """What takes the data, in a fresh module, with what has to be the same after the call.
 
     Parameters
     ----------
@@ -55,22 +59,128 @@ def callable_in(run: Run, module: types.ModuleType, target: Any, arguments: dict
         A fresh copy of the module that `written_as(target)` was written in.
     target : callable, class or object
         What is proved.
-    arguments : dict
-        Arguments of the constructor of a class.
+    arguments : mapping
+        Arguments of the function, or of the constructor of a class.
 
     Returns
     -------
-    tuple of (callable, object or None)
-        The function or bound method, and the object whose state has to be the same after the call.
+    Callable_
+        The function, or `release` of a fresh object, its arguments, and what has to be the same after the call.
     """
     found = find(module, written_as(target))
+    copies = Copies(run)
+    given = {name: copies.of(each) for name, each in arguments.items()}
     if is_class(target):
-        made = found(**arguments)
-        return made.release, made
-    if hasattr(target, "release") and not inspect.isclass(target):
-        made = rebuild(run, target)
-        return made.release, made
-    return found, None
+        made = found(**given)
+        called = Callable_(made.release, {}, [made, given])
+    elif hasattr(target, "release") and not inspect.isclass(target):
+        made = copies.of(target)
+        called = Callable_(made.release, given, [made, given])
+    else:
+        called = Callable_(found, given, [given])
+    if run.plain is None:
+        check_memory(run, written_as(target))
+    return called
+
+
+@dataclass(frozen=True)
+class Callable_:
+    """A function of the data in a fresh module.
+
+    Parameters
+    ----------
+    function : callable
+        The function or bound method.
+    arguments : dict
+        Its other arguments, which were given.
+    kept : list
+        Objects whose state has to be the same after the call.
+    """
+
+    function: Any
+    arguments: dict[str, Any]
+    kept: list[Any]
+
+
+def check_memory(run: Run, written: Any) -> None:
+    """Ends the proof where modules of the program are not in memory what their files say.
+
+    Numbers, texts and lists of them, attributes of classes, default values, and where functions were written are
+    compared: somebody has set them since the import, or the import does not always set them alike.
+    """
+    check_name(run, written)
+    for file, fresh in list(run.loaded.items()):
+        module = next((sys.modules[name] for name in (fresh.__name__, "__main__") if _is_of(name, file)), None)
+        if module is not None:
+            _compare(run, fresh.__name__, vars(fresh), vars(module), file)
+
+
+def check_name(run: Run, written: Any) -> None:
+    """Ends the proof where a function or class is not the one that its module has under its name."""
+    parts = getattr(written, "__qualname__", "").split(".")
+    space = getattr(written, "__globals__", None) or vars(sys.modules.get(written.__module__, types))
+    found = space.get(parts[0])
+    for part in parts[1:]:
+        found = getattr(found, part, None)
+    if found is not written:
+        raise run.ends(f"{'.'.join(parts)} is not what its module has under this name", "hand over that one")
+
+
+def _is_of(name: str, file: str) -> bool:
+    known = getattr(sys.modules.get(name), "__file__", None)
+    return known is not None and Path(known).resolve() == Path(file)
+
+
+def _compare(run: Run, owner: str, fresh: Mapping[str, Any], live: Mapping[str, Any], file: str) -> None:
+    for name in sorted(fresh.keys() | live.keys()):
+        if name.startswith("__") or name == PROOF:
+            continue
+        new, old = fresh.get(name), live.get(name)
+        if isinstance(new, type) and isinstance(old, type) and _written_in(new, owner):
+            _compare(run, f"{owner}.{name}", vars(new), vars(old), file)
+        elif _form(new) != _form(old) or not _same_place(new, old, file):
+            raise run.ends(
+                f"{owner}.{name} is another one in memory than in a fresh copy of its file",
+                "import it anew, and set nothing from outside",
+            )
+
+
+def _written_in(kind: type, owner: str) -> bool:
+    return f"{kind.__module__}.{kind.__qualname__}".startswith(owner)
+
+
+def _form(value: Any, depth: int = 0) -> Any:
+    """Plain values in a form that can be compared; None for anything else."""
+    if value is None or isinstance(value, PLAIN):
+        return (type(value).__name__, repr(value))
+    if isinstance(value, enum.Enum):
+        return ("member", type(value).__qualname__, value.name)
+    if isinstance(value, list | tuple | set | frozenset) and depth < 6:
+        parts = [_form(each, depth + 1) for each in value]
+        return (type(value).__name__, *(sorted(parts, key=repr) if isinstance(value, set | frozenset) else parts))
+    if isinstance(value, dict) and depth < 6:
+        return (type(value).__name__, *((_form(key, depth + 1), _form(each, depth + 1)) for key, each in value.items()))
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return ("array", value.shape, value.dtype.str, value.tobytes())
+    if isinstance(value, Source | np.random.Generator | np.random.RandomState | random.Random):
+        return ("generator",)
+    if isinstance(value, types.FunctionType):
+        kept = (value.__defaults__, value.__kwdefaults__, {k: v for k, v in vars(value).items() if k[0] != "_"})
+        return ("function", value.__qualname__, *(_form(each, depth + 1) for each in kept))
+    if isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, type | types.ModuleType):
+        return ("object", type(value).__qualname__, _form(dict(vars(value)), depth + 1) if depth < 6 else None)
+    return ("other", type(value).__qualname__)
+
+
+def _same_place(new: Any, old: Any, file: str) -> bool:
+    """Whether both are functions of the same line, or none is a function of this file."""
+    code = getattr(new, "__code__", None)
+    if not isinstance(new, types.FunctionType) or code is None or Path(code.co_filename) != Path(file):
+        return True
+    own = getattr(old, "__code__", None)
+    return (
+        own is not None and Path(own.co_filename).resolve() == Path(file) and own.co_firstlineno == code.co_firstlineno
+    )
 
 
 def find(module: types.ModuleType, written: Any) -> Any:
@@ -88,45 +198,91 @@ def find(module: types.ModuleType, written: Any) -> Any:
     return found
 
 
-def rebuild(run: Run, value: Any, depth: int = 0) -> Any:
-    """A value with fresh objects in place of those whose classes are the program's own.
+class Copies:
+    """Values made again with fresh objects in place of those whose classes are the program's own.
 
-    Raises
-    ------
-    ProofEnds
-        For generators, which have been used before, and for what cannot be made again.
+    An object is made by its constructor, so that what the constructor does beside setting attributes is done, too: its
+    arguments are the attributes of the same names. What then has other attributes than the object that was handed
+    over cannot be made again. One object stays one object, however often it is held.
     """
-    if depth > DEEPEST:
-        raise run.ends("the object holds objects in more than 12 levels")
-    if isinstance(value, enum.Enum):
-        own = _fresh_class(run, type(value))
-        return value if own is None else own[value.name]
-    if isinstance(value, PLAIN):
-        return value
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufcSU":
-        return value.copy()
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value)(rebuild(run, each, depth + 1) for each in value)
-    if type(value) is dict:
-        return {rebuild(run, key, depth + 1): rebuild(run, each, depth + 1) for key, each in value.items()}
-    if isinstance(value, type):
-        own = _fresh_class(run, value)
-        return value if own is None else own
-    if isinstance(value, types.FunctionType) and not value.__closure__:
-        return _fresh_function(run, value)
-    fresh = _fresh_class(run, type(value))
-    slots = any(vars(each).get("__slots__") for each in type(value).__mro__)
-    if fresh is not None and getattr(type(value), "__new__", None) is object.__new__ and not slots:
-        made = object.__new__(fresh)
-        for name, each in vars(value).items():
-            object.__setattr__(made, name, rebuild(run, each, depth + 1))
-        return made
-    if type(value).__module__.partition(".")[0] == "dpverify" and getattr(type(value), "__dataclass_params__", None):
-        if type(value).__dataclass_params__.frozen:
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._made: dict[int, Any] = {}
+        self._kept: list[Any] = []
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        """The copy of a value; `ProofEnds` for generators, which others may have read, and what cannot be made."""
+        if depth > DEEPEST:
+            raise self._run.ends("an argument or object holds objects in more than 12 levels")
+        if id(value) not in self._made:
+            self._kept.append(value)  # its number stays its own
+            self._made[id(value)] = self._copy(value, depth)
+        return self._made[id(value)]
+
+    def _copy(self, value: Any, depth: int) -> Any:
+        run = self._run
+        if isinstance(value, enum.Enum):
+            own = _fresh_class(run, type(value))
+            return value if own is None else own[value.name]
+        if isinstance(value, PLAIN):
+            return value
+        if type(value) is np.ndarray and value.dtype.kind in "biufcSU" and value.base is None and value.flags.writeable:
+            return value.copy()
+        if type(value) in (list, tuple, set, frozenset):
+            return type(value)(self.of(each, depth + 1) for each in value)
+        if type(value) is dict:
+            return {self.of(key, depth + 1): self.of(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, type):
+            own = _fresh_class(run, value)
+            return value if own is None else own
+        if isinstance(value, types.FunctionType) and not value.__closure__:
+            return _fresh_function(run, value)
+        fresh = _fresh_class(run, type(value))
+        if fresh is not None:
+            return self._made_by_its_class(value, fresh, depth)
+        if type(value).__module__.partition(".")[0] == "dpverify" and _is_frozen(type(value)):
             return value  # claims, ledgers, sensitivities: they never change
-    raise run.ends(
-        f"the object holds a {type(value).__name__}, which cannot be made again", "hand over the class, or a function"
-    )
+        raise run.ends(
+            f"an argument or object holds a {type(value).__name__}, which cannot be made again",
+            "hand over the class, or a function",
+        )
+
+    def _made_by_its_class(self, value: Any, fresh: Any, depth: int) -> Any:
+        run, name = self._run, type(value).__name__
+        try:
+            held = dict(vars(value))
+            parameters = list(inspect.signature(type(value)).parameters.values())
+        except (TypeError, ValueError):
+            raise run.ends(f"an object of {name} cannot be made again", "hand over the class, or a function") from None
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        asked = [each for each in parameters if each.name in held or each.default is each.empty]
+        if any(each.kind not in named or each.name not in held for each in asked):
+            raise run.ends(
+                f"an object of {name} does not keep the arguments that it was made of", "hand over the class"
+            )
+        made = fresh(**{each.name: self.of(held[each.name], depth + 1) for each in asked})
+        own = vars(made)
+        for attribute, each in held.items():
+            if isinstance(getattr(type(value), attribute, None), functools.cached_property):
+                continue
+            copy = self.of(each, depth + 1)
+            if attribute not in own or not _is_alike(own[attribute], copy):
+                raise run.ends(f"{attribute} of an object of {name} was set after it was made", "hand over the class")
+        if own.keys() - held.keys():
+            raise run.ends(f"an object of {name} has lost attributes since it was made", "hand over the class")
+        return made
+
+
+def _is_alike(first: Any, second: Any) -> bool:
+    """Whether two values are one object or plain values that are equal."""
+    form = _form(first)
+    return first is second or (form is not None and form == _form(second))
+
+
+def _is_frozen(kind: type) -> bool:
+    parameters = getattr(kind, "__dataclass_params__", None)
+    return parameters is not None and bool(parameters.frozen)
 
 
 def _fresh_class(run: Run, written: type) -> Any:
@@ -134,6 +290,7 @@ def _fresh_class(run: Run, written: type) -> Any:
     file = source_file(written)
     if file is None or not is_below(file, run.root):
         return None
+    check_name(run, written)
     try:
         return find(load(run, file, written.__module__), written)
     except Unfound as error:
@@ -144,6 +301,7 @@ def _fresh_function(run: Run, function: Callable[..., Any]) -> Any:
     file = source_file(function)
     if file is None or not is_below(Path(file), run.root):
         return function
+    check_name(run, function)
     try:
         return find(load(run, file, function.__module__), function)
     except Unfound as error:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpverify import check as checker
 from dpverify.base.imports import environment_kept
 from dpverify.base.rounding import text_above
 from dpverify.base.text import clean
-from dpverify.check import lasting
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED
 from dpverify.wild.fields import Codebook, FieldColumn
 
@@ -408,7 +408,7 @@ class WildRecord:
             "proof": self.proof,
             "again": self.again,
         }
-        text = json.dumps(lasting(plain), sort_keys=True, separators=(",", ":"))
+        text = json.dumps(checker.lasting(plain), sort_keys=True, separators=(",", ":"))  # type: ignore[no-untyped-call]
         return {**plain, "digest": f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"}
 
 
