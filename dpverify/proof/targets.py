@@ -22,7 +22,7 @@ from dpverify.proof.ending import Ending
 from dpverify.proof.programs import is_below, load, source_file
 from dpverify.proof.rewriting import PROOF
 from dpverify.proof.run import Run
-from dpverify.proof.terms import Source
+from dpverify.proof.terms import Opaque, Source
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), Fraction, np.generic)
 DEEPEST = 12  # of attributes within attributes
@@ -133,9 +133,11 @@ def _is_of(name: str, file: str) -> bool:
 
 def _compare(run: Run, owner: str, fresh: Mapping[str, Any], live: Mapping[str, Any], file: str) -> None:
     for name in sorted(fresh.keys() | live.keys()):
-        if name.startswith("__") or name == PROOF:
+        if name.startswith(("__", PROOF)):
             continue
         new, old = fresh.get(name), live.get(name)
+        if isinstance(new, Opaque) and isinstance(old, PLAIN):  # a draw of the import: the proof is for any value of it
+            continue
         if isinstance(new, type) and isinstance(old, type) and _written_in(new, owner):
             _compare(run, f"{owner}.{name}", vars(new), vars(old), file)
         elif _form(new) != _form(old) or not _same_place(new, old, file):
@@ -227,6 +229,9 @@ class Copies:
             return value if own is None else own[value.name]
         if isinstance(value, PLAIN):
             return value
+        known = _of_module(run, value)
+        if known is not None:
+            return known
         if type(value) is np.ndarray and value.dtype.kind in "biufcSU" and value.base is None and value.flags.writeable:
             return value.copy()
         if type(value) in (list, tuple, set, frozenset):
@@ -272,6 +277,16 @@ class Copies:
         if own.keys() - held.keys():
             raise run.ends(f"an object of {name} has lost attributes since it was made", "hand over the class")
         return made
+
+
+def _of_module(run: Run, value: Any) -> Any:
+    """The fresh object in place of one that a module holds under a name; None for others."""
+    for file, fresh in list(run.loaded.items()):
+        live = next((sys.modules[name] for name in (fresh.__name__, "__main__") if _is_of(name, file)), None)
+        for name, each in vars(live).items() if live is not None else ():
+            if each is value and name in vars(fresh):
+                return vars(fresh)[name]
+    return None
 
 
 def _is_alike(first: Any, second: Any) -> bool:

@@ -41,6 +41,7 @@ MODULES = (
     "places",
     "truths",
     "pandas_ends",
+    "axes",
 )
 PARTS = ("a", "b", "later")
 

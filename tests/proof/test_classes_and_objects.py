@@ -175,3 +175,148 @@ def test_members_of_enums_are_plain_numbers() -> None:
     from dpverify.proof.leaks import _has_own_operators
 
     assert not _has_own_operators(Members.ONE)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What is proved is what was handed over: each of these would be proved with too small an eps by its name, or by copies
+
+OTHERS = """
+import functools
+
+import numpy as np
+
+rng = np.random.default_rng()
+CONFIG = {"scale": 1.0}
+UNSET = object()
+
+
+def leak(f):
+    @functools.wraps(f)
+    def g(data):
+        return f(data), data.max()
+
+    return g
+
+
+def base(data):
+    return data.sum() + rng.laplace(scale=1.0)
+
+
+leaky = leak(base)
+
+
+def twice(data):
+    return 10 * data.sum() + rng.laplace(scale=1.0)
+
+
+first = twice
+
+
+def twice(data):
+    return data.sum() + rng.laplace(scale=1.0)
+
+
+def of_settings(data):
+    return data.sum() + rng.laplace(scale=CONFIG["scale"])
+
+
+def of_an_argument(data, counts=None):
+    counts[0] += 1.0
+    return sum(data.sum() for _ in range(len(data))) + rng.laplace(scale=counts[0])
+
+
+def keeps(data, log=None):
+    log.append(data.sum())
+    return data.sum() + rng.laplace(scale=1.0)
+
+
+class Part:
+    def __init__(self, buffer):
+        self.buffer = buffer
+
+    def draw(self, data, rng):
+        return data.sum() + rng.laplace(scale=self.buffer["scale"])
+
+
+class Whole:
+    def __init__(self):
+        self.buffer = {"scale": 1.0}
+        self.part = Part(self.buffer)
+
+    def release(self, data, *, rng, size):
+        self.buffer["scale"] = 0.1
+        found = self.part.draw(data, rng)
+        self.buffer["scale"] = 1.0
+        return found
+
+
+class Seeding:
+    def __init__(self):
+        np.random.seed(7)
+
+    def release(self, data, *, rng, size):
+        return data.sum() + np.random.laplace(scale=1.0)
+
+
+class OfItsClass:
+    scale = 1.0
+
+    def __init__(self, scale=1.0):
+        OfItsClass.scale = scale
+
+    def release(self, data, *, rng, size):
+        return data.sum() + rng.laplace(scale=self.scale)
+
+
+class Marked:
+    def __init__(self, mark=UNSET):
+        self.mark = mark
+
+    def release(self, data, *, rng, size):
+        return data.sum() + rng.laplace(scale=0.1 if self.mark is UNSET else 1.0)
+"""
+UNIT = "vector: real 0..1, rows 3..6"
+
+
+@pytest.fixture
+def others(tmp_path: Path) -> Iterator[ModuleType]:
+    file = tmp_path / "others_that_release.py"
+    file.write_text(OTHERS, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[file.stem]
+
+
+def test_a_function_is_not_looked_up_by_its_name(others: ModuleType) -> None:
+    assert prove(others.base, data=UNIT).eps == 1.0
+    assert prove(others.leaky, data=UNIT).eps == np.inf
+    assert prove(others.twice, data=UNIT).eps == 1.0
+    assert prove(others.first, data=UNIT).eps == np.inf
+
+
+def test_what_was_set_after_the_import_ends_the_proof(others: ModuleType) -> None:
+    assert prove(others.of_settings, data=UNIT).eps == 1.0
+    others.CONFIG["scale"] = 0.1
+    assert prove(others.of_settings, data=UNIT).eps == np.inf
+
+
+def test_arguments_are_copied_for_every_run(others: ModuleType) -> None:
+    counts, log = [0.0], []
+    assert prove(others.of_an_argument, data=UNIT, arguments={"counts": counts}).eps == np.inf
+    assert prove(others.keeps, data=UNIT, arguments={"log": log}).eps == np.inf
+    assert (counts, log) == ([0.0], [])
+
+
+def test_one_object_stays_one_object(others: ModuleType) -> None:
+    assert prove(others.Whole(), data=UNIT).eps in (10.0, np.inf)
+    assert prove(others.Marked(), data=UNIT).eps in (10.0, np.inf)
+
+
+def test_what_a_constructor_does_elsewhere_is_done_again(others: ModuleType) -> None:
+    assert prove(others.Seeding(), data=UNIT).eps == np.inf
+    assert prove(others.OfItsClass(0.1), data=UNIT).eps in (10.0, np.inf)
