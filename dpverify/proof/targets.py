@@ -105,14 +105,76 @@ class Callable_:
 def check_memory(run: Run, written: Any) -> None:
     """Ends the proof where modules of the program are not in memory what their files say.
 
-    Numbers, texts and lists of them, attributes of classes, default values, and where functions were written are
-    compared: somebody has set them since the import, or the import does not always set them alike.
+    Of all names that the code may read: numbers, texts and lists of them, attributes of classes, default values, and
+    where functions were written are compared. Somebody has set them since the import, or it does not always set them
+    alike.
     """
     check_name(run, written)
+    names = _names_read(run, written)
     for file, fresh in list(run.loaded.items()):
         module = next((sys.modules[name] for name in (fresh.__name__, "__main__") if _is_of(name, file)), None)
         if module is not None:
-            _compare(run, fresh.__name__, vars(fresh), vars(module), file)
+            _compare(run, fresh.__name__, vars(fresh), vars(module), file, names)
+
+
+def _names_read(run: Run, written: Any) -> set[str]:
+    """Names that a function or class may read: those in its code, in the code of what has one of these names, ..."""
+    codes: dict[str, list[types.CodeType]] = {}
+    for fresh in list(run.loaded.values()):
+        for name, value in vars(fresh).items():
+            codes.setdefault(name, []).extend(_codes_of(value, set()))
+    names = {part for each in (written, *getattr(written, "__mro__", ())) for part in each.__qualname__.split(".")}
+    done: set[str] = set()
+    while names - done:
+        for name in names - done:
+            done.add(name)
+            for code in codes.get(name, ()):
+                names |= _names_in(code)
+    return names
+
+
+def _codes_of(value: Any, seen: set[int]) -> list[types.CodeType]:
+    """The code of a function and of what it holds; of all methods of a class and of its bases."""
+    if id(value) in seen:
+        return []
+    seen.add(id(value))
+    parts: list[Any] = []
+    if isinstance(value, type):
+        parts = [each for kind in value.__mro__[:-1] for each in vars(kind).values()]
+    elif isinstance(value, property):
+        parts = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, staticmethod | classmethod | functools.partial | functools.cached_property):
+        parts = [value.__func__ if hasattr(value, "__func__") else value.func]
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = list(value.values())
+    elif isinstance(value, types.FunctionType):
+        parts = [each.cell_contents for each in value.__closure__ or () if _is_filled(each)]
+        return [value.__code__, *(code for each in parts for code in _codes_of(each, seen))]
+    elif isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, types.ModuleType):
+        parts = [type(value), *vars(value).values()]
+    return [code for each in parts for code in _codes_of(each, seen)]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - an empty one raises
+    except ValueError:
+        return False
+    return True
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    found = set(code.co_names)
+    for each in code.co_consts:
+        if isinstance(each, str):
+            found.add(each)
+        elif isinstance(each, tuple):
+            found |= {part for part in each if isinstance(part, str)}
+        elif isinstance(each, types.CodeType):
+            found |= _names_in(each)
+    return found
 
 
 def check_name(run: Run, written: Any) -> None:
@@ -131,15 +193,17 @@ def _is_of(name: str, file: str) -> bool:
     return known is not None and Path(known).resolve() == Path(file)
 
 
-def _compare(run: Run, owner: str, fresh: Mapping[str, Any], live: Mapping[str, Any], file: str) -> None:
-    for name in sorted(fresh.keys() | live.keys()):
+def _compare(
+    run: Run, owner: str, fresh: Mapping[str, Any], live: Mapping[str, Any], file: str, names: set[str]
+) -> None:
+    for name in sorted((fresh.keys() | live.keys()) & names):
         if name.startswith(("__", PROOF)):
             continue
         new, old = fresh.get(name), live.get(name)
         if isinstance(new, Opaque) and isinstance(old, PLAIN):  # a draw of the import: the proof is for any value of it
             continue
         if isinstance(new, type) and isinstance(old, type) and _written_in(new, owner):
-            _compare(run, f"{owner}.{name}", vars(new), vars(old), file)
+            _compare(run, f"{owner}.{name}", vars(new), vars(old), file, names)
         elif _form(new) != _form(old) or not _same_place(new, old, file):
             raise run.ends(
                 f"{owner}.{name} is another one in memory than in a fresh copy of its file",
