@@ -940,8 +940,7 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
     data = [each for each in parts if isinstance(each, Aggregate)]
     ranges = [(each.low, each.high) if isinstance(each, Aggregate) else _as_array_interval(run, each) for each in parts]
     if op in COMPARE or op in LOGIC or op == "logical_not":
-        shape = np.broadcast_shapes(*(np.shape(low) for low, _ in ranges))
-        found = aggregate_within(np.zeros(shape), np.ones(shape), whole=True)
+        found = aggregate_within(*_truth_range(op, ranges), whole=True)
         (only, *others) = [each for each in terms if isinstance(each, Sum | Aggregate)]
         found.parts = frozenset() if others else part_of(only.node) if isinstance(only, Sum) else only.parts
         return found
@@ -961,6 +960,28 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
     if op == "divide":
         return _divide_data(run, parts, ranges)
     raise run.ends(f"{op} of a value that depends on all rows")
+
+
+def _truth_range(op: str, ranges: list[intervals.Interval]) -> intervals.Interval:
+    """Range of a comparison or of a combination of truth values, entry by entry: certain where the ranges say so."""
+    if op in ORDER:
+        (low, high), (least, most) = ranges if op in ("less", "less_equal") else ranges[::-1]
+        strict = op in ("less", "greater")
+        always, never = (high < least, low >= most) if strict else (high <= least, low > most)
+    elif op in COMPARE:
+        (low, high), (least, most) = ranges
+        same, apart = (low == high) & (least == most) & (low == least), (high < least) | (low > most)
+        always, never = (same, apart) if op == "equal" else (apart, same)
+    else:
+        true = [(low > 0) | (high < 0) for low, high in ranges]
+        false = [(low == 0) & (high == 0) for low, high in ranges]
+        if op == "logical_not":
+            always, never = false[0], true[0]
+        elif op == "logical_and":
+            always, never = true[0] & true[1], false[0] | false[1]
+        else:
+            always, never = true[0] | true[1], false[0] & false[1]
+    return np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0)
 
 
 def _as_array_interval(run: Run, value: Any) -> intervals.Interval:

@@ -461,10 +461,18 @@ def count_nonzero(run: Run, value: Any, axis: Any = None, **kwargs: Any) -> Any:
     return sum_rule(run, apply(run, "not_equal", as_symbol(run, value), 0), axis, **kwargs)
 
 
-def _truth_of_all(run: Run, rows: Rows) -> Any:
-    if rows.node.shape:
-        raise run.ends("any() or all() of arrays with several columns", "take one column")
-    return run.symbol(aggregate_within(0.0, 1.0, whole=True))
+def _truth_of_all(op: str) -> Callable[[Run, Rows], Any]:
+    """Of all rows: certain where the schema says it of every row."""
+
+    def reduced(run: Run, rows: Rows) -> Any:
+        if rows.node.shape:
+            raise run.ends("any() or all() of arrays with several columns", "take one column")
+        low, high = (float(each) for each in run.domain.bounds(truth_node(run, rows.node)))
+        if rows.mask is not None or (run.rows if run.rows is not None else run.fewest) < 1:  # none: all(), not any()
+            low, high = (0.0, high) if op == "any" else (low, 1.0)
+        return run.symbol(aggregate_within(low, high, whole=True))
+
+    return reduced
 
 
 def _truth_of_entries(op: str) -> Callable[[Run, Symbol, Any], Any]:
@@ -484,8 +492,8 @@ def _truth_of_entries(op: str) -> Callable[[Run, Symbol, Any], Any]:
     return reduced
 
 
-rule(np.any, methods=("any",))(_reduction("any", _truth_of_all, _truth_of_entries("any")))
-rule(np.all, methods=("all",))(_reduction("all", _truth_of_all, _truth_of_entries("all")))
+rule(np.any, methods=("any",))(_reduction("any", _truth_of_all("any"), _truth_of_entries("any")))
+rule(np.all, methods=("all",))(_reduction("all", _truth_of_all("all"), _truth_of_entries("all")))
 
 
 def _deviation(name: str, numpy_ddof: int, pandas_ddof: int) -> Rule:
@@ -847,7 +855,14 @@ def side_by_side(run: Run, values: Any) -> Any:
     return array(run, parts) if shapes == {()} else RULES[np.concatenate](run, parts)
 
 
-@rule(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.stack)
+@rule(np.array)
+def new_array(run: Run, value: Any, dtype: Any = None, *, copy: Any = True, **kwargs: Any) -> Any:
+    """np.array: as np.asarray, with memory of its own."""
+    found = array(run, value, dtype, **kwargs)
+    return Symbol(run, found.term, found.guise) if copy is True and isinstance(found, Symbol) else found
+
+
+@rule(np.asarray, np.asanyarray, np.ascontiguousarray, np.stack)
 def array(run: Run, value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """An array of a list of values, or of rows."""
     refuse_keywords(run, "np.array", kwargs, "copy", "axis", "ndmin")
@@ -1501,9 +1516,15 @@ def real_type(run: Run, value: Any) -> type:
     raise run.ends("the type of a number is asked")
 
 
+@rule(builtins.type)
+def type_of(run: Run, value: Any, *args: Any) -> Any:
+    """type() as it would be for the real value, where that is known; of a released value anything."""
+    if isinstance(value, Symbol) and not args and isinstance(value.term, Rows | Table):
+        return real_type(run, value)
+    return inspected(run, value, *args)
+
+
 @rule(
-    builtins.type,
-    builtins.hasattr,
     builtins.getattr,
     builtins.id,
     builtins.hash,

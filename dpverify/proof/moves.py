@@ -99,7 +99,11 @@ def aggregate_of(run: Run, data: Any) -> Aggregate:
     else:
         with np.errstate(all="ignore"):
             ends = [np.where(each == 0, 0.0, each * rows) for each in (low, high) for rows in count]
-        sums = (np.nextafter(np.minimum.reduce(ends), -np.inf), np.nextafter(np.maximum.reduce(ends), np.inf))
+        lowest, highest = np.minimum.reduce(ends), np.maximum.reduce(ends)
+        sums = (  # nothing is rounded in a product with 0
+            np.where(lowest == 0, 0.0, np.nextafter(lowest, -np.inf)),
+            np.where(highest == 0, 0.0, np.nextafter(highest, np.inf)),
+        )
         if node.kind in "bi":
             sums = (np.ceil(sums[0]), np.floor(sums[1]))
     if data.offset is None:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.proof import frames
+from dpverify.proof import frames, validation
 from dpverify.proof.arithmetic import (
     apply,
     as_node,
@@ -84,7 +84,6 @@ from dpverify.proof.terms import (
     Sum,
     Symbol,
     Table,
-    Weights,
 )
 from dpverify.proof.thresholds import compare_with_bar
 
@@ -612,8 +611,6 @@ def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *
             ):
                 raise run.ends("`and` or `or` of values of a row that are no comparisons")
             found = apply(run, op, found, other)
-        elif isinstance(term, Rows | Sum | Aggregate | Weights | Table):
-            raise branch_on_data(run, term)
         else:
             outcome = truth(run, found)
             if outcome != go_on:
@@ -942,7 +939,7 @@ def _attribute(run: Run, value: Any, name: str) -> Any:
     if name == "real":
         return value
     if name == "dtype":
-        raise run.ends("the type of an array of data is read")
+        return validation.dtype_of(run, value)
     if name == "columns" and isinstance(term, Table):
         return list(term.columns)
     if name == "loc" and value.guise in ("series", "frame"):
@@ -1483,7 +1480,9 @@ ROW_METHODS = (
 
 
 MOST_BRANCHES = 100_000  # of one run
-SHAPES_ONLY = ("len", "isinstance", "type", "hasattr", "callable", "shape", "ndim", "size", "zeros_like", "ones_like")
+SHAPES_ONLY = tuple(  # functions that say nothing of the entries of their first argument
+    "len isinstance type hasattr callable shape ndim size zeros_like ones_like isrealobj iscomplexobj".split()
+)
 
 
 def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -1498,7 +1497,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         return result
     name = function.name if isinstance(function, Method | Draw) else getattr(function, "__name__", "")
     owner = [function.symbol] if isinstance(function, Method) else []
-    if not isinstance(function, np.ufunc | Draw) and (name not in MAKE_ARRAYS or "copy" in kwargs):
+    if not isinstance(function, np.ufunc | Draw) and (name not in MAKE_ARRAYS or kwargs.get("copy", True) is not True):
         share_memory([*owner, *args, *kwargs.values()], result)
     given = [*args[name in SHAPES_ONLY :], *kwargs.values()]
     stays_data(run, f"{name}()", given if name in SHAPES_ONLY else [*given, *owner], result, events)

@@ -42,6 +42,7 @@ MODULES = (
     "truths",
     "pandas_ends",
     "axes",
+    "checked",
 )
 PARTS = ("a", "b", "later")
 

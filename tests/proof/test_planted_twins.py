@@ -25,7 +25,6 @@ NOT_YET = (  # right rows whose figures the prover does not find; this list only
     "noise.scipy_exponential_loc replace vector: real 0..1, rows 5..50",
     "choices.choice_of_smoothed_frequencies replace vector: integer 0..3, rows 5..50",
     "choices.best_of_ten replace vector: real 0..100, rows 5..50",
-    "choices.always_true_by_the_schema replace vector: real 0..100, rows 5..50",
     "rows.rows_scaled_after_their_norm replace array: real -5..5 x 3, rows 5..50",
     "rows.sum_where replace vector: real 0..100, rows 5..50",
     "rows.raised_in_place replace vector: real 0..100, rows 5..50",
