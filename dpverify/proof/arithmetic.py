@@ -155,7 +155,7 @@ def _guise(values: list[Any]) -> str:
     for each in ("series", "array"):
         if each in guises:
             return each
-    if any(isinstance(each, np.ndarray) and each.shape for each in values):
+    if "list" in guises or any(isinstance(each, np.ndarray) and each.shape for each in values):
         return "array"
     return "number"
 
@@ -1009,7 +1009,8 @@ def _lipschitz(run: Run, op: str, data: Aggregate, ranges: list[intervals.Interv
         shape = np.shape(low)
         if data.powers or shape == data.shape:
             found = _with_moves(low, high, np.broadcast_to(move, shape), powers=data.powers)
-            found.l1, found.l2 = min(found.l1, data.l1), min(found.l2, data.l2)
+            if shape == data.shape:
+                found.l1, found.l2 = min(found.l1, data.l1), min(found.l2, data.l2)
             found.whole = data.whole
             return found
         return _with_moves(low, high, np.broadcast_to(move, shape))

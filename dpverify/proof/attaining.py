@@ -37,6 +37,8 @@ def describe_release(run: Run, event: Event, file: str) -> str:
         return f"a coin at {file}:{event.line}, whose chance {one} {moved}"
     if event.text == "softmax":
         return f"a choice with chances exp(score) at {file}:{event.line}, whose scores {one} {moved}{norm}"
+    if not np.size(event.scale):
+        return f"{event.text} noise at {file}:{event.line} is added to nothing"
     scales = sorted({float(each) for each in np.ravel(event.scale)})
     scale = multiple_text(scales[0], event.noise_powers) + (" and more" if len(scales) > 1 else "")
     name = "normal" if event.kind == "gaussian" else event.text

@@ -62,6 +62,8 @@ def get(run: Run, value: Symbol, key: Any, default: Any = None) -> Any:
     term = value.term
     if isinstance(term, Table) and key in term.columns:
         return item(run, value, key)
+    if not isinstance(term, Table):
+        raise run.ends("get() of one column", "use the column itself")
     return default
 
 
@@ -91,7 +93,7 @@ def _comparison(sign: str) -> Callable[..., Any]:
 for _name, _sign in (("eq", "=="), ("ne", "!="), ("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<=")):
     METHODS[_name] = _comparison(_sign)
 for _name, _op in (("mul", "multiply"), ("add", "add"), ("sub", "subtract"), ("div", "divide")):
-    METHODS[_name] = lambda run, value, other, op=_op: apply(run, op, value, other)
+    METHODS[_name] = functools.partial(lambda op, run, value, other: apply(run, op, value, other), _op)
 
 
 @method("fillna")
@@ -167,12 +169,16 @@ def assign(run: Run, value: Symbol, **columns: Any) -> Any:
 def query(run: Run, value: Symbol, text: str) -> Any:
     """Rows that a condition on columns chooses, written as a text."""
     import ast
+    import io
+    import tokenize
 
     if not isinstance(value.term, Table) or "@" in text:
         raise run.ends("a query with variables of the program", "write a mask: frame[frame.age > 30]")
     try:
-        tree = ast.parse(text.replace("&", " and ").replace("|", " or "), mode="eval").body
-    except SyntaxError:
+        words = tokenize.generate_tokens(io.StringIO(text).readline)
+        joined = [{"&": "and", "|": "or"}.get(each.string, each.string) for each in words]
+        tree = ast.parse(" ".join(each for each in joined if each.strip()), mode="eval").body
+    except (SyntaxError, tokenize.TokenError):
         raise run.ends("a query that cannot be read") from None
     return item(run, value, _condition(run, value, tree))
 

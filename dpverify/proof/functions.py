@@ -24,6 +24,7 @@ from dpverify.proof.arithmetic import (
     as_node,
     check_axes,
     COMPARE,
+    DICT_VIEWS,
     holds_symbols,
     is_by_row,
     LOGIC,
@@ -37,7 +38,7 @@ from dpverify.proof.arithmetic import (
 )
 from dpverify.proof.laws import round_draw
 from dpverify.proof.moves import aggregate_of
-from dpverify.proof.rows import Node
+from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import Event, Run, WHOLE
 from dpverify.proof.structure import (
     count_of,
@@ -154,10 +155,15 @@ _UFUNCS = {
 def _elementwise(op: str) -> Rule:
     def applied(run: Run, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         refuse_keywords(run, op, kwargs)
+        if len(args) != (2 if op in OF_TWO else 1):  # a third one is out=, or the base of a logarithm
+            raise run.ends(f"{op} with {len(args)} arguments")
         found = apply(run, op, *args)
         return write_out(run, out, found)
 
     return applied
+
+
+OF_TWO = frozenset(each for each in _UFUNCS.values() if getattr(np, each).nin == 2)
 
 
 def write_out(run: Run, out: Any, found: Any) -> Any:
@@ -187,11 +193,16 @@ for _function, _op in (
     (math.sin, "sin"),
     (math.fabs, "absolute"),
     (math.pow, "power"),
-    *((getattr(operator, each), each) for each in ("add", "mul", "sub", "neg", "truediv")),
 ):
-    RULES[_function] = _elementwise(
-        {"mul": "multiply", "sub": "subtract", "neg": "negative", "truediv": "divide"}.get(_op, _op)
-    )
+    RULES[_function] = _elementwise(_op)
+for _function, _op in (
+    (operator.add, "add"),
+    (operator.mul, "multiply"),
+    (operator.sub, "subtract"),
+    (operator.truediv, "divide"),
+):
+    RULES[_function] = functools.partial(lambda op, run, a, b: run.hooks.binary(op, a, b), _op)
+RULES[operator.neg] = lambda run, value: run.hooks.unary("negative", value)
 
 
 @rule(math.copysign, np.copysign)
@@ -346,6 +357,8 @@ def _guarded_norm(run: Run, node: Node, condition: Node, yes: Node, no: Node) ->
     f |v| has the norm of w or is v with |v| <= c/f.
     """
     if condition.op != "compare" or condition.args[1].op != "constant" or condition.args[0].at_least_norm is None:
+        return
+    if math.prod(condition.shape) != 1:  # each entry would be chosen by itself
         return
     vector, order, factor = condition.args[0].at_least_norm
     if condition.args[1].extra.size != 1 or condition.extra not in ("<", "<=", ">", ">="):
@@ -814,15 +827,19 @@ def digitize(run: Run, value: Any, bins: Any, right: bool = False) -> Any:
     column = moved_node(run, number_node(run, rows.node, "i"), lambda each: np.asarray(each).reshape(1))
     reached = row_node(run, "greater" if right else "greater_equal", [column, run.domain.constant(edges)])
     node = run.domain.node("sum_axis", [number_node(run, reached, "i")], shape=(), kind="i", extra=0)
-    return run.symbol(Rows(node, (), rows.mask, rows.scope), value.guise)
+    return run.symbol(Rows(node, (), rows.mask, rows.scope), "array" if rows.scope is None else value.guise)
 
 
 @rule(np.isin, methods=("isin",))
 def is_in(run: Run, value: Any, values: Any, **kwargs: Any) -> Any:
     """Whether a row's value is one of several public ones."""
     refuse_keywords(run, "isin", kwargs)
+    if not isinstance(values, list | tuple | set | frozenset | dict | range | np.ndarray | DICT_VIEWS):
+        raise run.ends(f"values of rows are looked for in a {type(values).__name__}", "use a list or a set")
+    if (values.size if isinstance(values, np.ndarray) else len(values)) > MOST_LABELS:
+        raise run.ends(f"values of rows are looked for among more than {MOST_LABELS}", "compare them with both ends")
     found: Any = None
-    for each in values:
+    for each in np.ravel(values).tolist() if isinstance(values, np.ndarray) else list(values):
         one = run.hooks.compare("==", value, each)
         found = one if found is None else apply(run, "logical_or", found, one)
     if found is None:
@@ -950,8 +967,14 @@ class Transposed(Opaque):
 
 @rule(np.squeeze, methods=("squeeze",))
 def squeeze(run: Run, value: Any, axis: Any = None) -> Any:
-    """Without axes of length 1."""
-    return rearrange(run, value, lambda each: np.squeeze(each))
+    """Without axes of length 1; of rows where there are two at least, and where their values have no such axis."""
+    term = term_of(value)
+    if isinstance(term, Rows) and term.scope is None:
+        fewest = run.rows if run.rows is not None else run.fewest
+        if term.mask is not None or fewest < 2 or 1 in term.node.shape or axis is not None:
+            raise run.ends("squeeze() of rows that may be one", "use reshape")
+        return Symbol(run, term, "array", value.shared)
+    return rearrange(run, value, lambda each: np.squeeze(each, axis=axis))
 
 
 @rule(np.expand_dims)
@@ -971,7 +994,28 @@ def repeated(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
     raise run.ends("an array is repeated or turned round")
 
 
-@rule(np.copy, copy.copy, copy.deepcopy, methods=("copy", "__copy__"))
+@rule(copy.deepcopy)
+def copied_deeply(run: Run, value: Any) -> Any:
+    """copy.deepcopy(): of lists and dicts with what they hold; an object that is held twice is copied once."""
+    made: dict[int, Any] = {}
+
+    def of(each: Any) -> Any:
+        if id(each) not in made:
+            if type(each) is list:
+                made[id(each)] = found = []
+                found += [of(entry) for entry in each]
+            elif type(each) is dict:
+                made[id(each)] = {key: of(entry) for key, entry in each.items()}
+            elif isinstance(each, Symbol) or not holds_symbols(each):
+                made[id(each)] = copied(run, each) if isinstance(each, Symbol) else copy.deepcopy(each)
+            else:
+                raise run.ends("an object that holds data is copied")
+        return made[id(each)]
+
+    return of(value)
+
+
+@rule(np.copy, copy.copy, methods=("copy", "__copy__"))
 def copied(run: Run, value: Any, *args: Any, **kwargs: Any) -> Any:
     """A copy of its own memory."""
     if isinstance(value, Symbol):
@@ -1009,7 +1053,7 @@ def extreme_place(run: Run, value: Any, axis: Any = None, *, least: bool = False
     value = as_symbol(run, value)
     term = term_of(value)
     if isinstance(term, Rows):
-        return _label_of_rows(run, value, axis)
+        return _label_of_rows(run, value, axis, least=least)
     if isinstance(term, Noisy) and axis in (None, 0) and len(term.shape) == 1:
         return chosen_place(run, value, least=least)
     term = run.make_public(value).term
@@ -1026,7 +1070,7 @@ RULES[np.argmin] = functools.partial(extreme_place, least=True)
 METHODS["argmin"] = METHODS["idxmin"] = functools.partial(extreme_place, least=True)
 
 
-def _label_of_rows(run: Run, value: Symbol, axis: Any) -> Any:
+def _label_of_rows(run: Run, value: Symbol, axis: Any, *, least: bool) -> Any:
     term = value.term
     assert isinstance(term, Rows)
     depth = len(term.node.shape) + (1 if term.scope is None else 0)
@@ -1038,7 +1082,7 @@ def _label_of_rows(run: Run, value: Symbol, axis: Any) -> Any:
         raise run.ends("the place of the largest row shows data")
     count = term.node.shape[0]
     node = run.domain.node(
-        "label", [term.node], shape=(), kind="i", extra=(0, count - 1), key=("label", count, id(value))
+        "label", [term.node], shape=(), kind="i", extra=(0, count - 1), key=("label", count, id(value), least)
     )
     return run.symbol(Rows(node, (), term.mask, term.scope), value.guise)
 
@@ -1262,16 +1306,15 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
     name = np.dtype(dtype).name if dtype not in ("category",) else "category"
     term = run.make_public(value).term
     if isinstance(term, Public):
-        return run.symbol(
-            Public(
-                term.shape,
-                term.low,
-                term.high,
-                term.whole or name.startswith(("int", "uint", "bool")),
-                by_row=term.by_row,
-            ),
-            value.guise,
-        )
+        low, high = {
+            "float64": (term.low, term.high),
+            "int64": (min(term.low, math.trunc(term.low)) if math.isfinite(term.low) else term.low, term.high),
+            "bool": (0.0, 1.0),
+        }.get(name, (-math.inf, math.inf))
+        if name == "int64":  # cut off towards 0
+            low, high = (math.trunc(each) if math.isfinite(each) else each for each in (low, high))
+        whole = (term.whole and name == "float64") or name in ("int64", "bool")
+        return run.symbol(Public(term.shape, low, high, whole, by_row=term.by_row), value.guise)
     if name not in ("float64", "int64", "bool"):
         raise run.ends(f"data are cast to {name}", "use float or int")
     if isinstance(term, Rows):
@@ -1355,6 +1398,8 @@ def _round_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
     if isinstance(term, Public):
         if term.shape is None:
             return run.public(None)
+        if decimals is not None and (not isinstance(decimals, int) or decimals < 0):
+            return run.symbol(Public(term.shape, by_row=term.by_row), value.guise)
         low, high = (
             math.floor(term.low) if math.isfinite(term.low) else term.low,
             math.ceil(term.high) if math.isfinite(term.high) else term.high,
@@ -1386,6 +1431,11 @@ def _as_number(run: Run, value: Any, kind: type) -> Any:
     term = term_of(value)
     if isinstance(term, Rows) and term.scope is None:
         raise run.ends("all rows are made one number")
+    if isinstance(term, Sum | Aggregate | Noise | Noisy | Public) and term.shape:
+        if math.prod(term.shape) != 1 or is_by_row(term):
+            raise run.ends("an array is made one number")
+        value = rearrange(run, value, lambda each: each.reshape(()))
+        term = value.term
     if isinstance(term, Noise) and term.shape == ():
         return value
     if isinstance(term, Noisy):

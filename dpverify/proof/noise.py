@@ -238,7 +238,9 @@ def _permutation(run: Run, value: Any, **kwargs: Any) -> Any:
     return run.public(None)
 
 
-def _shuffle(run: Run, value: Any, **kwargs: Any) -> None:
+def _shuffle(run: Run, value: Any, axis: Any = 0, **kwargs: Any) -> None:
+    if axis != 0 or kwargs:
+        raise run.ends("a shuffle along another axis than that of the rows")
     if isinstance(term_of(value), Rows) and term_of(value).scope is None and len(value.shared) == 1:
         value.term = _reorder(run, value)
         return
@@ -466,10 +468,14 @@ def scipy_draw(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     if hasattr(owner, "dist"):  # frozen parameters
         args, kwargs = (*owner.args, *args), {**owner.kwds, **kwargs}
         law = owner.dist.name
+        if len(args) > len(owner.args) + 1:
+            raise run.ends("noise is drawn with a random_state", "leave it out, or hand over an unseeded generator")
         if len(args) > len(owner.args):
             kwargs["size"], args = args[len(owner.args)], args[: len(owner.args)]
     else:
         law = owner.name
+    if law == "dlaplace" and len(args) > 1:
+        raise run.ends("arguments of discrete noise by their places", "name them")
     if law == "dlaplace":
         return discrete_laplace(run, *args, **kwargs)
     if law == "uniform":

@@ -53,6 +53,7 @@ from dpverify.proof.functions import (
 from dpverify.proof.leaks import refuse_own_operators, stays_data
 from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
+from dpverify.proof.operations import Record
 from dpverify.proof.plain import call_plainly, check_order
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
@@ -521,7 +522,14 @@ def _compared_category(run: Run, sign: str, own: Symbol, other: Any) -> Any:
     if node.op != "column":
         raise run.ends("a text that was made of rows is compared")
     values = run.domain.columns[node.extra].values
-    place = next((at for at, each in enumerate(values) if each == other and type(each) is type(other)), -1)
+    if isinstance(other, np.ndarray):
+        raise run.ends("texts of rows are compared with an array")
+
+    def is_it(each: Any) -> bool:
+        alike = type(each) is type(other) or (isinstance(each, str) and isinstance(other, str))
+        return alike and bool(each == other)
+
+    place = next((at for at, each in enumerate(values) if is_it(each)), -1)
     number = run.domain.node("number", [node], shape=(), kind="i")
     one = run.domain.node("compare", [number, run.domain.constant(place)], shape=(), kind="b", extra=sign)
     return run.symbol(Rows(one, (), term.mask, term.scope), own.guise)
@@ -538,7 +546,7 @@ def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
             raise run.ends("a value is looked for among data")
         return PYTHON_COMPARE["not in" if negated else "in"](a, b)
     if isinstance(a.term, Rows):
-        found = RULES[np.isin](run, a, list(b))
+        found = RULES[np.isin](run, a, b)
         return (
             unary(run, "not", found)
             if negated and a.term.scope is not None
@@ -726,7 +734,10 @@ def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable
     if isinstance(source, list) and len(source) == 1 and isinstance(source[0], RowPart):
         source = rows_of_list(run, source)
     term = term_of(source)
-    if isinstance(term, Rows | Table) and term.scope is None and source.guise != "frame":
+    over_rows = isinstance(term, Rows | Table) and term.scope is None and source.guise != "frame"
+    if run.record is not None:
+        run.record.note("rows", over_rows)
+    if over_rows:
         found = _of_rows(run, kind, source, test, element, flat)
         return read_once(run, found, calls=True) if kind == "generator" else found
     return _of_values(run, kind, source, test, element, flat)
@@ -741,6 +752,8 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
             if test is not None:
                 condition = settle(run, test(each))
                 if isinstance(condition, Symbol) and isinstance(term_of(condition), Public | Noise | Noisy):
+                    if run.record is not None:  # Python makes entries only where a released condition holds
+                        run.record.note("all entries", None)
                     run.make_public(condition)
                     state, events = len(run.state), len(run.events)
                     value = element(each)
@@ -1497,7 +1510,10 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         return result
     name = function.name if isinstance(function, Method | Draw) else getattr(function, "__name__", "")
     owner = [function.symbol] if isinstance(function, Method) else []
-    if not isinstance(function, np.ufunc | Draw) and (name not in MAKE_ARRAYS or kwargs.get("copy", True) is not True):
+    own_memory = isinstance(function, np.ufunc | Draw) or (name in MAKE_ARRAYS and kwargs.get("copy", True) is True)
+    if isinstance(result, Symbol) and _is_array(result) and any(result is each for each in (*owner, *args)):
+        result = Symbol(run, result.term, result.guise, None if own_memory else result.shared)  # another object
+    if not own_memory:
         share_memory([*owner, *args, *kwargs.values()], result)
     given = [*args[name in SHAPES_ONLY :], *kwargs.values()]
     stays_data(run, f"{name}()", given if name in SHAPES_ONLY else [*given, *owner], result, events)
@@ -1531,7 +1547,8 @@ MAKE_ARRAYS = frozenset(  # functions whose result never is a view of what they 
     corrcoef cov cumprod cumsum deepcopy diff digitize divide dot einsum exp fillna float full_like histogram
     histogram2d hstack int isin isna list log map matmul maximum minimum multiply nan_to_num ones_like outer pad
     power repeat rint roll round sort sorted sqrt square stack sum take tile tolist tuple unique vstack where
-    column_stack zeros_like mean median std var prod norm add subtract cut crosstab value_counts size count""".split()
+    column_stack zeros_like flatten mean
+    median std var prod norm add subtract cut crosstab value_counts size count""".split()
 )
 
 
@@ -1923,7 +1940,9 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
     if type(value).__module__ in run.modules and "<locals>" in type(value).__qualname__:
         raise run.ends("an output of a class that is made within the program is not followed")
     if type(value).__module__ in run.modules and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__")):
-        names = [*getattr(value, "__dict__", {}), *getattr(type(value), "__slots__", ())]
+        slots = [vars(each).get("__slots__", ()) for each in type(value).__mro__]
+        named = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+        names = [*getattr(value, "__dict__", {}), *named]
         for name in names:
             if hasattr(value, name) and not isinstance(getattr(value, name), Source):
                 release_output(run, getattr(value, name), depth + 1)
@@ -1952,6 +1971,8 @@ class Hooks:
 
     def __init__(self, run: Run) -> None:
         self.slice = slice
+        own = functools.partial(is_project, run)
+        run.record = Record(run)
         for name, function in (
             ("binary", binary),
             ("unary", unary),
@@ -1988,7 +2009,8 @@ class Hooks:
             ("yields", yields),
             ("augment_attribute", augment_attribute),
         ):
-            setattr(self, name, functools.partial(function, run))
+            of_run = functools.partial(function, run)
+            setattr(self, name, of_run if run.plain is not None else run.record.watched(name, of_run, own))
 
 
 def load(run: Run, file: Path, name: str) -> types.ModuleType:

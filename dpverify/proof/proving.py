@@ -29,6 +29,7 @@ from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.plain import name_output
 from dpverify.proof.programs import load, release_output, source_file
+from dpverify.proof.rehearsal import rehearse
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
@@ -37,6 +38,7 @@ from dpverify.wild.schema import MOST_PUBLIC, Schema
 
 MOST_NUMBERS_OF_ROWS = 300
 MOST_PATHS = 256
+MOST_REHEARSED = 4  # runs: paths of the program, or numbers of rows
 MOST_MODULES = 2_048  # that an enumeration runs: one for each path, or as many as the program is made of
 MOST_KEPT = 10_000  # entries of a collection of another library that are compared
 # Programs compute their scales in floats: so much of a closed form is rounding of sixteen operations, and a claim is
@@ -182,6 +184,7 @@ def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
     schema, relation, inf = program.schema, program.relation, math.inf
     try:
         outcomes = program.all_numbers_of_rows(notes)
+        program.rehearse([each.run for each in outcomes])
     except _Ended as end:
         return Proof(False, inf, inf, inf, claim, relation, end.ending, (), 0, (), 0.0)
     found = _together(outcomes, program.file.name, schema)
@@ -445,7 +448,9 @@ class _Program:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                release_output(run, self.call(run, lambda: (_given(run, schema), {})))
+                output = self.call(run, lambda: (_given(run, schema), {}))
+                run.record.note("output", output, 0)
+                release_output(run, output)
             except ProofEnds as end:
                 run.mark(end)
             except Exception as error:
@@ -473,6 +478,15 @@ class _Program:
                 )
             ) from signal
         return run
+
+    def rehearse(self, runs: list[Run]) -> None:
+        """Compares runs with the program on example data; `_Ended` at the first difference."""
+        chosen = runs if len(runs) <= MOST_REHEARSED else [runs[0], runs[len(runs) // 2], runs[-1]]
+        for run in chosen:
+            found = rehearse(run, self.schema, self.call)
+            if found is not None:
+                why = f"on example data this gives {found.what}: no rule of the proof covers this use"
+                raise _Ended(Ending(why, "write it in another way", self.file.name, found.line or None))
 
     def call(self, run: Run, give: Callable[[], tuple[list[Any], dict[str, Any]]]) -> Any:
         """What the function of a fresh copy of its module returns; a state that outlives the call ends the proof."""
@@ -706,7 +720,11 @@ def _frozen_content(run: Run, value: Any, depth: int) -> Any:
         return id(value)
     if type(value).__module__ in run.modules:
         held = sorted(getattr(value, "__dict__", {}).items())
-        left = [(key, each) for key, each in held if run.plain is not None or not _is_cached(value, key, each)]
+        left = [
+            (key, each)
+            for key, each in held
+            if (run.plain is not None and not run.rehearses) or not _is_cached(value, key, each)
+        ]
         return ("object", id(value), tuple((key, _frozen(run, each, depth + 1)) for key, each in left))
     if isinstance(value, functools.partial):
         parts = (value.func, value.args, value.keywords, vars(value))

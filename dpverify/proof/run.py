@@ -124,10 +124,12 @@ class Run:
     kept_iterators: set[int] = field(default_factory=set)
     lent: dict[int, Any] = field(default_factory=dict)  # arrays that code which is not rewritten was given
     reordered: list[Any] = field(default_factory=list)  # masks of all rows in a random order
+    record: Any = None  # of the operations of the program, for the rehearsal
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program
     split: dict[int, tuple[int, int]] = field(default_factory=dict)  # sign and size of symmetric variables
     places: dict[int, int] = field(default_factory=dict)  # number of rows of a part, by its mask
     plain: Any = None  # where the run is on one plain dataset: the generator of the tape that it draws from
+    rehearses: bool = False  # the plain dataset is an example, on which the program is compared with its proof
     branches: int = 0  # conditions that were looked at
     of_floats: dict[int, Symbol] = field(default_factory=dict)  # arrays of floats into which data were written
     one_by_one: dict[int, OneByOne] = field(default_factory=dict)  # iterators over rows

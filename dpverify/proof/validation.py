@@ -108,17 +108,6 @@ def at_least_1d(run: Run, value: Any) -> Any:
     raise run.ends("atleast_1d() of data other than rows", "use np.asarray")
 
 
-@rule(np.squeeze, methods=("squeeze",))
-def squeeze(run: Run, value: Any, axis: Any = None) -> Any:
-    """np.squeeze: of rows of which there are two at least, and whose values have no axis of one entry."""
-    term = term_of(value)
-    fewest = run.rows if run.rows is not None else run.fewest
-    several = isinstance(term, Rows) and term.scope is term.mask is None and fewest > 1 and 1 not in term.node.shape
-    if not several or axis is not None:
-        raise run.ends("squeeze() of data whose axes may be of one entry", "use reshape")
-    return Symbol(run, value.term, "array", value.shared)
-
-
 @rule(np.isrealobj)
 def is_real_object(run: Run, value: Any) -> bool:
     """np.isrealobj: no column is complex."""

@@ -1,0 +1,147 @@
+"""What the runs of a proof did, operation by operation: kept for the rehearsal (`rehearsal`)."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpverify.proof.run import KNOWN, Run
+from dpverify.proof.terms import Labelled, RowPart, Rows, Running, Symbol
+
+MOST_ENTRIES = 2_000  # of a container or plain array that is compared entry by entry
+DEEPEST = 6
+MOST_COMPARED = 20_000  # operations of a run
+
+
+@dataclass(frozen=True)
+class Anything:
+    """A value of which nothing is compared."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a symbol stood for when it was looked at."""
+
+    term: Any
+    guise: str
+    labels: tuple[list[Any], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """An array of the program as it was."""
+
+    content: Any
+    shape: tuple[int, ...]
+    kind: str
+
+
+ANYTHING = Anything()
+
+
+@dataclass
+class Entry:
+    """One operation of a run: where, and what it gave.
+
+    `fresh`: no noise has been looked at yet, so that the values of neighbours differ by what the row moves.
+    `decided`: the outcome was chosen by the proof, which runs the other one, too.
+    """
+
+    hook: str
+    line: int
+    value: Any
+    fresh: bool = False
+    decided: bool = False
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a run of the proof did
+
+
+class Record:
+    """The operations of a run on symbols, in their order; those within loops over rows are left out."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.entries: list[Entry] = []
+        self.inside = 0  # calls of functions that are not the program's, which may call it back
+        self.looked = False
+
+    def note(self, hook: str, value: Any, line: int | None = None, *, decided: bool = False) -> None:
+        """Keeps one operation; at the line of the program that is running, where none is given."""
+        line = self.run.line() if line is None else line
+        if self.is_on() and len(self.entries) < MOST_COMPARED:
+            self.looked = self.looked or bool(self.run.events) or KNOWN in self.run.state
+            self.entries.append(Entry(hook, line, kept(self.run, value), not self.looked, decided))
+
+    def is_on(self) -> bool:
+        """Whether operations are kept now."""
+        scope = self.run.scope
+        return self.run.running_release and not self.inside and (scope is None or bool(scope.lasting))
+
+    def watched(self, name: str, function: Callable[..., Any], is_own: Callable[[Any], bool]) -> Callable[..., Any]:
+        """A hook of the program that keeps what it gives; `is_own`: a function is one of the program."""
+        run = self.run
+
+        def hook(*args: Any, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            line, of_program = frame.f_lineno, frame.f_code.co_filename in run.files
+            taken = len(run.taken)
+            within = not of_program or (name == "call" and not is_own(args[0]))
+            self.inside += within
+            try:
+                found = function(*args, **kwargs)
+            finally:
+                self.inside -= within
+            decided = len(run.taken) > taken
+            if not of_program:  # a rule calls it, which Python does not
+                return found
+            if name in OPERANDS:
+                self.note(f"{name} of", args[OPERANDS[name] :], line)
+            if name == "loop":
+                self.note("loop", found.over_rows, line)
+            elif name == "contest":
+                self.note("contest", found.open, line)
+            elif name not in QUIET:
+                self.note(name, found, line, decided=decided)
+            return found
+
+        return hook
+
+
+OPERANDS = {
+    "binary": 1,
+    "unary": 1,
+    "compare": 1,
+    "augment": 1,
+    "item": 0,
+    "attribute": 0,
+    "call": 1,
+}  # and the first one that is kept
+QUIET = ("slice", "enter_try", "leave_try", "unfollowed", "outer_names", "yields", "keep", "plain")
+
+
+def kept(run: Run, value: Any, depth: int = 0) -> Any:
+    """A value as it is now: arrays and containers may change later."""
+    if isinstance(value, np.ndarray) and id(value) in run.promoted:  # data were written into it
+        value = run.promoted[id(value)][1]
+    if isinstance(value, Symbol):
+        return Seen(value.term, value.guise, value.labels if isinstance(value, Labelled) else None)
+    if isinstance(value, Running):
+        return ANYTHING if value.closed is None else kept(run, value.closed)
+    if type(value) is list and len(value) == 1 and isinstance(value[0], RowPart):  # a loop over rows has filled it
+        return Seen(Rows(value[0].node, value[0].powers, value[0].mask), "list")
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    if type(value) is np.ndarray and value.dtype.kind in "biuf":
+        return Plain(value.copy() if value.size <= MOST_ENTRIES else None, value.shape, value.dtype.kind)
+    if depth < DEEPEST and type(value) in (list, tuple) and len(value) <= MOST_ENTRIES:
+        return type(value)(kept(run, each, depth + 1) for each in value)
+    if depth < DEEPEST and type(value) is dict and len(value) <= MOST_ENTRIES:
+        if all(type(key) in (str, int, bool, float) for key in value):
+            return {key: kept(run, each, depth + 1) for key, each in value.items()}
+    return ANYTHING

@@ -1,0 +1,739 @@
+"""A proof is rehearsed: the program runs on example data, and every value must be what the proof says of it.
+
+Rules say in our words what functions of Python, NumPy and pandas do. Where the words are wrong (a shape, an axis, a
+copy that is a view), so is the proof. So each run of a proof is compared with runs of the same program on datasets of
+the schema, operation by operation: shapes, types, values of the rows and their sums, ranges of released values, public
+values, and the output. The first difference ends the proof. Two datasets that are neighbours are compared with each
+other as well: no value may move by more than the proof allows.
+
+A rehearsal proves nothing: it looks at a few datasets. It only takes proofs away.
+"""
+
+import contextlib
+import io
+import math
+import operator
+import random
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpverify.base.seeding import Stage, stream
+from dpverify.proof.arithmetic import NATIVE
+from dpverify.proof.ending import ProofEnds
+from dpverify.proof.intervals import total
+from dpverify.proof.moves import aggregate_of
+from dpverify.proof.operations import Anything, Entry, Plain, Seen
+from dpverify.proof.programs import is_project, PYTHON_COMPARE
+from dpverify.proof.rows import Cells, Domain, Node
+from dpverify.proof.run import Run
+from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Sum, Table, Weights
+from dpverify.wild import datasets, pairs
+from dpverify.wild.schema import Schema
+from dpverify.wild.worker import codec, serving
+
+Array = npt.NDArray[np.float64]
+Records = tuple[tuple[Any, ...], ...]
+CLOSE = 1e-6  # of a value: what floating point may differ by from real arithmetic
+IN_PLACE = {name: getattr(operator, f"i{function.__name__.strip('_')}", None) for name, function in NATIVE.items()}
+GENERATORS = (np.random.default_rng, np.random.RandomState, random.Random)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The program on example data
+
+
+class Differs(BaseException):
+    """A value of the program is not what the proof says of it."""
+
+    def __init__(self, what: str, line: int = 0) -> None:
+        super().__init__(what)
+        self.what, self.line = what, line
+
+
+@dataclass
+class Rehearsal:
+    """One run on example data, compared with a run on symbols."""
+
+    entries: Sequence[Entry]
+    examples: "Examples"
+    run: Run  # of the example
+    rng: np.random.Generator
+    at: int = 0
+    inside: int = 0  # loops over rows, calls of functions that are not the program's
+    lost: bool = False  # the order of operations is another one: nothing more is compared
+    forced: bool = False  # a branch went the way of the proof, not its own
+    values: list[tuple[Entry, Any]] = field(default_factory=list)  # of what neighbours are compared by
+
+    def expected(self, hook: str, line: int) -> Entry | None:
+        """The operation of the proof that this one is; None where nothing is compared."""
+        if self.inside or self.lost or not self.run.running_release:
+            return None
+        entry = self.entries[self.at] if self.at < len(self.entries) else None
+        if entry is None or entry.hook != hook or entry.line != line:
+            self.lost = True
+            # where the proof has chosen an outcome that Python does not have, other operations follow
+            if not self.forced and not self.is_open and (entry is None or entry.hook != "all entries"):
+                raise Differs("other operations than in the proof", line)
+            return None
+        self.at += 1
+        return entry
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the proof chooses outcomes from here on."""
+        return any(each.decided for each in self.entries[self.at :])
+
+    def compare(self, hook: str, line: int, value: Any) -> None:
+        """Ends the rehearsal where the value of an operation is another one than in the proof."""
+        entry = self.expected(hook, line)
+        if entry is None or self.forced:
+            return
+        why = self.examples.difference(entry.value, value)
+        if why and entry.decided:  # the proof went the other way
+            self.forced = True
+            return
+        if why:
+            raise Differs(why, line)
+        if entry.fresh and isinstance(entry.value, Seen) and isinstance(entry.value.term, Sum | Aggregate):
+            self.values.append((entry, np.asarray(value, float)))
+
+
+class NativeHooks:
+    """What the rewritten program calls in a rehearsal: each operation as Python does it, and compared."""
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        self._now = rehearsal
+        self.slice = slice
+        self.open = False
+
+    def _done(self, hook: str, value: Any, *operands: Any) -> Any:
+        line = sys._getframe(2).f_lineno
+        if operands:
+            self._now.compare(f"{hook} of", line, operands)
+        self._now.compare(hook, line, value)
+        return value
+
+    def binary(self, op: str, a: Any, b: Any) -> Any:
+        """`a op b`."""
+        return self._done("binary", NATIVE[op](a, b), a, b)
+
+    def unary(self, op: str, value: Any) -> Any:
+        """`op value`."""
+        return self._done("unary", (not value) if op == "not" else NATIVE[op](value), value)
+
+    def compare(self, sign: str, a: Any, b: Any) -> Any:
+        """`a sign b`."""
+        return self._done("compare", PYTHON_COMPARE[sign](a, b), a, b)
+
+    def chain(self, signs: tuple[str, ...], first: Any, *rest: Callable[[], Any]) -> Any:
+        """`a < b < c`."""
+        found: Any = True
+        for sign, later in zip(signs, rest, strict=True):
+            second = later()
+            found = PYTHON_COMPARE[sign](first, second)
+            if not found:
+                break
+            first = second
+        return self._done("chain", found)
+
+    def both(self, first: Any, *rest: Callable[[], Any]) -> Any:
+        """`a and b`."""
+        for later in rest:
+            if not first:
+                break
+            first = later()
+        return self._done("both", first)
+
+    def either(self, first: Any, *rest: Callable[[], Any]) -> Any:
+        """`a or b`."""
+        for later in rest:
+            if first:
+                break
+            first = later()
+        return self._done("either", first)
+
+    def choose(self, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """`yes if test else no`."""
+        return self._done("choose", yes() if test else no())
+
+    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """`function(*args, **kwargs)`; generators get a seed, so that the same is seen every time."""
+        now, given = self._now, args
+        if any(function is each for each in GENERATORS) and (not args or args[0] is None) and not kwargs:
+            args = (int(now.rng.integers(2**31)),)
+        within = not is_project(now.run, function)
+        now.inside += within
+        try:
+            found = function(*args, **kwargs)
+        finally:
+            now.inside -= within
+        now.compare("call of", sys._getframe(1).f_lineno, given)
+        return self._done("call", found)
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """`value.name`."""
+        return self._done("attribute", getattr(value, name), value, name)
+
+    def item(self, value: Any, key: Any) -> Any:
+        """`value[key]`."""
+        return self._done("item", value[key], value, key)
+
+    def text(self, *parts: Any) -> Any:
+        """An f-string."""
+        shown = []
+        for each in parts:
+            if isinstance(each, str):
+                shown.append(each)
+                continue
+            value, conversion, spec = each
+            shown_as: dict[int, Callable[[Any], Any]] = {114: repr, 115: str, 97: ascii}
+            converted = shown_as.get(conversion, lambda given: given)(value)
+            shown.append(format(converted, spec))
+        return self._done("text", "".join(shown))
+
+    def comprehension(self, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
+        """[element(v) for v in source if test(v)] and its like."""
+        line, now = sys._getframe(1).f_lineno, self._now
+        marker = now.expected("rows", line)
+        over_rows = marker is not None and marker.value is True
+
+        def entries() -> Iterator[Any]:
+            for each in source:
+                now.inside += over_rows
+                try:
+                    chosen = test is None or test(each)
+                    value: Any = element(each) if chosen else None
+                finally:
+                    now.inside -= over_rows
+                if chosen:
+                    yield from (list(value) if flat else [value])
+
+        made: Any = entries()  # a generator is read later, as that of the proof
+        if kind != "generator":
+            made = {"list": list, "set": set, "dict": dict}[kind](made)
+        now.compare("comprehension", line, made)
+        return made
+
+    def unpack(self, value: Any, pattern: Any) -> Any:
+        """Parts of a value that is assigned to several names."""
+        return self._done("unpack", _parts(value, pattern))
+
+    def truth(self, value: Any) -> bool:
+        """The condition of a branch: as in the proof, which runs both sides of what is released."""
+        found = bool(value)
+        if isinstance(value, Unseen):
+            return found
+        line, now = sys._getframe(1).f_lineno, self._now
+        entry = now.expected("truth", line)
+        if entry is None or not isinstance(entry.value, bool) or entry.value == found:
+            return found
+        if not entry.decided and not now.forced:
+            raise Differs(f"a condition is {found}, in the proof {entry.value}", line)
+        now.forced = True
+        return bool(entry.value)
+
+    def loop(self, source: Any) -> "NativeLoop":
+        """A `for` statement."""
+        entry = self._now.expected("loop", sys._getframe(1).f_lineno)
+        return NativeLoop(self._now, source, entry is not None and entry.value is True)
+
+    def contest(self, sign: str, left: Any, right: Any, new: Any, old: Any) -> "NativeContest":
+        """`if value > best: best = value`."""
+        entry = self._now.expected("contest", sys._getframe(1).f_lineno)
+        return NativeContest(sign, left, right, entry is not None and entry.value is True)
+
+    def set_item(self, owner: Any, key: Any, value: Any) -> None:
+        """`owner[key] = value`."""
+        owner[key] = value
+        self._done("set_item", None)
+
+    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """`owner.name = value`."""
+        setattr(owner, name, value)
+        self._done("set_attribute", None)
+
+    def augment(self, op: str, old: Any, value: Any) -> Any:
+        """`old op= value`."""
+        return self._done("augment", _augmented(op, old, value), old, value)
+
+    def augment_item(self, op: str, owner: Any, key: Any, value: Callable[[], Any]) -> None:
+        """`owner[key] op= value`."""
+        old = owner[key]
+        owner[key] = _augmented(op, old, value())
+        self._done("augment_item", None)
+
+    def augment_attribute(self, op: str, owner: Any, name: str, value: Callable[[], Any]) -> None:
+        """`owner.name op= value`."""
+        old = getattr(owner, name)
+        setattr(owner, name, _augmented(op, old, value()))
+        self._done("augment_attribute", None)
+
+    def plain(self, value: Any) -> Any:
+        """A value that the next statement takes apart by itself."""
+        return value
+
+    keep = yields = plain
+
+    def enter_try(self) -> None:
+        """A `try` statement begins, or ends."""
+
+    leave_try = outer_names = unfollowed = enter_try
+
+
+def _augmented(op: str, old: Any, value: Any) -> Any:
+    return (IN_PLACE[op] or NATIVE[op])(old, value)
+
+
+def _parts(value: Any, pattern: Any) -> list[Any]:
+    count = pattern if isinstance(pattern, int) else len(pattern)
+    parts = list(value)
+    if len(parts) != count:
+        raise ValueError(f"not enough or too many values to unpack (expected {count}, got {len(parts)})")
+    if isinstance(pattern, int):
+        return parts
+    return [
+        each
+        for part, inner in zip(parts, pattern, strict=True)
+        for each in ([part] if inner is None else _parts(part, inner))
+    ]
+
+
+@dataclass
+class NativeLoop:
+    """A loop as Python runs it."""
+
+    now: Rehearsal
+    source: Any
+    of_rows: bool
+    over_rows = False  # names of the last pass stay known
+
+    def forgotten(self) -> None:
+        """Nothing is forgotten."""
+
+    def passes(self) -> Iterator[Any]:
+        """The entries."""
+        now, entries = self.now, iter(self.source)
+        within = not isinstance(entries, types.GeneratorType)
+        try:
+            while True:
+                now.inside += within
+                try:
+                    each = next(entries)
+                except StopIteration:
+                    return
+                finally:
+                    now.inside -= within
+                now.inside += self.of_rows
+                try:
+                    yield each
+                finally:
+                    now.inside -= self.of_rows
+        finally:
+            if isinstance(entries, types.GeneratorType):
+                entries.close()
+
+
+@dataclass
+class NativeContest:
+    """A branch on the largest value so far, as Python runs it."""
+
+    sign: str
+    left: Any
+    right: Any
+    settled: bool  # by the proof, which looks at no comparison
+    open = False
+
+    def compare(self) -> Any:
+        """The comparison; one that the proof does not make is compared with nothing."""
+        found = PYTHON_COMPARE[self.sign](self.left, self.right)
+        return Unseen(found) if self.settled else found
+
+
+@dataclass
+class Unseen:
+    """The outcome of a comparison that the proof does not make."""
+
+    found: Any
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What the proof says of a value, on one dataset
+
+
+class Examples:
+    """The rows of one dataset as points of the proof's domain."""
+
+    def __init__(self, domain: Domain, records: Records, run: Run) -> None:
+        self.domain, self.records, self.symbols = domain, records, run
+        self.count = len(records)
+        self.pieces: dict[Any, tuple[Array, Array]] = {}
+        for at, column in enumerate(domain.columns):
+            cells = [row[at] for row in records]
+            gaps = np.array([each is None or each != each for each in cells], bool)
+            if column.kind == "c":
+                points = np.array([_place(column.values, each) for each in cells], float)
+            else:
+                points = np.array(
+                    [column.low if gap else float(each) for each, gap in zip(cells, gaps, strict=True)], float
+                )
+            self.pieces[at] = points, points
+            if column.missing:
+                self.pieces[domain.is_missing(at)] = gaps.astype(float), gaps.astype(float)
+        self.known: dict[int, Any] = {}
+
+    def interval(self, node: Node) -> tuple[Array, Array]:
+        """Range of an expression on every row, with shape (rows, *shape)."""
+        if id(node) not in self.known:
+            cells = Cells(self.domain, self.count, self.pieces)
+            self.known[id(node)] = (node, cells.value(node))
+        found: tuple[Array, Array] = self.known[id(node)][1]
+        return found
+
+    def factor(self, powers: Any) -> float | None:
+        """The product of powers of the number of rows; None where other unknowns are in it."""
+        if any(unknown is not self.symbols.number_of_rows for unknown, _ in powers):
+            return None
+        return float(math.prod(float(self.count) ** power for _, power in powers))
+
+    def difference(self, said: Any, value: Any, depth: int = 0) -> str:
+        """How a value differs from what the proof says of it; empty where it does not."""
+        if isinstance(said, Anything) or isinstance(value, Unseen) or hasattr(value, "__next__"):
+            return ""
+        if isinstance(said, Seen):
+            return self._of_symbol(said, value)
+        if isinstance(said, Plain):
+            if not isinstance(value, np.ndarray) or value.shape != said.shape or value.dtype.kind != said.kind:
+                return f"{_shown(value)}, in the proof an array of shape {said.shape}"
+            same = said.content is None or np.array_equal(said.content, value, equal_nan=said.kind == "f")
+            return "" if same else "an array with other entries than in the proof"
+        if isinstance(said, list | tuple | dict):
+            return self._of_container(said, value, depth)
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(said, float) and isinstance(value, int | float):
+            return "" if said == value or (said != said and value != value) else f"{value!r}, in the proof {said!r}"
+        same = type(said) is type(value) and said == value
+        return "" if same else f"{_shown(value)}, in the proof {said!r}"
+
+    def _of_container(self, said: Any, value: Any, depth: int) -> str:
+        if type(value) is not type(said) or len(value) != len(said):
+            return f"{_shown(value)}, in the proof a {type(said).__name__} of {len(said)}"
+        if isinstance(said, dict):
+            if list(said) != list(value):
+                return "a dict with other keys than in the proof"
+            said, value = list(said.values()), list(value.values())
+        for one, other in zip(said, value, strict=True):
+            why = self.difference(one, other, depth + 1)
+            if why:
+                return why
+        return ""
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _of_symbol(self, said: Seen, value: Any) -> str:
+        why = _of_guise(said, value)
+        if why:
+            return why
+        term = said.term
+        match term:
+            case Rows():
+                return self._of_rows(term, said.guise, value)
+            case Table():
+                return self._of_table(term, said.guise, value)
+            case Noise() | Noisy():
+                by_row = (term.noise if isinstance(term, Noisy) else term).by_row
+                return _of_shape((self.count, *term.shape) if by_row else term.shape, value)
+            case Weights():
+                return _of_shape(term.shape, value)
+            case Public():
+                return self._of_public(term, value)
+            case Sum() | Aggregate():
+                return self._of_data(term, value)
+        return ""
+
+    def _of_rows(self, term: Rows, guise: str, value: Any) -> str:
+        local = term.scope is not None
+        if local and not getattr(term.scope, "local", False):
+            return ""
+        chosen = np.ones(self.count, bool)
+        in_order = term.mask is None or not _holds(term.mask, "reordered")
+        if term.mask is not None:
+            low, high = self.interval(term.mask)
+            if (low != high).any():  # by coins or by released values
+                return ""
+            chosen = low.reshape(self.count, -1)[:, 0] > 0
+        if guise == "set":
+            return ""
+        kind = term.node.kind
+        if kind in "bif":
+            self._bind(term, chosen, value)
+        if kind in "cm":
+            count = int(chosen.sum())
+            return "" if local or len(value) == count else f"{len(value)} rows, in the proof {count}"
+        shape = term.node.shape if local else (int(chosen.sum()), *term.node.shape)
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            return "rows of several lengths"
+        why = _of_shape(shape, array)
+        if why or not array.size:
+            return why
+        if array.dtype.kind not in "biuf":
+            return f"values of type {array.dtype}, in the proof numbers"
+        if isinstance(value, np.ndarray) and (kind == "b") != (array.dtype.kind == "b"):
+            return f"values of type {array.dtype}, in the proof {'truth values' if kind == 'b' else 'numbers'}"
+        if isinstance(value, np.ndarray) and kind in "if" and array.dtype.itemsize != 8:
+            return f"values of type {array.dtype}, which run over"
+        factor = self.factor(term.powers)
+        if factor is None or not in_order:
+            return ""
+        low, high = (each[chosen] * factor for each in self.interval(term.node))
+        return _of_range(low.reshape(shape), high.reshape(shape), array)
+
+    def _bind(self, term: Rows, chosen: npt.NDArray[np.bool_], value: Any) -> None:
+        """From now on a label that is free in its range is what it was here: it stands for one function of the row."""
+        node = term.node
+        while node.op in ("number", "reshape") and math.prod(node.shape) == math.prod(node.args[0].shape):
+            node = node.args[0]
+        if node.op != "label" or node.shape or node in self.pieces or not chosen.all():
+            return
+        points = np.asarray(value, float).reshape(-1)
+        if points.shape == (self.count,):
+            self.pieces[node] = points, points
+            self.known = {}
+
+    def _of_table(self, term: Table, guise: str, value: Any) -> str:
+        if guise == "frame":
+            if list(value.columns) != list(term.columns):
+                return "a frame with other columns than in the proof"
+            if term.mask is None and len(value) != self.count:
+                return f"{len(value)} rows, in the proof {self.count}"
+            for name, node in term.columns.items():
+                why = self._of_rows(Rows(node, (), term.mask), "series", value[name].to_numpy())
+                if why:
+                    return f"column {name}: {why}"
+        return ""
+
+    def _of_data(self, term: Any, value: Any) -> str:
+        why = _of_shape(term.shape, value)
+        if why or not np.size(value):
+            return why
+        factor = self.factor(term.powers)
+        if isinstance(term, Sum):
+            if factor is None or term.offset is None:
+                return ""
+            low, high = total(self.interval(term.node), 0)
+            low, high = low * factor + term.offset[0], high * factor + term.offset[1]
+        else:
+            low, high = term.low, term.high
+        return _of_range(low, high, np.asarray(value, float))
+
+    def _of_public(self, term: Public, value: Any) -> str:
+        if term.shape is None:
+            return ""
+        why = _of_shape((self.count, *term.shape) if term.by_row else term.shape, value)
+        if why or not np.size(value):
+            return why
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            return f"values of type {array.dtype}, in the proof numbers"
+        if array.dtype.kind in "iuf" and isinstance(value, np.ndarray) and array.dtype.itemsize != 8:
+            return f"values of type {array.dtype}, which run over"
+        if term.whole and (array % 1 != 0).any():
+            return "a number that is not whole, in the proof a whole one"
+        factor = self.factor(term.powers) if term.coefficient is not None else None
+        if factor is not None and term.coefficient is not None:
+            exact = np.asarray(term.coefficient * factor)
+            return _of_range(exact, exact, np.asarray(array, float))
+        return _of_range(np.asarray(term.low), np.asarray(term.high), np.asarray(array, float))
+
+
+def _place(values: tuple[Any, ...], cell: Any) -> int:
+    return next(at for at, each in enumerate(values) if each == cell and type(each) is type(cell))
+
+
+def _of_guise(said: Seen, value: Any) -> str:
+    """Whether the type is the one that the program is told."""
+    if said.labels is not None:
+        axes = (value.index, value.columns) if len(said.labels) > 1 and hasattr(value, "columns") else (value.index,)
+        if len(axes) != len(said.labels) or any(
+            list(each) != list(told) for each, told in zip(axes, said.labels, strict=True)
+        ):
+            return "other labels than in the proof"
+        return ""
+    right = {
+        "array": lambda: isinstance(value, np.ndarray | np.generic) or np.ndim(value) == 0,
+        "list": lambda: isinstance(value, list),
+        "series": lambda: type(value).__name__ == "Series",
+        "frame": lambda: type(value).__name__ == "DataFrame",
+        "number": lambda: not isinstance(value, list | tuple | dict | str | None) and np.ndim(value) == 0,
+    }.get(said.guise)
+    return "" if right is None or right() else f"{_shown(value)}, in the proof a {said.guise}"
+
+
+def _of_shape(shape: tuple[int, ...], value: Any) -> str:
+    try:
+        found = np.shape(value)
+    except ValueError:
+        return "entries of several lengths"
+    return "" if found == tuple(shape) else f"shape {found}, in the proof {tuple(shape)}"
+
+
+def _of_range(low: Any, high: Any, array: Array) -> str:
+    low, high, array = np.asarray(low, float), np.asarray(high, float), np.asarray(array, float)
+    ends = [np.abs(np.where(np.isfinite(each), each, 0.0)) for each in (low, high)]
+    slack = CLOSE * np.where(np.maximum(*ends) == 0, 1e-9, np.maximum(*ends))
+    with np.errstate(invalid="ignore"):
+        outside = ~((array >= low - slack) & (array <= high + slack))
+    if not outside.any():
+        return ""
+    at = tuple(int(each[0]) for each in np.nonzero(outside))
+    least, most = np.broadcast_to(low, array.shape)[at], np.broadcast_to(high, array.shape)[at]
+    told = f"{least:.6g}" if least == most else f"between {least:.6g} and {most:.6g}"
+    return f"{array[at]:.6g}, in the proof {told}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, int | float | str | bool | None) else f"a {type(value).__name__}"
+    return text if len(text) < 40 else text[:36] + " ..."
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Neighbours
+
+
+def moves_too_far(run: Run, first: Rehearsal, second: Rehearsal) -> Differs | None:
+    """A value that differs between neighbours by more than the proof allows, before any noise was looked at."""
+    for (entry, one), (other, two) in zip(first.values, second.values, strict=False):
+        if entry is not other:
+            break
+        term = entry.value.term
+        if one.shape != two.shape or (
+            isinstance(term, Sum) and _holds(term.node, "public", "public_axis", "reordered")
+        ):
+            continue
+        found = aggregate_of(run, term)
+        factors = first.examples.factor(found.powers), second.examples.factor(found.powers)
+        if factors[0] is None or factors[0] != factors[1]:
+            continue
+        moved = np.abs(one - two) / factors[0]
+        slack = CLOSE * (1 + np.abs(one) + np.abs(two))
+        sizes = np.maximum(moved - slack, 0.0)
+        if (sizes > found.move).any() or sizes.sum() > found.l1 or math.sqrt(float((sizes**2).sum())) > found.l2:
+            text = ", ".join(f"{each:.6g}" for each in np.ravel(moved)[:3])
+            return Differs(f"it moves by {text} between neighbours, in the proof by less", entry.line)
+    return None
+
+
+def _holds(node: Node, *ops: str) -> bool:
+    """Whether one of these operations is in an expression."""
+    waiting, seen = [node], set()
+    while waiting:
+        each = waiting.pop()
+        if each.op in ops:
+            return True
+        if id(each) not in seen:
+            seen.add(id(each))
+            waiting += each.args
+    return False
+
+
+@contextlib.contextmanager
+def quiet_process(seed: int) -> Iterator[None]:
+    """Nothing is printed, and the generators of the process are as before afterwards."""
+    numpy_state, state = np.random.get_state(), random.getstate()  # noqa: NPY002 - of the program, not ours
+    np.random.seed(seed)  # noqa: NPY002
+    random.seed(seed)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        random.setstate(state)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+EXAMPLES = ("ordinary", "ordinary", "lowest", "highest", "few")  # rows of the first of two neighbours
+MOST_ROWS = 2_000  # of a dataset that is made for a rehearsal
+ORDINARY = 7  # rows of one, within what the schema allows
+Call = Callable[[Run, Callable[[], tuple[list[Any], dict[str, Any]]]], Any]
+
+
+def rehearse(run: Run, schema: Schema, call: Call) -> Differs | None:
+    """The first difference between a run of a proof and runs of the program on neighbouring datasets; None for none.
+
+    Parameters
+    ----------
+    run : Run
+        A run on symbols that came to its end.
+    schema : Schema
+        What the data look like.
+    call : callable
+        (run, give) -> what the program returns; `give` makes its arguments.
+    """
+    for seed, kind in enumerate(EXAMPLES, 1):
+        first, second = _neighbours(run, schema, kind, seed)
+        done = []
+        for records in (first, second):
+            rehearsal = _rehearsed(run, schema, records, seed, call)
+            if isinstance(rehearsal, Differs):
+                return rehearsal
+            done.append(rehearsal)
+        if all(each is not None for each in done):
+            found = moves_too_far(run, *done)
+            if found is not None:
+                return found
+    return None
+
+
+def _neighbours(run: Run, schema: Schema, kind: str, seed: int) -> tuple[Records, Records]:
+    """Two datasets that differ in one row, which is a corner of the domain in the second one."""
+    rng = stream(seed, Stage.SEARCH)
+    fewest, most = (run.rows, run.rows) if run.rows is not None else schema.rows
+    count = min(max(fewest, 0 if kind == "few" else min(ORDINARY, most)), most)
+    first = pairs.ordinary(schema, count, rng)
+    if kind in ("lowest", "highest"):
+        same = tuple(each.extremes()[kind == "highest"] for each in schema.columns)
+        first = (same,) * count
+        row = tuple(each.extremes()[kind == "lowest"] for each in schema.columns)
+    else:
+        row = pairs.corner(schema, rng)
+    at = int(rng.integers(count)) if count else 0
+    if run.replaces:
+        return first, ((*first[:at], row, *first[at + 1 :]) if count else first)
+    return (first, (*first[:at], row, *first[at:])) if count < most else (first, (*first[:at], *first[at + 1 :]))
+
+
+def _rehearsed(run: Run, schema: Schema, records: Records, seed: int, call: Call) -> Any:
+    """The rehearsal on one dataset, or how it differs; None where the dataset is too large."""
+    if len(records) > MOST_ROWS:
+        return None
+    rng = stream(seed, Stage.SEARCH, 1)
+    example = Run(Domain([]), run.relation, run.fewest, run.most, run.rows, plain=rng, rehearses=True)
+    example.root = run.root
+    now = Rehearsal(run.record.entries, Examples(run.domain, records, run), example, rng)
+    example.hooks = NativeHooks(now)
+    form, value = serving.given(codec.unpacked(datasets.wire(schema, records)))
+    given = ([], value) if form == "keywords" else (list(value) if form == "args" else [value], {})
+    try:
+        with quiet_process(seed), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            now.compare("output", 0, call(example, lambda: given))
+    except Differs as found:
+        return found
+    except (Exception, ProofEnds) as error:
+        if now.forced or (now.lost and isinstance(error, ProofEnds)):
+            return now
+        return Differs(f"an exception ({type(error).__name__}: {error})"[:200])
+    return now
