@@ -597,7 +597,7 @@ def _of_range(low: Any, high: Any, array: Array) -> str:
         outside = ~((array >= low - slack) & (array <= high + slack))
     if not outside.any():
         return ""
-    at = tuple(int(each[0]) for each in np.nonzero(outside))
+    at = tuple(int(each) for each in np.argwhere(outside)[0])
     least, most = np.broadcast_to(low, array.shape)[at], np.broadcast_to(high, array.shape)[at]
     told = f"{least:.6g}" if least == most else f"between {least:.6g} and {most:.6g}"
     return f"{array[at]:.6g}, in the proof {told}"

@@ -348,6 +348,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self._kept(node.value)
+        if self._in_class and not any(isinstance(each, ast.Subscript | ast.Attribute) for each in node.targets):
+            return node  # names of ours would be attributes of the class
         if any(isinstance(each, ast.Subscript | ast.Attribute) for target in node.targets for each in ast.walk(target)):
             return self._assign_parts(node)
         if any(isinstance(each, ast.Tuple | ast.List) for each in node.targets):

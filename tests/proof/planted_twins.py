@@ -43,6 +43,7 @@ MODULES = (
     "pandas_ends",
     "axes",
     "checked",
+    "meanings",
 )
 PARTS = ("a", "b", "later")
 
