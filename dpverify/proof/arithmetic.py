@@ -227,7 +227,7 @@ def _monomial(run: Run, op: str, terms: list[Any]) -> tuple[float, Powers] | Non
         return parts[0]
     if op == "multiply":
         return parts[0][0] * parts[1][0], times(parts[0][1], parts[1][1])
-    if op == "divide" and parts[1][0] != 0:
+    if op == "divide" and parts[1][0] != 0 and not _may_be_zero(run, parts[1][1]):
         return parts[0][0] / parts[1][0], times(parts[0][1], parts[1][1], -1)
     if op == "power" and not parts[1][1] and parts[1][0] in (1.0, 2.0):
         power = int(parts[1][0])
@@ -835,6 +835,8 @@ def _times_public(run: Run, op: str, data: Any, public: Any) -> Any:
         if public.coefficient is None and not public.low > 0:
             raise run.ends("data are multiplied with a released value that may be negative or 0", "add the noise first")
         coefficient, powers = multiple(run, public)
+        if op == "divide" and _may_be_zero(run, powers):
+            raise run.ends("data are divided by a released value that may be 0", "bound it from below")
         scaled = _times_constant(run, data, coefficient, divide=op == "divide")
         if isinstance(scaled, Sum):
             return Sum(scaled.node, times(scaled.powers, powers, sign), None if _offset(scaled) else scaled.offset)
@@ -843,6 +845,11 @@ def _times_public(run: Run, op: str, data: Any, public: Any) -> Any:
             -infinite, infinite, scaled.move, scaled.l1, scaled.l2, scaled.spread, times(scaled.powers, powers, sign)
         )
     return _times_constant(run, data, _array(run, public), divide=op == "divide")
+
+
+def _may_be_zero(run: Run, powers: Powers) -> bool:
+    """Whether a multiple of released values may be 0."""
+    return any(power > 0 and not unknown.low > 0 and unknown is not run.number_of_rows for unknown, power in powers)
 
 
 def _offset(data: Sum) -> bool:
@@ -1011,7 +1018,8 @@ def _lipschitz(run: Run, op: str, data: Aggregate, ranges: list[intervals.Interv
             found = _with_moves(low, high, np.broadcast_to(move, shape), powers=data.powers)
             if shape == data.shape:
                 found.l1, found.l2 = min(found.l1, data.l1), min(found.l2, data.l2)
-            found.whole = data.whole
+            others = [each for each in ranges if not (np.shape(each[0]) == data.shape and each[0] is data.low)]
+            found.whole = data.whole and all(bool((a == b).all()) and not np.any(a % 1) for a, b in others)
             return found
         return _with_moves(low, high, np.broadcast_to(move, shape))
     if op in ROUND:
@@ -1356,7 +1364,7 @@ def _more_data(run: Run, values: list[Any], sign: float) -> Any:
     noisy, data = (first, second) if isinstance(first.term, Noisy) else (second, first)
     term = noisy.term
     release = term.release.last()
-    used = release.booked or release.spent or release.data is not term.data
+    used = release.booked or release.spent or release.chosen or release.data is not term.data
     if used or isinstance(data.term, Rows) or isinstance(term.data, Rows):
         run.make_public(noisy)
         return apply(run, "add", noisy, data)
@@ -1409,7 +1417,8 @@ def _complete_two_sided(run: Run, values: list[Any], sign: float) -> Symbol | No
         noisy, other, at = first, _scale_noise(second, sign), 0
     own, release = noisy.noise, noisy.release.last()
     original = values[at].term
-    if release.booked or release.spent or release.data is not original.data or own.by_row or other.by_row:
+    used = release.booked or release.spent or release.chosen
+    if used or release.data is not original.data or own.by_row or other.by_row:
         return None
     law = sum_law(own, other)
     if law is not None and are_fresh(run, other):

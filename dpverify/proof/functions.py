@@ -840,6 +840,8 @@ def is_in(run: Run, value: Any, values: Any, **kwargs: Any) -> Any:
         raise run.ends(f"values of rows are looked for among more than {MOST_LABELS}", "compare them with both ends")
     found: Any = None
     for each in np.ravel(values).tolist() if isinstance(values, np.ndarray) else list(values):
+        if isinstance(each, list | tuple | np.ndarray):
+            raise run.ends("values of rows are looked for among lists", "use numbers or texts")
         one = run.hooks.compare("==", value, each)
         found = one if found is None else apply(run, "logical_or", found, one)
     if found is None:
@@ -1100,7 +1102,9 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
     """
     term = value.term
     assert isinstance(term, Noisy)
-    event = _event_of_choice(run, term, least=least)
+    release = term.release.last()
+    event = None if release.chosen else _event_of_choice(run, term, least=least)  # one choice by a draw, else all of it
+    release.chosen = True
     if event is None:
         run.make_public(value)
     else:
@@ -1174,7 +1178,10 @@ def _show_places(run: Run, order: Order, wanted: int) -> None:
     noisy = order.symbol.term
     wanted = min(wanted, noisy.shape[0] - 1)
     while order.charged < wanted:
-        event = _event_of_choice(run, noisy, least=order.least) if isinstance(noisy, Noisy) else None
+        known = isinstance(noisy, Noisy) and noisy.release.last().chosen and not order.charged
+        event = _event_of_choice(run, noisy, least=order.least) if isinstance(noisy, Noisy) and not known else None
+        if isinstance(noisy, Noisy):
+            noisy.release.last().chosen = True
         if event is None or event.text == "discrete laplace":  # the order of ties is not known
             run.make_public(order.symbol)
             return

@@ -308,6 +308,8 @@ def coin_losses(moves: Array, low: float, high: float) -> Array:
 
 def certain_range(run: Run, data: Any) -> tuple[float, float]:
     """Range of what depends on data, over all datasets and entries."""
+    if isinstance(data, Rows) and data.powers:
+        return -math.inf, math.inf
     if isinstance(data, Rows):
         low, high = run.domain.bounds(data.node)
     else:

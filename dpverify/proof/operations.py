@@ -46,7 +46,7 @@ class Entry:
     """One operation of a run: where, and what it gave.
 
     `fresh`: no noise has been looked at yet, so that the values of neighbours differ by what the row moves.
-    `decided`: the outcome was chosen by the proof, which runs the other one, too.
+    `decided`: the proof has chosen an outcome in it, where a rehearsal cannot follow.
     """
 
     hook: str
@@ -68,12 +68,14 @@ class Record:
         self.entries: list[Entry] = []
         self.inside = 0  # calls of functions that are not the program's, which may call it back
         self.looked = False
+        self.decisions = 0  # outcomes that the proof has chosen, and that are entries
 
     def note(self, hook: str, value: Any, line: int | None = None, *, decided: bool = False) -> None:
         """Keeps one operation; at the line of the program that is running, where none is given."""
         line = self.run.line() if line is None else line
         if self.is_on() and len(self.entries) < MOST_COMPARED:
             self.looked = self.looked or bool(self.run.events) or KNOWN in self.run.state
+            self.decisions += hook == "decided"
             self.entries.append(Entry(hook, line, kept(self.run, value), not self.looked, decided))
 
     def is_on(self) -> bool:
@@ -88,14 +90,14 @@ class Record:
         def hook(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
             line, of_program = frame.f_lineno, frame.f_code.co_filename in run.files
-            taken = len(run.taken)
+            open_before = len(run.taken) - self.decisions
             within = not of_program or (name == "call" and not is_own(args[0]))
             self.inside += within
             try:
                 found = function(*args, **kwargs)
             finally:
                 self.inside -= within
-            decided = len(run.taken) > taken
+            decided = len(run.taken) - self.decisions > open_before  # where no rehearsal can follow
             if not of_program:  # a rule calls it, which Python does not
                 return found
             if name in OPERANDS:

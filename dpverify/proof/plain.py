@@ -96,7 +96,7 @@ def call_plainly(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[st
             raise run.ends("a generator of random numbers that was made elsewhere is used", kind=OutsideOfTheCall)
     if not run.running_release and _draws(function, owner):
         raise run.ends("a number is drawn while the module is loaded: it is the same in all releases")
-    if run.running_release and not _is_known(function, owner):
+    if run.running_release and not is_known(function, owner):
         name = getattr(function, "__name__", type(function).__name__)
         raise run.ends(f"{name}() may read what is outside of the program", kind=OutsideOfTheCall)
     if not any(function is each for each in OF_SETS) and any(
@@ -113,7 +113,8 @@ def _draws(function: Any, owner: Any) -> bool:
     return of_tape or type(owner).__module__.startswith(TAPE)
 
 
-def _is_known(function: Any, owner: Any) -> bool:
+def is_known(function: Any, owner: Any) -> bool:
+    """Whether a function depends on nothing but its arguments and the tape."""
     if any(function is each for each in (*BUILTINS, *SYSTEM)):
         return True
     if isinstance(function, type) and issubclass(function, BaseException | np.generic):

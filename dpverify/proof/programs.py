@@ -54,10 +54,11 @@ from dpverify.proof.leaks import refuse_own_operators, stays_data
 from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.operations import Record
-from dpverify.proof.plain import call_plainly, check_order
+from dpverify.proof.plain import call_plainly, check_order, is_known
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import is_whole, OneByOne, Run, unexplored, WHOLE
+from dpverify.proof.state import check_state_in_loop, state_in_loop
 from dpverify.proof.structure import (
     count_of,
     item,
@@ -149,9 +150,10 @@ def yields(run: Run, value: Any = None) -> Any:
 class Loop:
     """A `for` statement: plain over plain values, several passes over the paths of its body over rows."""
 
-    def __init__(self, run: Run, source: Any) -> None:
+    def __init__(self, run: Run, source: Any, names: tuple[str, ...] = ()) -> None:
         self.run = run
         self.source = source
+        self.names = names  # that the loop assigns
         use_once(run, source)
         if id(source) in run.one_by_one and run.one_by_one[id(source)].calls:
             raise run.ends("a loop over map() or filter() of rows", "call the function in the loop")
@@ -182,9 +184,12 @@ class Loop:
             run.scope = scope
             draws, events = len(run.state), len(run.events)
             finished = False
+            frame = sys._getframe(1)
+            before = state_in_loop(run, frame, self.names)
             try:
                 yield one_row(run, self.source, scope)
                 finished = True
+                check_state_in_loop(run, before, state_in_loop(run, frame, self.names))
             finally:
                 run.scope = None
                 if not finished and run.ended is None and sys.exc_info()[0] is GeneratorExit:
@@ -562,10 +567,7 @@ def chain(run: Run, signs: tuple[str, ...], first: Any, *rest: Callable[[], Any]
     found: Any = True
     left = first
     for sign, later in zip(signs, rest, strict=True):
-        kept = _kept_changes(run)
-        right = later()
-        if isinstance(found, Symbol) and _kept_changes(run) != kept:
-            raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
+        right = _on_some_rows(run, later) if isinstance(found, Symbol) and run.scope is not None else later()
         one = compare(run, sign, left, right)
         found = one if found is True else _and(run, found, one)
         if not isinstance(found, Symbol) and not isinstance(found, np.ndarray) and not found:
@@ -606,12 +608,7 @@ def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *
             continue
         term = found.term
         if isinstance(term, Rows) and term.scope is not None:
-            draws, kept = len(run.state), _kept_changes(run)
-            other = settle(run, later())
-            if len(run.state) > draws:
-                raise run.ends("noise is drawn where a condition on a row holds")
-            if _kept_changes(run) != kept:
-                raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
+            other = _on_some_rows(run, later)
             if not isinstance(other, Symbol) and not isinstance(other, bool):
                 raise run.ends("`and` or `or` of values of a row that are no comparisons")
             if term.node.kind != "b" or (
@@ -699,18 +696,25 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
         low, high = run.domain.bounds(node)
         if float(low) == float(high):
             return yes() if low else no()
-        draws = len(run.state)
-        kept = _kept_changes(run)
-        first, second = (_assuming(run, node, outcome, each) for outcome, each in ((True, yes), (False, no)))
-        if len(run.state) > draws:
-            raise run.ends("noise is drawn where a condition on a row holds")
-        if _kept_changes(run) != kept:
-            raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
+        first = _on_some_rows(run, functools.partial(_assuming, run, node, True, yes))
+        second = _on_some_rows(run, functools.partial(_assuming, run, node, False, no))
         if isinstance(first, str) or isinstance(second, str) or first is None or second is None:
             raise run.ends("a text is chosen for each row")
         condition = run.symbol(Rows(node, (), term.mask, term.scope), "number")
         return where(run, condition, as_python_number(run, first), as_python_number(run, second))
     return yes() if truth(run, test) else no()
+
+
+def _on_some_rows(run: Run, part: Callable[[], Any]) -> Any:
+    """A part of an expression that is evaluated where a condition on the row holds: all it may do is give a value."""
+    draws, kept, before = len(run.state), _kept_changes(run), state_in_loop(run, sys._getframe(1), ())
+    found = settle(run, part())
+    if len(run.state) > draws:
+        raise run.ends("noise is drawn where a condition on a row holds")
+    if _kept_changes(run) != kept:
+        raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
+    check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
+    return found
 
 
 def _kept_changes(run: Run) -> int:
@@ -829,13 +833,20 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
     scope = Scope(source.term.mask)
     run.scope = scope
     draws, events = len(run.state), len(run.events)
+    before = state_in_loop(run, sys._getframe(1), ())
     try:
         row = one_row(run, source, scope)
         mask = source.term.mask
         condition = None if test is None else settle(run, test(row))
+        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
+        if scope.conditions:
+            condition = _all_paths(run, scope, row, test, condition)
+        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
         value = settle(run, element(row))
+        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
         if scope.conditions:
             value = _all_paths(run, scope, row, element, value)
+        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
     finally:
         run.scope = None
     if len(run.state) > draws or len(run.events) > events:
@@ -876,7 +887,9 @@ def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any
     while waiting:
         scope.outcomes = waiting.pop()
         scope.conditions = []
+        before = state_in_loop(run, sys._getframe(1), ())
         value = settle(run, element(row))
+        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
         results.append((list(scope.conditions), value))
         waiting += unexplored(scope.taken, len(scope.outcomes))
         if len(results) > 64:
@@ -1026,6 +1039,8 @@ def _get_item(run: Run, value: Any, key: Any) -> Any:
     if isinstance(value, Located):
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str):
             return item(run, item(run, value.symbol, key[0]), key[1])
+        if not (isinstance(key, Symbol) and isinstance(key.term, Rows)):
+            raise run.ends("rows are taken by their labels", "choose them by a comparison")
         return item(run, value.symbol, key)
     if isinstance(value, Labelled):
         return frames.label_item(run, value, key)
@@ -1511,7 +1526,12 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     name = function.name if isinstance(function, Method | Draw) else getattr(function, "__name__", "")
     owner = [function.symbol] if isinstance(function, Method) else []
     own_memory = isinstance(function, np.ufunc | Draw) or (name in MAKE_ARRAYS and kwargs.get("copy", True) is True)
-    if isinstance(result, Symbol) and _is_array(result) and any(result is each for each in (*owner, *args)):
+    first, *others = [*owner, *args] or [None]
+    if not isinstance(result, Symbol) or not _is_array(result):
+        pass
+    elif any(result is each for each in (*others, *kwargs.values())):  # out=: two names of one array
+        result.shared.append(None)
+    elif result is first:
         result = Symbol(run, result.term, result.guise, None if own_memory else result.shared)  # another object
     if not own_memory:
         share_memory([*owner, *args, *kwargs.values()], result)
@@ -1648,6 +1668,10 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if function is dataclasses.asdict and not kwargs and len(args) == 1 and is_project(run, type(args[0])):
         return fields_of(run, args[0])
     if not symbolic:
+        in_loop = isinstance(run.scope, Scope) and not run.scope.lasting
+        if in_loop and not is_known(function, owner):
+            name = getattr(function, "__name__", type(function).__name__)
+            raise run.ends(f"{name}() is called in a loop over rows", "call it outside of the loop")
         homes = {module.split(".")[0], str(getattr(owner, "__module__", "")).split(".")[0]}
         if run.running_release and homes & set(OUTSIDE) and not isinstance(function, type):
             name = f"{module}.{getattr(function, '__name__', '')}"

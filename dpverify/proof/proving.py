@@ -1,12 +1,10 @@
 """Proves a privacy claim from the code of a function: for all neighbouring datasets of a schema."""
 
-import functools
 import inspect
 import math
 import time
-import types
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -29,18 +27,18 @@ from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.plain import name_output
 from dpverify.proof.programs import load, release_output, source_file
-from dpverify.proof.rehearsal import rehearse
+from dpverify.proof.rehearsal import EXAMPLES, rehearse
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
+from dpverify.proof.state import check_state, state_of
 from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
 from dpverify.wild.one_line import data_schema
 from dpverify.wild.schema import MOST_PUBLIC, Schema
 
 MOST_NUMBERS_OF_ROWS = 300
 MOST_PATHS = 256
-MOST_REHEARSED = 4  # runs: paths of the program, or numbers of rows
+MOST_REHEARSED = 8  # runs (paths of the program, or numbers of rows) that are compared on all examples
 MOST_MODULES = 2_048  # that an enumeration runs: one for each path, or as many as the program is made of
-MOST_KEPT = 10_000  # entries of a collection of another library that are compared
 # Programs compute their scales in floats: so much of a closed form is rounding of sixteen operations, and a claim is
 # said in real arithmetic. It is far below what anybody claims (1 against 1.0000000000000036).
 ROUNDING = Fraction(1, 2**48)
@@ -481,9 +479,9 @@ class _Program:
 
     def rehearse(self, runs: list[Run]) -> None:
         """Compares runs with the program on example data; `_Ended` at the first difference."""
-        chosen = runs if len(runs) <= MOST_REHEARSED else [runs[0], runs[len(runs) // 2], runs[-1]]
-        for run in chosen:
-            found = rehearse(run, self.schema, self.call)
+        for number, run in enumerate(runs):
+            few = len(runs) > MOST_REHEARSED  # many paths: each on one of the examples
+            found = rehearse(run, self.schema, self.call, EXAMPLES[number % len(EXAMPLES) :][:1] if few else EXAMPLES)
             if found is not None:
                 why = f"on example data this gives {found.what}: no rule of the proof covers this use"
                 raise _Ended(Ending(why, "write it in another way", self.file.name, found.line or None))
@@ -495,11 +493,11 @@ class _Program:
             target = targets.callable_in(run, module, self.target, self.arguments)
         except targets.Unfound as error:
             raise _Ended(error.ending) from None
-        before = _state(run, target.kept)
+        before = state_of(run, target.kept)
         run.running_release = True
         given, named = give()
         result = target.function(*given, **named, **self._arguments(run, target, len(given)))
-        _check_state(run, target.kept, before)
+        check_state(run, target.kept, before)
         return result
 
     def _arguments(self, run: Run, target: targets.Callable_, given: int) -> dict[str, Any]:
@@ -644,110 +642,3 @@ def _line_of(error: BaseException, files: set[str]) -> tuple[int | None, str]:
             line, file = trace.tb_lineno, trace.tb_frame.f_code.co_filename
         trace = trace.tb_next
     return line, file
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# State that outlives a call
-
-
-def _state(run: Run, kept: list[Any]) -> dict[str, Any]:
-    """Values that outlive a call: names, attributes and default values of modules, and the object and its arguments."""
-    found: dict[str, Any] = {"the object or an argument": _frozen(run, kept, 0)}
-    for file, module in run.loaded.items():
-        for name, value in vars(module).items():
-            if not name.startswith("__") and name != "_proof":
-                found[f"{file}:{name}"] = _frozen(run, value, 0)
-    return found
-
-
-def _check_state(run: Run, kept: list[Any], before: dict[str, Any]) -> None:
-    after = _state(run, kept)
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name):
-            short = name.rpartition(":")[2]
-            raise run.ends(
-                f"the release changes {short}, which outlives it",
-                "keep state out of the release",
-                kind=OutsideOfTheCall,
-            )
-
-
-def _frozen(run: Run, value: Any, depth: int) -> Any:
-    """A value as something that can be compared later; a container with attributes by both."""
-    found = _frozen_content(run, value, depth)
-    if isinstance(value, list | tuple | dict | set | frozenset | np.ndarray) and getattr(value, "__dict__", None):
-        return (found, _frozen(run, vars(value), depth + 1))
-    return found
-
-
-def _frozen_content(run: Run, value: Any, depth: int) -> Any:
-    """A value without the attributes of a container; objects of the program by theirs."""
-    if depth > 6:
-        return id(value)
-    if isinstance(value, Symbol):
-        return ("symbol", id(value.term))
-    if isinstance(value, Source):
-        return ("source", value.seeded)
-    if value is None or isinstance(value, bool | int | float | str | bytes | complex):
-        return (type(value).__name__, repr(value))
-    if isinstance(value, np.ndarray) and id(value) in run.promoted:
-        return ("data", id(value))
-    if hasattr(value, "__next__"):
-        run.kept_iterators.add(id(value))
-    if isinstance(value, np.ndarray):
-        return ("array", value.shape, value.dtype.str, value.tobytes() if value.dtype != object else repr(value))
-    if isinstance(value, list | tuple | set | frozenset):
-        return (type(value).__name__, len(value), tuple(_frozen(run, each, depth + 1) for each in value))
-    if isinstance(value, dict):
-        return ("dict", tuple((repr(key), _frozen(run, each, depth + 1)) for key, each in value.items()))
-    if isinstance(value, types.FunctionType):
-        if not (value.__closure__ or value.__defaults__ or value.__kwdefaults__ or value.__dict__):
-            return ("function", id(value))
-        cells = tuple(_frozen(run, _content(each), depth + 1) for each in value.__closure__ or ())
-        own = tuple(
-            (key, _frozen(run, each, depth + 1)) for key, each in vars(value).items() if not key.startswith("__")
-        )
-        kept = (value.__defaults__, value.__kwdefaults__)
-        if value.__code__.co_filename not in run.files:
-            return ("function", id(value))
-        return ("function", id(value), _frozen(run, list(kept), depth + 1), cells, own)
-    if isinstance(value, type):
-        if value.__module__ not in run.modules:
-            return id(value)
-        names = [(key, each) for key, each in vars(value).items() if not key.startswith("__")]
-        return ("class", tuple((key, _frozen(run, each, depth + 1)) for key, each in names))
-    if isinstance(value, types.ModuleType):
-        return id(value)
-    if type(value).__module__ in run.modules:
-        held = sorted(getattr(value, "__dict__", {}).items())
-        left = [
-            (key, each)
-            for key, each in held
-            if (run.plain is not None and not run.rehearses) or not _is_cached(value, key, each)
-        ]
-        return ("object", id(value), tuple((key, _frozen(run, each, depth + 1)) for key, each in left))
-    if isinstance(value, functools.partial):
-        parts = (value.func, value.args, value.keywords, vars(value))
-        return ("partial", id(value), tuple(_frozen(run, each, depth + 1) for each in parts))
-    if hasattr(value, "__next__"):
-        return ("iterator", repr(value))
-    if isinstance(value, Collection):
-        return ("collection", id(value), tuple(_frozen(run, each, depth + 1) for each in list(value)[:MOST_KEPT]))
-    if hasattr(value, "cache_info"):
-        return ("cache", repr(value.cache_info()))
-    content: Any = getattr(value, "__dict__", None)
-    if isinstance(content, dict) and depth < 3 and not type(value).__module__.startswith("dpverify."):
-        return ("other", id(value), tuple((key, _frozen(run, each, depth + 1)) for key, each in content.items()))
-    return ("other", id(value))
-
-
-def _is_cached(owner: Any, name: str, value: Any) -> bool:
-    """Whether an attribute is a number or text that a cached property has computed: of no data, which are symbols."""
-    return isinstance(getattr(type(owner), name, None), functools.cached_property) and isinstance(value, targets.PLAIN)
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None

@@ -67,8 +67,8 @@ class Rehearsal:
     rng: np.random.Generator
     at: int = 0
     inside: int = 0  # loops over rows, calls of functions that are not the program's
-    lost: bool = False  # the order of operations is another one: nothing more is compared
-    forced: bool = False  # a branch went the way of the proof, not its own
+    lost: bool = False  # nothing more is compared: the order of operations is another one
+    forced: bool = False  # a branch on noise went the way of the proof, not its own
     values: list[tuple[Entry, Any]] = field(default_factory=list)  # of what neighbours are compared by
 
     def expected(self, hook: str, line: int) -> Entry | None:
@@ -78,12 +78,28 @@ class Rehearsal:
         entry = self.entries[self.at] if self.at < len(self.entries) else None
         if entry is None or entry.hook != hook or entry.line != line:
             self.lost = True
-            # where the proof has chosen an outcome that Python does not have, other operations follow
-            if not self.forced and not self.is_open and (entry is None or entry.hook != "all entries"):
+            if not self.is_open:  # else the proof has chosen an outcome out of sight, and other operations follow
                 raise Differs("other operations than in the proof", line)
             return None
         self.at += 1
         return entry
+
+    def passes(self, hook: str) -> bool:
+        """Whether the next operation of the proof is this mark, which is passed by."""
+        following = self.entries[self.at] if self.at < len(self.entries) else None
+        if self.inside or self.lost or following is None or following.hook != hook:
+            return False
+        self.at += 1
+        return True
+
+    def decided(self, line: int, outcome: bool) -> bool:
+        """The outcome of a condition: that of the proof, where the proof has chosen one, which noise may have."""
+        following = self.entries[self.at] if self.at < len(self.entries) else None
+        if self.inside or self.lost or following is None or following.hook != "decided" or following.line != line:
+            return outcome
+        self.at += 1
+        self.forced = self.forced or following.value != outcome
+        return bool(following.value)
 
     @property
     def is_open(self) -> bool:
@@ -93,11 +109,11 @@ class Rehearsal:
     def compare(self, hook: str, line: int, value: Any) -> None:
         """Ends the rehearsal where the value of an operation is another one than in the proof."""
         entry = self.expected(hook, line)
-        if entry is None or self.forced:
+        if entry is None:
             return
         why = self.examples.difference(entry.value, value)
-        if why and entry.decided:  # the proof went the other way
-            self.forced = True
+        if why and entry.decided:  # the proof went the other way, within a function that is not the program's
+            self.lost = True
             return
         if why:
             raise Differs(why, line)
@@ -126,42 +142,57 @@ class NativeHooks:
 
     def unary(self, op: str, value: Any) -> Any:
         """`op value`."""
-        return self._done("unary", (not value) if op == "not" else NATIVE[op](value), value)
+        if op == "not":
+            found = not self._now.decided(sys._getframe(1).f_lineno, bool(value))
+        else:
+            found = NATIVE[op](value)
+        return self._done("unary", found, value)
 
     def compare(self, sign: str, a: Any, b: Any) -> Any:
         """`a sign b`."""
-        return self._done("compare", PYTHON_COMPARE[sign](a, b), a, b)
+        found = PYTHON_COMPARE[sign](a, b)
+        if np.ndim(found) == 0:
+            outcome = self._now.decided(sys._getframe(1).f_lineno, bool(found))
+            found = found if outcome == bool(found) else outcome
+        return self._done("compare", found, a, b)
 
     def chain(self, signs: tuple[str, ...], first: Any, *rest: Callable[[], Any]) -> Any:
         """`a < b < c`."""
-        found: Any = True
+        line, found = sys._getframe(1).f_lineno, True
         for sign, later in zip(signs, rest, strict=True):
             second = later()
             found = PYTHON_COMPARE[sign](first, second)
-            if not found:
+            if np.ndim(found) or not self._outcome(found, line):
                 break
             first = second
         return self._done("chain", found)
 
+    def _outcome(self, value: Any, line: int) -> bool:
+        return self._now.decided(line, bool(value))
+
     def both(self, first: Any, *rest: Callable[[], Any]) -> Any:
         """`a and b`."""
-        for later in rest:
-            if not first:
-                break
-            first = later()
-        return self._done("both", first)
+        return self._logic("both", first, rest, go_on=True)
 
     def either(self, first: Any, *rest: Callable[[], Any]) -> Any:
         """`a or b`."""
+        return self._logic("either", first, rest, go_on=False)
+
+    def _logic(self, hook: str, first: Any, rest: tuple[Callable[[], Any], ...], *, go_on: bool) -> Any:
+        line = sys._getframe(2).f_lineno
         for later in rest:
-            if first:
+            outcome = self._outcome(first, line)
+            if outcome != go_on:
+                first = first if bool(first) == outcome else outcome
                 break
             first = later()
-        return self._done("either", first)
+        self._now.compare(hook, line, first)
+        return first
 
     def choose(self, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
         """`yes if test else no`."""
-        return self._done("choose", yes() if test else no())
+        outcome = self._outcome(test, sys._getframe(1).f_lineno)
+        return self._done("choose", yes() if outcome else no())
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """`function(*args, **kwargs)`; generators get a seed, so that the same is seen every time."""
@@ -208,8 +239,12 @@ class NativeHooks:
             for each in source:
                 now.inside += over_rows
                 try:
-                    chosen = test is None or test(each)
-                    value: Any = element(each) if chosen else None
+                    chosen = test is None or bool(test(each))
+                    # where a released value chooses, the proof makes every entry, and so does this
+                    marked = now.passes("all entries")
+                    wanted = chosen or marked
+                    now.forced = now.forced or (marked and not chosen)
+                    value: Any = element(each) if wanted else None
                 finally:
                     now.inside -= over_rows
                 if chosen:
@@ -230,16 +265,14 @@ class NativeHooks:
         found = bool(value)
         if isinstance(value, Unseen):
             return found
-        line, now = sys._getframe(1).f_lineno, self._now
-        entry = now.expected("truth", line)
-        if entry is None or not isinstance(entry.value, bool) or entry.value == found:
-            return found
-        if not entry.decided and not now.forced:
+        line = sys._getframe(1).f_lineno
+        found = self._outcome(found, line)
+        entry = self._now.expected("truth", line)
+        if entry is not None and isinstance(entry.value, bool) and entry.value != found:
             raise Differs(f"a condition is {found}, in the proof {entry.value}", line)
-        now.forced = True
-        return bool(entry.value)
+        return found
 
-    def loop(self, source: Any) -> "NativeLoop":
+    def loop(self, source: Any, names: tuple[str, ...] = ()) -> "NativeLoop":
         """A `for` statement."""
         entry = self._now.expected("loop", sys._getframe(1).f_lineno)
         return NativeLoop(self._now, source, entry is not None and entry.value is True)
@@ -665,12 +698,13 @@ def quiet_process(seed: int) -> Iterator[None]:
 # ----------------------------------------------------------------------------------------------------------------------
 
 EXAMPLES = ("ordinary", "ordinary", "lowest", "highest", "few")  # rows of the first of two neighbours
-MOST_ROWS = 2_000  # of a dataset that is made for a rehearsal
+MOST_ROWS = 20_000  # of a dataset that is made for a rehearsal
+MANY_ROWS = 1_000  # from which on there is one pair of datasets
 ORDINARY = 7  # rows of one, within what the schema allows
 Call = Callable[[Run, Callable[[], tuple[list[Any], dict[str, Any]]]], Any]
 
 
-def rehearse(run: Run, schema: Schema, call: Call) -> Differs | None:
+def rehearse(run: Run, schema: Schema, call: Call, examples: Sequence[str] = EXAMPLES) -> Differs | None:
     """The first difference between a run of a proof and runs of the program on neighbouring datasets; None for none.
 
     Parameters
@@ -681,8 +715,13 @@ def rehearse(run: Run, schema: Schema, call: Call) -> Differs | None:
         What the data look like.
     call : callable
         (run, give) -> what the program returns; `give` makes its arguments.
+    examples : sequence of str
+        What the first of two neighbours is like, see EXAMPLES.
     """
-    for seed, kind in enumerate(EXAMPLES, 1):
+    fewest = run.rows if run.rows is not None else schema.rows[0]
+    if fewest > MOST_ROWS:
+        return Differs(f"nothing: no example of {fewest:,} rows is made, at most {MOST_ROWS:,}")
+    for seed, kind in enumerate(examples[:1] if fewest > MANY_ROWS else examples, 1):
         first, second = _neighbours(run, schema, kind, seed)
         done = []
         for records in (first, second):
@@ -690,10 +729,9 @@ def rehearse(run: Run, schema: Schema, call: Call) -> Differs | None:
             if isinstance(rehearsal, Differs):
                 return rehearsal
             done.append(rehearsal)
-        if all(each is not None for each in done):
-            found = moves_too_far(run, *done)
-            if found is not None:
-                return found
+        found = moves_too_far(run, *done)
+        if found is not None:
+            return found
     return None
 
 
@@ -716,9 +754,7 @@ def _neighbours(run: Run, schema: Schema, kind: str, seed: int) -> tuple[Records
 
 
 def _rehearsed(run: Run, schema: Schema, records: Records, seed: int, call: Call) -> Any:
-    """The rehearsal on one dataset, or how it differs; None where the dataset is too large."""
-    if len(records) > MOST_ROWS:
-        return None
+    """The rehearsal on one dataset, or how it differs."""
     rng = stream(seed, Stage.SEARCH, 1)
     example = Run(Domain([]), run.relation, run.fewest, run.most, run.rows, plain=rng, rehearses=True)
     example.root = run.root

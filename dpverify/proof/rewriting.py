@@ -306,7 +306,7 @@ class _Rewriter(ast.NodeTransformer):
         loop = self._name()
         stored, augmented = _stored_names(node)
         self.generic_visit(node)
-        begin = ast.Assign([ast.Name(loop, ast.Store())], _hook("loop", node.iter))
+        begin = ast.Assign([ast.Name(loop, ast.Store())], _hook("loop", node.iter, _names(stored | augmented)))
         if not isinstance(node.target, ast.Name):
             entry, target = self._name(), node.target
             node.target = ast.Name(entry, ast.Store())
@@ -419,6 +419,10 @@ def _assigned_names(body: list[ast.stmt]) -> list[tuple[str, str]]:
     names = [(a.id, b.id) for a, b in parts if isinstance(a, ast.Name) and isinstance(b, ast.Name)]
     once = len({a for a, _ in names}) == len(names) and not {a for a, _ in names} & {b for _, b in names}
     return names if len(names) == len(parts) and once else []
+
+
+def _names(names: set[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(each) for each in sorted(names)], ast.Load())
 
 
 def _at(old: ast.AST, new: ast.AST) -> Any:

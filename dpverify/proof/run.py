@@ -312,6 +312,8 @@ class Run:
             raise self.ends("more branches on noisy values than are followed")
         outcome = self.outcomes[at] if at < len(self.outcomes) else False
         self.taken.append(outcome)
+        if self.record is not None:
+            self.record.note("decided", bool(outcome))
         return bool(outcome)
 
 

@@ -674,6 +674,8 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
     assert isinstance(term, Rows)
     if not run.replaces or term.mask is not None or holds_symbols(key):
         raise run.ends("rows are taken by their place", "use all rows, or choose them by a comparison")
+    if key.step is not None and key.step < 0:
+        raise run.ends("rows are turned round", "use all rows, or choose them by a comparison")
     name = (key.start, key.stop, key.step)
     rows = run.rows if run.rows is not None else run.fewest if run.fewest == run.most else None
     if rows is not None and 0 < rows <= MOST_LABELS:

@@ -12,7 +12,6 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ from dpverify.proof.ending import Ending
 from dpverify.proof.programs import is_below, load, source_file
 from dpverify.proof.rewriting import PROOF
 from dpverify.proof.run import Run
+from dpverify.proof.state import PLAIN
 from dpverify.proof.terms import Opaque, Source
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None), Fraction, np.generic)
 DEEPEST = 12  # of attributes within attributes
 
 

@@ -174,6 +174,7 @@ class Release:
     data: Any = None
     noise: Noise | None = None
     anchor: Any = None  # stands for the released value, where others lie beside it
+    chosen: bool = False  # the place of the largest or least of the values is known
 
     def last(self) -> "Release":
         """The release that this one has become a part of."""
