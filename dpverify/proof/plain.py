@@ -177,6 +177,8 @@ def name_output(run: Run, value: Any, depth: int = 0) -> Any:
         return kind.__name__, tuple(sorted((name_output(run, each, depth + 1) for each in value), key=repr))
     if isinstance(value, list | tuple) and not getattr(value, "__dict__", None):
         return kind.__name__, tuple(name_output(run, each, depth + 1) for each in value)
+    if kind.__module__ in run.modules and "<locals>" in kind.__qualname__:
+        raise run.ends("an output of a class that is made within the program is not followed")
     if kind.__module__ in run.modules and hasattr(value, "__dict__") and not hasattr(kind, "__slots__"):
         own = sorted(vars(value).items())
         return kind.__qualname__, tuple((name, name_output(run, each, depth + 1)) for name, each in own)

@@ -1,9 +1,11 @@
 """Runs a rewritten program: the hooks that every operation goes through, and the modules of the user's project."""
 
+import abc
 import builtins
 import contextvars
 import copy
 import dataclasses
+import enum
 import functools
 import importlib.util
 import inspect
@@ -13,6 +15,7 @@ import operator
 import random
 import sys
 import types
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,7 +171,9 @@ class Loop:
         """Values of the loop's variable."""
         run = self.run
         if not self.over_rows:
-            yield from entries_of(run, self.source)
+            # `yield from` would close a generator that the loop leaves early
+            for each in entries_of(run, self.source):  # noqa: UP028
+                yield each
             return
         if run.scope is not None:
             raise run.ends("a loop over rows within a loop over rows")
@@ -1961,8 +1966,8 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
         for each in value:
             release_output(run, each, depth + 1)
         return
-    if type(value).__module__ in run.modules and "<locals>" in type(value).__qualname__:
-        raise run.ends("an output of a class that is made within the program is not followed")
+    if type(value).__module__ in run.modules:
+        check_class(run, type(value))
     if type(value).__module__ in run.modules and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__")):
         slots = [vars(each).get("__slots__", ()) for each in type(value).__mro__]
         named = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
@@ -1974,6 +1979,19 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
     if isinstance(value, range | np.dtype):
         return
     raise run.ends(f"an output of type {type(value).__name__} is not followed")
+
+
+def check_class(run: Run, kind: type) -> None:
+    """Ends the proof at the class of an output that is made within the program, or that keeps more than attributes."""
+    homes = [module for module in run.loaded.values() if module.__name__ == kind.__module__]
+    found: Any = homes[0] if homes else None
+    for part in kind.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is not kind:
+        raise run.ends("an output of a class that is made within the program is not followed")
+    plain_bases = (object, tuple, *BASES_WITHOUT_CONTENT)
+    if any(each.__module__ not in run.modules and each not in plain_bases for each in kind.__mro__):
+        raise run.ends("an output of a class that is derived from one of a library is not followed")
 
 
 def _data_leave(run: Run, term: Any) -> ProofEnds:
@@ -1988,6 +2006,9 @@ def _data_leave(run: Run, term: Any) -> ProofEnds:
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Modules
+
+
+BASES_WITHOUT_CONTENT = (typing.Generic, typing.Protocol, abc.ABC, enum.Enum, enum.Flag, int, str, enum.ReprEnum)
 
 
 class Hooks:

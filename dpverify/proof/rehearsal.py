@@ -33,7 +33,7 @@ from dpverify.proof.operations import Anything, Entry, Plain, Seen
 from dpverify.proof.programs import is_project, PYTHON_COMPARE
 from dpverify.proof.rows import Cells, Domain, Node
 from dpverify.proof.run import Run
-from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, Sum, Table, Weights
+from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, shape_of, Sum, Table, Weights
 from dpverify.wild import datasets, pairs
 from dpverify.wild.schema import Schema
 from dpverify.wild.worker import codec, serving
@@ -354,23 +354,19 @@ class NativeLoop:
         """The entries."""
         now, entries = self.now, iter(self.source)
         within = not isinstance(entries, types.GeneratorType)
-        try:
-            while True:
-                now.inside += within
-                try:
-                    each = next(entries)
-                except StopIteration:
-                    return
-                finally:
-                    now.inside -= within
-                now.inside += self.of_rows
-                try:
-                    yield each
-                finally:
-                    now.inside -= self.of_rows
-        finally:
-            if isinstance(entries, types.GeneratorType):
-                entries.close()
+        while True:
+            now.inside += within
+            try:
+                each = next(entries)
+            except StopIteration:
+                return
+            finally:
+                now.inside -= within
+            now.inside += self.of_rows
+            try:
+                yield each
+            finally:
+                now.inside -= self.of_rows
 
 
 @dataclass
@@ -423,6 +419,8 @@ class Examples:
             if column.missing:
                 self.pieces[domain.is_missing(at)] = gaps.astype(float), gaps.astype(float)
         self.known: dict[int, Any] = {}
+        self.drawn: dict[Any, float] = {}  # standard variables, by their number and law
+        self.released: dict[int, tuple[Public, Array]] = {}  # what is public, by its object
 
     def interval(self, node: Node) -> tuple[Array, Array]:
         """Range of an expression on every row, with shape (rows, *shape)."""
@@ -485,7 +483,8 @@ class Examples:
                 return self._of_table(term, said.guise, value)
             case Noise() | Noisy():
                 by_row = (term.noise if isinstance(term, Noisy) else term).by_row
-                return _of_shape((self.count, *term.shape) if by_row else term.shape, value)
+                why = _of_shape((self.count, *term.shape) if by_row else term.shape, value)
+                return why or ("" if by_row or not np.size(value) else self._of_noise(term, np.asarray(value, float)))
             case Weights():
                 return _of_shape(term.shape, value)
             case Public():
@@ -561,15 +560,40 @@ class Examples:
         why = _of_shape(term.shape, value)
         if why or not np.size(value):
             return why
+        return _of_range(*self._range_of_data(term), np.asarray(value, float))
+
+    def _range_of_data(self, term: Any) -> tuple[Array, Array]:
+        """Ends of a function of the dataset."""
+        if isinstance(term, Aggregate):
+            return term.low, term.high
         factor = self.factor(term.powers)
-        if isinstance(term, Sum):
-            if factor is None or term.offset is None:
-                return ""
-            low, high = total(self.interval(term.node), 0)
-            low, high = low * factor + term.offset[0], high * factor + term.offset[1]
-        else:
-            low, high = term.low, term.high
-        return _of_range(low, high, np.asarray(value, float))
+        if not isinstance(term, Sum) or factor is None or term.offset is None:
+            return np.full(shape_of(term), -np.inf), np.full(shape_of(term), np.inf)
+        low, high = total(self.interval(term.node), 0)
+        return low * factor + term.offset[0], high * factor + term.offset[1]
+
+    def _of_noise(self, term: Noise | Noisy, value: Array) -> str:
+        """A draw is one number from the first time that it is seen on, also where it is added to data."""
+        noise = term.noise if isinstance(term, Noisy) else term
+        factor = self.factor(noise.powers)
+        zero = np.zeros(noise.shape)
+        low, high = self._range_of_data(term.data) if isinstance(term, Noisy) else (zero, zero)
+        if factor is None or noise.shift is None or not (noise.scale != 0).all():
+            return ""
+        names, scale = np.ravel(noise.ids), np.ravel(noise.scale) * factor
+        ends = [np.ravel(np.broadcast_to(each, noise.shape)) + noise.shift for each in (low, high)]
+        found = np.ravel(value)
+        for at, number in enumerate(names.tolist()):
+            name = (number, noise.law, noise.parameter)  # as one law or another, a draw is another number
+            if name not in self.drawn:
+                if ends[0][at] == ends[1][at]:
+                    self.drawn[name] = (found[at] - ends[0][at]) / scale[at]
+                continue
+            added = scale[at] * self.drawn[name]
+            slack = CLOSE * (abs(added) + abs(found[at])) + 1e-12
+            if not ends[0][at] + added - slack <= found[at] <= ends[1][at] + added + slack:
+                return f"{found[at]:.6g}, in the proof data and noise of {ends[0][at] + added:.6g}"
+        return ""
 
     def _of_public(self, term: Public, value: Any) -> str:
         if term.shape is None:
@@ -584,6 +608,9 @@ class Examples:
             return f"values of type {array.dtype}, which run over"
         if term.whole and (array % 1 != 0).any():
             return "a number that is not whole, in the proof a whole one"
+        before = self.released.setdefault(id(term), (term, array.copy()))[1]
+        if before.shape != array.shape or not np.array_equal(before, array, equal_nan=array.dtype.kind == "f"):
+            return "another value than before, in the proof the same one"
         factor = self.factor(term.powers) if term.coefficient is not None else None
         if factor is not None and term.coefficient is not None:
             exact = np.asarray(term.coefficient * factor)

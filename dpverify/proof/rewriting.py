@@ -66,6 +66,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self._made = 0
         self._in_class = False
+        self._class = ""  # whose private names are meant
         self._read_at_once: set[int] = set()  # generator expressions that a call gets
 
     def _name(self) -> str:
@@ -113,13 +114,19 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         outer, self._in_class = self._in_class, False
+        outer_class = self._class
         node.bases = [self.visit(each) for each in node.bases]
         node.decorator_list = [self.visit(each) for each in node.decorator_list]
-        self._in_class = True
+        self._in_class, self._class = True, node.name
         body = [self.visit(each) for each in node.body]
         node.body = [part for each in body for part in (each if isinstance(each, list) else [each])]
-        self._in_class = outer
+        self._in_class, self._class = outer, outer_class
         return node
+
+    def _private(self, name: str) -> ast.expr:
+        """The name of an attribute: `__x` of a class is `_Class__x`."""
+        own = self._class.lstrip("_")
+        return ast.Constant(f"_{own}{name}" if own and name.startswith("__") and not name.endswith("__") else name)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(each) for each in node.decorator_list]
@@ -154,7 +161,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
-        return _at(node, _hook("attribute", node.value, ast.Constant(node.attr)))
+        return _at(node, _hook("attribute", node.value, self._private(node.attr)))
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
@@ -177,7 +184,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _comprehension(self, node: Any, kind: str, element: ast.expr) -> Any:
         later = kind == "generator" and id(node) not in self._read_at_once
-        if later or self._keeps_its_place([node]) or any(isinstance(each, ast.Lambda) for each in ast.walk(element)):
+        if later or self._keeps_its_place([node]) or _makes_functions(node):
             self.generic_visit(node)  # as Python does it; rows end the proof
             for generator in node.generators:
                 generator.iter = _at(generator.iter, _hook("plain", generator.iter))
@@ -211,6 +218,7 @@ class _Rewriter(ast.NodeTransformer):
         return None
 
     def _lambda(self, target: ast.expr, names: list[str], body: ast.expr) -> ast.expr:
+        names = [self._name() if each in names[at + 1 :] else each for at, each in enumerate(names)]  # `_, _, v`
         if isinstance(target, ast.Name):
             return _later(body, *names)
         whole = self._name()
@@ -388,7 +396,7 @@ class _Rewriter(ast.NodeTransformer):
             return found
         if isinstance(target, ast.Attribute):
             owner = self.visit(target.value)
-            return [ast.Expr(_hook("set_attribute", owner, ast.Constant(target.attr), value))]
+            return [ast.Expr(_hook("set_attribute", owner, self._private(target.attr), value))]
         return [ast.Assign([target], value)]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
@@ -404,7 +412,7 @@ class _Rewriter(ast.NodeTransformer):
             owner, key = self.visit(node.target.value), _key(self.visit(node.target.slice))
             return _at(node, ast.Expr(_hook("augment_item", name, owner, key, later)))
         owner = self.visit(node.target.value)
-        return _at(node, ast.Expr(_hook("augment_attribute", name, owner, ast.Constant(node.target.attr), later)))
+        return _at(node, ast.Expr(_hook("augment_attribute", name, owner, self._private(node.target.attr), later)))
 
 
 def _assigned_names(body: list[ast.stmt]) -> list[tuple[str, str]]:
@@ -448,6 +456,17 @@ def _assigns(parts: list[Any]) -> bool:
             if each.func.id in ("locals", "super", "vars", "dir", "eval", "exec"):
                 return True
     return False
+
+
+def _makes_functions(node: ast.expr) -> bool:
+    """Whether a comprehension makes functions or generators that are called later: they see its last names."""
+    parts = list(ast.walk(node))
+    at_once = {id(each) for call in parts if isinstance(call, ast.Call) for each in call.args}
+    return any(
+        isinstance(each, ast.Lambda)
+        or (isinstance(each, ast.GeneratorExp) and each is not node and id(each) not in at_once)
+        for each in parts
+    )
 
 
 def _conjunction(tests: list[ast.expr]) -> ast.expr:
