@@ -4,7 +4,9 @@ A law is enumerated from what the program does with its data and its draws. So a
 file, memory that was not written, order of a set of texts, nor a generator that the tape does not lead.
 """
 
+import abc
 import dataclasses
+import enum
 import functools
 import itertools
 import math
@@ -12,6 +14,8 @@ import operator
 import random
 import secrets
 import statistics
+import types
+import typing
 from typing import Any
 
 import numpy as np
@@ -78,6 +82,8 @@ NUMPY = frozenset(
     squeeze stack std subtract sum swapaxes take take_along_axis tensordot tile trace transpose tril triu unique
     unravel_index var vdot vstack where zeros zeros_like rint trunc solve inv pinv""".split()
 )
+NO_CONTENT = (object, tuple, int, str, typing.Generic, typing.Protocol, abc.ABC, enum.Enum, enum.Flag, enum.ReprEnum)
+SLOT = types.MemberDescriptorType
 PLAIN = (str, int, float, complex, bytes, list, tuple, dict, range, set, frozenset, np.generic)
 WRITES_FILES = ("tofile", "dump", "dumps", "setflags", "byteswap", "view", "resize")
 
@@ -146,6 +152,23 @@ def check_order(run: Run, value: Any) -> None:
         raise run.ends("the order of a set is used", "sort it")
 
 
+def check_class(run: Run, kind: type) -> None:
+    """Ends the proof at the class of an output that is made within the program, or that keeps more than attributes."""
+    homes = [module for module in run.loaded.values() if module.__name__ == kind.__module__]
+    found: Any = homes[0] if homes else None
+    for part in kind.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is not kind:
+        raise run.ends("an output of a class that is made within the program is not followed")
+    if any(each.__module__ not in run.modules and each not in NO_CONTENT for each in kind.__mro__):
+        raise run.ends("an output of a class that is derived from one of a library is not followed")
+
+
+def slots_of(kind: type) -> list[str]:
+    """Names of the slots of a class and its bases, whatever `__slots__` says by now."""
+    return [name for each in kind.__mro__ for name, value in vars(each).items() if type(value) is SLOT]
+
+
 def _is_plain_container(kind: type) -> bool:
     return kind in (list, tuple, dict, set, frozenset) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
@@ -155,6 +178,8 @@ def name_output(run: Run, value: Any, depth: int = 0) -> Any:
     if depth > 12:
         raise run.ends("an output that is nested too deeply")
     kind = type(value)
+    if kind.__module__ in run.modules:
+        check_class(run, kind)
     if kind.__module__.startswith(TAPE) or isinstance(value, Opaque):
         raise run.ends("a uniform number leaves the program")
     if value is None or kind in (bool, int, str, bytes):
@@ -174,12 +199,10 @@ def name_output(run: Run, value: Any, depth: int = 0) -> Any:
         parts = [(name_output(run, key, depth + 1), name_output(run, each, depth + 1)) for key, each in value.items()]
         return kind.__name__, tuple(parts)
     if kind in (set, frozenset):
-        return kind.__name__, tuple(sorted((name_output(run, each, depth + 1) for each in value), key=repr))
+        return kind.__name__, tuple(name_output(run, each, depth + 1) for each in value)  # in the order that is seen
     if isinstance(value, list | tuple) and not getattr(value, "__dict__", None):
         return kind.__name__, tuple(name_output(run, each, depth + 1) for each in value)
-    if kind.__module__ in run.modules and "<locals>" in kind.__qualname__:
-        raise run.ends("an output of a class that is made within the program is not followed")
     if kind.__module__ in run.modules and hasattr(value, "__dict__") and not hasattr(kind, "__slots__"):
-        own = sorted(vars(value).items())
+        own = list(vars(value).items())
         return kind.__qualname__, tuple((name, name_output(run, each, depth + 1)) for name, each in own)
     raise run.ends(f"an output of type {kind.__name__} is not followed")

@@ -1,11 +1,9 @@
 """Runs a rewritten program: the hooks that every operation goes through, and the modules of the user's project."""
 
-import abc
 import builtins
 import contextvars
 import copy
 import dataclasses
-import enum
 import functools
 import importlib.util
 import inspect
@@ -15,7 +13,6 @@ import operator
 import random
 import sys
 import types
-import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +54,7 @@ from dpverify.proof.leaks import refuse_own_operators, stays_data
 from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.operations import Record
-from dpverify.proof.plain import call_plainly, check_order, is_known
+from dpverify.proof.plain import call_plainly, check_class, check_order, is_known, slots_of
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import is_whole, OneByOne, Run, unexplored, WHOLE
@@ -1955,6 +1952,8 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
     if isinstance(value, dict | list | tuple | set | frozenset):
         if type(value).__module__ in run.modules and not hasattr(value, "_fields"):
             raise run.ends(f"an output of type {type(value).__name__} is not followed", "return a plain container")
+        if type(value).__module__ in run.modules:
+            check_class(run, type(value))
         if getattr(value, "__dict__", None):
             release_output(run, vars(value), depth + 1)
     if isinstance(value, dict):
@@ -1969,9 +1968,7 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
     if type(value).__module__ in run.modules:
         check_class(run, type(value))
     if type(value).__module__ in run.modules and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__")):
-        slots = [vars(each).get("__slots__", ()) for each in type(value).__mro__]
-        named = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
-        names = [*getattr(value, "__dict__", {}), *named]
+        names = [*getattr(value, "__dict__", {}), *slots_of(type(value))]
         for name in names:
             if hasattr(value, name) and not isinstance(getattr(value, name), Source):
                 release_output(run, getattr(value, name), depth + 1)
@@ -1979,19 +1976,6 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
     if isinstance(value, range | np.dtype):
         return
     raise run.ends(f"an output of type {type(value).__name__} is not followed")
-
-
-def check_class(run: Run, kind: type) -> None:
-    """Ends the proof at the class of an output that is made within the program, or that keeps more than attributes."""
-    homes = [module for module in run.loaded.values() if module.__name__ == kind.__module__]
-    found: Any = homes[0] if homes else None
-    for part in kind.__qualname__.split("."):
-        found = getattr(found, part, None)
-    if found is not kind:
-        raise run.ends("an output of a class that is made within the program is not followed")
-    plain_bases = (object, tuple, *BASES_WITHOUT_CONTENT)
-    if any(each.__module__ not in run.modules and each not in plain_bases for each in kind.__mro__):
-        raise run.ends("an output of a class that is derived from one of a library is not followed")
 
 
 def _data_leave(run: Run, term: Any) -> ProofEnds:
@@ -2006,9 +1990,6 @@ def _data_leave(run: Run, term: Any) -> ProofEnds:
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Modules
-
-
-BASES_WITHOUT_CONTENT = (typing.Generic, typing.Protocol, abc.ABC, enum.Enum, enum.Flag, int, str, enum.ReprEnum)
 
 
 class Hooks:
