@@ -324,6 +324,8 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
     if isinstance(source, Labelled) and len(source.labels) > 1:
         raise run.ends("a loop over a frame goes through its columns")
     drawn = isinstance(source.term, Noise) and not source.term.by_row  # each entry is a draw of its own
+    if isinstance(source.term, Noisy) and len(source.term.shape) == 1 and not source.term.noise.by_row:
+        return iter([run.make_public(each) for each in split(run, source)])
     term = source.term if drawn else run.make_public(source).term
     if isinstance(term, Table):
         if source.guise == "frame" or term.scope is not None:

@@ -611,6 +611,10 @@ class Examples:
         before = self.released.setdefault(id(term), (term, array.copy()))[1]
         if before.shape != array.shape or not np.array_equal(before, array, equal_nan=array.dtype.kind == "f"):
             return "another value than before, in the proof the same one"
+        if term.was is not None and not term.by_row:
+            why = self._of_noise(term.was, np.asarray(array, float))
+            if why:
+                return why
         factor = self.factor(term.powers) if term.coefficient is not None else None
         if factor is not None and term.coefficient is not None:
             exact = np.asarray(term.coefficient * factor)
