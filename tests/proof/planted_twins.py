@@ -44,6 +44,7 @@ MODULES = (
     "axes",
     "checked",
     "meanings",
+    "unseen",
 )
 PARTS = ("a", "b", "later")
 
