@@ -183,9 +183,12 @@ def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
     try:
         outcomes = program.all_numbers_of_rows(notes)
         program.rehearse([each.run for each in outcomes])
+        found = _together(outcomes, program.file.name, schema)
     except _Ended as end:
         return Proof(False, inf, inf, inf, claim, relation, end.ending, (), 0, (), 0.0)
-    found = _together(outcomes, program.file.name, schema)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        why = f"an error of the prover, please report it ({type(error).__name__}: {error})"
+        return Proof(False, inf, inf, inf, claim, relation, Ending(why[:200], file=program.file.name), (), 0, (), 0.0)
     holds = _meets(claim, found, outcomes) if claim is not None else found.eps < inf or found.rho < inf
     return Proof(
         holds=holds,

@@ -197,3 +197,14 @@ def test_a_program_that_prints_and_draws_from_the_generator_of_the_process(tmp_p
     assert proved(module.f).eps == 1.0
     assert repr(np.random.get_state()) == state  # noqa: NPY002
     assert capsys.readouterr() == ("", "")
+
+
+def test_an_error_of_the_prover_is_no_proof_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(proving, "rehearse", broken)
+    proof = proved(clipped_mean)
+    assert not proof.holds
+    assert proof.eps == float("inf")
+    assert "an error of the prover, please report it (IndexError" in str(proof.ended)
