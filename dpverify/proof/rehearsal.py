@@ -69,6 +69,7 @@ class Rehearsal:
     inside: int = 0  # loops over rows, calls of functions that are not the program's
     lost: bool = False  # nothing more is compared: the order of operations is another one
     forced: bool = False  # a branch on noise went the way of the proof, not its own
+    raised: str = ""  # an exception after that, which the noise of a real branch may not raise
     values: list[tuple[Entry, Any]] = field(default_factory=list)  # of what neighbours are compared by
 
     def expected(self, hook: str, line: int) -> Entry | None:
@@ -752,6 +753,7 @@ def rehearse(run: Run, schema: Schema, call: Call, examples: Sequence[str] = EXA
     fewest = run.rows if run.rows is not None else schema.rows[0]
     if fewest > MOST_ROWS:
         return Differs(f"nothing: no example of {fewest:,} rows is made, at most {MOST_ROWS:,}")
+    raised: list[str] = []
     for seed, kind in enumerate(examples[:1] if fewest > MANY_ROWS else examples, 1):
         first, second = _neighbours(run, schema, kind, seed)
         done = []
@@ -763,7 +765,8 @@ def rehearse(run: Run, schema: Schema, call: Call, examples: Sequence[str] = EXA
         found = moves_too_far(run, *done)
         if found is not None:
             return found
-    return None
+        raised += [each.raised for each in done]
+    return Differs(raised[0]) if all(raised) else None  # nobody has seen the end of this path
 
 
 def _neighbours(run: Run, schema: Schema, kind: str, seed: int) -> tuple[Records, Records]:
@@ -801,6 +804,7 @@ def _rehearsed(run: Run, schema: Schema, records: Records, seed: int, call: Call
         return found
     except (Exception, ProofEnds) as error:
         if now.forced or (now.lost and isinstance(error, ProofEnds)):
+            now.raised = f"an exception ({type(error).__name__}: {error})"[:200]
             return now
         return Differs(f"an exception ({type(error).__name__}: {error})"[:200])
     return now
