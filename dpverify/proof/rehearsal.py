@@ -485,7 +485,9 @@ class Examples:
             case Noise() | Noisy():
                 by_row = (term.noise if isinstance(term, Noisy) else term).by_row
                 why = _of_shape((self.count, *term.shape) if by_row else term.shape, value)
-                return why or ("" if by_row or not np.size(value) else self._of_noise(term, np.asarray(value, float)))
+                return why or (
+                    "" if by_row or not np.size(value) else self._of_noise(term, None, np.asarray(value, float))
+                )
             case Weights():
                 return _of_shape(term.shape, value)
             case Public():
@@ -573,8 +575,11 @@ class Examples:
         low, high = total(self.interval(term.node), 0)
         return low * factor + term.offset[0], high * factor + term.offset[1]
 
-    def _of_noise(self, term: Noise | Noisy, value: Array) -> str:
-        """A draw is one number from the first time that it is seen on, also where it is added to data."""
+    def _of_noise(self, term: Noise | Noisy, entry: int | None, value: Array) -> str:
+        """A draw is one number from the first time that it is seen on, also where it is added to data.
+
+        `entry`: the value is that entry of the term.
+        """
         noise = term.noise if isinstance(term, Noisy) else term
         factor = self.factor(noise.powers)
         zero = np.zeros(noise.shape)
@@ -583,6 +588,8 @@ class Examples:
             return ""
         names, scale = np.ravel(noise.ids), np.ravel(noise.scale) * factor
         ends = [np.ravel(np.broadcast_to(each, noise.shape)) + noise.shift for each in (low, high)]
+        if entry is not None:
+            names, scale, ends = names[[entry]], scale[[entry]], [each[[entry]] for each in ends]
         found = np.ravel(value)
         for at, number in enumerate(names.tolist()):
             name = (number, noise.law, noise.parameter)  # as one law or another, a draw is another number
@@ -613,7 +620,7 @@ class Examples:
         if before.shape != array.shape or not np.array_equal(before, array, equal_nan=array.dtype.kind == "f"):
             return "another value than before, in the proof the same one"
         if term.was is not None and not term.by_row:
-            why = self._of_noise(term.was, np.asarray(array, float))
+            why = self._of_noise(term.was[0], term.was[1], np.asarray(array, float))
             if why:
                 return why
         factor = self.factor(term.powers) if term.coefficient is not None else None

@@ -278,10 +278,10 @@ class Run:
         if isinstance(term, Noise):
             self.take(term, KNOWN)
             whole = term.law in WHOLE and not term.powers and not np.any(term.scale % 1)
-            symbol.term = Public(term.shape, *_range_of(term), whole=whole, by_row=term.by_row, was=term)
+            symbol.term = Public(term.shape, *_range_of(term), whole=whole, by_row=term.by_row, was=(term, None))
         elif isinstance(term, Noisy):
             self.book(term)
-            symbol.term = Public(term.shape, by_row=term.noise.by_row, was=term)
+            symbol.term = Public(term.shape, by_row=term.noise.by_row, was=(term, None))
             beside = Fraction(0) if term.data is term.release.data else term.beside
             if beside is not None and term.shape == ():
                 term.release.anchor = term.release.anchor or Public(())

@@ -774,7 +774,11 @@ def split(run: Run, value: Any) -> list[Any]:
     if isinstance(term, Noisy):
         run.make_public(value)
     count = math.prod(_shape(run, value.term))
-    return [rearrange(run, value, functools.partial(_entry, at)) for at in range(count)]
+    found = [rearrange(run, value, functools.partial(_entry, at)) for at in range(count)]
+    if isinstance(term, Noisy) and not term.noise.by_row:
+        for at, each in enumerate(found):
+            each.term.was = (term, at)
+    return found
 
 
 def _entry(at: int, value: Any) -> Any:

@@ -211,7 +211,7 @@ class Public:
     powers: Powers = ()
     by_row: bool = False
     anchor: Any = None  # (another public value, what this one is above it)
-    was: Any = None  # the draw or the noisy value that it was before it was looked at
+    was: Any = None  # (the draw or the noisy value that it was, which entry of it or None for all)
 
     def __post_init__(self) -> None:
         self.low = -math.inf if math.isnan(self.low) else self.low
