@@ -1018,7 +1018,7 @@ def _lipschitz(run: Run, op: str, data: Aggregate, ranges: list[intervals.Interv
             found = _with_moves(low, high, np.broadcast_to(move, shape), powers=data.powers)
             if shape == data.shape:
                 found.l1, found.l2 = min(found.l1, data.l1), min(found.l2, data.l2)
-            others = [each for each in ranges if not (np.shape(each[0]) == data.shape and each[0] is data.low)]
+            others = [each for each in ranges if each[0] is not data.low]
             found.whole = data.whole and all(bool((a == b).all()) and not np.any(a % 1) for a, b in others)
             return found
         return _with_moves(low, high, np.broadcast_to(move, shape))

@@ -481,7 +481,7 @@ def _truth_of_all(op: str) -> Callable[[Run, Rows], Any]:
         if rows.node.shape:
             raise run.ends("any() or all() of arrays with several columns", "take one column")
         low, high = (float(each) for each in run.domain.bounds(truth_node(run, rows.node)))
-        if rows.mask is not None or (run.rows if run.rows is not None else run.fewest) < 1:  # none: all(), not any()
+        if rows.mask is not None or run.least_rows < 1:  # none: all(), not any()
             low, high = (0.0, high) if op == "any" else (low, 1.0)
         return run.symbol(aggregate_within(low, high, whole=True))
 
@@ -688,7 +688,7 @@ def _count_distinct(run: Run, rows: Rows) -> Symbol:
     A row more or less adds or takes at most one value. A row that is replaced takes at most one value away, and brings
     at most one. Nothing is said of how often values occur: that moves by 2.
     """
-    fewest = 1.0 if rows.mask is None and (run.rows if run.rows is not None else run.fewest) > 0 else 0.0
+    fewest = 1.0 if rows.mask is None and run.least_rows > 0 else 0.0
     most = float(run.rows if run.rows is not None else run.most)
     one = np.ones(())
     return run.symbol(Aggregate(np.asarray(fewest), np.asarray(most), one, 1.0, 1.0, 0.0, whole=True))
@@ -972,8 +972,7 @@ def squeeze(run: Run, value: Any, axis: Any = None) -> Any:
     """Without axes of length 1; of rows where there are two at least, and where their values have no such axis."""
     term = term_of(value)
     if isinstance(term, Rows) and term.scope is None:
-        fewest = run.rows if run.rows is not None else run.fewest
-        if term.mask is not None or fewest < 2 or 1 in term.node.shape or axis is not None:
+        if term.mask is not None or run.least_rows < 2 or 1 in term.node.shape or axis is not None:
             raise run.ends("squeeze() of rows that may be one", "use reshape")
         return Symbol(run, term, "array", value.shared)
     return rearrange(run, value, lambda each: np.squeeze(each, axis=axis))
@@ -1313,11 +1312,9 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
     name = np.dtype(dtype).name if dtype not in ("category",) else "category"
     term = run.make_public(value).term
     if isinstance(term, Public):
-        low, high = {
-            "float64": (term.low, term.high),
-            "int64": (min(term.low, math.trunc(term.low)) if math.isfinite(term.low) else term.low, term.high),
-            "bool": (0.0, 1.0),
-        }.get(name, (-math.inf, math.inf))
+        low, high = {"float64": (term.low, term.high), "int64": (term.low, term.high), "bool": (0.0, 1.0)}.get(
+            name, (-math.inf, math.inf)
+        )
         if name == "int64":  # cut off towards 0
             low, high = (math.trunc(each) if math.isfinite(each) else each for each in (low, high))
         whole = (term.whole and name == "float64") or name in ("int64", "bool")

@@ -30,7 +30,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainArray:
     """An array of the program as it was."""
 
     content: Any
@@ -72,11 +72,15 @@ class Record:
 
     def note(self, hook: str, value: Any, line: int | None = None, *, decided: bool = False) -> None:
         """Keeps one operation; at the line of the program that is running, where none is given."""
-        line = self.run.line() if line is None else line
-        if self.is_on() and len(self.entries) < MOST_COMPARED:
+        if self.is_on():
+            if len(self.entries) >= MOST_COMPARED:
+                raise self.run.ends(
+                    f"more than {MOST_COMPARED:,} operations in one run", "use arrays in place of loops"
+                )
+            line = self.run.line() if line is None else line
             self.looked = self.looked or bool(self.run.events) or KNOWN in self.run.state
             self.decisions += hook == "decided"
-            self.entries.append(Entry(hook, line, kept(self.run, value), not self.looked, decided))
+            self.entries.append(Entry(hook, line, snapshot(self.run, value), not self.looked, decided))
 
     def is_on(self) -> bool:
         """Whether operations are kept now."""
@@ -125,14 +129,14 @@ OPERANDS = {
 QUIET = ("slice", "enter_try", "leave_try", "unfollowed", "outer_names", "yields", "keep", "plain")
 
 
-def kept(run: Run, value: Any, depth: int = 0) -> Any:
+def snapshot(run: Run, value: Any, depth: int = 0) -> Any:
     """A value as it is now: arrays and containers may change later."""
     if isinstance(value, np.ndarray) and id(value) in run.promoted:  # data were written into it
         value = run.promoted[id(value)][1]
     if isinstance(value, Symbol):
         return Seen(value.term, value.guise, value.labels if isinstance(value, Labelled) else None)
     if isinstance(value, Running):
-        return ANYTHING if value.closed is None else kept(run, value.closed)
+        return ANYTHING if value.closed is None else snapshot(run, value.closed)
     if type(value) is list and len(value) == 1 and isinstance(value[0], RowPart):  # a loop over rows has filled it
         return Seen(Rows(value[0].node, value[0].powers, value[0].mask), "list")
     if value is None or type(value) in (bool, int, float, str):
@@ -140,10 +144,10 @@ def kept(run: Run, value: Any, depth: int = 0) -> Any:
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
     if type(value) is np.ndarray and value.dtype.kind in "biuf":
-        return Plain(value.copy() if value.size <= MOST_ENTRIES else None, value.shape, value.dtype.kind)
+        return PlainArray(value.copy() if value.size <= MOST_ENTRIES else None, value.shape, value.dtype.kind)
     if depth < DEEPEST and type(value) in (list, tuple) and len(value) <= MOST_ENTRIES:
-        return type(value)(kept(run, each, depth + 1) for each in value)
+        return type(value)(snapshot(run, each, depth + 1) for each in value)
     if depth < DEEPEST and type(value) is dict and len(value) <= MOST_ENTRIES:
         if all(type(key) in (str, int, bool, float) for key in value):
-            return {key: kept(run, each, depth + 1) for key, each in value.items()}
+            return {key: snapshot(run, each, depth + 1) for key, each in value.items()}
     return ANYTHING

@@ -58,7 +58,7 @@ from dpverify.proof.plain import call_plainly, check_class, check_order, is_know
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import is_whole, OneByOne, Run, unexplored, WHOLE
-from dpverify.proof.state import check_state_in_loop, state_in_loop
+from dpverify.proof.state import check_state_in_loop, nothing_changes, state_in_loop
 from dpverify.proof.structure import (
     count_of,
     item,
@@ -711,13 +711,13 @@ def choose(run: Run, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -
 
 def _on_some_rows(run: Run, part: Callable[[], Any]) -> Any:
     """A part of an expression that is evaluated where a condition on the row holds: all it may do is give a value."""
-    draws, kept, before = len(run.state), _kept_changes(run), state_in_loop(run, sys._getframe(1), ())
-    found = settle(run, part())
+    draws, kept = len(run.state), _kept_changes(run)
+    with nothing_changes(run):
+        found = settle(run, part())
     if len(run.state) > draws:
         raise run.ends("noise is drawn where a condition on a row holds")
     if _kept_changes(run) != kept:
         raise run.ends("an object is changed where a condition on a row holds", "use an if statement")
-    check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
     return found
 
 
@@ -837,20 +837,11 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
     scope = Scope(source.term.mask)
     run.scope = scope
     draws, events = len(run.state), len(run.events)
-    before = state_in_loop(run, sys._getframe(1), ())
     try:
         row = one_row(run, source, scope)
         mask = source.term.mask
-        condition = None if test is None else settle(run, test(row))
-        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
-        if scope.conditions:
-            condition = _all_paths(run, scope, row, test, condition)
-        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
-        value = settle(run, element(row))
-        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
-        if scope.conditions:
-            value = _all_paths(run, scope, row, element, value)
-        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
+        condition = None if test is None else _value_on_paths(run, scope, row, test)
+        value = _value_on_paths(run, scope, row, element)
     finally:
         run.scope = None
     if len(run.state) > draws or len(run.events) > events:
@@ -884,16 +875,14 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
     return run.symbol(Rows(term.node, term.powers, mask), "list")
 
 
-def _all_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any], first: Any) -> Any:
-    """A function with branches on the row: where() over its paths."""
-    waiting = unexplored(scope.taken, 0)
-    results: list[tuple[list[tuple[Node, bool]], Any]] = [(list(scope.conditions), first)]
+def _value_on_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any], Any]) -> Any:
+    """A function of the row, perhaps with branches: where() over its paths."""
+    waiting: list[list[bool]] = [[]]
+    results: list[tuple[list[tuple[Node, bool]], Any]] = []
     while waiting:
-        scope.outcomes = waiting.pop()
-        scope.conditions = []
-        before = state_in_loop(run, sys._getframe(1), ())
-        value = settle(run, element(row))
-        check_state_in_loop(run, before, state_in_loop(run, sys._getframe(1), ()))
+        scope.outcomes, scope.conditions = waiting.pop(), []
+        with nothing_changes(run):
+            value = settle(run, element(row))
         results.append((list(scope.conditions), value))
         waiting += unexplored(scope.taken, len(scope.outcomes))
         if len(results) > 64:
@@ -969,7 +958,7 @@ def _attribute(run: Run, value: Any, name: str) -> Any:
     if name == "real":
         return value
     if name == "dtype":
-        return validation.dtype_of(run, value)
+        return validation.column_dtype(run, value)
     if name == "columns" and isinstance(term, Table):
         return list(term.columns)
     if name == "loc" and value.guise in ("series", "frame"):
@@ -1428,6 +1417,12 @@ def unpack(run: Run, value: Any, pattern: Any) -> Any:
     return found
 
 
+def format_part(value: Any, conversion: int, spec: str) -> str:
+    """A value in an f-string; `conversion` is the character of !r, !s or !a."""
+    shown_as: dict[int, Callable[[Any], Any]] = {114: repr, 115: str, 97: ascii}
+    return format(shown_as.get(conversion, lambda given: given)(value), spec)
+
+
 def text(run: Run, *parts: Any) -> Any:
     """An f-string."""
     shown: list[str] = []
@@ -1446,9 +1441,7 @@ def text(run: Run, *parts: Any) -> Any:
         if isinstance(spec, Symbol):
             unknown = True
             continue
-        shown_as: dict[int, Callable[[Any], Any]] = {114: repr, 115: str, 97: ascii}
-        converted = shown_as.get(conversion, lambda given: given)(value)
-        shown.append(format(converted, spec))
+        shown.append(format_part(value, conversion, spec))
     return run.public(None) if unknown else "".join(shown)
 
 
@@ -2000,7 +1993,7 @@ class Hooks:
     def __init__(self, run: Run) -> None:
         self.slice = slice
         own = functools.partial(is_project, run)
-        run.record = Record(run)
+        run.record = Record(run) if run.plain is None else None
         for name, function in (
             ("binary", binary),
             ("unary", unary),
@@ -2038,7 +2031,7 @@ class Hooks:
             ("augment_attribute", augment_attribute),
         ):
             of_run = functools.partial(function, run)
-            setattr(self, name, of_run if run.plain is not None else run.record.watched(name, of_run, own))
+            setattr(self, name, of_run if run.record is None else run.record.watched(name, of_run, own))
 
 
 def load(run: Run, file: Path, name: str) -> types.ModuleType:

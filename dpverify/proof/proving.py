@@ -27,7 +27,7 @@ from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.plain import name_output
 from dpverify.proof.programs import load, release_output, source_file
-from dpverify.proof.rehearsal import EXAMPLES, rehearse
+from dpverify.proof.rehearsal import EXAMPLES, MOST_ROWS, rehearse
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.state import check_state, state_of
@@ -482,6 +482,10 @@ class _Program:
 
     def rehearse(self, runs: list[Run]) -> None:
         """Compares runs with the program on example data; `_Ended` at the first difference."""
+        if self.schema.rows[0] > MOST_ROWS:
+            fewest = self.schema.rows[0]
+            why = f"the schema has {fewest:,} rows at least, and no examples of more than {MOST_ROWS:,} are made"
+            raise _Ended(Ending(why, "let its rows begin with fewer", self.file.name))
         for number, run in enumerate(runs):
             few = len(runs) > MOST_REHEARSED  # many paths: each on one of the examples
             found = rehearse(run, self.schema, self.call, EXAMPLES[number % len(EXAMPLES) :][:1] if few else EXAMPLES)

@@ -29,9 +29,9 @@ from dpverify.proof.arithmetic import NATIVE
 from dpverify.proof.ending import ProofEnds
 from dpverify.proof.intervals import total
 from dpverify.proof.moves import aggregate_of
-from dpverify.proof.operations import Anything, Entry, Plain, Seen
-from dpverify.proof.programs import is_project, PYTHON_COMPARE
-from dpverify.proof.rows import Cells, Domain, Node
+from dpverify.proof.operations import Anything, Entry, PlainArray, Seen
+from dpverify.proof.programs import format_part, is_project, PYTHON_COMPARE
+from dpverify.proof.rows import Cells, collect_nodes, Domain, Node
 from dpverify.proof.run import Run
 from dpverify.proof.terms import Aggregate, Noise, Noisy, Public, Rows, shape_of, Sum, Table, Weights
 from dpverify.wild import datasets, pairs
@@ -85,18 +85,22 @@ class Rehearsal:
         self.at += 1
         return entry
 
+    def _follows(self, hook: str) -> Entry | None:
+        """The next operation of the proof, where it is this mark."""
+        following = self.entries[self.at] if self.at < len(self.entries) else None
+        compared = not (self.inside or self.lost)
+        return following if compared and following is not None and following.hook == hook else None
+
     def passes(self, hook: str) -> bool:
         """Whether the next operation of the proof is this mark, which is passed by."""
-        following = self.entries[self.at] if self.at < len(self.entries) else None
-        if self.inside or self.lost or following is None or following.hook != hook:
-            return False
-        self.at += 1
-        return True
+        following = self._follows(hook)
+        self.at += following is not None
+        return following is not None
 
     def decided(self, line: int, outcome: bool) -> bool:
         """The outcome of a condition: that of the proof, where the proof has chosen one, which noise may have."""
-        following = self.entries[self.at] if self.at < len(self.entries) else None
-        if self.inside or self.lost or following is None or following.hook != "decided" or following.line != line:
+        following = self._follows("decided")
+        if following is None or following.line != line:
             return outcome
         self.at += 1
         self.forced = self.forced or following.value != outcome
@@ -128,7 +132,6 @@ class NativeHooks:
     def __init__(self, rehearsal: Rehearsal) -> None:
         self._now = rehearsal
         self.slice = slice
-        self.open = False
 
     def _done(self, hook: str, value: Any, *operands: Any) -> Any:
         line = sys._getframe(2).f_lineno
@@ -219,15 +222,7 @@ class NativeHooks:
 
     def text(self, *parts: Any) -> Any:
         """An f-string."""
-        shown = []
-        for each in parts:
-            if isinstance(each, str):
-                shown.append(each)
-                continue
-            value, conversion, spec = each
-            shown_as: dict[int, Callable[[Any], Any]] = {114: repr, 115: str, 97: ascii}
-            converted = shown_as.get(conversion, lambda given: given)(value)
-            shown.append(format(converted, spec))
+        shown = [each if isinstance(each, str) else format_part(*each) for each in parts]
         return self._done("text", "".join(shown))
 
     def comprehension(self, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
@@ -443,7 +438,7 @@ class Examples:
             return ""
         if isinstance(said, Seen):
             return self._of_symbol(said, value)
-        if isinstance(said, Plain):
+        if isinstance(said, PlainArray):
             if not isinstance(value, np.ndarray) or value.shape != said.shape or value.dtype.kind != said.kind:
                 return f"{_shown(value)}, in the proof an array of shape {said.shape}"
             same = said.content is None or np.array_equal(said.content, value, equal_nan=said.kind == "f")
@@ -709,15 +704,7 @@ def moves_too_far(run: Run, first: Rehearsal, second: Rehearsal) -> Differs | No
 
 def _holds(node: Node, *ops: str) -> bool:
     """Whether one of these operations is in an expression."""
-    waiting, seen = [node], set()
-    while waiting:
-        each = waiting.pop()
-        if each.op in ops:
-            return True
-        if id(each) not in seen:
-            seen.add(id(each))
-            waiting += each.args
-    return False
+    return any(each.op in ops for each in collect_nodes([node]))
 
 
 @contextlib.contextmanager
@@ -757,11 +744,8 @@ def rehearse(run: Run, schema: Schema, call: Call, examples: Sequence[str] = EXA
     examples : sequence of str
         What the first of two neighbours is like, see EXAMPLES.
     """
-    fewest = run.rows if run.rows is not None else schema.rows[0]
-    if fewest > MOST_ROWS:
-        return Differs(f"nothing: no example of {fewest:,} rows is made, at most {MOST_ROWS:,}")
     raised: list[str] = []
-    for seed, kind in enumerate(examples[:1] if fewest > MANY_ROWS else examples, 1):
+    for seed, kind in enumerate(examples[:1] if run.least_rows > MANY_ROWS else examples, 1):
         first, second = _neighbours(run, schema, kind, seed)
         done = []
         for records in (first, second):

@@ -184,7 +184,7 @@ class Cells:
 
 def cells_of(domain: Domain, nodes: Iterable[Node]) -> Cells:
     """Cells cut at all thresholds of these expressions; with fewer axes where there would be too many."""
-    reached = _collect_nodes(nodes)
+    reached = collect_nodes(nodes)
     axes: dict[Any, list[tuple[float, float]]] = {}
     cuts: dict[int, set[float]] = {}
     for node in reached:
@@ -225,7 +225,8 @@ def _unlike_places(place: Node, reached: list[Node]) -> list[int]:
     return list({tuple(table[at] for table in tables): at for at in range(place.extra)}.values())
 
 
-def _collect_nodes(nodes: Iterable[Node]) -> list[Node]:
+def collect_nodes(nodes: Iterable[Node]) -> list[Node]:
+    """These expressions and all that they are made of, each once."""
     seen: dict[int, Node] = {}
     waiting = list(nodes)
     while waiting:
@@ -296,7 +297,7 @@ def _free_axis(domain: Domain, compare: Node) -> dict[Any, list[tuple[float, flo
 def _coarse(domain: Domain, node: Node) -> tuple[float, float]:
     """Ends of a scalar expression over the uncut domain."""
     pieces: dict[Any, Interval] = {}
-    for each in _collect_nodes([node]):
+    for each in collect_nodes([node]):
         if each.op == "column":
             parts = _pieces(domain.columns[each.extra], set())
             pieces[each.extra] = (np.array([min(a for a, _ in parts)]), np.array([max(b for _, b in parts)]))

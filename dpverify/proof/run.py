@@ -146,6 +146,11 @@ class Run:
         """Whether the relation replaces a row; else a row comes or goes."""
         return self.relation is Relation.REPLACE_ONE
 
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows that a dataset of this run has."""
+        return self.rows if self.rows is not None else self.fewest
+
     # ------------------------------------------------------------------------------------------------------------------
 
     def line(self) -> int:

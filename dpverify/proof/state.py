@@ -4,9 +4,11 @@ Values are turned into something that can be compared later: numbers and texts b
 of the program by what they hold, all else by which object it is.
 """
 
+import contextlib
 import functools
+import sys
 import types
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -52,6 +54,15 @@ def check_state_in_loop(run: Run, before: dict[str, Any], after: dict[str, Any])
                 f"a loop over rows changes {name.rpartition(':')[2]} in a way that is not followed",
                 "collect sums with += and lists with append",
             )
+
+
+@contextlib.contextmanager
+def nothing_changes(run: Run) -> Iterator[None]:
+    """A part of the program that is evaluated for one row: all it may do is give a value."""
+    frame = sys._getframe(2)  # of the statement that is entered
+    before = state_in_loop(run, frame, ())
+    yield
+    check_state_in_loop(run, before, state_in_loop(run, frame, ()))
 
 
 def _is_alike(before: Any, after: Any) -> bool:

@@ -152,7 +152,7 @@ def spread_of_rows(run: Run, rows: Rows, name: str, ddof: int) -> Any:
     node = number_node(run, rows.node, "f")
     low, high = run.domain.bounds(node)
     width = float(high - low)
-    fewest = run.rows if run.rows is not None else run.fewest
+    fewest = run.least_rows
     if fewest < 1 + ddof:
         raise run.ends(f"the {name} of too few rows is NaN", "allow more rows in the schema")
     if ddof not in (0, 1) or (ddof and not run.replaces):
@@ -177,7 +177,7 @@ def ranged_of_rows(run: Run, rows: Rows, name: str) -> Any:
     """A function of all rows whose value lies between the least and the largest value of a row."""
     if rows.mask is not None:
         raise run.ends(f"the {name} of chosen rows, which may be none")
-    if (run.rows if run.rows is not None else run.fewest) < 1:
+    if run.least_rows < 1:
         raise run.ends(f"the {name} of no rows", "allow at least one row in the schema")
     if rows.powers:
         raise run.ends(f"the {name} of rows that are multiples of an unknown")

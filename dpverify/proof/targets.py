@@ -196,9 +196,8 @@ def _compare(
     run: Run, owner: str, fresh: Mapping[str, Any], live: Mapping[str, Any], file: str, names: set[str]
 ) -> None:
     for name in sorted((fresh.keys() | live.keys()) & names):
-        if (
-            name.startswith(("__", PROOF)) or not name.isidentifier()
-        ):  # pytest has names of its own, such as @py_builtins
+        # names of pytest, such as @py_builtins, are no identifiers: no program reads them
+        if name.startswith(("__", PROOF)) or not name.isidentifier():
             continue
         new, old = fresh.get(name), live.get(name)
         if isinstance(new, Opaque) and isinstance(old, PLAIN):  # a draw of the import: the proof is for any value of it

@@ -131,7 +131,7 @@ def has_attribute(run: Run, value: Any, name: Any) -> bool:
     raise run.ends(f"an attribute of data is looked up by its name {name!r}")
 
 
-def dtype_of(run: Run, value: Symbol) -> np.dtype[Any]:
+def column_dtype(run: Run, value: Symbol) -> np.dtype[Any]:
     """The dtype of an array, where it is that of a column: of a list of numbers of several types it depends on data."""
     term = value.term
     if value.guise in ("array", "series") and isinstance(term, Rows):

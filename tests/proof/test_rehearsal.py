@@ -208,3 +208,16 @@ def test_an_error_of_the_prover_is_no_proof_and_no_traceback(monkeypatch: pytest
     assert not proof.holds
     assert proof.eps == float("inf")
     assert "an error of the prover, please report it (IndexError" in str(proof.ended)
+
+
+def in_many_steps(x):
+    steps = 0
+    for _ in range(30_000):
+        steps += 1
+    return x.sum() + rng.laplace(scale=10)
+
+
+def test_what_is_too_large_to_be_rehearsed_is_not_proved_and_says_so() -> None:
+    assert "more than 20,000 operations in one run" in str(proved(in_many_steps).ended)
+    many = prove(two_sums, data="vector: real 0..10, rows 30000..50000")
+    assert "the schema has 30,000 rows at least" in str(many.ended)
