@@ -60,13 +60,25 @@ class Entry:
 # What a run of the proof did
 
 
+@dataclass
+class OpenCall:
+    """A call of a function that is not the program's and has not returned; it may call the program back.
+
+    `at`: where its mark is among the entries, once it did. `over_rows`: it calls the program for every row.
+    """
+
+    at: int | None = None
+    over_rows: bool = False
+
+
 class Record:
     """The operations of a run on symbols, in their order; those within loops over rows are left out."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.entries: list[Entry] = []
-        self.inside = 0  # calls of functions that are not the program's, which may call it back
+        self.calls: list[OpenCall] = []
+        self.in_rule = False  # a rule is at work, and no code of the program
         self.looked = False
         self.decisions = 0  # outcomes that the proof has chosen, and that are entries
 
@@ -77,6 +89,7 @@ class Record:
                 raise self.run.ends(
                     f"more than {MOST_COMPARED:,} operations in one run", "use arrays in place of loops"
                 )
+            self._mark_callbacks()
             line = self.run.line() if line is None else line
             self.looked = self.looked or bool(self.run.events) or KNOWN in self.run.state
             self.decisions += hook == "decided"
@@ -85,7 +98,22 @@ class Record:
     def is_on(self) -> bool:
         """Whether operations are kept now."""
         scope = self.run.scope
-        return self.run.running_release and not self.inside and (scope is None or bool(scope.lasting))
+        return self.run.running_release and not self.in_rule and (scope is None or bool(scope.lasting))
+
+    def _mark_callbacks(self) -> None:
+        """The calls that are open have called the program back."""
+        for each in self.calls:
+            if each.at is None:
+                each.at = len(self.entries)
+                self.entries.append(Entry("callback", 0, each))
+
+    def _close(self, opened: OpenCall) -> None:
+        """A call returns: what it did for every row is compared with nothing."""
+        self.calls.remove(opened)
+        if opened.over_rows and opened.at is not None:
+            gone = self.entries[opened.at + 1 :]
+            self.decisions -= sum(each.hook == "decided" for each in gone)
+            del self.entries[opened.at + 1 :]
 
     def watched(self, name: str, function: Callable[..., Any], is_own: Callable[[Any], bool]) -> Callable[..., Any]:
         """A hook of the program that keeps what it gives; `is_own`: a function is one of the program."""
@@ -94,27 +122,40 @@ class Record:
         def hook(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
             line, of_program = frame.f_lineno, frame.f_code.co_filename in run.files
+            before, self.in_rule = self.in_rule, False
+            if of_program and name not in QUIET and run.scope is not None and run.scope.by_rule and self.calls:
+                self._mark_callbacks()
+                self.calls[-1].over_rows = True
+            opened = OpenCall() if of_program and name == "call" and not is_own(args[0]) and self.is_on() else None
+            if opened is not None:
+                self.calls.append(opened)
+            self.in_rule = not of_program or opened is not None
             open_before = len(run.taken) - self.decisions
-            within = not of_program or (name == "call" and not is_own(args[0]))
-            self.inside += within
             try:
                 found = function(*args, **kwargs)
+                self.in_rule = False
+                if opened is not None:
+                    self._close(opened)
+                if of_program:  # else a rule calls it, which Python does not
+                    decided = len(run.taken) - self.decisions > open_before  # where no rehearsal can follow
+                    self._note_hook(name, args, found, line, decided)
             finally:
-                self.inside -= within
-            decided = len(run.taken) - self.decisions > open_before  # where no rehearsal can follow
-            if not of_program:  # a rule calls it, which Python does not
-                return found
-            if name in OPERANDS:
-                self.note(f"{name} of", args[OPERANDS[name] :], line)
-            if name == "loop":
-                self.note("loop", found.over_rows, line)
-            elif name == "contest":
-                self.note("contest", found.open, line)
-            elif name not in QUIET:
-                self.note(name, found, line, decided=decided)
+                self.in_rule = before
+                if opened in self.calls:
+                    self._close(opened)
             return found
 
         return hook
+
+    def _note_hook(self, name: str, args: tuple[Any, ...], found: Any, line: int, decided: bool) -> None:
+        if name in OPERANDS:
+            self.note(f"{name} of", args[OPERANDS[name] :], line)
+        if name == "loop":
+            self.note("loop", found.over_rows, line)
+        elif name == "contest":
+            self.note("contest", found.open, line)
+        elif name not in QUIET:
+            self.note(name, found, line, decided=decided)
 
 
 OPERANDS = {

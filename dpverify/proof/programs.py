@@ -834,7 +834,7 @@ def _of_rows(run: Run, kind: str, source: Symbol, test: Any, element: Callable[[
         raise run.ends("a loop over rows within a loop over rows")
     if kind in ("set", "dict"):
         raise run.ends("a set or dict with the rows as keys shows which ones occur", "loop over public keys")
-    scope = Scope(source.term.mask)
+    scope = Scope(source.term.mask, by_rule=run.record is not None and run.record.in_rule)
     run.scope = scope
     draws, events = len(run.state), len(run.events)
     try:

@@ -66,30 +66,46 @@ class Rehearsal:
     run: Run  # of the example
     rng: np.random.Generator
     at: int = 0
-    inside: int = 0  # loops over rows, calls of functions that are not the program's
-    lost: bool = False  # nothing more is compared: the order of operations is another one
+    inside: int = 0  # loops over rows, calls that call the program for every row
+    calls: list["NativeCall"] = field(default_factory=list)  # that have not returned
     forced: bool = False  # a branch on noise went the way of the proof, not its own
     raised: str = ""  # an exception after that, which the noise of a real branch may not raise
     values: list[tuple[Entry, Any]] = field(default_factory=list)  # of what neighbours are compared by
 
     def expected(self, hook: str, line: int) -> Entry | None:
         """The operation of the proof that this one is; None where nothing is compared."""
-        if self.inside or self.lost or not self.run.running_release:
+        entry = self._next()
+        if self.inside or not self.run.running_release:
             return None
-        entry = self.entries[self.at] if self.at < len(self.entries) else None
         if entry is None or entry.hook != hook or entry.line != line:
-            self.lost = True
-            if not self.is_open:  # else the proof has chosen an outcome out of sight, and other operations follow
-                raise Differs("other operations than in the proof", line)
-            return None
+            raise Differs("other operations than in the proof", line)
         self.at += 1
         return entry
 
+    def _next(self) -> Entry | None:
+        """The next operation of the proof, after the marks of calls that have called the program back."""
+        for call in self.calls:
+            if not (call.seen or self.inside) and self.at < len(self.entries):
+                mark = self.entries[self.at]
+                if mark.hook != "callback":
+                    break
+                self.at += 1
+                call.seen, call.over_rows = True, mark.value.over_rows
+                self.inside += call.over_rows
+        return self.entries[self.at] if self.at < len(self.entries) else None
+
     def _follows(self, hook: str) -> Entry | None:
         """The next operation of the proof, where it is this mark."""
+        following = self._next()
+        return following if not self.inside and following is not None and following.hook == hook else None
+
+    def returns(self, call: "NativeCall") -> None:
+        """A call of a function that is not the program's is over."""
+        self.calls.remove(call)
+        self.inside -= call.over_rows
         following = self.entries[self.at] if self.at < len(self.entries) else None
-        compared = not (self.inside or self.lost)
-        return following if compared and following is not None and following.hook == hook else None
+        if not (call.seen or self.inside) and following is not None and following.hook == "callback":
+            self.at += following.value.over_rows  # there was no row to call the program for
 
     def passes(self, hook: str) -> bool:
         """Whether the next operation of the proof is this mark, which is passed by."""
@@ -106,24 +122,24 @@ class Rehearsal:
         self.forced = self.forced or following.value != outcome
         return bool(following.value)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the proof chooses outcomes from here on."""
-        return any(each.decided for each in self.entries[self.at :])
-
     def compare(self, hook: str, line: int, value: Any) -> None:
         """Ends the rehearsal where the value of an operation is another one than in the proof."""
         entry = self.expected(hook, line)
         if entry is None:
             return
         why = self.examples.difference(entry.value, value)
-        if why and entry.decided:  # the proof went the other way, within a function that is not the program's
-            self.lost = True
-            return
         if why:
             raise Differs(why, line)
         if entry.fresh and isinstance(entry.value, Seen) and isinstance(entry.value.term, Sum | Aggregate):
             self.values.append((entry, np.asarray(value, float)))
+
+
+@dataclass(eq=False)
+class NativeCall:
+    """A call of a function that is not the program's; `seen`: it has called the program back."""
+
+    seen: bool = False
+    over_rows: bool = False
 
 
 class NativeHooks:
@@ -203,12 +219,14 @@ class NativeHooks:
         now, given = self._now, args
         if any(function is each for each in GENERATORS) and (not args or args[0] is None) and not kwargs:
             args = (int(now.rng.integers(2**31)),)
-        within = not is_project(now.run, function)
-        now.inside += within
+        opened = None if now.inside or is_project(now.run, function) else NativeCall()
+        if opened is not None and now.run.running_release:
+            now.calls.append(opened)
         try:
             found = function(*args, **kwargs)
         finally:
-            now.inside -= within
+            if opened in now.calls:
+                now.returns(opened)
         now.compare("call of", sys._getframe(1).f_lineno, given)
         return self._done("call", found)
 
@@ -348,16 +366,8 @@ class NativeLoop:
 
     def passes(self) -> Iterator[Any]:
         """The entries."""
-        now, entries = self.now, iter(self.source)
-        within = not isinstance(entries, types.GeneratorType)
-        while True:
-            now.inside += within
-            try:
-                each = next(entries)
-            except StopIteration:
-                return
-            finally:
-                now.inside -= within
+        now = self.now
+        for each in iter(self.source):
             now.inside += self.of_rows
             try:
                 yield each
@@ -794,7 +804,7 @@ def _rehearsed(run: Run, schema: Schema, records: Records, seed: int, call: Call
     except Differs as found:
         return found
     except (Exception, ProofEnds) as error:
-        if now.forced or (now.lost and isinstance(error, ProofEnds)):
+        if now.forced:
             now.raised = f"an exception ({type(error).__name__}: {error})"[:200]
             return now
         return Differs(f"an exception ({type(error).__name__}: {error})"[:200])

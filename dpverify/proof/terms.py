@@ -381,6 +381,7 @@ class Scope:
     local: bool = False
     checking: bool = False
     loop: Any = None
+    by_rule: bool = False  # a function that is not the program's calls it for every row
 
     @property
     def taken(self) -> list[bool]:
