@@ -207,14 +207,17 @@ def _checked(constraints: Any) -> list[Any]:
 def _optimal(problem: Any) -> None:
     """Solved to PRECISE, or where that is too much to what is the solver's default."""
     error: Any = import_module("cvxpy.error").SolverError
+    said = ""
     for settings in (PRECISE, dict.fromkeys(PRECISE, 1e-8)):
         try:
             with warnings.catch_warnings(
                 action="ignore", category=UserWarning
             ):  # that it may be inaccurate: see status
                 problem.solve(solver="CLARABEL", **settings)
-        except error as failed:
-            raise RunError(f"flow-consistent counts: {failed}") from failed
+        except error as failed:  # it got stuck: numerical trouble on the way to PRECISE
+            said = str(failed)
+            continue
         if problem.status == "optimal":
             return
-    raise RunError(f"flow-consistent counts: the programme is {problem.status}")
+        said = f"the programme is {problem.status}"
+    raise RunError(f"flow-consistent counts: {said}")
