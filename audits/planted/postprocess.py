@@ -5,7 +5,7 @@ The release is what runs, no log ratio is known.
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class ConstraintFromData:
 
     privatizer: BatchPrivatizer
     flow: FlowConsistent
+    trials_per_block: ClassVar[int] = FlowProcessed.trials_per_block
 
     def release(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> Array:
         layout, never = self.flow.layout, data.counts().transitions == 0

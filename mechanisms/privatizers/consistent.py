@@ -6,7 +6,7 @@ likelihood ratio is known after it; an audit has to learn one, and can only find
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +79,7 @@ class FlowProcessed(PostProcessed):
 
     privatizer: BatchPrivatizer
     flow: FlowConsistent
+    trials_per_block: ClassVar[int] = 100  # one programme for each trial: calls stay short
 
     def __post_init__(self) -> None:
         if self.flow.layout != self.privatizer.layout:
