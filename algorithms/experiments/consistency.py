@@ -9,9 +9,9 @@ counts are post-processed in each of the WAYS:
     flow, l2         `FlowConsistent`: nearest in l2
     flow, l2, known  the same, and transitions that the model cannot make are known to be impossible, if there are any
 
-and the planner of DP-APVI plans from each, with equal constants: `ERROR_SCALE` times the provable E, and `PENALTY_SCALE`
-times sqrt 2 and 16. They are set by hand on seeds from 900 on, for with the theory's nothing is learnt from so few
-users: there is no guarantee. Three numbers for every seed:
+and the planner of DP-APVI plans from each, with equal constants: `ERROR_SCALE` times the provable E, and
+`PENALTY_SCALE` times sqrt 2 and 16. They are set by hand on seeds from 900 on, for with the theory's nothing is learnt
+from so few users: there is no guarantee. Three numbers for every seed:
 
     counts       mean absolute error of visits and transitions
     transitions  total variation between the estimated law of the next state and the model's, mean over the users' steps
@@ -51,7 +51,7 @@ CONFIDENCE, DIGITS = 0.95, 5
 
 
 def make_models() -> dict[str, Model]:
-    """RiverSwim, where most transitions are impossible, and a random model, where all are possible."""
+    """RiverSwim, where more than half of the transitions are impossible, and a random model, where none is."""
     return {"riverswim": river_swim().model, "random": random_environment(1, 4, 2, 6).model}
 
 
@@ -88,7 +88,7 @@ def measure(model: Model, exact: ExactCounts, counts: PrivateCounts, planner: AP
 
 
 def draw_consistency(name: str, rho: float, seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """A record for every seed and way, in order: {"model", "rho", "seed", "way", "counts", "transitions", "gap"}."""
+    """A record for every way: {"model", "rho", "way"}, and each of the NUMBERS as a list over the seeds."""
     model = make_models()[name]
     layout = CountLayout(H=model.horizon, S=model.states, A=model.actions)
     privatizer = OfflineTabularGaussian(layout=layout, rho=rho)
@@ -102,16 +102,18 @@ def draw_consistency(name: str, rho: float, seeds: Sequence[int]) -> list[dict[s
         c2=PENALTY_SCALE * 16,
     )
     played, ways = uniform_policy(model.horizon, model.states, model.actions), post_processings(model, layout, error)
-    found = []
-    for seed in seeds:
+    found = {way: [dict[str, float]() for _ in seeds] for way in ways}
+    for index, seed in enumerate(seeds):
         sampled = sample_counts(model, played, USERS, rng=stream(derive(seed, f"{name}/data"), Stage.EXPERIMENT))
         exact = ExactCounts(sampled.visits, sampled.transitions)
         noise = stream(derive(seed, f"{name}/{rho}/noise"), Stage.EXPERIMENT)
         noisy = privatizer.noisy(PrivateCounts(exact.visits, exact.transitions), rng=noise)
         for way, process in ways.items():
-            numbers = measure(model, exact, process(noisy), planner)
-            found.append({"model": name, "rho": rho, "seed": seed, "way": way, **numbers})
-    return found
+            found[way][index] = measure(model, exact, process(noisy), planner)
+    return [
+        {"model": name, "rho": rho, "way": way, **{number: [each[number] for each in measured] for number in NUMBERS}}
+        for way, measured in found.items()
+    ]
 
 
 def mean_and_half_width(values: Array) -> tuple[float, float]:
@@ -123,24 +125,21 @@ def mean_and_half_width(values: Array) -> tuple[float, float]:
 
 
 def summarise(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row for every model, rho and way: each of the NUMBERS, and what it is more than that of BASIS, seed by seed."""
+    """Each record's mean and half-width of the NUMBERS, and of what they are more than those of BASIS, by seed."""
+    basis = {(each["model"], each["rho"]): each for each in runs if each["way"] == BASIS}
     rows = []
-    for name, rho, way in dict.fromkeys((each["model"], each["rho"], each["way"]) for each in runs):
-        own, other = (
-            [each for each in runs if (each["model"], each["rho"], each["way"]) == (name, rho, which)]
-            for which in (way, BASIS)
-        )
-        row: dict[str, Any] = {"model": name, "rho": rho, "way": way}
+    for each in runs:
+        row: dict[str, Any] = {name: each[name] for name in ("model", "rho", "way")}
         for number in NUMBERS:
-            values, basis = (np.array([each[number] for each in part]) for part in (own, other))
-            row[number] = mean_and_half_width(values)
-            row[f"{number}, difference"] = None if way == BASIS else mean_and_half_width(values - basis)
+            own, other = np.array(each[number]), np.array(basis[each["model"], each["rho"]][number])
+            row[number] = mean_and_half_width(own)
+            row[f"{number}, difference"] = None if each["way"] == BASIS else mean_and_half_width(own - other)
         rows.append(row)
     return rows
 
 
 def as_markdown(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Lines of the table: mean and half-width, below it the difference from BASIS."""
+    """Lines of the table: mean and half-width, in brackets the difference from BASIS."""
     lines = ["| model, rho | post-processing | " + " | ".join(NUMBERS) + " |", "|---|---|" + "---|" * len(NUMBERS)]
     for row in rows:
         cells = []
@@ -163,7 +162,7 @@ def consistency(
     settings = {"users": USERS, "seeds": seeds, "delta": DELTA}
     settings |= {"error_scale": ERROR_SCALE, "penalty_scale": PENALTY_SCALE}
     out.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join(json.dumps(each) for each in runs)
+    lines = ",\n".join(json.dumps(each) for each in runs)  # a record a line
     text = f'{{"settings": {json.dumps(settings)},\n"runs": [\n{lines}\n]}}\n'
     (out / "consistency.json").write_text(text, encoding="utf-8")
     typer.echo("\n".join(as_markdown(summarise(runs))))
