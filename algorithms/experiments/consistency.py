@@ -152,7 +152,7 @@ def as_markdown(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def consistency(
-    seeds: Annotated[int, typer.Option(help="as many datasets, common to all ways: at least 2")] = 40,
+    seeds: Annotated[int, typer.Option(min=2, help="as many datasets, common to all ways")] = 100,
     out: Annotated[Path, typer.Option(help="folder; consistency.json is written there")] = Path("figures"),
 ) -> None:
     """Table of none, cell-by-cell and flow-consistent counts: errors, and the gap of DP-APVI's policy."""
