@@ -100,12 +100,12 @@ def flow_errors(name: str, post: Any, **options: Any) -> Promise:
 
 broken: dict[str, Any] = {"expected": BROKEN, "trials": 20}
 promises = [
-    flow_errors("flow-chebyshev", least),
-    flow_errors("flow-l2", nearest),
-    flow_errors("flow-known-transitions", replace(least, extra=keep_state_1)),
-    flow_errors("flow-chebyshev, rounded cell by cell", RoundedCells(least), **broken),
-    flow_errors("flow-chebyshev, a constraint that is false", replace(least, extra=forbid_staying), **broken),
-    flow_errors("flow-l2, a constraint that is false", replace(nearest, extra=forbid_staying), **broken),
+    flow_errors("errors-chebyshev", least),
+    flow_errors("errors-l2", nearest),
+    flow_errors("errors-known-transitions", replace(least, extra=keep_state_1)),
+    flow_errors("errors-chebyshev, rounded cell by cell", RoundedCells(least), **broken),
+    flow_errors("errors-chebyshev, a constraint that is false", replace(least, extra=forbid_staying), **broken),
+    flow_errors("errors-l2, a constraint that is false", replace(nearest, extra=forbid_staying), **broken),
 ]
 
 promises = unnamed(promises)
