@@ -4,6 +4,7 @@ White box: both noisy statistics of every step of an adaptive run. The learner i
 in the figure of the offline paper. Its shift, its pessimism and its suboptimality are proved in `lean_promises`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +14,14 @@ from algorithms.beyond.lean import Lean
 from algorithms.beyond.lean_promises import best_promise, pessimism_promise, proved_penalty, shift_promise
 from algorithms.beyond.lean_transcripts import LeanView
 from algorithms.core.environments import random_environment
-from algorithms.offline.suboptimality_promises import near_tie, rarely
+from algorithms.offline.suboptimality_promises import fork, near_tie, rarely
+from algorithms.tabular import Model
 from audits.audit_vapvi import coin, swap, two_features
 from audits.papers import RELEASE
 from audits.planted.lean import BareLastGram, OneBudget
-from audits.planted.vapvi import RewardsAsCosts, Uninformed
+from audits.planted.vapvi import DataFree, RewardsAsCosts, Uninformed
 from dpverify import planted, Subject, ZCDP
-from dpverify.promises import BROKEN, Promise
+from dpverify.promises import all_of, BROKEN, Promise
 
 HORIZON, RHO = 2, 1.0
 TRIALS = 50_000
@@ -61,10 +63,14 @@ proved = replace(bare, penalty=proved_penalty(bare, USERS))
 MANY, FREE = 10**6, 1e8
 free = replace(bare, rho=FREE)
 free = replace(free, penalty=proved_penalty(free, MANY))  # of which users who differ need a thirtieth at most
-tied = near_tie(1e-3)
+tied, forked = near_tie(1e-3), fork(0.01)
 PROVED = "V~ <= V^pi at the C that is proved, 1e10 users, rho = 1"
 FREELY = "V~ <= V^pi at the C that is proved, 1e6 users, rho = 1e8, the last reward is known"
-BEST = "v* - v^pi at most 2 sqrt 2 sum C |phi|, 1e10 users, rho = 1, the better action in 1 of 10"
+BEST = (
+    "v* - v^pi at most 2 sqrt 2 sum C |phi|, 1e10 users, rho = 1; "
+    "the better action in 1 of 10, and a fork and its mirror"
+)
+SHARP = "; on a fork and its mirror also V* - V~, at most the bound on v* - v^pi"
 
 
 def pessimism(name: str, played: Lean | None = None, **options: Any) -> Promise:
@@ -79,21 +85,66 @@ def freely(name: str, share: float = 1.0, **options: Any) -> Promise:
     return pessimism_promise(coin, free, everywhere, MANY, played=played, name=name, **settings)
 
 
-def best(name: str, played: Any = None, **options: Any) -> Promise:
-    """Where the penalty hides which action is better; `played` instead of `lean`."""
-    settings: dict[str, Any] = {"trials": 100, "paper": RELEASE, "statement": BEST, **options}
-    return best_promise(tied, proved, rarely(0.1), USERS, played=played, name=name, **settings)
+def sharp(name: str, base: Promise, played: Callable[[Model], Any] | None = None, **options: Any) -> Promise:
+    """`base`; and on a fork and its mirror also V* - V~ at most the bound on v* - v^pi."""
+    parts = [
+        pessimism_promise(
+            model,
+            proved,
+            everywhere,
+            USERS,
+            sharp=True,
+            name=where,
+            played=None if played is None else played(model),
+        )
+        for where, model in (("fork", forked), ("fork, mirrored", forked.mirrored))
+    ]
+    settings: dict[str, Any] = {"trials": 60, "statement": base.statement + SHARP, **options}
+    return all_of([base, *parts], name=name, **settings)
+
+
+def best(name: str, played: Callable[[Model], Any] | None = None, **options: Any) -> Promise:
+    """Where the penalty hides which action is better, and on a fork and its mirror; `played` instead of `lean`."""
+    parts = [
+        best_promise(model, proved, policy, USERS, name=where, played=None if played is None else played(model))
+        for where, model, policy in (
+            ("near tie", tied, rarely(0.1)),
+            ("fork", forked, everywhere),
+            ("fork, mirrored", forked.mirrored, everywhere),
+        )
+    ]
+    settings: dict[str, Any] = {"trials": 40, "paper": RELEASE, "statement": BEST, **options}
+    return all_of(parts, name=name, **settings)
 
 
 promises = [
     shift_promise(bare, name="shift", trials=4_000, statement="|Z| <= shift in all steps"),
     shift_promise(bare.with_noise(2.0), told=bare, name="shift, of half the noise", trials=2_000, expected=BROKEN),
-    pessimism("pessimism-lean"),
+    sharp("pessimism-lean", pessimism("uneven")),
+    sharp(
+        "pessimism-lean, reads no data",
+        pessimism("uneven"),
+        lambda model: DataFree(forked, 0.003),
+        trials=20,
+        expected=BROKEN,
+    ),
+    sharp(
+        "pessimism-lean, nothing is worth anything",
+        pessimism("uneven"),
+        lambda model: DataFree(forked, 2.0),
+        trials=20,
+        expected=BROKEN,
+    ),
     pessimism("pessimism-lean, C = 0", bare, expected=BROKEN, statement=PROVED + "; C = 0"),
-    freely("pessimism-lean, rho = 1e8"),
+    sharp("pessimism-lean, rho = 1e8", freely("rho = 1e8")),
     freely("pessimism-lean, rho = 1e8, C/30", 0.03, trials=4_000, expected=BROKEN, statement=FREELY + "; .03 of it"),
     freely("pessimism-lean, rho = 1e8, C/100", 0.01, expected=BROKEN, statement=FREELY + "; .01 of it"),
     best("suboptimality-lean"),
-    best("suboptimality-lean, rewards as costs", RewardsAsCosts(proved), expected=BROKEN),
-    best("suboptimality-lean, nothing learnt", Uninformed(proved), expected=BROKEN),
+    best("suboptimality-lean, rewards as costs", lambda model: RewardsAsCosts(proved), expected=BROKEN),
+    best("suboptimality-lean, nothing learnt", lambda model: Uninformed(proved), expected=BROKEN),
+    best(
+        "suboptimality-lean, reads no data",
+        lambda model: DataFree(tied if model is tied else forked),
+        expected=BROKEN,
+    ),
 ]

@@ -6,7 +6,9 @@ that is refuted for Central. For Local the counts show every message, and the cl
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from algorithms.core.counting import Plugged
@@ -15,10 +17,11 @@ from algorithms.core.users import Tree
 from algorithms.instances import black_box
 from algorithms.nash_vi.kernel_promises import fork, lemma_b3_promise
 from algorithms.nash_vi.learner import error_of, NashVI, SelfPlay
-from algorithms.nash_vi.markov_games import random_game
-from algorithms.nash_vi.promises import plan_promise, value_promise
+from algorithms.nash_vi.markov_games import MarkovGame, random_game
+from algorithms.nash_vi.promises import plan_promise, value_promise, width_bound
 from audits.papers import NASH_VI, unnamed
 from audits.planted.nash_vi import (
+    DataFree,
     NoPrivateBonus,
     NoSamplingBonus,
     OneForIota,
@@ -28,7 +31,7 @@ from audits.planted.nash_vi import (
     UniformPlay,
 )
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
-from dpverify.promises import BROKEN, INCONCLUSIVE, Promise
+from dpverify.promises import all_of, BROKEN, INCONCLUSIVE, Promise
 from mechanisms.counters.logbase import LogBase
 from mechanisms.privatizers.central import Central, Reading
 from mechanisms.privatizers.local import Local
@@ -167,19 +170,33 @@ def values(privatizer: Any, name: str, *, bonus: float = 1.0, **options: Any) ->
     return replace(value_promise(two_steps, planner, privatizer, 25, trials=400, name=name), **options)
 
 
-def plan(name: str, visits: int, *, error: float = 40.0, bonus: float = 1.0, **options: Any) -> Promise:
-    """One plan from dense counts: no episodes, so the theory's bonus is far below its cap."""
-    planner = replace(learner(two_steps, visits, error), bonus_scale=bonus, gap_scale=1.0)
-    return plan_promise(two_steps, planner, visits, trials=400, name=name, **options)
-
-
 mixed = random_game(1, 2, 2, 2, 2)  # its equilibrium is mixed
 
 
-def dense(name: str, kind: type[NashVI] = NashVI, *, error: float = 0.0, **options: Any) -> Promise:
+def plan(name: str, visits: int, *, error: float = 40.0, bonus: float = 1.0, **options: Any) -> Promise:
+    """One plan from dense counts: no episodes, so the theory's bonus is far below its cap."""
+    stated = replace(learner(two_steps, visits, error), bonus_scale=1.0, gap_scale=1.0)
+    return bracketed(name, two_steps, stated, replace(stated, bonus_scale=bonus), visits, **options)
+
+
+def dense(name: str, kind: Callable[..., NashVI] = NashVI, *, error: float = 0.0, **options: Any) -> Promise:
     """One plan from 1e8 visits of every cell; at E = 2e5 the part of the bonus that is for the noise is the largest."""
-    planner = kind(layout=mixed.layout, rewards=mixed.rewards, episodes=10**8, error=error)
-    return plan_promise(mixed, planner, 10**8, trials=400, name=name, **options)
+    sizes: dict[str, Any] = {"layout": mixed.layout, "rewards": mixed.rewards, "episodes": 10**8, "error": error}
+    return bracketed(name, mixed, NashVI(**sizes), kind(**sizes), 10**8, **options)
+
+
+def bracketed(name: str, game: MarkovGame, stated: NashVI, played: NashVI, visits: int, **options: Any) -> Promise:
+    """The values bracket those of best responses, and not wider than `stated` does; in `game` and mirrored."""
+    most = width_bound(stated, visits)
+    parts = [
+        plan_promise(where, played, visits, trials=400, sharp=most, name=where.name) for where in (game, game.mirrored)
+    ]
+    statement = f"{parts[0].statement}, and V^up - V^low at most {most:.2g} at the start; in a game and mirrored"
+    return all_of(parts, name=name, **{"statement": statement, **options})
+
+
+def reads_no_data(width: float) -> Callable[..., NashVI]:
+    return partial(DataFree, known=mixed, width=width)
 
 
 KERNEL = "Lemma B.3, inequality (16)"
@@ -201,6 +218,10 @@ promises = [
     plan("value-nash, bonus scaled by 1e-3", 10**6, bonus=1e-3, expected=BROKEN),
     plan("value-nash, bonus scaled by 1e-3, no noise", 10**6, error=0.0, bonus=1e-3, expected=BROKEN),
     dense("value-nash, mixed", error=0.0),
+    *(
+        dense(f"value-nash, mixed, reads no data, width {width}", reads_no_data(width), expected=BROKEN)
+        for width in (1.0, 1000.0)
+    ),
     dense("value-nash, mixed, noise", error=2e5),
     dense("value-nash, mixed, noise, no private bonus", NoPrivateBonus, error=2e5, expected=BROKEN),
     *(

@@ -6,13 +6,15 @@ plans from up to 1e14 visits of every cell, with noise of +-E/4 on every count; 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from algorithms.nash_vi.learner import error_of, NashVI
-from algorithms.nash_vi.markov_games import MarkovGame, matrix_game, random_game
+from algorithms.nash_vi.markov_games import game_fork, MarkovGame, matrix_game, random_game
 from algorithms.nash_vi.regret_promises import rate_promise, regret_bound, selfplay_promise
 from audits.papers import NASH_VI, unnamed
 from audits.planted.nash_vi import (
+    DataFree,
     MirroredStates,
     PlayersExchanged,
     PureMaximin,
@@ -22,7 +24,7 @@ from audits.planted.nash_vi import (
     WidenedByNoise,
 )
 from dpverify import Subject
-from dpverify.promises import BROKEN, Promise
+from dpverify.promises import all_of, BROKEN, Promise
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.local import Local
 from mechanisms.privatizers.no_privacy import NoPrivacy
@@ -33,18 +35,22 @@ LARGE, LARGER = (10**10, 10**12, 10**14), (10**12, 10**14, 10**16)
 game = matrix_game([[0.0, 0.5], [0.5, 1.0]])  # the second row and the first column, and ties go to the first row
 mixed = matrix_game([[1.0, 0.0], [0.0, 0.35]])  # both play the first with probability 7/27
 steps = random_game(1, 2, 2, 2, 2)  # its equilibrium is mixed
+forked = game_fork()
 
 
 def runs(
     name: str,
-    kind: type[NashVI] = NashVI,
+    kind: Callable[..., NashVI] = NashVI,
     *,
     of: MarkovGame = game,
     privatizer: OnlinePrivatizer | None = None,
     costs: bool = False,
     **options: Any,
 ) -> Promise:
-    """`costs`: rewards are taken for costs."""
+    """In a matrix game, where the rewards are known and so nothing is to be learnt but the equilibrium.
+
+    `costs`: rewards are taken for costs.
+    """
     source = NoPrivacy(layout=of.layout) if privatizer is None else privatizer
     learner = kind(
         layout=of.layout,
@@ -57,23 +63,45 @@ def runs(
     return selfplay_promise(of, learner, source, name=name, **{"trials": trials, "paper": NASH_VI, **options})
 
 
+def learns(name: str, kind: Callable[..., NashVI] = NashVI, **options: Any) -> Promise:
+    """A fork and its mirror image: which action leads to what pays has to be learnt."""
+    parts = [
+        selfplay_promise(
+            where,
+            kind(layout=where.layout, rewards=where.rewards, episodes=160_000, error=0.0, beta=0.25),
+            NoPrivacy(layout=where.layout),
+            what="both",
+            name=where.name,
+            block=12,
+        )
+        for where in (forked, forked.mirrored)
+    ]
+    return all_of(parts, name=name, **{"trials": 12, "statement": LEARNT, "paper": NASH_VI, **options})
+
+
 def rate(
     name: str,
-    kind: type[NashVI] = NashVI,
+    kind: Callable[..., NashVI] = NashVI,
     *,
     visits: tuple[int, int, int] = LARGE,
     error: Callable[[int], float] = lambda users: 0.0,
     costs: bool = False,
     **options: Any,
 ) -> Promise:
-    """`error(K)` is E."""
+    """`error(K)` is E; in a game and in its mirror image."""
     rewards = 1 - steps.rewards if costs else steps.rewards
 
     def planner(users: int) -> NashVI:
         return kind(layout=steps.layout, rewards=rewards, episodes=users, error=error(users), beta=BETA)
 
-    trials = 10 if options.get("expected") == BROKEN else 96
-    return rate_promise(steps, planner, visits, name=name, **{"trials": trials, "paper": NASH_VI, **options})
+    power = options.pop("power", 0.5)
+    parts = [rate_promise(where, planner, visits, power=power, name=where.name) for where in (steps, steps.mirrored)]
+    trials = 10 if options.get("expected") == BROKEN else 60
+    return all_of(parts, name=name, **{"trials": trials, "paper": NASH_VI, **options})
+
+
+def reads_no_data(width: float) -> Callable[..., NashVI]:
+    return partial(DataFree, known=steps, width=width)
 
 
 def central_error(users: int, eps: float = 1.0) -> float:
@@ -104,26 +132,36 @@ def private_share(privatizer: OnlinePrivatizer) -> str:
 
 REGRET = "Theorem 4.1 as (49), powers of iota of (46) and (48), constants of 1"
 OUTPUT = "Theorem 4.2 as (50), with the bound of (49)"
+LEARNT = (
+    "Theorem 4.1 as (49) and Theorem 4.2 as (50), powers of iota of (46) and (48), constants of 1: "
+    "regret, and K times the gap of the output, on a fork and its mirror; 160,000 users"
+)
 RATE = "the gap of the output is at most its width, which falls as 1/sqrt K up to iota, at three K, of plans"
 NOISY = RATE + ", counts moved by +-E/4"
 
 subjects: list[Subject] = []  # what is private about DP-Nash-VI stands in audit_nash_vi
 promises = [
-    runs("regret-nash", statement=REGRET),
+    learns("regret-nash and output-nash"),
+    learns("regret-nash and output-nash, reads no data", partial(DataFree, known=forked), expected=BROKEN),
+    runs("regret-nash, nothing to learn", statement=REGRET),
     runs("regret-nash, uniform play", UniformPlay, expected=BROKEN, statement=REGRET),
     runs("regret-nash, rewards as costs", costs=True, expected=BROKEN, statement=REGRET),
-    runs("regret-nash, mixed", of=mixed, statement=REGRET),
+    runs("regret-nash, nothing to learn, mixed", of=mixed, statement=REGRET),
     runs("regret-nash, mixed, pure maximin", PureMaximin, of=mixed, expected=BROKEN, trials=5, statement=REGRET),
-    runs("output-nash, mixed", of=mixed, output=True, statement=OUTPUT),
-    runs("output-nash", output=True, statement=OUTPUT),
-    runs("output-nash, uniform play", UniformPlay, output=True, expected=BROKEN, statement=OUTPUT),
-    runs("output-nash, rewards as costs", costs=True, output=True, expected=BROKEN, statement=OUTPUT),
+    runs("output-nash, nothing to learn, mixed", of=mixed, what="output", statement=OUTPUT),
+    runs("output-nash, nothing to learn", what="output", statement=OUTPUT),
+    runs("output-nash, uniform play", UniformPlay, what="output", expected=BROKEN, statement=OUTPUT),
+    runs("output-nash, rewards as costs", costs=True, what="output", expected=BROKEN, statement=OUTPUT),
     runs(
-        "regret-nash, central",
+        "regret-nash, nothing to learn, central",
         privatizer=central,
         statement="Theorem 5.2, eps = 2e4; " + REGRET + private_share(central),
     ),
-    runs("regret-nash, local", privatizer=local, statement="Theorem 5.5, eps = 2e5; " + REGRET + private_share(local)),
+    runs(
+        "regret-nash, nothing to learn, local",
+        privatizer=local,
+        statement="Theorem 5.5, eps = 2e5; " + REGRET + private_share(local),
+    ),
     rate("rate-nash, no noise", statement="Theorem 4.2: " + RATE),
     rate("rate-nash, central", error=central_error, statement="Theorem 5.2, eps = 1: " + NOISY),
     rate(
@@ -160,6 +198,10 @@ promises = [
             "players exchanged": PlayersExchanged,
             "mirrored states": MirroredStates,
         }.items()
+    ),
+    *(
+        rate(f"rate-nash, reads no data, width {width:g}", reads_no_data(width), expected=BROKEN, statement=RATE)
+        for width in (1.0, 1e3, 1e6)
     ),
     rate("rate-nash, rewards as costs", costs=True, expected=BROKEN, statement=RATE),
 ]

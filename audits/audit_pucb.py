@@ -21,9 +21,9 @@ from algorithms.instances import black_box
 from algorithms.pucb.learner import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
 from algorithms.pucb.promises import counters_promise
 from audits import papers
-from audits.planted.online import Mirrored, Myopic, NoPrivateBonus, OneNoise, SharedNoise, UnfedRewards
+from audits.planted.online import DataFree, Mirrored, Myopic, NoPrivateBonus, OneNoise, SharedNoise, UnfedRewards
 from dpverify import Pair, planted, PureDP, Subject, Unit, View
-from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, Promise
+from dpverify.promises import all_of, BROKEN, INCONCLUSIVE, KEPT, Promise
 from mechanisms.counters.logbase import LogBase
 from mechanisms.counters.promises import prefix_promise
 from mechanisms.counters.stream import Stream
@@ -238,13 +238,28 @@ def along(
 
 
 def one_plan(
-    name: str, kind: type[PUCB] = PUCB, *, visits: int = 10**5, error: float = 20.0, bonus: float = 1.0, **more: Any
+    name: str,
+    kind: Callable[..., PUCB] = PUCB,
+    *,
+    visits: int = 10**5,
+    error: float = 20.0,
+    bonus: float = 1.0,
+    **more: Any,
 ) -> Promise:
-    """No episodes: so many visits of every cell that no bound is at its cap."""
-    learner = kind(layout=seen, episodes=visits, error=error, beta=BETA, bonus_scale=bonus)
-    statement = f"Theorem 14: Q~+ >= Q* in every cell of a plan from {visits:.0e} visits a cell"
-    given: dict[str, Any] = {"failure_probability": BETA, "paper": papers.PUCB, "statement": statement, **more}
-    return optimism_of_plan(small, learner, visits, noise=learner.error, name=name, **given)
+    """No episodes: so many visits of every cell that no bound is at its cap. In an environment and mirrored."""
+    sizes: dict[str, Any] = {"layout": seen, "episodes": visits, "error": error, "beta": BETA}
+    learner, most = kind(**sizes, bonus_scale=bonus), PUCB(**sizes).width(visits - error)
+    parts = [
+        optimism_of_plan(
+            where, learner, visits, noise=error, sharp=most, failure_probability=BETA, name=where.name, block=256
+        )
+        for where in (small, small.mirrored)
+    ]
+    statement = (
+        f"Theorem 14: Q~+ >= Q* in every cell of a plan from {visits:.0e} visits a cell, and Q~+ - Q* at most "
+        f"{most:.2g}; in an environment and mirrored"
+    )
+    return all_of(parts, name=name, **{"paper": papers.PUCB, "statement": statement, "trials": 500, **more})
 
 
 noisy_plan = partial(one_plan, visits=10**8, error=2e5)  # the part of the bonus that is for the noise is the larger one
@@ -277,6 +292,14 @@ promises += [
         statement=OPTIMISM + "; some below H",
     ),
     one_plan("optimism-of-one-plan"),
+    *(
+        one_plan(
+            f"optimism-of-one-plan, reads no data, {slack} above",
+            partial(DataFree, known=small.model, slack=slack),
+            expected=BROKEN,
+        )
+        for slack in (0.1, 1.0)
+    ),
     one_plan("optimism-of-one-plan-bonus-scaled", bonus=0.01, expected=BROKEN),
     one_plan("optimism-of-one-plan-myopic", Myopic, expected=BROKEN),
     one_plan("optimism-of-one-plan-mirrored", Mirrored, visits=10**8, expected=BROKEN),

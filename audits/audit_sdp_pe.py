@@ -19,8 +19,9 @@ from algorithms.sdp_pe.batches import Batches, ExactBatches, ShuffledBatches
 from algorithms.sdp_pe.elimination import SDPPE, Staged
 from audits.papers import SDP_PE_JOURNAL, unnamed
 from audits.planted.batches import LostConstant, SharedBits
+from audits.planted.elimination import DataFree
 from dpverify import ApproxDP, planted, Subject, Unit, View
-from dpverify.promises import BROKEN, INCONCLUSIVE
+from dpverify.promises import all_of, BROKEN, INCONCLUSIVE, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 
 EPS, BETA = 0.9, 1e-3
@@ -123,6 +124,12 @@ def risk(learner: SDPPE) -> float:
     return DELTA * sum(sum(number > 0 for number in stage.layers) + 1 for stage in learner.plan)
 
 
+def survival_mirrored(name: str, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
+    """Of two arms and of their mirror image in one trial: there who reads no data eliminates the better arm."""
+    parts = [survival_promise(where, learner, batches, name=where.name) for where in (two_arms, two_arms.mirrored)]
+    return all_of(parts, name=name, **{**common, **options})
+
+
 common: dict[str, Any] = {"paper": SDP_PE_JOURNAL}
 ASSUMPTION = "Assumption 4 in every batch of a run"
 SURVIVAL = "Lemma 20 and Theorem 6: no optimal policy is eliminated, N_switch <= (H+2) B"
@@ -170,23 +177,27 @@ promises = [
         statement=SURVIVAL + "; C = 1, too few users to eliminate anything",
         **common,
     ),
-    survival_promise(
-        two_arms,
-        learner_for(two_arms, 1501),
+    survival_mirrored(
+        "survival-two-arms-no-privacy",
+        learner_for(two_arms, 1501, delta=0.02),
         ExactBatches(),
-        trials=400,
-        name="survival-two-arms-no-privacy",
-        statement=SURVIVAL + "; C = 1, no noise, the worse arm is eliminated",
-        **common,
+        trials=60,
+        statement=SURVIVAL + "; C = 1, no noise, the worse arm is eliminated; two arms and mirrored",
     ),
-    survival_promise(
-        two_arms,
-        learner_for(two_arms, 12001),
+    survival_mirrored(
+        "survival-two-arms",
+        learner_for(two_arms, 12001, delta=0.02),
         shuffled(two_arms, 100.0, "journal"),
-        trials=200,
-        name="survival-two-arms",
-        statement=SURVIVAL + "; C = 1, eps = 100, the worse arm is eliminated",
-        **common,
+        trials=24,
+        statement=SURVIVAL + "; C = 1, eps = 100, the worse arm is eliminated; two arms and mirrored",
+    ),
+    survival_mirrored(
+        "survival-two-arms, reads no data",
+        DataFree(layout=layout_of(two_arms.model), episodes=1501, delta=0.01, known=two_arms.model),
+        ExactBatches(),
+        trials=24,
+        expected=BROKEN,
+        statement=SURVIVAL + "; C = 1, no noise, two arms and mirrored",
     ),
     survival_promise(
         small,

@@ -5,6 +5,7 @@ Black box: the output policy.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +16,22 @@ from algorithms.offline.data import appendix_mdp, collect, leaning_policy
 from algorithms.offline.learners import PolicyView
 from algorithms.offline.pessimism_promises import extra_pessimism, vapvi_promise
 from algorithms.offline.promises import feature_coverage_promise, noise_promise
-from algorithms.offline.suboptimality_promises import near_tie, rarely, vapvi_best_promise
+from algorithms.offline.suboptimality_promises import (
+    fork,
+    lengths_of,
+    near_tie,
+    rarely,
+    vapvi_best_promise,
+    vapvi_bound,
+)
 from algorithms.offline.vapvi import VAPVI
 from algorithms.offline.vapvi_transcripts import StatisticsView
 from algorithms.tabular import Model, occupancy
 from audits.papers import GARBLED, OFFLINE, unnamed
-from audits.planted.vapvi import BareGram, OneDraw, RawVariance, RewardsAsCosts, Uninformed
+from audits.planted.vapvi import BareGram, DataFree, OneDraw, RawVariance, RewardsAsCosts, Uninformed
 from dpverify import Pair, planted, Subject, ZCDP
 from dpverify.base.seeding import Stage, stream
-from dpverify.promises import BROKEN, Promise
+from dpverify.promises import all_of, BROKEN, Promise
 from dpverify.trials.target import Array
 from mechanisms.datasets.pairs import constant
 from mechanisms.datasets.trajectories import Trajectories
@@ -182,9 +190,14 @@ everywhere = np.full((2, 2, 2), 0.5)
 coin = Model(np.full((2, 2, 2, 2), 0.5), np.array([[[0.0, 0.0]] * 2, [[0.0, 0.0], [1.0, 1.0]]]), np.full(2, 0.5))
 half_paid = Model(np.full((1, 2, 1, 2), 0.5), np.array([[[0.0], [0.5]]]), np.full(2, 0.5))
 tied, TIED = near_tie(4e-6), 10**12
+forked = fork(2e-4)
 LEMMA = "Lemma D.2: all norms of a step within their bounds"
 PESSIMISM = "Theorem 4.1: V~ <= V^pi, C = 1 and D with 1 for what O~ hides"
-BEST = "Theorem 4.1: v* - v^pi, C = 1 and D with 1 for what O~ hides; 1e12 users, the better action in 1 of 10"
+BEST = (
+    "Theorem 4.1: v* - v^pi, C = 1 and D with 1 for what O~ hides; 1e12 users; the better action in 1 of 10, "
+    "and a fork and its mirror"
+)
+SHARP = "; on a fork and its mirror also V* - V~, at most the bound of the theorem"
 COVERAGE = "Assumption 2.2: kappa > 0 for the behaviour policy of Appendix F"
 
 
@@ -219,13 +232,45 @@ def pessimism(name: str, learner: VAPVI, model: Model = tabular, users: int = US
     return vapvi_promise(model, learner, policy, users, name=name, **settings)
 
 
-def best(name: str, played: Any = None, **options: Any) -> Promise:
-    """Theorem 4.1, rho = 1, where the penalty hides which action is better; `played` instead of DP-VAPVI."""
-    settings: dict[str, Any] = {"trials": 200, "paper": OFFLINE, "statement": BEST, **options}
-    return vapvi_best_promise(tied, proved, rarely(0.1), TIED, played=played, name=name, **settings)
+def best(name: str, played: Callable[[Model], Any] | None = None, **options: Any) -> Promise:
+    """Theorem 4.1, rho = 1: where the penalty hides which action is better, and a fork and its mirror.
+
+    `played` instead of DP-VAPVI.
+    """
+    parts = [
+        vapvi_best_promise(
+            model, one_rho(model, policy), policy, TIED, name=where, played=None if played is None else played(model)
+        )
+        for where, model, policy in (
+            ("near tie", tied, rarely(0.1)),
+            ("fork", forked, everywhere),
+            ("fork, mirrored", forked.mirrored, everywhere),
+        )
+    ]
+    settings: dict[str, Any] = {"trials": 80, "paper": OFFLINE, "statement": BEST, **options}
+    return all_of(parts, name=name, **settings)
 
 
-proved = planner(LinearNoise.as_printed(1.0, 2, 4), tied, rarely(0.1))
+def sharp(name: str, base: Promise, played: Callable[[Model], Any] | None = None, **options: Any) -> Promise:
+    """`base`; and on a fork and its mirror also V* - V~ at most the bound of Theorem 4.1, rho = 1."""
+    parts = []
+    for where, model in (("fork", forked), ("fork, mirrored", forked.mirrored)):
+        learner = one_rho(model, everywhere)
+        chance = DELTA + lengths_of(model, learner.features, learner.ridge, everywhere, TIED, weighted=True).missed
+        bound = vapvi_bound(model, learner, everywhere, TIED)
+        runs = None if played is None else played(model)
+        part = vapvi_promise(
+            model, learner, everywhere, TIED, played=runs, sharp=bound, name=where, failure_probability=chance
+        )
+        parts.append(part)
+    settings: dict[str, Any] = {"trials": 150, "statement": base.statement + SHARP, **options}
+    return all_of([base, *parts], name=name, **settings)
+
+
+def one_rho(model: Model, policy: Array) -> VAPVI:
+    return planner(LinearNoise.as_printed(1.0, 2, 4), model, policy)
+
+
 noisy, quiet = planner(strong), planner(weak, coin)
 single = planner(
     LinearNoise.as_printed(1e-7, 1, 2), half_paid, np.ones((1, 2, 1))
@@ -233,16 +278,39 @@ single = planner(
 
 promises = [
     best("suboptimality-vapvi"),
-    best("suboptimality-vapvi, rewards as costs", RewardsAsCosts(proved), expected=BROKEN),
-    best("suboptimality-vapvi, nothing learnt", Uninformed(proved), expected=BROKEN),
-    pessimism("pessimism-vapvi", noisy),
+    best(
+        "suboptimality-vapvi, rewards as costs",
+        lambda model: RewardsAsCosts(one_rho(model, everywhere)),
+        expected=BROKEN,
+    ),
+    best("suboptimality-vapvi, nothing learnt", lambda model: Uninformed(one_rho(model, everywhere)), expected=BROKEN),
+    best(
+        "suboptimality-vapvi, reads no data",
+        lambda model: DataFree(tied if model is tied else forked),
+        expected=BROKEN,
+    ),
+    sharp("pessimism-vapvi", pessimism("uneven", noisy)),
+    sharp(
+        "pessimism-vapvi, reads no data",
+        pessimism("uneven", noisy),
+        lambda model: DataFree(forked, 5e-5),
+        trials=20,
+        expected=BROKEN,
+    ),
+    sharp(
+        "pessimism-vapvi, nothing is worth anything",
+        pessimism("uneven", noisy),
+        lambda model: DataFree(forked, 2.0),
+        trials=20,
+        expected=BROKEN,
+    ),
     pessimism(
         "pessimism-vapvi, no D",
         replace(noisy, penalty_over_k=0.0),
         expected=BROKEN,
         statement=PESSIMISM + "; penalty without D/K",
     ),
-    pessimism("pessimism-vapvi, one step", single, half_paid, 10**6),
+    sharp("pessimism-vapvi, one step", pessimism("one step", single, half_paid, 10**6)),
     pessimism(
         "pessimism-vapvi, one step, D/100",
         replace(single, penalty_over_k=single.penalty_over_k / 100),
@@ -251,7 +319,7 @@ promises = [
         expected=BROKEN,
         statement=PESSIMISM + "; D/100",
     ),
-    pessimism("pessimism-vapvi, rho = 1e8", quiet, coin, 10**6),
+    sharp("pessimism-vapvi, rho = 1e8", pessimism("rho = 1e8", quiet, coin, 10**6)),
     pessimism(
         "pessimism-vapvi, rho = 1e8, no penalty",
         replace(quiet, penalty=0.0, penalty_over_k=0.0),

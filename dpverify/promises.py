@@ -17,7 +17,7 @@ An invariant that held in all trials is reported as that, not as proven.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -195,6 +195,83 @@ def check_promise(
         statement=promise.statement,
         active_share=share,
     )
+
+
+def all_of(parts: Sequence[Promise], *, name: str, **options: Any) -> Promise:
+    """One promise of which a trial is a trial of every part: an instance and its mirror image, for example.
+
+    A promise on one instance can be kept by a player who reads no data and happens to play what is right there. On an
+    instance and its mirror image together she loses on one of the two.
+
+    Parameters
+    ----------
+    parts
+        At least one promise. The invariants of each must hold.
+    name
+        Of the whole.
+    options
+        Of `Promise`. `failure_probability` is the sum of the parts' own by default, `statement`, `paper`, `trials` and
+        `block` are those of the first part.
+
+    Returns
+    -------
+    Promise
+        The error of a trial is the largest of the parts' errors, each divided by its bound; where all bounds are equal
+        they are not divided. A trial is as active as its least active part: it says nothing where one of them cannot
+        fail.
+
+    Raises
+    ------
+    ParameterError
+        If there is no part, or bounds differ and one of them is 0.
+
+    Notes
+    -----
+    Some part fails with probability at most the sum of the parts' failure probabilities (Boole's inequality), however
+    the trials of the parts depend on each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.promises import Outcomes, Promise, all_of, check_promise
+    >>> truth = {"heads": 1.0, "tails": 0.0}
+    >>> def always_one(*, rng, size, of): return Outcomes(errors=np.full(size, abs(1.0 - truth[of])))
+    >>> from functools import partial
+    >>> parts = [Promise(name=of, draw=partial(always_one, of=of), bound=0.5, failure_probability=0.05) for of in truth]
+    >>> check_promise(parts[0], seed=1, trials=100).verdict
+    'KEPT'
+    >>> check_promise(all_of(parts, name="both"), seed=1, trials=100).verdict
+    'BROKEN'
+    """
+    if not parts:
+        raise ParameterError("parts", [], "at least one promise")
+    bounds = {part.bound for part in parts}
+    if len(bounds) > 1 and 0 in bounds:
+        raise ParameterError("parts", sorted(bounds), "bounds above 0 where they differ: errors are divided by them")
+
+    def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
+        drawn = [part.draw(rng=rng, size=size) for part in parts]
+        errors, failed, invariants = zip(*(_checked(each, size) for each in drawn), strict=True)
+        shares = [np.asarray(each.active) for each in drawn if each.active is not None]
+        units = [1.0 if len(bounds) == 1 else part.bound for part in parts]
+        return Outcomes(
+            errors=np.max([error / unit for error, unit in zip(errors, units, strict=True)], axis=0),
+            failed=np.any(failed, axis=0),
+            invariants={
+                f"{what} ({part.name})": held
+                for part, each in zip(parts, invariants, strict=True)
+                for what, held in each.items()
+            },
+            active=np.min(shares, axis=0) if shares else None,
+        )
+
+    first = parts[0]
+    of_the_first = {key: getattr(first, key) for key in ("trials", "block", "paper", "statement", "expected")}
+    together = {
+        "bound": first.bound if len(bounds) == 1 else 1.0,
+        "failure_probability": sum(part.failure_probability for part in parts),
+    }
+    return Promise(name=name, draw=draw, **{**of_the_first, **together, **options})
 
 
 def rate_bounds(failures: int, trials: int, significance: float) -> tuple[float, float]:

@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.beyond.lean import Lean
-from algorithms.offline.pessimism_promises import halves_of, pessimism, ROUNDING
+from algorithms.offline.pessimism_promises import halves_of, pessimistic_values, ROUNDING
 from algorithms.offline.suboptimality_promises import halves_promise, lengths_of
-from algorithms.tabular import evaluate, Model
+from algorithms.tabular import Model
 from dpverify.base import require
 from dpverify.errors import ParameterError
 from dpverify.promises import Outcomes, Promise
@@ -72,17 +72,28 @@ def shift_promise(learner: Lean, *, told: Lean | None = None, **options: Any) ->
 
 
 def pessimism_promise(
-    model: Model, learner: Lean, policy: Array, users: int, *, played: Lean | None = None, **options: Any
+    model: Model,
+    learner: Lean,
+    policy: Array,
+    users: int,
+    *,
+    played: Any = None,
+    sharp: bool = False,
+    **options: Any,
 ) -> Promise:
-    """V~ <= V^pi from `users` fresh users of `policy`; `played` runs instead of `learner`: a planted bug."""
+    """V~ <= V^pi, and `sharp`: V* - V~ at most the bound of `best_promise`; from `users` fresh users of `policy`.
+
+    `played` runs instead of `learner`: a planted bug.
+    """
     _require_proved(model, learner, users)
     runs = learner if played is None else played
+    most, chance = _suboptimality(model, learner, policy, users) if sharp else (None, 2 * learner.beta)
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         plan = runs.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size)
-        return pessimism(plan.values[:, :-1], evaluate(plan.policy, model.transitions, model.rewards)[:, :-1])
+        return pessimistic_values(plan, model, most)
 
-    return Promise(draw=draw, bound=ROUNDING, failure_probability=2 * learner.beta, **options)
+    return Promise(draw=draw, bound=ROUNDING, failure_probability=chance, **options)
 
 
 def best_promise(
@@ -90,8 +101,7 @@ def best_promise(
 ) -> Promise:
     """v* - v^pi from `users` fresh users of `policy`; `played` runs instead of `learner`: a planted bug."""
     _require_proved(model, learner, users)
-    found = lengths_of(model, learner.features, learner.ridge, policy, users)
-    bound, chance = 2 * math.sqrt(2) * learner.penalty * found.expected, 2 * learner.beta + found.missed
+    bound, chance = _suboptimality(model, learner, policy, users)
     runs = learner if played is None else played
     return halves_promise(model, runs, policy, users, bound, failure_probability=chance, **options)
 
@@ -112,6 +122,12 @@ def require_linear(model: Model, features: Array) -> None:
         longest = float(np.linalg.norm(weights[:, :1] + weights[:, 1:] @ corners.T, axis=0).max())
         if not longest <= left * math.sqrt(d) * (1 + ROUNDING):
             raise ParameterError("features", longest, f"|w*| <= {left} sqrt {d}")
+
+
+def _suboptimality(model: Model, learner: Lean, policy: Array, users: int) -> tuple[float, float]:
+    """The bound on v* - V~ and with which probability it may fail."""
+    found = lengths_of(model, learner.features, learner.ridge, policy, users)
+    return 2 * math.sqrt(2) * learner.penalty * found.expected, 2 * learner.beta + found.missed
 
 
 def _require_proved(model: Model, learner: Lean, users: int) -> None:

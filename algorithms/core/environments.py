@@ -72,6 +72,14 @@ class Environment:
         object.__setattr__(self, "_first", np.cumsum(model.initial)[:-1])
 
     @property
+    def mirrored(self) -> "Environment":
+        """The same with its actions in reversed order: who reads no data and is right here loses there."""
+        law, means = self.model.transitions[:, :, ::-1], self.reward_means[:, :, ::-1]
+        return Environment(
+            f"{self.name}, mirrored", law, means, self.model.initial, taste=self.taste, estimated=self.estimated
+        )
+
+    @property
     def relative_to(self) -> str:
         """Whose value regret is measured against."""
         return f"the best policy on a model estimated from {self.estimated}" if self.estimated else "the optimal policy"

@@ -65,7 +65,13 @@ def optimism_of_run(environment: Environment, learner: Optimistic, source: Count
 
 
 def optimism_of_plan(
-    environment: Environment, learner: Optimistic, visits: int, *, noise: float, **options: Any
+    environment: Environment,
+    learner: Optimistic,
+    visits: int,
+    *,
+    noise: float,
+    sharp: float = np.inf,
+    **options: Any,
 ) -> Promise:
     """Q >= Q* in every cell of one plan from `visits` visits of each cell; a trial is a plan from fresh counts.
 
@@ -79,6 +85,8 @@ def optimism_of_plan(
         Of every (h, s, a); at most the learner's episodes, for which its logarithm is.
     noise
         Every count is moved by +-`noise`, a fair coin each: the largest error that the learner's theory allows.
+    sharp
+        Q - Q* is promised to be at most this as well: Q = H is always optimistic, and never sharp.
     options
         Of `Promise`; at least `name` and `failure_probability`.
     """
@@ -90,7 +98,8 @@ def optimism_of_plan(
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         watched = WatchedPlans(learner, model)
         watched.plan(dense_counts(model, visits, size, noise=noise, rng=rng))
-        return Outcomes(errors=np.maximum(watched.missed, 0.0), active=watched.active)
+        off = np.maximum(watched.missed, watched.above - sharp)
+        return Outcomes(errors=np.maximum(off, 0.0), active=watched.active)
 
     statement = f"Q >= Q* in every cell of a plan from {visits:.0e} visits a cell"
     given: dict[str, Any] = {"statement": statement, "trials": 1_000, "block": 256, **options}
@@ -107,11 +116,12 @@ def dense_counts(model: Model, visits: int, size: int, *, noise: float, rng: np.
 
 
 class WatchedPlans(Learner):
-    """`learner`, and by how much its Q fell below Q* so far (runs,)."""
+    """`learner`, and by how much its Q fell below Q* at most so far, and was above it (runs,)."""
 
     def __init__(self, learner: Optimistic, model: Model) -> None:
         self.learner, self.best = learner, backward_induction(model.transitions, model.rewards).q
         self.missed: Array = np.asarray(-np.inf)
+        self.above: Array = np.asarray(-np.inf)
         self.plans = 0
         self.below: Array = np.asarray(0.0)
 
@@ -119,6 +129,7 @@ class WatchedPlans(Learner):
         plan = self.learner.optimistic(counts)
         axes = (-3, -2, -1)
         self.missed = np.maximum(self.missed, (self.best - plan.q).max(axis=axes))
+        self.above = np.maximum(self.above, (plan.q - self.best).max(axis=axes))
         most = np.arange(self.learner.layout.H, 0, -1.0)[:, None, None]  # no Q* is above it: there optimism cannot fail
         falls = (plan.q < most - ROUNDING) & (self.best > ROUNDING)
         self.plans, self.below = self.plans + 1, self.below + falls.mean(axis=axes)

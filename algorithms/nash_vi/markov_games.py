@@ -79,6 +79,11 @@ class MarkovGame:
             np.eye(states)[self.start],
         )
 
+    @property
+    def mirrored(self) -> "MarkovGame":
+        """The same with the first player's actions in reversed order in the transitions; rewards, known, stay."""
+        return MarkovGame(f"{self.name}, mirrored", self.transitions[:, :, ::-1], self.rewards, self.start)
+
     def max_response(self, second: Array) -> Array:
         """V^{+,nu} (..., H+1, S): what a best response gets against `second` (..., H, S, B)."""
         law = np.einsum("hsabt,...hsb->...hsat", self.transitions, second)
@@ -125,6 +130,17 @@ def matrix_game(payoff: npt.ArrayLike, *, name: str = "matrix-game") -> MarkovGa
     if table.ndim != 2:
         raise ParameterError("payoff", payoff, "a matrix")
     return MarkovGame(name, np.ones((1, 1, *table.shape, 1)), table[None, None])
+
+
+def game_fork() -> MarkovGame:
+    """Two steps, states and actions, an opponent with one: only state 1 of step 2 pays, and only action 1 leads there.
+
+    The rewards say nothing about the actions: who reads no data loses here or on the mirror image.
+    """
+    law, rewards = np.full((2, 2, 2, 1, 2), 0.5), np.zeros((2, 2, 2, 1))
+    law[0, :, 0, 0], law[0, :, 1, 0] = (1.0, 0.0), (0.0, 1.0)
+    rewards[1, 1] = 1.0
+    return MarkovGame("fork", law, rewards)
 
 
 def random_game(

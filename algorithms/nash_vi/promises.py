@@ -99,20 +99,24 @@ def plan_promise(
     trials: int,
     name: str,
     error: float | None = None,
+    sharp: float = np.inf,
     **options: Any,
 ) -> Promise:
     """The promise for one plan from `visits` visits of every cell, with noise of +-`error`/4 in every count.
 
-    That is the largest noise that the learner's E allows, unless `error` says another.
+    That is the largest noise that the learner's E allows, unless `error` says another. At the start V^up - V^low is
+    promised to be at most `sharp` as well: H and 0 always bracket, and are never sharp.
     """
     size_of_noise = (learner.error if error is None else error) / 4
+    statement = f"Lemma B.7: V^up >= V^{{+,nu}} >= V^{{mu,+}} >= V^low of a plan from {visits:.0e} visits a cell"
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         plan = learner.plan(PrivateCounts(*dense_game_counts(game, visits, size, noise=size_of_noise, rng=rng)))
         first, second = marginals(plan.joint)
         best, worst = game.max_response(second), game.min_response(first)
-        gaps = np.maximum(best - plan.upper_values, plan.lower_values - worst)[:, :-1]
-        return Outcomes(errors=np.maximum(gaps.max(axis=(1, 2)), 0.0), active=_active(plan, best, worst))
+        gaps = np.maximum(best - plan.upper_values, plan.lower_values - worst)[:, :-1].max(axis=(1, 2))
+        wide = plan.width(game.start) - sharp
+        return Outcomes(errors=np.maximum(np.maximum(gaps, wide), 0.0), active=_active(plan, best, worst))
 
     return Promise(
         name=name,
@@ -122,9 +126,20 @@ def plan_promise(
         trials=trials,
         block=256,
         paper="DP-Nash-VI (Qiao, Wang 2024)",
-        statement=f"Lemma B.7: V^up >= V^{{+,nu}} >= V^{{mu,+}} >= V^low of a plan from {visits:.0e} visits a cell",
-        **options,
+        **{"statement": statement, **options},
     )
+
+
+def width_bound(learner: NashVI, visits: int) -> float:
+    """How far V^up and V^low of a plan are apart at most at the start, from `visits` visits of every cell.
+
+    By Algorithm 1, Q^up - Q^low <= (1 + 2 C1/H) P~ (V^up - V^low) + 2 Gamma in every cell, and no variance of a value
+    in [0, H] is above H^2/4.
+    """
+    size, iota = learner.layout, learner.log_term
+    lower_order = (size.H * size.S * learner.error + size.H**2 * size.S) * iota / visits
+    most = learner.bonus_scale * (size.H / 2 * float(np.sqrt(iota / visits)) + lower_order)
+    return sum(2 * most * (1 + 2 * learner.gap_scale / size.H) ** h for h in range(size.H))
 
 
 def dense_game_counts(

@@ -20,7 +20,7 @@ wrong is found by the rate and by `plan_promise`, which say nothing about how us
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -51,16 +51,25 @@ def uniform_gap(game: MarkovGame) -> float:
 
 
 def selfplay_promise(
-    game: MarkovGame, learner: NashVI, privatizer: OnlinePrivatizer, *, output: bool = False, **options: Any
+    game: MarkovGame,
+    learner: NashVI,
+    privatizer: OnlinePrivatizer,
+    *,
+    what: Literal["regret", "output", "both"] = "regret",
+    **options: Any,
 ) -> Promise:
-    """Runs of `learner.episodes` users of their own; `output`: Theorem 4.2 instead of 4.1."""
+    """Runs of `learner.episodes` users of their own: Theorem 4.1, 4.2 or both, which have one bound."""
     episodes, bound = learner.episodes, regret_bound(learner)
     active = float(bound < episodes * uniform_gap(game))
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         users = TapeUsers(game.environment, rng.random((size, episodes, game.environment.tape_width)))
         run = self_play(users, learner, privatizer, start=game.start, runs=size, rng=rng)
-        found = episodes * run.output_gap(game) if output else run.regret(game)[-1]
+        found = np.zeros(size)
+        if what != "output":
+            found = run.regret(game)[-1]
+        if what != "regret":
+            found = np.maximum(found, episodes * run.output_gap(game))
         laws = np.concatenate([run.out_first.sum(axis=-1), run.out_second.sum(axis=-1)], axis=1)
         held = (np.abs(laws - 1) <= ROUNDING).all(axis=(1, 2))
         return Outcomes(

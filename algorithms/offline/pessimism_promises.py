@@ -4,6 +4,9 @@
     backups   Q_h(s,a) <= r_h(s,a) + (P_h V~_{h+1})(s,a), every h, s and a: xi >= 0 of Lemma C.10, from which the
               first follows (Lemma C.9)
 
+    sharpness V* - V~ <= `sharp` at the start, where a promise is given it: the suboptimality bound of the same
+              theorem, whose proof bounds V* - V~. V~ = 0 is always pessimistic and never sharp
+
 A bound is active where it can fail: the pessimistic value is above 0, as rewards are not negative, and the true one is
 below the steps that are left, as no value exceeds them.
 
@@ -20,6 +23,7 @@ itself this says nothing.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,8 +31,8 @@ import numpy.typing as npt
 
 from algorithms.offline.apvi import APVI
 from algorithms.offline.data import sample_counts
-from algorithms.offline.vapvi import Halves, VAPVI
-from algorithms.tabular import evaluate, Model
+from algorithms.offline.vapvi import Halves, LinearPlan, VAPVI
+from algorithms.tabular import backward_induction, evaluate, Model, Plan
 from algorithms.tabular.planning import backup
 from dpverify.base import require
 from dpverify.errors import ParameterError
@@ -42,28 +46,47 @@ ROUNDING = 1e-9
 
 
 def apvi_promise(
-    model: Model, planner: APVI, counts: Counts, *, what: Literal["values", "backups"] = "values", **options: Any
+    model: Model,
+    planner: APVI,
+    counts: Counts,
+    *,
+    what: Literal["values", "backups"] = "values",
+    sharp: float | None = None,
+    **options: Any,
 ) -> Promise:
     """The error of a trial is the largest amount by which a bound was missed; failure probability = `planner.delta`."""
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         plan = planner.plan(counts(rng, size))
         if what == "values":
-            return pessimism(plan.values[:, :-1], evaluate(plan.policy, model.transitions, model.rewards)[:, :-1])
+            return pessimistic_values(plan, model, sharp)
         return pessimism(plan.q, backup(model.transitions, model.rewards, plan.values[:, 1:]))
 
-    return Promise(draw=draw, bound=ROUNDING, failure_probability=planner.delta, **options)
+    return Promise(draw=draw, bound=ROUNDING, **{"failure_probability": planner.delta, **options})
 
 
-def vapvi_promise(model: Model, learner: VAPVI, policy: Array, users: int, **options: Any) -> Promise:
-    """V~ <= V^pi from two fresh batches of `users` users of `policy` (H, S, A); rewards are their means."""
+def vapvi_promise(
+    model: Model,
+    learner: VAPVI,
+    policy: Array,
+    users: int,
+    *,
+    played: Any = None,
+    sharp: float | None = None,
+    **options: Any,
+) -> Promise:
+    """V~ <= V^pi from two fresh batches of `users` users of `policy` (H, S, A); rewards are their means.
+
+    `played` runs instead of `learner`: a planted bug.
+    """
     require_halves(learner)
+    runs = learner if played is None else played
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        plan = learner.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size)
-        return pessimism(plan.values[:, :-1], evaluate(plan.policy, model.transitions, model.rewards)[:, :-1])
+        plan = runs.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size)
+        return pessimistic_values(plan, model, sharp)
 
-    return Promise(draw=draw, bound=ROUNDING, failure_probability=learner.delta, **options)
+    return Promise(draw=draw, bound=ROUNDING, **{"failure_probability": learner.delta, **options})
 
 
 def halves_of(model: Model, policy: Array, users: int, size: int, *, rng: np.random.Generator) -> Halves:
@@ -77,6 +100,15 @@ def require_halves(learner: VAPVI) -> None:
     """Theorem 4.1 has two independent halves: ParameterError where the learner uses everybody twice."""
     if not learner.split:
         raise ParameterError("learner.split", False, "True: Theorem 4.1 is about two independent halves")
+
+
+def pessimistic_values(plan: Plan | LinearPlan, model: Model, sharp: float | None) -> Outcomes:
+    """By how much a value is above that of the plan's policy, or at the start further than `sharp` below the best."""
+    found = pessimism(plan.values[:, :-1], evaluate(plan.policy, model.transitions, model.rewards)[:, :-1])
+    if sharp is None:
+        return found
+    best = backward_induction(model.transitions, model.rewards).values[0] @ model.initial
+    return replace(found, errors=np.maximum(found.errors, best - plan.values[:, 0] @ model.initial - sharp))
 
 
 def pessimism(pessimistic: Array, truth: Array) -> Outcomes:

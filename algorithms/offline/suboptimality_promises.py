@@ -153,6 +153,18 @@ def near_tie(gap: float) -> Model:
     return Model(np.full((2, 2, 2, 2), 0.5), rewards, np.full(2, 0.5))
 
 
+def fork(gap: float) -> Model:
+    """H = S = A = 2: only state 1 of step 2 pays, and action 1 leads there with 1/2 + `gap`, action 0 with 1/2 - `gap`.
+
+    The rewards, which are known, say nothing about the actions: who reads no data loses here or on the mirror image.
+    """
+    law = np.full((2, 2, 2, 2), 0.5)
+    law[0, :, 0], law[0, :, 1] = (0.5 + gap, 0.5 - gap), (0.5 - gap, 0.5 + gap)
+    rewards = np.zeros((2, 2, 2))
+    rewards[1, 1] = 1.0
+    return Model(law, rewards, np.full(2, 0.5))
+
+
 def rarely(chance: float) -> Array:
     """A behaviour policy for `near_tie`: action 1 with `chance` in step 1, both alike in step 2."""
     return np.array([[[1 - chance, chance]] * 2, [[0.5, 0.5]] * 2])

@@ -95,6 +95,20 @@ class PUCB:
     def plan(self, counts: PrivateCounts) -> IntArray:
         return self.optimistic(counts).policy
 
+    def width(self, visits: float) -> float:
+        """How far Q+ is above Q* at most where all counters are within E and optimism holds, all n~ at least `visits`.
+
+        Q+ - Q* <= 2 conf + P (V - V*) in every cell, as conf pays for all values in [0, H] at once; so 2 H conf.
+        """
+        return 2 * self.layout.H * float(self._conf(np.asarray(visits)))
+
+    def _conf(self, visits: Array) -> Array:
+        """conf at n~ = `visits`."""
+        horizon, error = self.layout.H, self.error
+        sampling = np.sqrt(2 * math.log(4 * self.episodes / self.beta) / np.maximum(visits - error, 1.0))
+        privacy = (1 + self.layout.S * horizon) * (3 * error / visits + 2 * error**2 / visits**2)
+        return np.asarray(self.bonus_scale * ((horizon + 1) * sampling + privacy))
+
     def optimistic(self, counts: PrivateCounts) -> Plan:
         """Algorithm 3 (PrivQ); `q` is Q+."""
         assert counts.rewards is not None
@@ -104,9 +118,7 @@ class PUCB:
         divisor = np.where(usable, visits, 1.0)
         law = np.where(usable[..., None], counts.transitions / divisor[..., None], 0.0)
         rewards = np.where(usable, counts.rewards / divisor, 0.0)
-        sampling = np.sqrt(2 * math.log(4 * self.episodes / self.beta) / np.maximum(divisor - error, 1.0))
-        privacy = (1 + self.layout.S * horizon) * (3 * error / divisor + 2 * error**2 / divisor**2)
-        conf = np.where(enough, self.bonus_scale * ((horizon + 1) * sampling + privacy), float(horizon))
+        conf = np.where(enough, self._conf(divisor), float(horizon))
 
         def adjust(h: int, plain: Array, following: Array) -> Array:
             step = np.s_[..., h, :, :]

@@ -61,6 +61,11 @@ class Model:
         return int(self.transitions.shape[-2])
 
     @property
+    def mirrored(self) -> "Model":
+        """The same with each state's actions in reversed order in the transitions; the rewards are known and stay."""
+        return Model(self.transitions[..., ::-1, :], self.rewards, self.initial)
+
+    @property
     def complete(self) -> bool:
         """True when every row of the transitions sums to 1."""
         return bool(np.all(np.abs(self.transitions.sum(axis=-1) - 1) <= ROUNDING))

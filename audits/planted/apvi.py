@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from algorithms.offline.apvi import APVI, DPAPVI
+from algorithms.tabular import Model, Plan
 from audits.certainty import certainty
+from audits.planted.data_free import data_free
 from dpverify import Pair
 from dpverify.base.seeding import Stage, stream
 from dpverify.trials.target import Array
@@ -38,6 +40,27 @@ class Uninformed(DPAPVI):
 
     def plan(self, counts: PrivateCounts) -> Any:
         return stream(0, Stage.EXPERIMENT).integers(self.layout.A, size=counts.visits.shape[:-1])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DataFree(APVI):
+    """INCORRECT: reads no data; its plan is the exact one of `known`, with values that are lower by `slack`."""
+
+    known: Model
+    slack: float = 0.0
+
+    def plan(self, counts: PrivateCounts) -> Plan:
+        return data_free(self.known, counts.visits.shape[:-3], -self.slack)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlaysDataFree(DPAPVI):
+    """INCORRECT: `DataFree` as the whole learner."""
+
+    known: Model
+
+    def plan(self, counts: PrivateCounts) -> Any:
+        return data_free(self.known, counts.visits.shape[:-3]).policy
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,13 @@
 """INCORRECT: SDP-PE with mistakes in what it explores and what it eliminates."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from algorithms.core.mixtures import PolicyMixture
 from algorithms.sdp_pe.elimination import SDPPE
+from algorithms.tabular import Model
 
 
 class UniformDesign(SDPPE):
@@ -31,6 +33,18 @@ class NeverEliminates(SDPPE):
 
     def gap(self, length: int, error: float) -> float:
         return float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFree(SDPPE):
+    """INCORRECT: eliminates by the law and the rewards of `known`, whatever its counts say."""
+
+    known: Model
+
+    def _fine(self, stage: Any, phi: Any, crude: Any, setting: Any, initial: Any) -> Any:
+        law, rewards, report = yield from super()._fine(stage, phi, crude, setting, initial)
+        exact = ((self.known.transitions, law.shape), (self.known.rewards, rewards.shape))
+        return *(np.broadcast_to(table, shape) for table, shape in exact), report
 
 
 class Myopic(SDPPE):

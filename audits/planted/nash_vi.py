@@ -1,11 +1,13 @@
 """INCORRECT: privatizers of DP-Nash-VI with mistakes, each log ratio that of what runs; and planners with mistakes."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from algorithms.baselines.ucbvi import next_value_variance
 from algorithms.nash_vi.learner import GamePlan, NashVI
+from algorithms.nash_vi.markov_games import MarkovGame
 from audits.certainty import certainty
 from dpverify.trials.target import Array
 from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCounts
@@ -62,6 +64,24 @@ class UniformPlay(NashVI):
     def plan(self, counts: PrivateCounts) -> GamePlan:
         made = super().plan(counts)
         return made._replace(joint=np.full(made.joint.shape, 1 / self.layout.choices))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DataFree(NashVI):
+    """INCORRECT: reads no data; plays the equilibrium of `known`, around whose value it claims a width as K^-1/2."""
+
+    known: MarkovGame
+    width: float = 1.0
+
+    def plan(self, counts: PrivateCounts) -> GamePlan:
+        exact, lead = self.known.nash(), counts.visits.shape[:-4]
+        half = self.width * math.sqrt(self.log_term / self.episodes) / 2
+        joint = exact.first[..., :, None] * exact.second[..., None, :]
+        matrix = self.known.rewards + np.einsum("hsabt,ht->hsab", self.known.transitions, exact.values[1:])
+        left = np.arange(self.layout.H, -1, -1.0)[:, None]
+        upper, lower = np.minimum(exact.values + half, left), np.maximum(exact.values - half, 0.0)
+        tables = (joint, matrix + half, matrix - half, upper, lower)
+        return GamePlan(*(np.broadcast_to(each, (*lead, *each.shape)) for each in tables))
 
 
 class PureMaximin(NashVI):

@@ -8,8 +8,9 @@ import numpy as np
 from algorithms.core.counting import LocalCounts, TreeCounts
 from algorithms.pucb.learner import PUCB
 from algorithms.pucb.lower_bounds import HardInstance
-from algorithms.tabular import Plan
+from algorithms.tabular import Model, Plan
 from audits.certainty import certainty
+from audits.planted.data_free import data_free
 from dpverify.ledger import Exposed, Ledger
 from dpverify.trials.target import Array
 from mechanisms.counters.tree import BinaryCounter
@@ -225,6 +226,17 @@ class Guesses(PUCB):
         plan = super().optimistic(counts)
         coins = np.floor(1e3 * (counts.visits + counts.transitions.sum(axis=-1)).sum(axis=-1)).astype(np.int64)
         return Plan(coins % self.layout.A, plan.q, plan.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFree(PUCB):
+    """INCORRECT: reads no data; its plan is the exact one of `known`, with `slack` on every Q."""
+
+    known: Model
+    slack: float = 0.0
+
+    def optimistic(self, counts: PrivateCounts) -> Plan:
+        return data_free(self.known, counts.visits.shape[:-3], self.slack)
 
 
 class NoPrivateBonus(PUCB):

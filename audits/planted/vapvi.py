@@ -7,7 +7,9 @@ import numpy as np
 
 from algorithms.offline.vapvi import Halves, LinearPlan
 from algorithms.offline.vapvi_transcripts import Before, StatisticsView
+from algorithms.tabular import Model
 from audits.certainty import certainty
+from audits.planted.data_free import data_free
 from dpverify import Pair
 from dpverify.trials.target import Array
 from mechanisms.privatizers.linear_noise import StepNoise
@@ -34,6 +36,19 @@ class Uninformed:
     def learn(self, halves: Halves, *, rng: np.random.Generator, size: int) -> LinearPlan:
         plan: LinearPlan = self.learner.learn(halves, rng=rng, size=size)
         return plan._replace(policy=rng.integers(self.learner.features.shape[1], size=plan.policy.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class DataFree:
+    """INCORRECT: reads no data; its plan is the exact one of `known`, with values that are lower by `slack`."""
+
+    known: Model
+    slack: float = 0.0
+
+    def learn(self, halves: Halves, *, rng: np.random.Generator, size: int) -> LinearPlan:
+        """`rng` is not used."""
+        plan = data_free(self.known, (size,), -self.slack)
+        return LinearPlan(plan.policy, plan.values, np.ones(plan.q.shape))
 
 
 @dataclass(frozen=True, eq=False)
