@@ -7,12 +7,21 @@ tiny layout. What it promises about errors holds while its constraints are true.
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from audits import audit_local
 from audits.papers import SDP_PE_JOURNAL, unnamed
-from audits.planted.postprocess import ConstraintFromData, forbid_staying, LiftedToTruth, RoundedCells, SlackFromData
+from audits.planted.postprocess import (
+    ConstraintFromData,
+    DataFree,
+    forbid_staying,
+    LiftedToTruth,
+    RoundedCells,
+    SlackFromData,
+)
 from audits.shuffle_pairs import BETA, EPS, worst
 from dpverify import planted, Subject
-from dpverify.promises import BROKEN, Promise
+from dpverify.promises import all_of, BROKEN, Promise
 from mechanisms.datasets.pairs import constant, worst_replacement
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.consistent import FlowProcessed, Processed
@@ -91,11 +100,18 @@ subjects = [
 PROMISE_BETA, SOLVED = 0.05, 200
 
 
+staying = constant(chain, CROWD)
+elsewhere = replace(staying, states=np.ones_like(staying.states), final_states=np.ones(CROWD, dtype=np.int64))
+
+
 def flow_errors(name: str, post: Any, **options: Any) -> Promise:
-    """`post` on the noisy counts of a crowd that stays in state 0."""
+    """`post` on the noisy counts of a crowd that stays in state 0, and of one that stays in state 1."""
     kept = "errors of results within twice those of the noisy counts" if post.loss == "chebyshev" else "l2 projection"
-    settings: dict[str, Any] = {"trials": SOLVED, "statement": f"FlowConsistent: {kept}; flow and total", **options}
-    return flow_promise(noised, post, constant(chain, CROWD), PROMISE_BETA, name=name, **settings)
+    parts = [
+        flow_promise(noised, post, crowd, PROMISE_BETA / 2, name=where, trials=SOLVED)
+        for where, crowd in (("state 0", staying), ("state 1", elsewhere))
+    ]
+    return all_of(parts, name=name, statement=f"FlowConsistent: {kept}; flow and total", **options)
 
 
 broken: dict[str, Any] = {"expected": BROKEN, "trials": 20}
@@ -105,6 +121,8 @@ promises = [
     flow_errors("errors-known-transitions", replace(least, extra=keep_state_1)),
     flow_errors("errors-chebyshev, rounded cell by cell", RoundedCells(least), **broken),
     flow_errors("errors-chebyshev, a constraint that is false", replace(least, extra=forbid_staying), **broken),
+    flow_errors("errors-chebyshev, without data", DataFree(least), **broken),
+    flow_errors("errors-l2, without data", DataFree(nearest), **broken),
     flow_errors("errors-l2, a constraint that is false", replace(nearest, extra=forbid_staying), **broken),
 ]
 

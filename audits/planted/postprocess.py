@@ -86,6 +86,22 @@ class RoundedCells:
         return PrivateCounts(transitions.sum(axis=-1), transitions, counts.rewards)
 
 
+@dataclass(frozen=True)
+class DataFree:
+    """INCORRECT: reads no counts, and says of every crowd that all of it stays in state 0."""
+
+    flow: FlowConsistent
+
+    @property
+    def loss(self) -> Literal["l2", "chebyshev"]:
+        return self.flow.loss
+
+    def solve(self, counts: PrivateCounts) -> PrivateCounts:
+        transitions = np.zeros_like(counts.transitions)
+        transitions[..., :, 0, 0, 0] = self.flow.users
+        return PrivateCounts(transitions.sum(axis=-1), transitions, counts.rewards)
+
+
 def forbid_staying(x: Transitions) -> list[Any]:
     """INCORRECT: `extra` that excludes the truth: nobody stays in state 0, where all users stay."""
     return [cell[0] == 0 for step in x for cell in step[0]]
