@@ -19,7 +19,7 @@ Of no paper; batches and noise are SDP-PE's (journal, section V), the plan is Be
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from algorithms.sdp_pe.batches import Batches
 from dpverify.base import require
 from dpverify.errors import ParameterError
 from mechanisms.datasets.visit_counts import CountLayout
+from mechanisms.privatizers.flow import check_consistent
 
 Array = npt.NDArray[Any]
 
@@ -46,7 +47,36 @@ class PooledBatches(Batches, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledOptimism:
-    """The learner; with `ExactBatches` it is its own baseline without privacy."""
+    """The learner; with `ExactBatches` it is its own baseline without privacy.
+
+    Parameters
+    ----------
+    layout : CountLayout
+        Sizes of the counts, with rewards.
+    episodes : int
+        K, the number of users.
+    deployments : int
+        B, the number of batches.
+    beta : float
+        Failure probability of E_m and of the plans.
+    error_scale, bonus_scale : float
+        Factors of E_m and of the bonus; 1 is the theory's.
+    consistent : {"cells", "flow"}
+        Post-processing of the pooled counts, as in `BernsteinVI`; "flow" knows how many users are in them.
+    shown : {"nothing", "coins", "policies"}
+        What the other users see beside the counts, as for all agents.
+
+    Raises
+    ------
+    ParameterError
+        For settings outside their ranges, a layout without rewards, and another `consistent`.
+
+    Notes
+    -----
+    The claim is the same for both ways of post-processing: batches have public sizes. So is the guarantee: counts
+    within E_m/4 of the exact ones are within E_m afterwards, and no visits are underestimated. "flow" solves one
+    programme for each run and batch.
+    """
 
     layout: CountLayout
     episodes: int
@@ -54,6 +84,7 @@ class ShuffledOptimism:
     beta: float = 0.05
     error_scale: float = 1.0
     bonus_scale: float = 1.0
+    consistent: Literal["cells", "flow"] = "cells"
     shown: Shown = "nothing"
 
     def __post_init__(self) -> None:
@@ -62,6 +93,7 @@ class ShuffledOptimism:
         require.positive(error_scale=self.error_scale, bonus_scale=self.bonus_scale)
         if not self.layout.rewards:
             raise ParameterError("layout.rewards", False, "True")
+        check_consistent(self.consistent, self.episodes)
 
     def steps(self, users: int | None = None) -> Sequence[ChannelStep]:
         """Batches in order; the last one's counts are not released."""
@@ -84,6 +116,8 @@ class ShuffledOptimism:
             error=self.error_scale * self.error(batches, pooled),
             beta=self.beta,
             bonus_scale=self.bonus_scale,
+            consistent=self.consistent if pooled else "cells",  # before the first batch nobody is counted
+            users=sum(each.users for each in self.steps()[:pooled]) or None,
         )
 
     def act(self, setting: Setting) -> Acting:

@@ -8,4 +8,5 @@ store       finished curves on disk, keyed by their settings, so that a stopped 
 figures     pictures and tables of what is in the store
 
 offline     figure 1 of the offline paper;  selfplay  regret of DP-Nash-VI;  more_figures  their files
+consistency what post-processing of counts brings to DP-APVI, a table: `python -m algorithms.experiments consistency`
 """

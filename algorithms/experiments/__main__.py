@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from algorithms.experiments import compare_command, full_size_command, offline, selfplay
+from algorithms.experiments.consistency import consistency
 from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
 from algorithms.experiments.curves import CurveSettings, PRIVATE, staged
 from algorithms.experiments.figures import write_all
@@ -95,7 +96,8 @@ def main(
     """Draws the learning curves and writes figures (PNG, SVG) and numbers (CSV, JSON) to OUT.
 
     `compare` instead of an experiment: an agent of your own beside Bernstein-VI; `full-size`: lower bound and ledger of
-    every learner side by side; `optimism`: whose plans are optimistic. `compare --help`, `full-size --help`.
+    every learner side by side; `optimism`: whose plans are optimistic; `consistency`: what post-processing of counts
+    brings. `compare --help`, `full-size --help`.
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
@@ -153,6 +155,9 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["optimism"]:
         sys.argv.pop(1)
         typer.run(optimism)
+    if sys.argv[1:2] == ["consistency"]:
+        sys.argv.pop(1)
+        typer.run(consistency)
     if sys.argv[1:2] == ["full-size"]:
         sys.exit(full_size_command.run_full_size(sys.argv[2:]))
     typer.run(main)

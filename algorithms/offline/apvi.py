@@ -21,6 +21,7 @@ Views       `release` is what the learner computes from: raw noisy counts, exact
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -31,8 +32,10 @@ from algorithms.offline.learners import OneRelease
 from algorithms.tabular import backward_induction, Plan
 from dpverify.base import require
 from dpverify.errors import ParameterError
+from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
-from mechanisms.privatizers.consistency import consistent
+from mechanisms.privatizers.consistency import consistent as make_cells_consistent
+from mechanisms.privatizers.flow import check_consistent, FlowConsistent
 from mechanisms.privatizers.no_privacy import NoPrivacy
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
 
@@ -42,7 +45,39 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class APVI:
-    """The planner: `layout` without rewards, `rewards` (H, S, A) known, `error` the E of the counts (0: exact)."""
+    """The planner: a pessimistic plan from noisy counts.
+
+    Parameters
+    ----------
+    layout : CountLayout
+        Sizes of the counts, without rewards and without a second player.
+    rewards : ndarray of float, shape (H, S, A)
+        Mean rewards, known.
+    error : float
+        E of the post-processed counts. With 0 counts are exact and are not post-processed.
+    delta : float
+        Probability with which the plan may fail to be pessimistic.
+    penalty : {"bernstein", "hoeffding"}
+        Spread of the next value: its empirical variance, or H^2.
+    c1, c2, c, c3 : float
+        Constants of the penalty, see the module.
+    consistent : {"cells", "flow"}
+        Post-processing of the counts. "cells" is the papers' programme, cell by cell, with slack E/2. "flow" is
+        `FlowConsistent` with the loss "chebyshev": what leaves a state is what came into it, and `users` start.
+    users : int, optional
+        Number n of trajectories that are counted, public. It is needed for "flow".
+
+    Raises
+    ------
+    ParameterError
+        For settings outside their ranges, rewards of another shape, and "flow" without `users`.
+
+    Notes
+    -----
+    Where all noisy counts are within w = E/2 of the exact ones, all post-processed ones are within E = 2w: with "flow"
+    as with "cells", up to the accuracy of the solver. So the penalty is the same for both. "flow" needs data with final
+    states, and solves one programme for each plan: it raises RunError where the solver finds no optimum.
+    """
 
     layout: CountLayout
     rewards: Array
@@ -53,6 +88,8 @@ class APVI:
     c2: float = 16.0
     c: float = 2.0
     c3: float = 0.0
+    consistent: Literal["cells", "flow"] = "cells"
+    users: int | None = None
 
     def __post_init__(self) -> None:
         require.open_unit(delta=self.delta)
@@ -64,6 +101,7 @@ class APVI:
             raise ParameterError("rewards.shape", self.rewards.shape, f"{self.layout.visits_shape}, known")
         if self.penalty not in ("bernstein", "hoeffding"):
             raise ParameterError("penalty", self.penalty, "'bernstein' or 'hoeffding'")
+        check_consistent(self.consistent, self.users)
 
     @property
     def log_term(self) -> float:
@@ -72,8 +110,25 @@ class APVI:
 
     def plan(self, counts: PrivateCounts) -> Plan:
         """The pessimistic plan from released counts (..., H, S, A), (..., H, S, A, S)."""
+        return self.plan_consistent(self.make_consistent(counts))
+
+    def make_consistent(self, counts: PrivateCounts) -> PrivateCounts:
+        """The post-processed counts, in the shapes of the raw ones."""
+        if not self.error:
+            return counts
+        if self.consistent == "flow":
+            return self._flow.solve(counts)
+        done = make_cells_consistent(counts.transitions, counts.visits, self.error)
+        return PrivateCounts(done.pair_counts, done.next_counts)
+
+    def plan_consistent(self, counts: PrivateCounts) -> Plan:
+        """The pessimistic plan from counts that are consistent already, by whatever post-processing."""
         horizon, iota = self.layout.H, self.log_term
-        visits, law, known = self._processed(counts)
+        visits = counts.visits
+        known = visits > self.error
+        law = np.where(
+            known[..., None], counts.transitions / np.where(known, visits, 1.0)[..., None], 1 / self.layout.S
+        )
         safe = np.where(known, visits, self.error + 1.0)  # any value above E: not used where unknown
         lower_order = (self.c2 * self.layout.S * self.error + self.c3) * horizon * iota / safe
 
@@ -87,21 +142,47 @@ class APVI:
 
         return backward_induction(law, self.rewards, adjust=adjust)
 
-    def _processed(self, counts: PrivateCounts) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-        visits, onward = counts.visits, counts.transitions
-        if self.error:
-            done = consistent(onward, visits, self.error)
-            visits, onward = done.pair_counts, done.next_counts
-        known = visits > self.error
-        law = np.where(known[..., None], onward / np.where(known, visits, 1.0)[..., None], 1 / self.layout.S)
-        return visits, law, known
+    @cached_property
+    def _flow(self) -> FlowConsistent:
+        assert self.users is not None
+        return FlowConsistent(self.layout, self.users, "chebyshev")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DPAPVI(OneRelease):
     """A privatizer and the planner that is told its E; `privatizer=None` is APVI on exact counts.
 
-    `options` go to APVI (delta, penalty, constants). `error` overrides E (tuning, no guarantee).
+    Parameters
+    ----------
+    layout : CountLayout
+        Sizes of the counts, without rewards and without a second player.
+    rewards : ndarray of float, shape (H, S, A)
+        Mean rewards, known.
+    privatizer : OfflineTabularGaussian or OfflineTabularLaplace, optional
+        What releases the counts.
+    error : float, optional
+        Is used in place of the privatizer's E: tuning, no guarantee.
+    delta : float
+        Failure probability of E and of the plan.
+    penalty : {"bernstein", "hoeffding"}
+        As in `APVI`.
+    consistent : {"cells", "flow"}
+        Post-processing of the counts, as in `APVI`.
+    users : int, optional
+        Number n of trajectories in every dataset, public. It is needed for "flow".
+    name : str
+        For reports.
+
+    Raises
+    ------
+    ParameterError
+        For "flow" without `users`, another `consistent`, and, from `policies`, data of another number of users or
+        without final states.
+
+    Notes
+    -----
+    The claim is the privatizer's for both ways of post-processing: the policy is a function of the released counts and
+    of n, which all neighbours share (replace-one). The guarantee of E = 2w stays, see `APVI`.
     """
 
     layout: CountLayout
@@ -110,7 +191,12 @@ class DPAPVI(OneRelease):
     error: float | None = None
     delta: float = 0.1
     penalty: Literal["bernstein", "hoeffding"] = "bernstein"
+    consistent: Literal["cells", "flow"] = "cells"
+    users: int | None = None
     name: str = "dp-apvi"
+
+    def __post_init__(self) -> None:
+        check_consistent(self.consistent, self.users)
 
     @property
     def source(self) -> Any:
@@ -121,8 +207,24 @@ class DPAPVI(OneRelease):
     def planner(self) -> APVI:
         """APVI at E = `error`, or at the privatizer's provable bound."""
         error = self.source.error_bound(self.delta) if self.error is None else self.error
-        return APVI(layout=self.layout, rewards=self.rewards, error=error, delta=self.delta, penalty=self.penalty)
+        return APVI(
+            layout=self.layout,
+            rewards=self.rewards,
+            error=error,
+            delta=self.delta,
+            penalty=self.penalty,
+            consistent=self.consistent,
+            users=self.users,
+        )
 
     def plan(self, counts: PrivateCounts) -> IntArray:
         """The policy."""
         return self.planner.plan(counts).policy
+
+    def policies(self, data: Trajectories, *, rng: np.random.Generator, size: int) -> IntArray:
+        if self.consistent == "flow":
+            if len(data) != self.users:
+                raise ParameterError("data", f"{len(data)} trajectories", f"as many as users, {self.users}")
+            if data.final_states is None:
+                raise ParameterError("data.final_states", None, "present: every visit needs its transition")
+        return super().policies(data, rng=rng, size=size)

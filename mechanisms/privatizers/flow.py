@@ -41,6 +41,16 @@ PRECISE = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-11}  # a q
 SLACK = 1e-7  # of t, and of the largest count, that the second step of "chebyshev" may use
 
 
+def check_consistent(consistent: str, users: int | None) -> None:
+    """ParameterError for settings of a learner that post-processes "cells" or, with the number of `users`, "flow"."""
+    if consistent not in ("cells", "flow"):
+        raise ParameterError("consistent", consistent, "'cells' or 'flow'")
+    if users is not None:
+        require.integer(at_least=1, users=users)
+    elif consistent == "flow":
+        raise ParameterError("users", users, "the number of users of the counts where consistent is 'flow'")
+
+
 @dataclass(frozen=True)
 class FlowConsistent:
     """Consistent counts of `users` trajectories; `solve` takes raw counts of a batch with `layout`.
@@ -197,14 +207,17 @@ def _checked(constraints: Any) -> list[Any]:
 def _optimal(problem: Any) -> None:
     """Solved to PRECISE, or where that is too much to what is the solver's default."""
     error: Any = import_module("cvxpy.error").SolverError
+    said = ""
     for settings in (PRECISE, dict.fromkeys(PRECISE, 1e-8)):
         try:
             with warnings.catch_warnings(
                 action="ignore", category=UserWarning
             ):  # that it may be inaccurate: see status
                 problem.solve(solver="CLARABEL", **settings)
-        except error as failed:
-            raise RunError(f"flow-consistent counts: {failed}") from failed
+        except error as failed:  # it got stuck: numerical trouble on the way to PRECISE
+            said = str(failed)
+            continue
         if problem.status == "optimal":
             return
-    raise RunError(f"flow-consistent counts: the programme is {problem.status}")
+        said = f"the programme is {problem.status}"
+    raise RunError(f"flow-consistent counts: {said}")

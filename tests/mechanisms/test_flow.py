@@ -1,18 +1,27 @@
 """Counts that n trajectories could have: against a general solver, by their guarantees, with a user's constraints."""
 
 import itertools
+from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
 import pytest
 
+from audits.planted.postprocess import forbid_staying, RoundedCells
 from dpverify.base.seeding import Stage, stream
 from dpverify.errors import ParameterError, RunError
+from dpverify.promises import BROKEN, check_promise, KEPT
+from mechanisms.datasets.pairs import constant
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.flow import FlowConsistent
+from mechanisms.privatizers.consistent import FlowProcessed
+from mechanisms.privatizers.flow import PRECISE
+from mechanisms.privatizers.flow_promises import find_missed_flow, flow_promise
 from mechanisms.privatizers.nearest_counts import nearest_counts
+from mechanisms.privatizers.offline_tabular import OfflineTabularLaplace
 
 LAYOUT, USERS = CountLayout(H=3, S=2, A=2), 50
+CHAIN = CountLayout(H=2, S=2, A=1)
 
 
 def exact(layout=LAYOUT, users=USERS, seed=0, reachable=None):
@@ -143,3 +152,77 @@ def test_what_cannot_be_solved_is_said():
         FlowConsistent(LAYOUT, USERS).never_underestimating(raw, 20.0)
     with pytest.raises(ParameterError, match="error_bound"):
         FlowConsistent(LAYOUT, USERS, "chebyshev").never_underestimating(raw, float("nan"))
+
+
+def test_a_solver_that_gets_stuck_tries_the_usual_accuracy(monkeypatch):
+    raw = noisy(exact(), 0)
+    expected = FlowConsistent(LAYOUT, USERS).solve(raw).transitions
+    solve, stuck = cp.Problem.solve, {PRECISE["tol_feas"]}
+
+    def solve_or_get_stuck(problem, **settings):
+        if settings["tol_feas"] in stuck:
+            raise cp.error.SolverError("stuck")
+        return solve(problem, **settings)
+
+    monkeypatch.setattr(cp.Problem, "solve", solve_or_get_stuck)
+    assert FlowConsistent(LAYOUT, USERS).solve(raw).transitions == pytest.approx(expected, abs=1e-2)
+    stuck.add(1e-8)
+    with pytest.raises(RunError, match="stuck"):
+        FlowConsistent(LAYOUT, USERS).solve(raw)
+
+
+def test_processed_counts_are_those_of_the_solver_with_the_claim_of_the_privatizer():
+    privatizer = OfflineTabularLaplace(layout=CHAIN, eps=1.0)
+    post = FlowProcessed(privatizer, FlowConsistent(CHAIN, USERS))
+    raw = privatizer.private_counts(constant(CHAIN, USERS), rng=stream(1, Stage.EXPERIMENT), size=3)
+    assert np.array_equal(post.process(raw), CHAIN.pack(post.flow.solve(raw)))
+    released = post.release(constant(CHAIN, USERS), rng=stream(1, Stage.EXPERIMENT), size=3)
+    assert np.array_equal(released, post.process(raw))
+    assert (post.claim, post.ledger) == (privatizer.claim, privatizer.ledger)
+    with pytest.raises(ParameterError, match=r"flow\.layout"):
+        FlowProcessed(privatizer, FlowConsistent(LAYOUT, USERS))
+
+
+@pytest.mark.parametrize("loss", ["l2", "chebyshev"])
+def test_promises_are_kept_and_broken_by_what_they_are_about(loss):
+    privatizer, data = OfflineTabularLaplace(layout=CHAIN, eps=1.0), constant(CHAIN, 200)
+    flow = FlowConsistent(CHAIN, 200, loss)
+
+    def broken(post, bound=None):
+        promise = flow_promise(privatizer, post, data, 0.1, name="x", trials=40)
+        found = check_promise(promise if bound is None else replace(promise, bound=bound), seed=1)
+        return found.verdict, {name for name, times in found.violations.items() if times}
+
+    chebyshev = loss == "chebyshev"
+    bounded = "errors at most twice those of the noisy counts" if chebyshev else "no farther than the noisy counts"
+    assert broken(flow) == (KEPT, set())
+    assert broken(flow, bound=1.0) == (BROKEN, set())  # the error is measured
+    assert broken(RoundedCells(flow)) == (BROKEN, {"flow and total"})
+    assert broken(replace(flow, extra=forbid_staying)) == (BROKEN, {bounded})
+    assert "flow and total" in broken(replace(flow, users=201))[1]
+    assert "counts >= 0" in broken(Negative(flow))[1]
+    with pytest.raises(ParameterError, match="final_states"):
+        flow_promise(privatizer, flow, replace(data, final_states=None), 0.1, name="x")
+
+
+class Negative:
+    """Takes one from every count."""
+
+    def __init__(self, flow):
+        self.loss, self.flow = flow.loss, flow
+
+    def solve(self, counts):
+        transitions = self.flow.solve(counts).transitions - 1.0
+        return PrivateCounts(transitions.sum(axis=-1), transitions)
+
+
+def test_missed_flow_is_by_how_many_users():
+    right = constant(CHAIN, 7).counts()
+    lost = right.transitions.copy()
+    lost[1, 0, 0, 0] -= 3  # three vanish after the first step
+    both = np.stack([right.transitions, lost])
+    counts = PrivateCounts(both.sum(axis=-1), both)
+    assert find_missed_flow(counts, CHAIN, 7).tolist() == [0.0, 3.0]
+    assert find_missed_flow(counts, CHAIN, 9).tolist() == [2.0, 3.0]
+    off = PrivateCounts(both.sum(axis=-1) + 5, both)
+    assert find_missed_flow(off, CHAIN, 7).tolist() == [5.0, 5.0]
