@@ -35,10 +35,11 @@ from audits.papers import PUCB as PAPER
 from audits.papers import unnamed
 from audits.planted.online import DataFree, Guesses, NeverCurious, Stubborn
 from dpverify import Subject
-from dpverify.promises import all_of, BROKEN, KEPT, Promise
+from dpverify.promises import BROKEN, Promise
 
 BETA, ALPHA = 0.1, 0.5
 arms = Environment("two arms", np.ones((1, 1, 2, 1)), np.array([[[0.1, 0.9]]]), np.ones(1))
+BOTH, WHERE = (arms, arms.mirrored), "two arms and mirrored"
 layout = layout_of(arms.model)
 reads_no_data = partial(DataFree, known=arms.model)
 
@@ -47,52 +48,40 @@ def learner(users: int, eps: float, kind: Callable[..., PUCB] = PUCB) -> PUCB:
     return kind(layout=layout, episodes=users, error=printed_error(layout, users, eps, BETA), beta=BETA)
 
 
-def runs(of: PUCB, eps: float, where: Environment) -> Play:
+def runs(of: PUCB, eps: float) -> Play:
     """With the corrected noise."""
-    return online_play(where, of, TreeCounts(layout, corrected_counters(layout, of.episodes - 1, eps), of.error))
+    return online_play(BOTH, of, TreeCounts(layout, corrected_counters(layout, of.episodes - 1, eps), of.error))
 
 
-def both(name: str, guarantee: Callable[[Environment], Promise], trials: int, **options: Any) -> Promise:
-    """`guarantee` of the two arms and of their mirror image in one trial."""
-    parts = [guarantee(arms), guarantee(arms.mirrored)]
-    return all_of(parts, name=name, trials=trials, **{"paper": PAPER, **options})
-
-
-def regret(
-    name: str, kind: Callable[..., PUCB] = PUCB, *, trials: int = 12, expected: str = BROKEN, users: int = 30_000
-) -> Promise:
+def regret(name: str, kind: Callable[..., PUCB] = PUCB, *, users: int = 30_000, **options: Any) -> Promise:
     """Theorem 4."""
     eps = 20_000.0
     playing = learner(users, eps, kind)
-    statement = (
-        f"Theorem 4: regret of {users:,} users, eps = {eps:g}; "
-        "constants of (15), (17), (22), (25); two arms and mirrored"
-    )
+    settings: dict[str, Any] = {
+        "statement": f"Theorem 4: regret of {users:,} users, eps = {eps:g}; "
+        f"constants of (15), (17), (22), (25); {WHERE}",
+        "failure_probability": BETA * len(BOTH),
+        "paper": PAPER,
+        **options,
+    }
+    models = [each.model for each in BOTH]
+    return regret_promise(models, users, runs(playing, eps), pucb_regret(playing), name=name, **settings)
 
-    def guarantee(where: Environment) -> Promise:
-        play = runs(playing, eps, where)
-        return regret_promise(where.model, users, play, pucb_regret(playing), name=where.name, failure_probability=BETA)
 
-    return both(name, guarantee, trials, expected=expected, statement=statement)
-
-
-def pac(
-    name: str, kind: Callable[..., PUCB] = PUCB, *, trials: int = 12, expected: str = BROKEN, users: int = 6_000
-) -> Promise:
+def pac(name: str, kind: Callable[..., PUCB] = PUCB, *, users: int = 6_000, **options: Any) -> Promise:
     """Theorem 3."""
     eps = 2e6
     playing = learner(users, eps, kind)
     bound = pucb_suboptimal(playing, ALPHA)
-    statement = (
-        f"Theorem 3: episodes worse than {ALPHA} of {users:,}, eps = {eps:g}; "
-        "constants of (7), (9), (10) and one logarithm; two arms and mirrored"
-    )
-
-    def guarantee(where: Environment) -> Promise:
-        play = runs(playing, eps, where)
-        return pac_promise(where.model, users, play, bound, ALPHA, name=where.name, failure_probability=BETA)
-
-    return both(name, guarantee, trials, expected=expected, statement=statement)
+    settings: dict[str, Any] = {
+        "statement": f"Theorem 3: episodes worse than {ALPHA} of {users:,}, eps = {eps:g}; "
+        f"constants of (7), (9), (10) and one logarithm; {WHERE}",
+        "failure_probability": BETA * len(BOTH),
+        "paper": PAPER,
+        **options,
+    }
+    models = [each.model for each in BOTH]
+    return pac_promise(models, users, runs(playing, eps), bound, ALPHA, name=name, **settings)
 
 
 STARTS, ARMS, GAP, LOWER_EPS, RIGHT = 2, 3, 0.4, 0.005, 0.05
@@ -134,14 +123,14 @@ def right(name: str, of: Bandit, instances: list[HardInstance], **options: Any) 
 subjects: list[Subject] = []  # what is private about PUCB stands in audit_pucb
 other = HardInstance((1, 1), ARMS, GAP)
 promises = [
-    regret("regret-pucb", trials=60, expected=KEPT),
-    regret("regret-pucb, never curious", NeverCurious),
-    regret("regret-pucb, guesses", Guesses),
-    regret("regret-pucb, reads no data", reads_no_data),
-    pac("pac-pucb", trials=60, expected=KEPT),
-    pac("pac-pucb, never curious", NeverCurious),
-    pac("pac-pucb, guesses", Guesses),
-    pac("pac-pucb, reads no data", reads_no_data),
+    regret("regret-pucb", trials=60),
+    regret("regret-pucb, never curious", NeverCurious, trials=12, expected=BROKEN),
+    regret("regret-pucb, guesses", Guesses, trials=12, expected=BROKEN),
+    regret("regret-pucb, reads no data", reads_no_data, trials=12, expected=BROKEN),
+    pac("pac-pucb", trials=60),
+    pac("pac-pucb, never curious", NeverCurious, trials=12, expected=BROKEN),
+    pac("pac-pucb, guesses", Guesses, trials=12, expected=BROKEN),
+    pac("pac-pucb, reads no data", reads_no_data, trials=12, expected=BROKEN),
     *lower("lemma-8, explore then commit", private),
     right("success, explore then commit", private, near),
     *lower("lemma-8, in order", in_order),

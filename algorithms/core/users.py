@@ -1,12 +1,14 @@
 """Users of an online algorithm: who answers which states and rewards to which actions.
 
     TapeUsers(environment, tapes)   users drawn from an environment, tapes (..., T, width)
+    SideBySide(environments, ...)   fresh users of several environments, in one batch of runs
     TreeUsers(trees)                explicit decision trees, one a user: the datasets of an audit
     Replaced(users, t, tree)        the same users with user t replaced: a neighbouring dataset
 
 `play` runs one policy with one or many users. Leading axes are runs or trials.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -76,6 +78,40 @@ class TapeUsers:
         self, which: Which, h: int, prefix: IntArray, states: IntArray, actions: IntArray
     ) -> tuple[Array, IntArray]:
         return self.environment.answer(self.tapes[..., which, :], h, states, actions)
+
+
+class SideBySide:
+    """Fresh users of several environments in one batch: the first `runs` runs are of the first environment, and so on.
+
+    The environments have one horizon, one number of states and one of actions: an instance and its mirror image.
+    """
+
+    def __init__(self, environments: Sequence[Environment], runs: int, users: int, *, rng: np.random.Generator) -> None:
+        self.parts = [TapeUsers(each, rng.random((runs, users, each.tape_width))) for each in environments]
+        self._runs, self._users = runs, users
+        if len({each.model.rewards.shape for each in environments}) != 1:
+            raise ParameterError("environments", environments, "at least one, all of one shape")
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return self.parts[0].horizon
+
+    def __len__(self) -> int:
+        return self._users
+
+    def start(self, which: Which) -> IntArray:
+        return np.concatenate([each.start(which) for each in self.parts])
+
+    def reply(
+        self, which: Which, h: int, prefix: IntArray, states: IntArray, actions: IntArray
+    ) -> tuple[Array, IntArray]:
+        found = []
+        for at, part in enumerate(self.parts):
+            mine = slice(at * self._runs, (at + 1) * self._runs)
+            found.append(part.reply(which, h, prefix[mine], states[mine], actions[mine]))
+        rewards, following = zip(*found, strict=True)
+        return np.concatenate(rewards), np.concatenate(following)
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,12 @@ class SelfPlayRun:
     out_second: Array
     out_width: Array
 
+    def of(self, runs: slice) -> "SelfPlayRun":
+        """These runs alone."""
+        return SelfPlayRun(
+            self.first[:, runs], self.second[:, runs], self.out_first[runs], self.out_second[runs], self.out_width[runs]
+        )
+
     def regret(self, game: MarkovGame) -> Array:
         """Cumulated exact Nash gaps (K, runs)."""
         return np.cumsum(game.gap(self.first, self.second), axis=0)

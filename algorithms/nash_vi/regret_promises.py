@@ -19,13 +19,13 @@ wrong is found by the rate and by `plan_promise`, which say nothing about how us
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.core.users import TapeUsers
+from algorithms.core.users import SideBySide
 from algorithms.nash_vi.learner import NashVI, self_play
 from algorithms.nash_vi.markov_games import marginals, MarkovGame
 from algorithms.nash_vi.promises import dense_game_counts
@@ -51,32 +51,34 @@ def uniform_gap(game: MarkovGame) -> float:
 
 
 def selfplay_promise(
-    game: MarkovGame,
+    games: Sequence[MarkovGame],
     learner: NashVI,
     privatizer: OnlinePrivatizer,
     *,
     what: Literal["regret", "output", "both"] = "regret",
     **options: Any,
 ) -> Promise:
-    """Runs of `learner.episodes` users of their own: Theorem 4.1, 4.2 or both, which have one bound."""
+    """Runs of `learner.episodes` users of their own in each game: Theorem 4.1, 4.2 or both, which have one bound."""
     episodes, bound = learner.episodes, regret_bound(learner)
-    active = float(bound < episodes * uniform_gap(game))
+    active = float(all(bound < episodes * uniform_gap(game) for game in games))
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        users = TapeUsers(game.environment, rng.random((size, episodes, game.environment.tape_width)))
-        run = self_play(users, learner, privatizer, start=game.start, runs=size, rng=rng)
+        users = SideBySide([game.environment for game in games], size, episodes, rng=rng)
+        run = self_play(users, learner, privatizer, start=games[0].start, runs=size * len(games), rng=rng)
         found = np.zeros(size)
-        if what != "output":
-            found = run.regret(game)[-1]
-        if what != "regret":
-            found = np.maximum(found, episodes * run.output_gap(game))
+        for at, game in enumerate(games):
+            mine = run.of(slice(at * size, (at + 1) * size))
+            if what != "output":
+                found = np.maximum(found, mine.regret(game)[-1])
+            if what != "regret":
+                found = np.maximum(found, episodes * mine.output_gap(game))
         laws = np.concatenate([run.out_first.sum(axis=-1), run.out_second.sum(axis=-1)], axis=1)
-        held = (np.abs(laws - 1) <= ROUNDING).all(axis=(1, 2))
+        held = (np.abs(laws - 1) <= ROUNDING).all(axis=(1, 2)).reshape(len(games), size).all(axis=0)
         return Outcomes(
             errors=np.maximum(found, 0.0), active=np.full(size, active), invariants={"the output is a policy": held}
         )
 
-    return Promise(draw=draw, bound=bound, failure_probability=learner.beta, **options)
+    return Promise(draw=draw, bound=bound, failure_probability=learner.beta * len(games), **options)
 
 
 def rate_promise(

@@ -65,7 +65,7 @@ def apvi_best_promise(
         return runs.plan(runs.source.noisy(counts(rng, size), rng=rng))[None]
 
     bound = apvi_bound(model, policy, users, error=planner.error, iota=planner.log_term)
-    return regret_promise(model, 1, play, bound, failure_probability=4 * learner.delta, **options)
+    return regret_promise([model], 1, play, bound, failure_probability=4 * learner.delta, **options)
 
 
 def vapvi_best_promise(
@@ -86,7 +86,7 @@ def halves_promise(model: Model, learner: Any, policy: Array, users: int, bound:
         found: Array = learner.learn(halves_of(model, policy, users, size, rng=rng), rng=rng, size=size).policy
         return found[None]
 
-    return regret_promise(model, 1, play, bound, **options)
+    return regret_promise([model], 1, play, bound, **options)
 
 
 def apvi_bound(model: Model, policy: Array, users: int, *, error: float, iota: float) -> float:

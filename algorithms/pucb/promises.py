@@ -12,6 +12,7 @@ The other fail events of Lemma 13 (the sampling errors of r and P) are not check
 The users of a trial are her own: fresh tapes, so failure is over users and noise together.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,7 @@ from algorithms.core.counting import CountSource, total_counts
 from algorithms.core.environments import Environment
 from algorithms.core.online import run_online
 from algorithms.core.protocol import Served
-from algorithms.core.users import Episodes, TapeUsers
+from algorithms.core.users import Episodes, SideBySide, TapeUsers
 from algorithms.pucb.learner import PUCB
 from algorithms.sdp_pe.batches import Batches
 from algorithms.sdp_pe.elimination import SDPPE, StagedRun
@@ -65,7 +66,7 @@ def run_assumption_promise(
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         watched = Assumption(batches, size)
-        staged_run(environment, learner, watched, size, rng=rng)
+        staged_run([environment], learner, watched, size, rng=rng)
         invariants = {"counts > 0": watched.positive, "pair count is the sum of next-state counts": watched.sums}
         return Outcomes(errors=watched.worst, failed=watched.below, invariants=invariants)
 
@@ -83,7 +84,7 @@ def survival_promise(environment: Environment, learner: SDPPE, batches: Batches,
     most = (learner.layout.H + 2) * len(learner.plan)
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        done = staged_run(environment, learner, batches, size, rng=rng)
+        done = staged_run([environment], learner, batches, size, rng=rng)
         phi = done.remaining
         assert isinstance(phi, ExplicitSet)
         values = expected_return(phi.policies, model.transitions, model.rewards, model.initial)
@@ -100,13 +101,16 @@ def survival_promise(environment: Environment, learner: SDPPE, batches: Batches,
 
 
 def staged_run(
-    environment: Environment, learner: SDPPE, batches: Batches, size: int, *, rng: np.random.Generator
+    environments: Sequence[Environment], learner: SDPPE, batches: Batches, size: int, *, rng: np.random.Generator
 ) -> StagedRun:
-    """`size` runs side by side from the set of all deterministic policies, each with users of its own."""
-    layout, initial = learner.layout, environment.model.initial
-    phi = ExplicitSet.full(all_policies(layout.H, layout.S, layout.A), initial, layout.A, (size,))
-    users = _users(environment, size, learner.episodes, rng)
-    return learner.run(users, batches, phi, initial, rng=rng, lead=(size,))
+    """`size` runs in each environment from the set of all deterministic policies, each with users of its own.
+
+    The environments have one law of the first state. Runs of one environment follow each other.
+    """
+    layout, initial, lead = learner.layout, environments[0].model.initial, (size * len(environments),)
+    phi = ExplicitSet.full(all_policies(layout.H, layout.S, layout.A), initial, layout.A, lead)
+    users = SideBySide(environments, size, learner.episodes, rng=rng)
+    return learner.run(users, batches, phi, initial, rng=rng, lead=lead)
 
 
 def _users(environment: Environment, size: int, episodes: int, rng: np.random.Generator) -> TapeUsers:

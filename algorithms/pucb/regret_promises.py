@@ -11,11 +11,13 @@ PUCB (Vietri et al. 2020), with the constants of its proofs, M = SAH, beta' = be
                episodes that are not nice, counted. For (9) Lemma 21 would give two logarithms and 8 (H+1)^2 2 9
                instead of 18: above every T that can be simulated
 
-A bound is active where it is below what uniform actions lose, so that whoever learns nothing breaks it.
+A bound is active where it is below what uniform actions lose, so that whoever learns nothing breaks it. A trial is a
+run on each of several models, an instance and its mirror image for example: one of two losses that add up to all is
+at least half of it, so that who reads no data breaks it as well.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ import numpy.typing as npt
 from algorithms.core.counting import CountSource
 from algorithms.core.environments import Environment
 from algorithms.core.online import run_online
-from algorithms.core.users import TapeUsers
+from algorithms.core.users import SideBySide
 from algorithms.pucb.learner import PUCB
 from algorithms.pucb.promises import staged_run
 from algorithms.sdp_pe.batches import Batches
@@ -50,44 +52,70 @@ def gaps_played(policies: Array, model: Model) -> Array:
     return np.asarray((values.max() - values)[code])
 
 
-def regret_promise(model: Model, episodes: int, play: Play, bound: float, **options: Any) -> Promise:
-    """The regret of all episodes of a run is at most `bound`."""
-    active = float(bound < episodes * uniform_gap(model))
+def regret_promise(models: Sequence[Model], episodes: int, play: Play, bound: float, **options: Any) -> Promise:
+    """The regret of all episodes of a run is at most `bound`, in a run of each model.
+
+    Parameters
+    ----------
+    models
+        What is played: an instance and its mirror image, for example. A trial is a run in each.
+    episodes
+        Of a run.
+    play
+        (rng, size) -> policies (episodes, size * len(models), H, S), the runs of one model after each other.
+    bound
+        On the regret of a run; the error of a trial is the largest one.
+    options
+        Of `Promise`; at least `name` and `failure_probability`, which is that of all runs of a trial.
+    """
+    active = float(all(bound < episodes * uniform_gap(model) for model in models))
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        regret = gaps_played(play(rng, size), model).sum(axis=0)
-        return Outcomes(errors=regret, active=np.full(size, active))
+        gaps = _gaps_of_each(play(rng, size), models)
+        return Outcomes(errors=np.max([each.sum(axis=0) for each in gaps], axis=0), active=np.full(size, active))
 
     return Promise(draw=draw, bound=bound, **{"block": 256, **options})
 
 
-def pac_promise(model: Model, episodes: int, play: Play, bound: float, alpha: float, **options: Any) -> Promise:
-    """At most `bound` episodes of a run have a policy that is worse than the best by more than `alpha`."""
-    every = all_policies(model.horizon, model.states, model.actions)
-    active = float(bound < episodes * (gaps_played(every, model) > alpha).mean())
+def pac_promise(
+    models: Sequence[Model], episodes: int, play: Play, bound: float, alpha: float, **options: Any
+) -> Promise:
+    """At most `bound` episodes of a run have a policy that is worse than the best by more than `alpha`.
+
+    Arguments are those of `regret_promise`.
+    """
+    every = [all_policies(model.horizon, model.states, model.actions) for model in models]
+    worse_of_all = [(gaps_played(each, model) > alpha).mean() for each, model in zip(every, models, strict=True)]
+    active = float(bound < episodes * min(worse_of_all))
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        worse = gaps_played(play(rng, size), model) > alpha
-        return Outcomes(errors=worse.sum(axis=0).astype(np.float64), active=np.full(size, active))
+        worse = [(each > alpha).sum(axis=0) for each in _gaps_of_each(play(rng, size), models)]
+        return Outcomes(errors=np.max(worse, axis=0).astype(np.float64), active=np.full(size, active))
 
     return Promise(draw=draw, bound=bound, **{"block": 256, **options})
 
 
-def online_play(environment: Environment, learner: PUCB, source: CountSource) -> Play:
-    """Runs of an online learner, each with users of its own."""
+def _gaps_of_each(policies: Array, models: Sequence[Model]) -> list[Array]:
+    """V* - V^pi of the policies that were played in each model, (episodes, size)."""
+    parts = np.split(policies, len(models), axis=1)
+    return [gaps_played(part, model) for part, model in zip(parts, models, strict=True)]
+
+
+def online_play(environments: Sequence[Environment], learner: PUCB, source: CountSource) -> Play:
+    """Runs of an online learner in each environment, each with users of its own."""
 
     def play(rng: np.random.Generator, size: int) -> Array:
-        users = TapeUsers(environment, rng.random((size, learner.episodes, environment.tape_width)))
-        return run_online(users, learner, source, runs=size, rng=rng).policies
+        users = SideBySide(environments, size, learner.episodes, rng=rng)
+        return run_online(users, learner, source, runs=size * len(environments), rng=rng).policies
 
     return play
 
 
-def staged_play(environment: Environment, learner: SDPPE, batches: Batches) -> Play:
-    """Runs of SDP-PE from all deterministic policies, each with users of its own."""
+def staged_play(environments: Sequence[Environment], learner: SDPPE, batches: Batches) -> Play:
+    """Runs of SDP-PE in each environment from all deterministic policies, each with users of its own."""
 
     def play(rng: np.random.Generator, size: int) -> Array:
-        policies: Array = staged_run(environment, learner, batches, size, rng=rng).policies
+        policies: Array = staged_run(environments, learner, batches, size, rng=rng).policies
         return np.moveaxis(policies, 0, 1)
 
     return play

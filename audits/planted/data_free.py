@@ -6,7 +6,7 @@ from algorithms.tabular import backward_induction, Model, Plan
 
 
 def data_free(known: Model, lead: tuple[int, ...], shift: float = 0.0) -> Plan:
-    """The exact plan of `known` for every run of `lead`; its values and Q are moved by `shift` and at least 0."""
+    """INCORRECT: the exact plan of `known` for every run of `lead`; values and Q are moved by `shift`, at least 0."""
     exact = backward_induction(known.transitions, known.rewards)
     q, values = np.maximum(exact.q + shift, 0.0), np.maximum(exact.values + shift, 0.0)
     return Plan(

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -73,15 +74,19 @@ class DataFree(NashVI):
     known: MarkovGame
     width: float = 1.0
 
-    def plan(self, counts: PrivateCounts) -> GamePlan:
-        exact, lead = self.known.nash(), counts.visits.shape[:-4]
+    @cached_property
+    def _tables(self) -> tuple[Array, ...]:
+        exact = self.known.nash()
         half = self.width * math.sqrt(self.log_term / self.episodes) / 2
         joint = exact.first[..., :, None] * exact.second[..., None, :]
         matrix = self.known.rewards + np.einsum("hsabt,ht->hsab", self.known.transitions, exact.values[1:])
         left = np.arange(self.layout.H, -1, -1.0)[:, None]
         upper, lower = np.minimum(exact.values + half, left), np.maximum(exact.values - half, 0.0)
-        tables = (joint, matrix + half, matrix - half, upper, lower)
-        return GamePlan(*(np.broadcast_to(each, (*lead, *each.shape)) for each in tables))
+        return joint, matrix + half, matrix - half, upper, lower
+
+    def plan(self, counts: PrivateCounts) -> GamePlan:
+        lead = counts.visits.shape[:-4]
+        return GamePlan(*(np.broadcast_to(each, (*lead, *each.shape)) for each in self._tables))
 
 
 class PureMaximin(NashVI):

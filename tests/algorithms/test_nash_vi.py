@@ -179,7 +179,7 @@ class Undefined(NashVI):
 def test_a_run_without_an_output_keeps_nothing():
     game = matrix_game([[0.0, 0.5], [0.5, 1.0]])
     learner = Undefined(layout=game.layout, rewards=game.rewards, episodes=20, error=0.0)
-    promise = selfplay_promise(game, learner, NoPrivacy(layout=game.layout), output=True, name="none", trials=10)
+    promise = selfplay_promise([game], learner, NoPrivacy(layout=game.layout), what="output", name="none", trials=10)
     with pytest.raises(RunError, match="no output"):
         check_promise(promise, seed=1)
 

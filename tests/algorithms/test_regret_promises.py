@@ -114,7 +114,7 @@ def test_bounds_above_what_uniform_actions_lose_are_not_active():
     """T = 12,000: the bound of Theorem 4 is below what the worse arm loses, and above what a coin does."""
     playing = learner(12_000, 20_000.0)
     assert 0.4 * 12_000 < pucb_regret(playing) < 0.8 * 12_000
-    check = check_promise(regret("short", Guesses, users=12_000, eps=20_000.0, trials=2), seed=1)
+    check = check_promise(regret("short", Guesses, users=12_000, trials=2), seed=1)
     assert check.verdict == INCONCLUSIVE
 
 
@@ -130,9 +130,9 @@ def test_theorem_4_with_two_steps_and_states(kind, verdict, trials):
     playing = kind(layout=size, episodes=users, error=printed_error(size, users, eps, 0.1), beta=0.1)
     source = TreeCounts(size, corrected_counters(size, users - 1, eps), playing.error)
     promise = regret_promise(
-        steps.model,
+        [steps.model],
         users,
-        online_play(steps, playing, source),
+        online_play([steps], playing, source),
         pucb_regret(playing),
         name="two",
         failure_probability=0.1,
