@@ -401,6 +401,8 @@ def _row_multiple(run: Run, op: str, terms: list[Any], powers: list[Powers]) -> 
         sign = -1 if op == "divide" and at else 1
         if isinstance(each, Public) and each.shape == () and (each.coefficient is not None or each.low > 0):
             coefficient, own = multiple(run, each)
+            if sign < 0 and _may_be_zero(run, own):
+                raise run.ends("rows are divided by a released value that may be 0", "bound it from below")
             factors.append(run.domain.constant(coefficient))
             total = times(total, own, sign)
         else:
@@ -1157,6 +1159,8 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
             if other.shape != () or (other.coefficient is None and not other.low > 0):
                 return None
             coefficient, powers = multiple(run, other)
+            if op == "divide" and _may_be_zero(run, powers):
+                return None
         elif isinstance(other, Noise) and op == "multiply" and isinstance(terms[at], Noise):
             return multiply_draws(run, terms[at], other)
         elif isinstance(other, Noise | Noisy | Sum | Aggregate | Rows | Weights | Table):

@@ -721,8 +721,18 @@ def label_node(run: Run, value: Any) -> tuple[Node, Node | None]:
     return number_node(run, rows.node, "i"), rows.mask
 
 
+MOST_CELLS_OF_COUNTS = 4_096  # bins, labels or places whose rows are counted
+
+
+def refuse_many_cells(run: Run, count: float) -> None:
+    """Ends the proof where rows are counted in more cells than a proof looks at."""
+    if count > MOST_CELLS_OF_COUNTS:
+        raise run.ends(f"rows are counted in more than {MOST_CELLS_OF_COUNTS:,} cells", "use fewer bins or labels")
+
+
 def indicators(run: Run, label: Node, values: Any) -> Node:
     """Truth values "the label is v" for each of several values."""
+    refuse_many_cells(run, len(values))
     column = moved_node(run, label, lambda each: np.asarray(each).reshape(1))
     return run.domain.node(
         "compare", [column, run.domain.constant(np.asarray(values))], shape=(len(values),), kind="b", extra="=="
@@ -739,6 +749,7 @@ def bincount(run: Run, value: Any, weights: Any = None, minlength: int = 0) -> A
             "np.bincount of numbers that may be negative or reach minlength: the length depends on the rows",
             f"give minlength={int(high) + 1}" if math.isfinite(high) else "",
         )
+    refuse_many_cells(run, minlength)
     shown = number_node(run, indicators(run, label, np.arange(minlength)), "i")
     if weights is not None:
         rows = plain_rows(run, weights)
@@ -760,6 +771,7 @@ def histogram(run: Run, value: Any, bins: Any = 10, range: Any = None, density: 
         raise run.ends("bins that are not public")
     if np.ndim(bins) == 0 and range is None:
         raise run.ends("the edges of the bins depend on the rows", "give range=(low, high)")
+    refuse_many_cells(run, bins if np.ndim(bins) == 0 else len(bins) - 1)
     edges = np.histogram_bin_edges(np.empty(0), bins=bins, range=range)
     if rows.powers or rows.node.shape:
         raise run.ends("np.histogram of arrays or of multiples of an unknown")
@@ -797,6 +809,8 @@ def histogram_of_pairs(
     _, mask, scope = same_rows(run, list(rows))
     if scope is not None or any(each.powers or each.node.shape for each in rows):
         raise run.ends("np.histogram2d of arrays or of multiples of an unknown")
+    sides = list(bins) if isinstance(bins, list | tuple | np.ndarray) and len(bins) == 2 else [bins, bins]
+    refuse_many_cells(run, math.prod(each if np.ndim(each) == 0 else len(each) - 1 for each in sides))
     _, *edges = np.histogram2d(np.empty(0), np.empty(0), bins=bins, range=range)
     first, second = (in_bins(run, each.node, ends) for each, ends in zip(rows, edges, strict=True))
     parts = [moved_node(run, first, lambda each: each[:, None]), moved_node(run, second, lambda each: each[None, :])]
@@ -1213,6 +1227,10 @@ def product(run: Run, first: Any, second: Any, **kwargs: Any) -> Any:
     """Matrix products: public matrices with data or rows, and sums over rows."""
     refuse_keywords(run, "a matrix product", kwargs)
     first, second = as_symbol(run, first), as_symbol(run, second)
+    if all(is_of_truth_values(each) for each in (first, second)):
+        raise run.ends(
+            "a matrix product of truth values, which NumPy joins by `and` and `or`", "convert one with astype(int)"
+        )
     if isinstance(first, Transposed):
         return _over_rows(run, first.symbol, second)
     if isinstance(second, Transposed):
@@ -1246,6 +1264,18 @@ def product(run: Run, first: Any, second: Any, **kwargs: Any) -> Any:
     if isinstance(first, Symbol):
         return times_matrix(run, first, second, left=False)
     return times_matrix(run, second, first, left=True)
+
+
+def is_of_truth_values(value: Any) -> bool:
+    """Whether NumPy has a value as truth values, and not as numbers."""
+    if isinstance(value, Transposed):
+        value = value.symbol
+    term = term_of(value)
+    if isinstance(term, Rows):
+        return term.node.kind == "b"
+    if isinstance(term, Opaque | Sum | Weights | Noise | Noisy | Public):
+        return False
+    return term.truth if isinstance(term, Aggregate) else np.asarray(term).dtype.kind == "b"
 
 
 def _over_rows(run: Run, first: Symbol, second: Any) -> Any:

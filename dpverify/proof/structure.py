@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.claims.neighbours import Relation
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
     aggregate_within,
@@ -25,7 +24,7 @@ from dpverify.proof.arithmetic import (
     symbols_in,
     up,
 )
-from dpverify.proof.moves import aggregate_of
+from dpverify.proof.moves import aggregate_of, distance_of_values
 from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import Run
 from dpverify.proof.terms import (
@@ -99,7 +98,7 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
     -----
     Replace-one: S/n moves as S does, divided by n. Add-or-remove-one, n the smaller number of rows:
     (S + g)/(n + 1) - S/n = (g - S/n)/(n + 1), and S/n lies in the convex hull of the values, so every norm of the
-    move is at most the largest distance of two values of a row divided by n + 1.
+    move is at most the largest distance of two values of a row divided by n + 1. Each of both has coins of its own.
     """
     if rows.mask is not None and rows.mask.op == "public_axis" and run.replaces:
         count = run.places.get(id(rows.mask))
@@ -119,20 +118,11 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
         return apply(run, "divide", run.symbol(total), run.count_of_rows())
     if total.powers:
         raise run.ends("the mean of rows that are multiples of a released value")
-    as_replaced = _replaced_moves(run, total.node)
+    move, *norms = distance_of_values(run, total.node)
     size = run.fewest + 1
     low, high = run.domain.bounds(total.node)
-    divided = [float(intervals.quotient_of(each, size)[1]) for each in as_replaced[1:]]
-    return run.symbol(
-        Aggregate(low, high, intervals.quotient_of(as_replaced[0], size)[1], divided[0], divided[1], divided[2])
-    )
-
-
-def _replaced_moves(run: Run, node: Node) -> tuple[Any, float, float, float]:
-    """Moves of a sum as if a row were replaced: distances of two values of the function of a row."""
-    other = replace(run, relation=Relation.REPLACE_ONE, events=[], taken=[], state=[])
-    found = aggregate_of(other, Sum(node))
-    return found.move, found.l1, found.l2, found.spread
+    divided = [float(intervals.quotient_of(each, size)[1]) for each in norms]
+    return run.symbol(Aggregate(low, high, intervals.quotient_of(move, size)[1], *divided))
 
 
 def spread_of_rows(run: Run, rows: Rows, name: str, ddof: int) -> Any:
@@ -284,7 +274,7 @@ def _stacked_noisy(run: Run, terms: list[Any]) -> Symbol | None:
     data = _stacked_data(run, [each.data for each in terms], terms[0].data.shape)
     if not original:
         return None
-    release = Release(data=data, noise=noise)
+    release = Release(data=data, noise=noise, chosen=any(each.chosen for each in releases))
     for each in releases:
         each.merged = release
     return run.symbol(Noisy(data, noise, release), "array")
@@ -688,7 +678,10 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
     if run.rows is not None:
         run.places[id(mask)] = len(range(*key.indices(run.rows)))
     else:
-        counts = {len(range(*key.indices(int(each)))) for each in (run.fewest, min(run.most, 10**9))}
+        # the length is linear in the number of rows between these numbers, so equal there is equal for all
+        ends = [abs(int(each)) for each in (key.start, key.stop) if each is not None]
+        turns = [each for each in (*ends, sum(ends)) if run.fewest < each < run.most]
+        counts = {len(range(*key.indices(each))) for each in (run.fewest, *turns, int(min(run.most, 10**9)))}
         if len(counts) == 1 and key.step in (None, 1):
             run.places[id(mask)] = counts.pop()
     return run.symbol(Rows(term.node, term.powers, mask), symbol.guise)
