@@ -15,13 +15,17 @@ from dpverify.proof.arithmetic import (
     as_node,
     holds_symbols,
     is_by_row,
+    is_number,
     key_of,
     moved_node,
     number_node,
+    refuse_infinite,
+    refuse_no_number,
     row_node,
     same_rows,
     strip_shape,
     symbols_in,
+    truth_node,
     up,
 )
 from dpverify.proof.moves import aggregate_of, distance_of_values
@@ -70,6 +74,7 @@ def plain_rows(run: Run, value: Any) -> Rows:
 def total_of_rows(run: Run, rows: Rows) -> Sum:
     """Sum over the rows."""
     _whole_dataset(run, rows)
+    refuse_infinite(run, rows.node)
     return Sum(mask_rows(run, rows), rows.powers)
 
 
@@ -140,6 +145,7 @@ def spread_of_rows(run: Run, rows: Rows, name: str, ddof: int) -> Any:
     if rows.powers or rows.node.shape:
         raise run.ends(f"the {name} of arrays or of multiples of released values")
     node = number_node(run, rows.node, "f")
+    refuse_infinite(run, node)
     low, high = run.domain.bounds(node)
     width = float(high - low)
     fewest = run.least_rows
@@ -172,9 +178,10 @@ def ranged_of_rows(run: Run, rows: Rows, name: str) -> Any:
     if rows.powers:
         raise run.ends(f"the {name} of rows that are multiples of an unknown")
     node = number_node(run, rows.node, "i")
+    refuse_infinite(run, node)
     low, high = run.domain.bounds(node)
     whole = node.kind == "i" and name in ("maximum", "minimum")
-    return run.symbol(aggregate_within(low, high, whole=whole))
+    return run.symbol(aggregate_within(low, high, whole=whole, truth=whole and rows.node.kind == "b"))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -224,8 +231,15 @@ def stack(run: Run, values: Sequence[Any]) -> Any:
     if any(isinstance(each, Sum | Aggregate) for each in terms):
         return run.symbol(_stacked_data(run, terms, shape), "array")
     ranges = [(each.low, each.high) if isinstance(each, Public) else (np.min(each), np.max(each)) for each in terms]
+    facts = [is_number(each) for each in terms]
     return run.symbol(
-        Public((len(terms), *shape), float(min(low for low, _ in ranges)), float(max(high for _, high in ranges))),
+        Public(
+            (len(terms), *shape),
+            float(min(low for low, _ in ranges)),
+            float(max(high for _, high in ranges)),
+            defined=all(defined for defined, _ in facts),
+            finite=all(finite for _, finite in facts),
+        ),
         "array",
     )
 
@@ -236,10 +250,15 @@ def _stacked_rows(run: Run, terms: list[Any]) -> Symbol:
         raise run.ends("rows of several columns are put into a list", "use np.column_stack or keep them apart")
     if any((each.powers if isinstance(each, Rows) else ()) != powers for each in terms):
         raise run.ends("multiples of different unknowns are put into one array")
-    nodes = [number_node(run, as_node(run, each), "i") for each in terms]
-    kind = "i" if all(each.kind == "i" for each in nodes) else "f"
-    node = run.domain.node("stack", nodes, shape=(len(nodes), *nodes[0].shape), kind=kind, extra=0)
-    return run.symbol(Rows(node, powers, mask, scope), "array")
+    return run.symbol(Rows(stacked_node(run, [as_node(run, each) for each in terms]), powers, mask, scope), "array")
+
+
+def stacked_node(run: Run, nodes: list[Node]) -> Node:
+    """Functions of a row as the entries of one array: of truth values, if all of them are."""
+    if not all(each.kind == "b" for each in nodes):
+        nodes = [number_node(run, each, "i") for each in nodes]
+    kind = next((each for each in "bi" if all(node.kind == each for node in nodes)), "f")
+    return run.domain.node("stack", nodes, shape=(len(nodes), *nodes[0].shape), kind=kind, extra=0)
 
 
 def _stacked_noise(run: Run, terms: list[Noise]) -> Noise | None:
@@ -287,6 +306,9 @@ def _stacked_data(run: Run, terms: list[Any], shape: tuple[int, ...]) -> Any:
             raise run.needs_rows("a factor of some entries of an array only")
         raise run.ends("multiples of different released values are put into one array")
     (common,) = powers
+    for each in terms:
+        if not isinstance(each, Sum | Aggregate):
+            refuse_no_number(run, each)
     if all(isinstance(each, Sum) or not isinstance(each, Aggregate) for each in terms):
         nodes, offsets = [], []
         for each in terms:
@@ -319,6 +341,7 @@ def _stacked_data(run: Run, terms: list[Any], shape: tuple[int, ...]) -> Any:
         min(total, up(2 * float(move.max(initial=0.0)))),
         common,
         all(each.whole for each in parts),
+        truth=any(each.truth for each in parts),
     )
 
 
@@ -377,7 +400,7 @@ def rearrange(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view:
                 term.shift,
             )
         case Public():
-            found = Public(taken.shape, term.low, term.high, term.whole, by_row=term.by_row)
+            found = Public(taken.shape, term.low, term.high, term.whole, by_row=term.by_row, **term.facts)
             if taken.shape == () and term.shape == () and term.coefficient is not None:
                 found.coefficient, found.powers = term.coefficient, term.powers
         case Weights():
@@ -401,7 +424,7 @@ def _some_entries(term: Aggregate, flat: dict[str, Any], taken: Any) -> Aggregat
     if once:
         l1, l2 = min(l1, term.l1), min(l2, term.l2)
     spread = min(term.spread, l1) if names.size > 1 else 0.0
-    return Aggregate(flat["low"], flat["high"], flat["move"], l1, l2, spread, term.powers, term.whole)
+    return Aggregate(flat["low"], flat["high"], flat["move"], l1, l2, spread, term.powers, term.whole, truth=term.truth)
 
 
 def _shape(run: Run, term: Any) -> tuple[int, ...]:
@@ -419,6 +442,7 @@ def map_linearly(run: Run, term: Any, op: str, shape: tuple[int, ...], extra: An
     `matrix` has shape (entries of the result, entries of the value); it bounds what becomes of an `Aggregate`.
     """
     if isinstance(term, Rows | Sum):
+        refuse_infinite(run, term.node)
         node = number_node(run, term.node, "i")
         whole = bool((matrix == np.rint(matrix)).all()) if matrix is not None else True
         made = run.domain.node(op, [node], shape=shape, kind=node.kind if whole else "f", extra=extra, key=key)
@@ -478,7 +502,9 @@ def sum_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "") 
     left = tuple(each for at, each in enumerate(shape) if at != axis)
     if isinstance(term, Public):
         count = shape[axis]
-        return run.symbol(Public(left, term.low * count, term.high * count, term.whole, by_row=term.by_row))
+        return run.symbol(
+            Public(left, term.low * count, term.high * count, term.whole, by_row=term.by_row, **term.facts)
+        )
     matrix = _axis_matrix(shape, axis)
     found = map_linearly(run, term, "sum_axis", left, axis, ("sum", axis), matrix)
     if isinstance(found, Rows) and left == ():  # the sum of all |v_i| is the 1-norm of v
@@ -514,7 +540,7 @@ def cumulate(run: Run, symbol: Symbol, axis: int) -> Any:
     term = run.make_public(symbol).term
     shape = _shape(run, term)
     if isinstance(term, Public):
-        return run.symbol(Public(shape, whole=term.whole))
+        return run.symbol(Public(shape, whole=term.whole, **term.facts))
     size = math.prod(shape)
     matrix = np.cumsum(np.eye(size).reshape(size, *shape), axis=axis + 1).reshape(size, size).T
     return run.symbol(map_linearly(run, term, "cumulative", shape, axis, ("cumulative", axis), matrix))
@@ -526,8 +552,10 @@ def times_matrix(run: Run, symbol: Symbol, matrix: Any, *, left: bool) -> Any:
     matrix = np.asarray(matrix, float)
     shape = _shape(run, term)
     if isinstance(term, Public):
-        empty = np.empty(shape)
-        return run.symbol(Public((matrix @ empty if left else empty @ matrix).shape))
+        empty = np.zeros(shape)
+        known = term.facts if np.isfinite(matrix).all() else {}
+        return run.symbol(Public((matrix @ empty if left else empty @ matrix).shape, **known))
+    refuse_no_number(run, matrix)
     if isinstance(term, Weights):
         raise run.ends("a matrix times the weights of a choice")
     if len(shape) != 1:
@@ -556,11 +584,12 @@ def extreme_entry(run: Run, symbol: Symbol, name: str, axis: int | None) -> Any:
     axis = axis % len(shape)
     left = tuple(each for at, each in enumerate(shape) if at != axis)
     if isinstance(term, Public):
-        return run.symbol(Public(left, term.low, term.high, term.whole, by_row=term.by_row))
+        return run.symbol(Public(left, term.low, term.high, term.whole, by_row=term.by_row, **term.facts))
     if isinstance(term, Rows):
         op = "max_axis" if name == "maximum" else "min_axis"
         node = number_node(run, term.node, "i")
         made = run.domain.node(op, [node], shape=left, kind=node.kind, extra=axis)
+        made = truth_node(run, made) if term.node.kind == "b" else made
         return run.symbol(Rows(made, term.powers, term.mask, term.scope), symbol.guise)
     if isinstance(term, Weights):
         raise run.ends("the largest weight of a choice")
@@ -571,7 +600,15 @@ def extreme_entry(run: Run, symbol: Symbol, name: str, axis: int | None) -> Any:
     total = min(float(move.sum()), data.l1)
     l2 = min(math.sqrt(float((move**2).sum())), data.l2) if move.size > 1 else float(move.max(initial=0.0))
     found = Aggregate(
-        low, high, move, total, l2, up(2 * float(move.max(initial=0))) if left else 0.0, data.powers, data.whole
+        low,
+        high,
+        move,
+        total,
+        l2,
+        up(2 * float(move.max(initial=0))) if left else 0.0,
+        data.powers,
+        data.whole,
+        truth=data.truth,
     )
     if name == "maximum" and not left and len(shape) == 1:
         found.maximum_of = key_of(term)
@@ -615,7 +652,7 @@ def _unknown_place(run: Run, symbol: Symbol, key: Any) -> Any:
         term = run.make_public(symbol).term
     if isinstance(term, Public):
         return (
-            run.symbol(Public((), term.low, term.high, term.whole))
+            run.symbol(Public((), term.low, term.high, term.whole, **term.facts))
             if len(term.shape or ()) == 1 and len(keys) == 1 and term_of(keys[0]).shape == ()
             else run.public(None)
         )
@@ -632,6 +669,7 @@ def _unknown_place(run: Run, symbol: Symbol, key: Any) -> Any:
                 0.0,
                 data.powers,
                 data.whole,
+                truth=data.truth,
             )
         )
     raise run.ends("an array is indexed by a released value")
