@@ -186,6 +186,7 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
     ranges = [_as_interval(each) for each in terms]
     low, high = _public_range(op, ranges)
     defined, finite = _number_facts(op, terms, ranges)
+    truth = op in COMPARE or op in LOGIC or op == "logical_not" or all(map(_may_be_truth, terms))
     whole = (
         op in ROUND
         or op in COMPARE
@@ -194,7 +195,7 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
             and all(map(_is_whole, terms))
         )
     )
-    public = Public(shape, low, high, whole, by_row=by_row, defined=defined, finite=finite)
+    public = Public(shape, low, high, whole, by_row=by_row, defined=defined, finite=finite, truth=truth)
     if known is not None:
         public.coefficient, public.powers = known
     if op in ("add", "subtract") and isinstance(terms[0], Public):
@@ -209,7 +210,8 @@ def _number_facts(op: str, terms: list[Any], ranges: list[intervals.Interval]) -
     if op in COMPARE or op in LOGIC or op == "logical_not":
         return True, True
     facts = [is_number(each) for each in terms]
-    if not all(defined for defined, _ in facts):
+    few_bits = op in FEW_BITS and _may_be_truth(terms[0]) and (op == "power" or all(map(_may_be_truth, terms)))
+    if few_bits or not all(defined for defined, _ in facts):
         return False, False
     finite = [each for _, each in facts]
     low, high = (float(each) for each in ranges[0])
@@ -261,7 +263,7 @@ def is_number(value: Any) -> tuple[bool, bool]:
     if isinstance(value, Public):
         return value.defined, value.finite
     array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" or (array.dtype.kind != "b" and array.dtype.itemsize < 8):
         return False, False
     return not bool(np.isnan(array).any()), not bool(np.isinf(array).any())
 
@@ -274,7 +276,10 @@ def refuse_no_number(run: Run, value: Any, *, infinite: bool = False) -> None:
     defined, finite = is_number(value)
     released = "a released value" if isinstance(value, Public) else "a number"
     if not defined:
-        raise run.ends(f"{released} that may be NaN meets data", "bound what it is computed from, e.g. sqrt(max(v, 0))")
+        raise run.ends(
+            f"{released} that may be NaN or of few bits meets data",
+            "bound what it is computed from, e.g. sqrt(max(v, 0))",
+        )
     if not (finite or infinite):
         raise run.ends(
             f"{released} that may be infinite meets data", "bound it, or use it in comparisons, min and max only"
@@ -385,7 +390,11 @@ def as_node(run: Run, term: Any) -> Node:
             raise run.needs_rows("combined with rows")
         refuse_no_number(run, term, infinite=True)
         node = run.domain.node(
-            "public", shape=term.shape, kind="f", extra=(term.low, term.high), key=("public", id(term))
+            "public",
+            shape=term.shape,
+            kind="b" if term.truth else "f",
+            extra=(max(0.0, term.low), min(1.0, term.high)) if term.truth else (term.low, term.high),
+            key=("public", id(term)),
         )
         node.public = term
         return node
@@ -785,9 +794,9 @@ def _of_data(run: Run, op: str, terms: list[Any]) -> Any:
 
 
 def _may_be_truth(value: Any) -> bool:
-    if isinstance(value, Aggregate):
+    if isinstance(value, Aggregate | Public):
         return value.truth
-    return not isinstance(value, Sum | Public) and np.asarray(value).dtype.kind == "b"
+    return not isinstance(value, Sum) and np.asarray(value).dtype.kind == "b"
 
 
 def _of_numbers(run: Run, op: str, terms: list[Any]) -> Any:
@@ -1359,7 +1368,7 @@ def _toss_coin(run: Run, uniform: Noise, chance: Any) -> Symbol:
         raise run.ends("a uniform number is compared with data in this form", "compare one number of [0, 1) with one")
     run.take(uniform, JOINED)  # whoever sees the number or another comparison of it knows more than the coin
     run.events.append(Event("coin", chance, np.asarray(1.0), chance.powers, run.line(), "coin"))
-    return run.public((), low=0.0, high=1.0, whole=True, defined=True)
+    return run.public((), low=0.0, high=1.0, whole=True, defined=True, truth=True)
 
 
 def _scale_noise(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:

@@ -320,7 +320,8 @@ def where(run: Run, condition: Any, yes: Any = None, no: Any = None) -> Any:
     by_row = any(isinstance(each, Public) and each.by_row for each in terms)
     defined, finite = (all(facts) for facts in zip(*(is_number(each) for each in terms[1:]), strict=True))
     ends, shape = (float(np.min(low)), float(np.max(high))), np.broadcast_shapes(*shapes)
-    return run.symbol(Public(shape, *ends, by_row=by_row, defined=defined, finite=finite))
+    truth = all(is_of_truth_values(each) for each in terms[1:])
+    return run.symbol(Public(shape, *ends, by_row=by_row, defined=defined, finite=finite, truth=truth))
 
 
 def _range(value: Any) -> tuple[Any, Any]:
@@ -508,7 +509,8 @@ def _truth_of_entries(op: str) -> Callable[[Run, Symbol, Any], Any]:
             node = extreme.term.node
             return run.symbol(Rows(truth_node(run, node), (), term.mask, term.scope), value.guise)
         if isinstance(run.make_public(value).term, Public):
-            return run.public((), low=0.0, high=1.0, defined=True) if axis is None else run.public(None)
+            known = {"low": 0.0, "high": 1.0, "defined": True, "truth": True}
+            return run.public((), **known) if axis is None else run.public(None)
         if axis is not None:
             raise run.ends("any() or all() along an axis of sums", "take one column")
         return run.symbol(aggregate_within(0.0, 1.0, whole=True, truth=True))
@@ -1283,9 +1285,9 @@ def is_of_truth_values(value: Any) -> bool:
     term = term_of(value)
     if isinstance(term, Rows):
         return term.node.kind == "b"
-    if isinstance(term, Opaque | Sum | Weights | Noise | Noisy | Public):
+    if isinstance(term, Opaque | Sum | Weights | Noise | Noisy):
         return False
-    return term.truth if isinstance(term, Aggregate) else np.asarray(term).dtype.kind == "b"
+    return term.truth if isinstance(term, Aggregate | Public) else np.asarray(term).dtype.kind == "b"
 
 
 def _over_rows(run: Run, first: Symbol, second: Any) -> Any:
@@ -1358,7 +1360,8 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
         if name == "int64":  # cut off towards 0
             low, high = (math.trunc(each) if math.isfinite(each) else each for each in (low, high))
         whole = (term.whole and name == "float64") or name in ("int64", "bool")
-        return run.symbol(Public(term.shape, low, high, whole, by_row=term.by_row, **term.facts), value.guise)
+        facts = term.facts | {"truth": name == "bool"} if name in ("float64", "int64", "bool") else {}
+        return run.symbol(Public(term.shape, low, high, whole, by_row=term.by_row, **facts), value.guise)
     if name not in ("float64", "int64", "bool"):
         raise run.ends(f"data are cast to {name}", "use float or int")
     if isinstance(term, Rows):
@@ -1408,8 +1411,8 @@ def as_float(run: Run, value: Any) -> Any:
 
 
 def _of_many_bits(run: Run, value: Any) -> Any:
-    """A truth value of all rows as a number; any other value as it is."""
-    if isinstance(term_of(value), Aggregate) and value.term.truth:
+    """A truth value of all rows, or a released one, as a number; any other value as it is."""
+    if isinstance(term_of(value), Aggregate | Public) and value.term.truth:
         return run.symbol(dataclasses.replace(value.term, truth=False), value.guise)
     return value
 

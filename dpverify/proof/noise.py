@@ -222,8 +222,8 @@ def _integers(run: Run, low: Any, high: Any = None, size: Any = None, *, endpoin
             float(most) if known else math.inf,
             True,
             by_row=by_row,
-            defined=True,
-            finite=True,
+            defined=not kwargs,
+            finite=not kwargs,
         ),
         "array" if shape or by_row else "number",
     )

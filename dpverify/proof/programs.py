@@ -395,13 +395,19 @@ def _is_one_number(value: Any) -> bool:
 
 def numbers(run: Run, op: str, a: Any, b: Any) -> Any:
     """An operation of numbers; Python's truth values count as 0 and 1."""
-    if op in ARITHMETIC and all(_is_truth_of_row(each) or isinstance(each, bool | np.bool_) for each in (a, b)):
+    truths = [_is_truth_of_row(each) for each in (a, b)]
+    if op in ARITHMETIC and any(truths) and all(map(_is_truth_value, (a, b))):
         raise run.ends("two truth values are combined: Python adds them up, NumPy joins them by `or`", "use int()")
     values = [as_python_number(run, each) for each in (a, b)]
     return apply(run, op, *values)
 
 
 ARITHMETIC = ("add", "subtract", "multiply", "power", "floor_divide", "remainder")
+
+
+def _is_truth_value(value: Any) -> bool:
+    released = isinstance(term_of(value), Public) and value.term.truth
+    return _is_truth_of_row(value) or released or isinstance(value, bool | np.bool_)
 
 
 def _is_truth_of_row(value: Any) -> bool:
@@ -482,7 +488,7 @@ def _compare(run: Run, sign: str, a: Any, b: Any) -> Any:
                 isinstance(run.make_public(own).term, Public) and term_of(own).shape is not None
             ):
                 return sign == "!="
-            return run.public((), low=0.0, high=1.0, whole=True, defined=True)
+            return run.public((), low=0.0, high=1.0, whole=True, defined=True, truth=True)
     known = compare_with_infinity(sign, a, b)
     if known is not None:
         return known
@@ -563,7 +569,7 @@ def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
             else (apply(run, "logical_not", found) if negated else found)
         )
     if isinstance(run.make_public(a).term, Public):
-        return run.public((), low=0.0, high=1.0, whole=True, defined=True)
+        return run.public((), low=0.0, high=1.0, whole=True, defined=True, truth=True)
     raise run.ends("data are looked for in a container")
 
 

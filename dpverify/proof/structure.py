@@ -3,7 +3,6 @@
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,8 +125,8 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
     move, *norms = distance_of_values(run, total.node)
     size = run.fewest + 1
     low, high = run.domain.bounds(total.node)
-    divided = [float(intervals.quotient_of(each, size)[1]) for each in norms]
-    return run.symbol(Aggregate(low, high, intervals.quotient_of(move, size)[1], *divided))
+    l1, l2, spread = (float(intervals.quotient_of(each, size)[1]) for each in norms)
+    return run.symbol(Aggregate(low, high, intervals.quotient_of(move, size)[1], l1, l2, spread))
 
 
 def spread_of_rows(run: Run, rows: Rows, name: str, ddof: int) -> Any:
@@ -239,6 +238,7 @@ def stack(run: Run, values: Sequence[Any]) -> Any:
             float(max(high for _, high in ranges)),
             defined=all(defined for defined, _ in facts),
             finite=all(finite for _, finite in facts),
+            truth=any(isinstance(each, Public) and each.truth for each in terms),
         ),
         "array",
     )

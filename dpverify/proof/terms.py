@@ -203,7 +203,7 @@ class Public:
     """A public value of which only its shape and range are known; `shape` None: no array, anything at all.
 
     `coefficient` times `powers` is its value where that is known. `defined`: it is never NaN, which is in no range;
-    `finite`: it is never infinite. A value of which nobody has said so may be both.
+    `finite`: it is never infinite. A value of which nobody has said so may be both. `truth`: as of an `Aggregate`.
     """
 
     shape: tuple[int, ...] | None
@@ -217,6 +217,7 @@ class Public:
     was: Any = None  # (the draw or the noisy value that it was, which entry of it or None for all)
     defined: bool = False
     finite: bool = False
+    truth: bool = False
 
     def __post_init__(self) -> None:
         self.low = -math.inf if math.isnan(self.low) else self.low
@@ -225,8 +226,8 @@ class Public:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Whether it is a number, for a value that is one where this one is."""
-        return {"defined": self.defined, "finite": self.finite}
+        """Whether it is a number or a truth value, for a value that is one where this one is."""
+        return {"defined": self.defined, "finite": self.finite, "truth": self.truth}
 
 
 @dataclass(eq=False)

@@ -45,7 +45,8 @@ def _is_number(name: str, answer: bool) -> Callable[..., Any]:
             low, high, shape, known = found.low, found.high, found.shape, not found.powers
         elif isinstance(run.make_public(value).term, Public):
             return run.symbol(
-                Public(value.term.shape, 0.0, 1.0, True, by_row=value.term.by_row, defined=True), value.guise
+                Public(value.term.shape, 0.0, 1.0, True, by_row=value.term.by_row, defined=True, truth=True),
+                value.guise,
             )
         else:
             known = False
