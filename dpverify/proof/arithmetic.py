@@ -47,6 +47,7 @@ LOGIC = {"logical_and": "and", "logical_or": "or"}
 SMOOTH = ("sqrt", "exp", "log", "log1p", "log2", "log10", "expm1", "tanh", "arctan")
 COINS = ("uniform", "shifted uniform", "uniform integers", "exponential", "geometric", "gamma", "symmetric gamma")
 ROUND = ("floor", "ceil", "trunc", "rint")
+FEW_BITS = ("absolute", "square", "sign", "power", "floor_divide", "remainder", *SMOOTH, *ROUND)  # of truth values
 NATIVE: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -182,7 +183,10 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
     known = _monomial(run, op, terms) if shape == () else None
     if known is None and any(_is_number_of_rows(run, each) for each in terms):
         raise run.needs_rows(f"used in {op}")
-    low, high = _public_range(op, [_as_interval(each) for each in terms])
+    ranges = [_as_interval(each) for each in terms]
+    low, high = _public_range(op, ranges)
+    defined, finite = _number_facts(op, terms, ranges)
+    truth = op in COMPARE or op in LOGIC or op == "logical_not" or all(map(_may_be_truth, terms))
     whole = (
         op in ROUND
         or op in COMPARE
@@ -191,7 +195,7 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
             and all(map(_is_whole, terms))
         )
     )
-    public = Public(shape, low, high, whole, by_row=by_row)
+    public = Public(shape, low, high, whole, by_row=by_row, defined=defined, finite=finite, truth=truth)
     if known is not None:
         public.coefficient, public.powers = known
     if op in ("add", "subtract") and isinstance(terms[0], Public):
@@ -199,6 +203,87 @@ def _of_public(run: Run, op: str, terms: list[Any], guise: str) -> Any:
     elif op == "add":
         move_by_public(terms[1], terms[0], 1, public)
     return run.symbol(public, "number" if shape == () and not by_row else guise if guise != "number" else "array")
+
+
+def _number_facts(op: str, terms: list[Any], ranges: list[intervals.Interval]) -> tuple[bool, bool]:
+    """Whether the result of an operation on public values is never NaN, and whether it is never infinite."""
+    if op in COMPARE or op in LOGIC or op == "logical_not":
+        return True, True
+    facts = [is_number(each) for each in terms]
+    few_bits = op in FEW_BITS and _may_be_truth(terms[0]) and (op == "power" or all(map(_may_be_truth, terms)))
+    if few_bits or not all(defined for defined, _ in facts):
+        return False, False
+    finite = [each for _, each in facts]
+    low, high = (float(each) for each in ranges[0])
+    least, most = (float(each) for each in ranges[-1])  # of the second operand, where there are two
+    apart = [low > 0 or high < 0, least > 0 or most < 0]  # from 0
+    match op:
+        case "add" | "subtract":
+            return finite.count(False) <= 1, all(finite)
+        case "multiply":
+            return (finite[0] or apart[1]) and (finite[1] or apart[0]), all(finite)
+        case "divide":
+            return any(apart) and any(finite), finite[0] and apart[1]
+        case "floor_divide" | "remainder":
+            return all(finite) and apart[1], all(finite) and apart[1]
+        case "power":
+            natural = least >= 0 and not isinstance(terms[1], Public) and not np.any(np.asarray(terms[1]) % 1)
+            known = all(finite) and (natural or low > 0 or (low >= 0 and least >= 0))
+            return known, known
+        case "maximum":
+            return True, any(finite) and all(f or float(h) < math.inf for f, (_, h) in zip(finite, ranges, strict=True))
+        case "minimum":
+            return True, any(finite) and all(
+                f or float(b) > -math.inf for f, (b, _) in zip(finite, ranges, strict=True)
+            )
+        case "negative" | "absolute" | "square" | "sign" | "positive":
+            return True, finite[0]
+        case "sqrt":
+            return low >= 0, low >= 0 and finite[0]
+        case "log" | "log2" | "log10":
+            return low >= 0, low > 0 and finite[0]
+        case "log1p":
+            return low >= -1, low > -1 and finite[0]
+        case "exp" | "expm1":
+            return True, high <= 700
+        case "tanh" | "arctan":
+            return True, True
+        case "cos" | "sin":
+            return finite[0], finite[0]
+        case _ if op in ROUND:
+            return True, finite[0]
+        case "bitwise_and" | "bitwise_or" | "bitwise_xor" | "invert":
+            whole = all(map(_is_whole, terms))
+            return whole, whole
+    return False, False
+
+
+def is_number(value: Any) -> tuple[bool, bool]:
+    """Whether a public value is never NaN, and whether it is never infinite."""
+    if isinstance(value, Public):
+        return value.defined, value.finite
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or (array.dtype.kind != "b" and array.dtype.itemsize < 8):
+        return False, False
+    return not bool(np.isnan(array).any()), not bool(np.isinf(array).any())
+
+
+def refuse_no_number(run: Run, value: Any, *, infinite: bool = False) -> None:
+    """Ends the proof at a public value that may be NaN, or infinite unless that is allowed, where it meets data.
+
+    NaN is in no range, and every comparison with it is false; infinity times 0 and infinity minus infinity are NaN.
+    """
+    defined, finite = is_number(value)
+    released = "a released value" if isinstance(value, Public) else "a number"
+    if not defined:
+        raise run.ends(
+            f"{released} that may be NaN or of few bits meets data",
+            "bound what it is computed from, e.g. sqrt(max(v, 0))",
+        )
+    if not (finite or infinite):
+        raise run.ends(
+            f"{released} that may be infinite meets data", "bound it, or use it in comparisons, min and max only"
+        )
 
 
 def _is_whole(value: Any) -> bool:
@@ -216,11 +301,11 @@ def _monomial(run: Run, op: str, terms: list[Any]) -> tuple[float, Powers] | Non
     parts = []
     for each in terms:
         if isinstance(each, Public):
-            if each.coefficient is None and (each.by_row or not each.low > 0):
+            if not (each.defined and each.finite) or (each.coefficient is None and (each.by_row or not each.low > 0)):
                 return None
             parts.append(multiple(run, each))
         else:
-            if not float(each) > 0:
+            if not 0 < float(each) < math.inf:
                 return None
             parts.append((float(each), ()))
     if op == "positive":
@@ -278,6 +363,7 @@ def multiple(run: Run, value: Any) -> tuple[float, Powers]:
     term = value.term if isinstance(value, Symbol) else value
     if not isinstance(term, Public):
         return float(term), ()
+    refuse_no_number(run, term)
     if term.coefficient is not None:
         return term.coefficient, term.powers
     if term.shape != () or not term.low >= 0:
@@ -302,8 +388,13 @@ def as_node(run: Run, term: Any) -> Node:
             raise run.ends("a released value of unknown shape is combined with rows")
         if _is_number_of_rows(run, term):
             raise run.needs_rows("combined with rows")
+        refuse_no_number(run, term, infinite=True)
         node = run.domain.node(
-            "public", shape=term.shape, kind="f", extra=(term.low, term.high), key=("public", id(term))
+            "public",
+            shape=term.shape,
+            kind="b" if term.truth else "f",
+            extra=(max(0.0, term.low), min(1.0, term.high)) if term.truth else (term.low, term.high),
+            key=("public", id(term)),
         )
         node.public = term
         return node
@@ -383,7 +474,9 @@ def align_with_rows(run: Run, terms: list[Any]) -> list[Any]:
             raise run.ends("rows are combined with an array for each place")
         if len(shape) == depth + 1:
             each = (
-                Public(shape[1:], each.low, each.high, each.whole) if isinstance(each, Public) else np.asarray(each)[0]
+                Public(shape[1:], each.low, each.high, each.whole, **each.facts)
+                if isinstance(each, Public)
+                else np.asarray(each)[0]
             )
         found.append(each)
     return found
@@ -401,6 +494,8 @@ def _row_multiple(run: Run, op: str, terms: list[Any], powers: list[Powers]) -> 
         sign = -1 if op == "divide" and at else 1
         if isinstance(each, Public) and each.shape == () and (each.coefficient is not None or each.low > 0):
             coefficient, own = multiple(run, each)
+            if sign < 0 and _may_be_zero(run, own):
+                raise run.ends("rows are divided by a released value that may be 0", "bound it from below")
             factors.append(run.domain.constant(coefficient))
             total = times(total, own, sign)
         else:
@@ -441,6 +536,10 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
         return make("or" if op in ("add", "maximum") else "and", nodes, shape=shape, kind="b")
     if op in ("subtract", "negative") and all(each == "b" for each in kinds):
         raise run.ends("truth values are subtracted")
+    if (op == "power" and kinds[0] == "b") or (all(each == "b" for each in kinds) and op in FEW_BITS):
+        raise run.ends(f"{op} of truth values: NumPy computes with few bits", "convert them first, with astype(int)")
+    if op in ("add", "subtract", "multiply", "divide", "power", "floor_divide", "remainder", *ROUND):
+        refuse_infinite(run, *nodes)
     nodes = [number_node(run, each, "i") for each in nodes]
     kinds = [each.kind for each in nodes]
     whole = "i" if all(each == "i" for each in kinds) else "f"
@@ -492,6 +591,30 @@ def row_node(run: Run, op: str, nodes: list[Node]) -> Node:
             raise run.ends(f"{op} of values that may be below its domain", "clip them first")
         return _check_range(run, make(op, nodes, shape=shape, kind="f"))
     raise run.ends(f"{op} of rows")
+
+
+def refuse_infinite(run: Run, *nodes: Node) -> None:
+    """Ends the proof at functions of a row that may be infinite: their sums and products may be NaN for some rows.
+
+    A released value without bounds is finite. All else whose bounds are infinite is infinite for a row, or overflows.
+    """
+    seen: set[int] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or node.kind == "c":
+            continue
+        seen.add(id(node))
+        if all(np.isfinite(each).all() for each in run.domain.bounds(node)):
+            continue
+        if node.op == "public":
+            infinite = node.public is None or not node.public.finite
+        else:
+            unbounded = [each for each in node.args if not all(np.isfinite(e).all() for e in run.domain.bounds(each))]
+            infinite = not unbounded
+            waiting += unbounded
+        if infinite:
+            raise run.ends("a value of a row may be infinite", "clip it first, or compare with infinity only")
 
 
 def _check_range(run: Run, node: Node) -> Node:
@@ -662,6 +785,21 @@ def _of_data(run: Run, op: str, terms: list[Any]) -> Any:
         raise run.ends(f"{op} of the weights of a choice")
     if any(isinstance(each, Public) and each.by_row for each in terms):
         raise run.ends("one released value for each row is combined with data")
+    if all(_may_be_truth(each) for each in terms):
+        if op in FEW_BITS:
+            raise run.ends(f"{op} of truth values: NumPy computes with few bits", "convert them first, with int()")
+        found = _of_numbers(run, op, terms)
+        return replace(aggregate_of(run, found), truth=True)
+    return _of_numbers(run, op, terms)
+
+
+def _may_be_truth(value: Any) -> bool:
+    if isinstance(value, Aggregate | Public):
+        return value.truth
+    return not isinstance(value, Sum) and np.asarray(value).dtype.kind == "b"
+
+
+def _of_numbers(run: Run, op: str, terms: list[Any]) -> Any:
     if op in ("add", "subtract") and len(terms) == 2:
         return _add_data(run, op, terms)
     if op == "negative":
@@ -701,6 +839,7 @@ def _spread_out(run: Run, data: Any, shape: tuple[int, ...]) -> Any:
         data.spread if data.shape else 0.0,
         data.powers,
         data.whole,
+        truth=data.truth,
     )
 
 
@@ -812,10 +951,12 @@ def _moved_by_public(run: Run, data: Any, public: Any, sign: int) -> Any:
     if isinstance(public, Public):
         if _is_number_of_rows(run, public):
             raise run.needs_rows("added to a sum")
+        refuse_no_number(run, public)
         shift = (np.asarray(public.low), np.asarray(public.high))
         whole = public.whole
     else:
         shift = (_array(run, public),) * 2
+        refuse_no_number(run, shift[0])
         whole = bool((shift[0] == np.rint(shift[0])).all())
     shift = shift if sign > 0 else (-shift[1], -shift[0])
     known = bool(np.isfinite(shift[0]).all() and np.isfinite(shift[1]).all())
@@ -902,7 +1043,7 @@ def _times_constant(run: Run, data: Any, factor: Any, *, divide: bool = False) -
     return found
 
 
-def aggregate_within(low: Any, high: Any, *, whole: bool = False) -> Aggregate:
+def aggregate_within(low: Any, high: Any, *, whole: bool = False, truth: bool = False) -> Aggregate:
     """Any function of the dataset with this range: it moves by at most the width of the range."""
     low, high = np.asarray(low, float), np.asarray(high, float)
     move = intervals.subtract((high, high), (low, low))[1]
@@ -916,6 +1057,7 @@ def aggregate_within(low: Any, high: Any, *, whole: bool = False) -> Aggregate:
         float(sizes[0]) if sizes.size == 1 else up(math.sqrt(float(np.sum(sizes**2)))),
         0.0 if sizes.size <= 1 else up(2 * float(sizes.max())),
         whole=whole,
+        truth=truth,
     )
 
 
@@ -945,9 +1087,13 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
         raise run.needs_rows(f"used in {op} of a sum")
     parts = [aggregate_of(run, each) if isinstance(each, Sum | Aggregate) else each for each in terms]
     data = [each for each in parts if isinstance(each, Aggregate)]
+    for each in parts:
+        if not isinstance(each, Aggregate):
+            value = each if isinstance(each, Public) else _array(run, each)
+            refuse_no_number(run, value, infinite=op in COMPARE or _is_no_limit(op, value))
     ranges = [(each.low, each.high) if isinstance(each, Aggregate) else _as_array_interval(run, each) for each in parts]
     if op in COMPARE or op in LOGIC or op == "logical_not":
-        found = aggregate_within(*_truth_range(op, ranges), whole=True)
+        found = aggregate_within(*_truth_range(op, ranges), whole=True, truth=True)
         (only, *others) = [each for each in terms if isinstance(each, Sum | Aggregate)]
         found.parts = frozenset() if others else part_of(only.node) if isinstance(only, Sum) else only.parts
         return found
@@ -959,6 +1105,8 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
         shape = np.broadcast_shapes(data[0].shape, data[1].shape)
         low, high = _public_range_arrays(op, ranges)
         return _with_moves(low, high, np.maximum(*(np.broadcast_to(each.move, shape) for each in data)))
+    if op in ("multiply", "divide") and not all(np.isfinite(end).all() for each in ranges for end in each):
+        raise run.ends(f"{op} of values without bounds", "clip them first")
     if op == "multiply" and len(data) == 2:
         low, high = intervals.multiply(*ranges)
         sizes = [np.maximum(np.abs(each.low), np.abs(each.high)) for each in data]
@@ -967,6 +1115,14 @@ def _nonlinear(run: Run, op: str, terms: list[Any]) -> Any:
     if op == "divide":
         return _divide_data(run, parts, ranges)
     raise run.ends(f"{op} of a value that depends on all rows")
+
+
+def _is_no_limit(op: str, value: Any) -> bool:
+    """Whether the largest (least) of a number and of this value is finite, also where this value is infinite."""
+    if op not in ("maximum", "minimum"):
+        return False
+    low, high = _as_interval(value)
+    return bool(high < math.inf) if op == "maximum" else bool(low > -math.inf)
 
 
 def _truth_range(op: str, ranges: list[intervals.Interval]) -> intervals.Interval:
@@ -1077,6 +1233,8 @@ def _divide_data(run: Run, parts: list[Any], ranges: list[intervals.Interval]) -
 def weights_of(run: Run, data: Any) -> Weights:
     """exp(scores): numbers above 0, which needs scores between -700 and 700."""
     found = aggregate_of(run, data)
+    if found.truth:
+        raise run.ends("exp of truth values: NumPy computes with few bits", "convert them first, with int()")
     if not ((found.low > -700).all() and (found.high < 700).all()):
         raise run.ends(
             "exp(scores) may be 0 or infinite in floating point", "subtract the largest score, or allow fewer rows"
@@ -1140,6 +1298,8 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
             return None
         other = terms[1] if noise[0] or noisy[0] else terms[0]
         own = values[0] if noise[0] or noisy[0] else values[1]
+        if not all(is_number(other)):
+            return None
         if isinstance(other, Public) or not isinstance(other, Symbol):
             if isinstance(own.term, Noise) and own.term.law not in (*RELEASED, "gumbel", "logistic"):
                 return _shift_uniform(run, own, other, sign if noise[1] else 1.0, 1.0 if noise[1] else sign)
@@ -1154,9 +1314,11 @@ def _with_noise(run: Run, op: str, values: list[Any]) -> Any:
         other = terms[1 - at]
         coefficient: Any
         if isinstance(other, Public):
-            if other.shape != () or (other.coefficient is None and not other.low > 0):
+            if other.shape != () or (other.coefficient is None and not other.low > 0) or not all(is_number(other)):
                 return None
             coefficient, powers = multiple(run, other)
+            if op == "divide" and _may_be_zero(run, powers):
+                return None
         elif isinstance(other, Noise) and op == "multiply" and isinstance(terms[at], Noise):
             return multiply_draws(run, terms[at], other)
         elif isinstance(other, Noise | Noisy | Sum | Aggregate | Rows | Weights | Table):
@@ -1206,7 +1368,7 @@ def _toss_coin(run: Run, uniform: Noise, chance: Any) -> Symbol:
         raise run.ends("a uniform number is compared with data in this form", "compare one number of [0, 1) with one")
     run.take(uniform, JOINED)  # whoever sees the number or another comparison of it knows more than the coin
     run.events.append(Event("coin", chance, np.asarray(1.0), chance.powers, run.line(), "coin"))
-    return run.public((), low=0.0, high=1.0, whole=True)
+    return run.public((), low=0.0, high=1.0, whole=True, defined=True, truth=True)
 
 
 def _scale_noise(noise: Noise, factor: Any, powers: Powers = ()) -> Noise:
@@ -1291,7 +1453,7 @@ def _remainder_of_noisy(run: Run, noisy: Noisy, modulus: Any) -> Symbol | None:
     if not fits or isinstance(noisy.data, Rows) or not is_whole(noisy.data) or release.booked or release.spent:
         return None
     release.spent = True
-    return run.public(noisy.shape, low=0.0, high=m)
+    return run.public(noisy.shape, low=0.0, high=m, defined=True)
 
 
 def _shift_noisy(run: Run, symbol: Symbol, other: Any, sign: float) -> Any:
@@ -1397,7 +1559,12 @@ def _sum_of_noise(run: Run, values: list[Any], sign: float) -> Any:
                 return _shift_noise(
                     run,
                     run.symbol(own),
-                    run.public(other.shape, whole=other.law in WHOLE and not np.any(other.scale % 1)).term,
+                    Public(
+                        other.shape,
+                        whole=other.law in WHOLE and not np.any(other.scale % 1),
+                        defined=True,
+                        finite=True,
+                    ),
                     1.0,
                 )
     raise run.ends(f"{first.law} and {second.law} noise are added")

@@ -93,7 +93,7 @@ def release_pick(run: Run, pick: Pick) -> Any:
 def release_leader(run: Run, leader: Leader) -> Any:
     """The largest of the entries as a number: all of them are released."""
     values = run.make_public(stack(run, leader.entries))
-    return run.public((), low=values.term.low, high=values.term.high).term
+    return run.public((), low=values.term.low, high=values.term.high, **values.term.facts).term
 
 
 def compare_with_infinity(sign: str, first: Any, second: Any) -> bool | None:

@@ -6,6 +6,7 @@ A function that is not in the table may be called with public values only: its r
 import builtins
 import collections
 import copy
+import dataclasses
 import functools
 import itertools
 import math
@@ -27,9 +28,12 @@ from dpverify.proof.arithmetic import (
     DICT_VIEWS,
     holds_symbols,
     is_by_row,
+    is_number,
     LOGIC,
     moved_node,
     number_node,
+    refuse_infinite,
+    refuse_no_number,
     row_node,
     same_rows,
     strip_shape,
@@ -51,6 +55,7 @@ from dpverify.proof.structure import (
     split,
     spread_of_rows,
     stack,
+    stacked_node,
     sum_entries,
     term_of,
     times_matrix,
@@ -296,20 +301,27 @@ def where(run: Run, condition: Any, yes: Any = None, no: Any = None) -> Any:
                 "data are chosen entry by entry by a released value", "add noise to both and choose afterwards"
             )
         parts = [aggregate_of(run, each) if isinstance(each, Sum | Aggregate) else each for each in terms[1:]]
-        ranges = [(each.low, each.high) if isinstance(each, Aggregate) else _range(each) for each in parts]
         if any(isinstance(each, Weights) for each in terms):
             raise run.ends("np.where of the weights of a choice")
+        for each in parts:
+            if not isinstance(each, Aggregate):
+                refuse_no_number(run, each)
+        ranges = [(each.low, each.high) if isinstance(each, Aggregate) else _range(each) for each in parts]
+        truth = all(is_of_truth_values(each) for each in parts)
         low, high = intervals.hull(*ranges)
         if isinstance(terms[0], Sum | Aggregate) or any(np.shape(each) for each in (low,)):
             shape = np.broadcast_shapes(np.shape(low), terms[0].shape if hasattr(terms[0], "shape") else ())
-            return run.symbol(aggregate_within(np.broadcast_to(low, shape), np.broadcast_to(high, shape)))
-        return run.symbol(aggregate_within(low, high))
+            low, high = np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+        return run.symbol(aggregate_within(low, high, truth=truth))
     low, high = intervals.hull(*(_range(each) for each in terms[1:]))
     shapes: list[Any] = [each.shape if isinstance(each, Public) else np.shape(each) for each in terms]
     if any(each is None for each in shapes):
         return run.public(None)
     by_row = any(isinstance(each, Public) and each.by_row for each in terms)
-    return run.symbol(Public(np.broadcast_shapes(*shapes), float(np.min(low)), float(np.max(high)), by_row=by_row))
+    defined, finite = (all(facts) for facts in zip(*(is_number(each) for each in terms[1:]), strict=True))
+    ends, shape = (float(np.min(low)), float(np.max(high))), np.broadcast_shapes(*shapes)
+    truth = all(is_of_truth_values(each) for each in terms[1:])
+    return run.symbol(Public(shape, *ends, by_row=by_row, defined=defined, finite=finite, truth=truth))
 
 
 def _range(value: Any) -> tuple[Any, Any]:
@@ -438,7 +450,7 @@ def _mean_of_entries(run: Run, value: Symbol, axis: Any) -> Any:
     run.make_public(value)
     shape = value.term.node.shape if isinstance(value.term, Rows) else value.term.shape
     if shape is None or (isinstance(value.term, Public) and value.term.by_row):
-        return run.public()
+        return run.public((), **value.term.facts) if run.least_rows > 0 else run.public()
     count = math.prod(shape) if axis is None else shape[axis]
     total = sum_entries(run, value, axis)
     return apply(run, "divide", total, count)
@@ -448,7 +460,7 @@ def _sum_of_entries(run: Run, value: Symbol, axis: Any) -> Any:
     if isinstance(term_of(value), Noise | Noisy):
         run.make_public(value)
     if isinstance(value.term, Public) and (value.term.by_row or value.term.shape is None):
-        return run.public() if axis in (None, 0) else run.public(None)
+        return run.public((), **value.term.facts) if axis in (None, 0) else run.public(None)
     return sum_entries(run, value, axis)
 
 
@@ -483,7 +495,7 @@ def _truth_of_all(op: str) -> Callable[[Run, Rows], Any]:
         low, high = (float(each) for each in run.domain.bounds(truth_node(run, rows.node)))
         if rows.mask is not None or run.least_rows < 1:  # none: all(), not any()
             low, high = (0.0, high) if op == "any" else (low, 1.0)
-        return run.symbol(aggregate_within(low, high, whole=True))
+        return run.symbol(aggregate_within(low, high, whole=True, truth=True))
 
     return reduced
 
@@ -497,10 +509,11 @@ def _truth_of_entries(op: str) -> Callable[[Run, Symbol, Any], Any]:
             node = extreme.term.node
             return run.symbol(Rows(truth_node(run, node), (), term.mask, term.scope), value.guise)
         if isinstance(run.make_public(value).term, Public):
-            return run.public() if axis is None else run.public(None)
+            known = {"low": 0.0, "high": 1.0, "defined": True, "truth": True}
+            return run.public((), **known) if axis is None else run.public(None)
         if axis is not None:
             raise run.ends("any() or all() along an axis of sums", "take one column")
-        return run.symbol(aggregate_within(0.0, 1.0, whole=True))
+        return run.symbol(aggregate_within(0.0, 1.0, whole=True, truth=True))
 
     return reduced
 
@@ -521,7 +534,7 @@ def _deviation(name: str, numpy_ddof: int, pandas_ddof: int) -> Rule:
                 raise run.ends(f"the {name} within a row")
             return spread_of_rows(run, value.term, name, ddof)
         if isinstance(run.make_public(value).term, Public):
-            return run.public((), low=0.0)
+            return run.public((), low=0.0, **(value.term.facts if ddof == 0 else {}))
         raise run.ends(f"the {name} of sums")
 
     return reduced
@@ -674,7 +687,7 @@ def length(run: Run, value: Any) -> Any:
             raise run.ends("one draw for each row shows how many rows there are")
         return run.count_of_rows()
     if term.shape is None:
-        return run.public((), low=0.0, whole=True)
+        return run.public((), low=0.0, whole=True, defined=True, finite=True)
     if not term.shape:
         raise run.ends("the length of a number")
     return term.shape[0]
@@ -721,8 +734,18 @@ def label_node(run: Run, value: Any) -> tuple[Node, Node | None]:
     return number_node(run, rows.node, "i"), rows.mask
 
 
+MOST_CELLS_OF_COUNTS = 4_096  # bins, labels or places whose rows are counted
+
+
+def refuse_many_cells(run: Run, count: float) -> None:
+    """Ends the proof where rows are counted in more cells than a proof looks at."""
+    if count > MOST_CELLS_OF_COUNTS:
+        raise run.ends(f"rows are counted in more than {MOST_CELLS_OF_COUNTS:,} cells", "use fewer bins or labels")
+
+
 def indicators(run: Run, label: Node, values: Any) -> Node:
     """Truth values "the label is v" for each of several values."""
+    refuse_many_cells(run, len(values))
     column = moved_node(run, label, lambda each: np.asarray(each).reshape(1))
     return run.domain.node(
         "compare", [column, run.domain.constant(np.asarray(values))], shape=(len(values),), kind="b", extra="=="
@@ -739,6 +762,7 @@ def bincount(run: Run, value: Any, weights: Any = None, minlength: int = 0) -> A
             "np.bincount of numbers that may be negative or reach minlength: the length depends on the rows",
             f"give minlength={int(high) + 1}" if math.isfinite(high) else "",
         )
+    refuse_many_cells(run, minlength)
     shown = number_node(run, indicators(run, label, np.arange(minlength)), "i")
     if weights is not None:
         rows = plain_rows(run, weights)
@@ -760,6 +784,7 @@ def histogram(run: Run, value: Any, bins: Any = 10, range: Any = None, density: 
         raise run.ends("bins that are not public")
     if np.ndim(bins) == 0 and range is None:
         raise run.ends("the edges of the bins depend on the rows", "give range=(low, high)")
+    refuse_many_cells(run, bins if np.ndim(bins) == 0 else len(bins) - 1)
     edges = np.histogram_bin_edges(np.empty(0), bins=bins, range=range)
     if rows.powers or rows.node.shape:
         raise run.ends("np.histogram of arrays or of multiples of an unknown")
@@ -797,6 +822,8 @@ def histogram_of_pairs(
     _, mask, scope = same_rows(run, list(rows))
     if scope is not None or any(each.powers or each.node.shape for each in rows):
         raise run.ends("np.histogram2d of arrays or of multiples of an unknown")
+    sides = list(bins) if isinstance(bins, list | tuple | np.ndarray) and len(bins) == 2 else [bins, bins]
+    refuse_many_cells(run, math.prod(each if np.ndim(each) == 0 else len(each) - 1 for each in sides))
     _, *edges = np.histogram2d(np.empty(0), np.empty(0), bins=bins, range=range)
     first, second = (in_bins(run, each.node, ends) for each, ends in zip(rows, edges, strict=True))
     parts = [moved_node(run, first, lambda each: each[:, None]), moved_node(run, second, lambda each: each[None, :])]
@@ -917,10 +944,7 @@ def column_stack(run: Run, values: Any) -> Any:
     powers, mask, scope = same_rows(run, list(terms))
     if any(each.powers != powers or each.node.shape for each in terms):
         raise run.ends("np.column_stack of arrays")
-    nodes = [number_node(run, each.node, "i") for each in terms]
-    kind = "i" if all(each.kind == "i" for each in nodes) else "f"
-    node = run.domain.node("stack", nodes, shape=(len(nodes),), kind=kind, extra=0)
-    return run.symbol(Rows(node, powers, mask, scope), "array")
+    return run.symbol(Rows(stacked_node(run, [each.node for each in terms]), powers, mask, scope), "array")
 
 
 @rule(np.reshape, methods=("reshape",))
@@ -1038,13 +1062,15 @@ def sort(run: Run, value: Any, **kwargs: Any) -> Any:
     if isinstance(term, Rows):
         raise run.ends("rows are sorted", "use a rule on counts, e.g. a histogram")
     if isinstance(run.make_public(value).term, Public):
-        return run.symbol(Public(value.term.shape, value.term.low, value.term.high), "array")
+        return run.symbol(Public(value.term.shape, value.term.low, value.term.high, **value.term.facts), "array")
     data = aggregate_of(run, term)
     if len(data.shape) != 1:
         raise run.ends("an array of several axes is sorted")
     most = np.full(data.shape, float(np.max(data.move, initial=0.0)))
     low, high = np.sort(data.low), np.sort(data.high)
-    return run.symbol(Aggregate(low, high, most, data.l1, data.l2, data.spread, data.powers, data.whole), "array")
+    return run.symbol(
+        Aggregate(low, high, most, data.l1, data.l2, data.spread, data.powers, data.whole, truth=data.truth), "array"
+    )
 
 
 @rule(np.argmax, np.argmin, methods=("argmax", "argmin", "idxmax", "idxmin"))
@@ -1060,7 +1086,7 @@ def extreme_place(run: Run, value: Any, axis: Any = None, *, least: bool = False
     term = run.make_public(value).term
     if isinstance(term, Public):
         return (
-            run.public((), low=0.0, high=float(max(0, (term.shape or (1,))[0] - 1)), whole=True)
+            run.public((), low=0.0, high=float(max(0, (term.shape or (1,))[0] - 1)), whole=True, defined=True)
             if axis is None and term.shape and len(term.shape) == 1
             else run.public(None)
         )
@@ -1108,7 +1134,7 @@ def chosen_place(run: Run, value: Symbol, *, least: bool) -> Symbol:
         run.make_public(value)
     else:
         run.events.append(event)
-    return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True)
+    return run.public((), low=0.0, high=float(term.shape[0] - 1), whole=True, defined=True)
 
 
 def _event_of_choice(run: Run, term: Noisy, *, least: bool) -> Event | None:
@@ -1157,11 +1183,11 @@ def entry_of_order(run: Run, symbol: Symbol, key: Any) -> Any:
         return run.symbol(Order(term.symbol, least=not term.least), "array")
     if type(key) is int and 0 <= key < count:
         _show_places(run, term, key + 1)
-        return run.public((), low=0.0, high=float(count - 1), whole=True)
+        return run.public((), low=0.0, high=float(count - 1), whole=True, defined=True)
     if isinstance(key, slice) and key.start is None and key.step in (None, 1) and type(key.stop) is int:
         if 0 <= key.stop <= count:
             _show_places(run, term, key.stop)
-            return run.public((key.stop,), low=0.0, high=float(count - 1), whole=True)
+            return run.public((key.stop,), low=0.0, high=float(count - 1), whole=True, defined=True)
     return run.hooks.item(run.make_public(symbol), key)
 
 
@@ -1192,7 +1218,7 @@ def release_order(run: Run, symbol: Symbol) -> Public:
     """All places of noisy values in their order."""
     count = symbol.term.symbol.term.shape[0]
     _show_places(run, symbol.term, count)
-    return Public((count,), 0.0, float(count - 1), True)
+    return Public((count,), 0.0, float(count - 1), True, defined=True)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -1213,6 +1239,10 @@ def product(run: Run, first: Any, second: Any, **kwargs: Any) -> Any:
     """Matrix products: public matrices with data or rows, and sums over rows."""
     refuse_keywords(run, "a matrix product", kwargs)
     first, second = as_symbol(run, first), as_symbol(run, second)
+    if all(is_of_truth_values(each) for each in (first, second)):
+        raise run.ends(
+            "a matrix product of truth values, which NumPy joins by `and` and `or`", "convert one with astype(int)"
+        )
     if isinstance(first, Transposed):
         return _over_rows(run, first.symbol, second)
     if isinstance(second, Transposed):
@@ -1246,6 +1276,18 @@ def product(run: Run, first: Any, second: Any, **kwargs: Any) -> Any:
     if isinstance(first, Symbol):
         return times_matrix(run, first, second, left=False)
     return times_matrix(run, second, first, left=True)
+
+
+def is_of_truth_values(value: Any) -> bool:
+    """Whether NumPy has a value as truth values, and not as numbers."""
+    if isinstance(value, Transposed):
+        value = value.symbol
+    term = term_of(value)
+    if isinstance(term, Rows):
+        return term.node.kind == "b"
+    if isinstance(term, Opaque | Sum | Weights | Noise | Noisy):
+        return False
+    return term.truth if isinstance(term, Aggregate | Public) else np.asarray(term).dtype.kind == "b"
 
 
 def _over_rows(run: Run, first: Symbol, second: Any) -> Any:
@@ -1283,7 +1325,7 @@ def norm(run: Run, value: Any, ord: Any = None, axis: Any = None, keepdims: bool
     if isinstance(term, Noise | Noisy):
         term = run.make_public(value).term
     if isinstance(term, Public):
-        return run.public((), low=0.0)
+        return run.public((), low=0.0, **term.facts)
     if not isinstance(term, Rows):
         raise run.ends("the norm of a value that depends on all rows")
     if term.powers or len(term.node.shape) != 1:
@@ -1318,7 +1360,8 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
         if name == "int64":  # cut off towards 0
             low, high = (math.trunc(each) if math.isfinite(each) else each for each in (low, high))
         whole = (term.whole and name == "float64") or name in ("int64", "bool")
-        return run.symbol(Public(term.shape, low, high, whole, by_row=term.by_row), value.guise)
+        facts = term.facts | {"truth": name == "bool"} if name in ("float64", "int64", "bool") else {}
+        return run.symbol(Public(term.shape, low, high, whole, by_row=term.by_row, **facts), value.guise)
     if name not in ("float64", "int64", "bool"):
         raise run.ends(f"data are cast to {name}", "use float or int")
     if isinstance(term, Rows):
@@ -1332,15 +1375,18 @@ def cast(run: Run, value: Symbol, dtype: Any) -> Any:
         if name == "float64" and node.kind == "i":
             node = run.domain.node("number", [node], shape=node.shape, kind="f")
         elif name == "int64" and node.kind == "f":
+            refuse_infinite(run, node)
             node = run.domain.node("trunc", [node], shape=node.shape, kind="i")
         return run.symbol(Rows(node, (), term.mask, term.scope), value.guise)
     if isinstance(term, Weights):
         return value
     data = aggregate_of(run, term)
+    if data.truth and name != "bool":
+        return run.symbol(dataclasses.replace(data, truth=False), value.guise)
     if name == "float64":
         return value
     if name == "bool":
-        return run.symbol(aggregate_within(np.zeros(data.shape), np.ones(data.shape), whole=True))
+        return run.symbol(aggregate_within(np.zeros(data.shape), np.ones(data.shape), whole=True, truth=True))
     return value if data.whole else apply(run, "trunc", value)
 
 
@@ -1352,10 +1398,23 @@ def astype(run: Run, value: Symbol, dtype: Any, **kwargs: Any) -> Any:
     return Symbol(run, found.term, found.guise) if found is value else found
 
 
-@rule(builtins.float, np.float64, methods=("item",))
+@rule(methods=("item",))
+def as_item(run: Run, value: Any) -> Any:
+    """The number of an array with one entry."""
+    return _as_number(run, value)
+
+
+@rule(builtins.float, np.float64)
 def as_float(run: Run, value: Any) -> Any:
     """float()."""
-    return _as_number(run, value, float)
+    return _of_many_bits(run, _as_number(run, value))
+
+
+def _of_many_bits(run: Run, value: Any) -> Any:
+    """A truth value of all rows, or a released one, as a number; any other value as it is."""
+    if isinstance(term_of(value), Aggregate | Public) and value.term.truth:
+        return run.symbol(dataclasses.replace(value.term, truth=False), value.guise)
+    return value
 
 
 @rule(
@@ -1367,7 +1426,7 @@ def as_int(run: Run, value: Any, decimals: Any = None, **kwargs: Any) -> Any:
     term = term_of(value)
     if isinstance(term, Rows) and term.node.kind == "b":
         return run.symbol(Rows(number_node(run, term.node, "i"), term.powers, term.mask, term.scope), value.guise)
-    return _round(run, value, decimals, "trunc")
+    return _round(run, _of_many_bits(run, value), decimals, "trunc")
 
 
 def _copy_if_same(run: Run, value: Any, found: Any) -> Any:
@@ -1403,17 +1462,17 @@ def _round_value(run: Run, value: Any, decimals: Any, op: str) -> Any:
         if term.shape is None:
             return run.public(None)
         if decimals is not None and (not isinstance(decimals, int) or decimals < 0):
-            return run.symbol(Public(term.shape, by_row=term.by_row), value.guise)
+            return run.symbol(Public(term.shape, by_row=term.by_row, **term.facts), value.guise)
         low, high = (
             math.floor(term.low) if math.isfinite(term.low) else term.low,
             math.ceil(term.high) if math.isfinite(term.high) else term.high,
         )
-        return run.symbol(Public(term.shape, low, high, not decimals, by_row=term.by_row), value.guise)
+        return run.symbol(Public(term.shape, low, high, not decimals, by_row=term.by_row, **term.facts), value.guise)
     if decimals:
         raise run.ends("data are rounded to decimals before noise", "round what is released")
     if isinstance(term, Sum) and is_whole(term):
         return value
-    if isinstance(term, Rows) and number_node(run, term.node, "i").kind == "i":
+    if isinstance(term, Rows) and term.node.kind == "i":
         return value
     found = apply(run, op, value)
     if isinstance(found.term, Rows):
@@ -1431,7 +1490,7 @@ def is_whole(data: Sum) -> bool:
     return bool(np.array_equal(low, high) and np.array_equal(low, np.rint(low)))
 
 
-def _as_number(run: Run, value: Any, kind: type) -> Any:
+def _as_number(run: Run, value: Any) -> Any:
     term = term_of(value)
     if isinstance(term, Rows) and term.scope is None:
         raise run.ends("all rows are made one number")
@@ -1512,7 +1571,10 @@ def chosen_of(run: Run, items: list[Any]) -> Symbol:
     numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in items)
     if numbers and items:
         whole = all(isinstance(each, int) for each in items)
-        return run.public((), low=float(min(items)), high=float(max(items)), whole=whole)
+        defined, finite = is_number(items)
+        return run.public(
+            (), low=float(min(items)), high=float(max(items)), whole=whole, defined=defined, finite=finite
+        )
     return run.public(None)
 
 
@@ -1520,7 +1582,9 @@ def chosen_of(run: Run, items: list[Any]) -> Symbol:
 def in_order(run: Run, values: Any, **kwargs: Any) -> Any:
     """sorted() of released values is released; of rows it shows their order."""
     if isinstance(values, Symbol) and isinstance(run.make_public(values).term, Public):
-        return run.symbol(Public(values.term.shape, values.term.low, values.term.high), values.guise)
+        return run.symbol(
+            Public(values.term.shape, values.term.low, values.term.high, **values.term.facts), values.guise
+        )
     if isinstance(values, Symbol):
         raise run.ends("rows or data are put in order", "release a histogram or use a rule on counts")
     key = kwargs.get("key")
@@ -1638,12 +1702,9 @@ def frame_values(run: Run, value: Symbol) -> Symbol:
     """All columns of a frame as one array."""
     term = value.term
     assert isinstance(term, Table)
-    nodes = [number_node(run, each, "i") for each in term.columns.values()]
-    if any(each.kind == "c" for each in nodes):
+    if any(each.kind == "c" for each in term.columns.values()):
         raise run.ends("a frame with texts is made an array")
-    kind = "i" if all(each.kind == "i" for each in nodes) else "f"
-    node = run.domain.node("stack", nodes, shape=(len(nodes),), kind=kind, extra=0)
-    return run.symbol(Rows(node, (), term.mask), "array")
+    return run.symbol(Rows(stacked_node(run, list(term.columns.values())), (), term.mask), "array")
 
 
 @rule(builtins.enumerate, builtins.zip, builtins.map, builtins.filter, itertools.chain)

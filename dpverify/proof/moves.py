@@ -25,10 +25,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(eq=False)
 class Pairs:
-    """All pairs of cells that two neighbouring datasets can differ by."""
+    """All pairs of cells that two neighbouring datasets can differ by.
+
+    `free`: both rows of a pair have places and coins of their own, so these say nothing of the other row.
+    """
 
     cells: Cells
     replaces: bool
+    free: bool = False
 
     @classmethod
     def of(cls, run: Run, nodes: Sequence[Node]) -> "Pairs":
@@ -60,7 +64,7 @@ class Pairs:
         """Pairs of cells that no two rows at one place have: their public axes differ."""
         count = self.cells.count
         found = np.zeros((count, count), bool)
-        for name, (low, high) in self.cells.pieces.items():
+        for name, (low, high) in () if self.free else self.cells.pieces.items():
             if isinstance(name, Node) and name.op in ("public_axis", "place"):
                 found |= (low[:, None] != low[None]) | (high[:, None] != high[None])
         return found.reshape(-1)
@@ -86,10 +90,6 @@ def aggregate_of(run: Run, data: Any) -> Aggregate:
     if isinstance(data, Aggregate):
         return data
     node = data.node
-    pairs = Pairs.of(run, [node])
-    least, most = pairs.moves(node)
-    sizes = np.maximum(np.abs(least), np.abs(most))
-    axes = tuple(range(1, sizes.ndim))
     low, high = run.domain.bounds(node)
     count = (run.rows, run.rows) if run.rows is not None else (run.fewest, run.most)
     if data.powers == ((run.number_of_rows, -1),):
@@ -110,16 +110,34 @@ def aggregate_of(run: Run, data: Any) -> Aggregate:
         sums = (np.full(node.shape, -np.inf), np.full(node.shape, np.inf))
     else:
         sums = intervals.add(sums, data.offset)
-    down, up = least.min(axis=axes, initial=np.inf), most.max(axis=axes, initial=-np.inf)
     return Aggregate(
         np.broadcast_to(sums[0], node.shape),
         np.broadcast_to(sums[1], node.shape),
-        sizes.max(axis=0),
-        min(float(total_up(sizes, axes).max()), norm_cap(node, 1, run.replaces)),
-        min(root_of_squares(sizes, axes), norm_cap(node, 2, run.replaces)),
-        float((up - down).max()) if node.shape else 0.0,
+        *_sizes_of_moves(Pairs.of(run, [node]), node),
         data.powers,
         node.kind in "bi" and not data.powers and _is_one_whole_number(data.offset),
+    )
+
+
+def distance_of_values(run: Run, node: Node) -> tuple[Array, float, float, float]:
+    """Largest distances of the values of two rows of any two datasets: entry by entry, in both norms, and the spread.
+
+    A coin of one row says nothing of the coin of the other one.
+    """
+    return _sizes_of_moves(Pairs(cells_of(run.domain, [node]), replaces=True, free=True), node)
+
+
+def _sizes_of_moves(pairs: Pairs, node: Node) -> tuple[Array, float, float, float]:
+    """Largest moves of a sum over pairs: entry by entry, in both norms, and the spread."""
+    least, most = pairs.moves(node)
+    sizes = np.maximum(np.abs(least), np.abs(most))
+    axes = tuple(range(1, sizes.ndim))
+    down, up = least.min(axis=axes, initial=np.inf), most.max(axis=axes, initial=-np.inf)
+    return (
+        sizes.max(axis=0),
+        min(float(total_up(sizes, axes).max()), norm_cap(node, 1, pairs.replaces)),
+        min(root_of_squares(sizes, axes), norm_cap(node, 2, pairs.replaces)),
+        float((up - down).max()) if node.shape else 0.0,
     )
 
 

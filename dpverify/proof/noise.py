@@ -216,7 +216,15 @@ def _integers(run: Run, low: Any, high: Any = None, size: Any = None, *, endpoin
         noise.shift = float(least)
         return run.symbol(noise, "array" if shape else "number")
     return run.symbol(
-        Public(shape, float(least) if known else -math.inf, float(most) if known else math.inf, True, by_row=by_row),
+        Public(
+            shape,
+            float(least) if known else -math.inf,
+            float(most) if known else math.inf,
+            True,
+            by_row=by_row,
+            defined=not kwargs,
+            finite=not kwargs,
+        ),
         "array" if shape or by_row else "number",
     )
 
@@ -284,7 +292,13 @@ def _choice(
             run.symbol(Public(shape if shape else None), "array")
             if names is None or not all(isinstance(each, int | float) for each in names)
             else run.symbol(
-                Public(shape, float(min(names)), float(max(names)), all(isinstance(each, int) for each in names)),
+                Public(
+                    shape,
+                    float(min(names)),
+                    float(max(names)),
+                    all(isinstance(each, int) for each in names),
+                    defined=all(map(math.isfinite, names)),
+                ),
                 "array",
             )
         )
@@ -399,7 +413,7 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "random": _random,
     "randint": lambda run, a, b: _integers(run, a, b, endpoint=True),
     "randrange": lambda run, a, b=None: _integers(run, a, b),
-    "getrandbits": lambda run, k: run.public((), low=0.0, high=float(2**k), whole=True),
+    "getrandbits": lambda run, k: run.public((), low=0.0, high=float(2**k), whole=True, defined=True),
     "choice": _sign_or_choice,
     "choices": _choices,
     "shuffle": _shuffle,

@@ -28,6 +28,7 @@ from dpverify.proof.arithmetic import (
     DICT_VIEWS,
     holds_symbols,
     is_by_row,
+    is_number,
     NATIVE,
     number_node,
     row_node,
@@ -394,13 +395,19 @@ def _is_one_number(value: Any) -> bool:
 
 def numbers(run: Run, op: str, a: Any, b: Any) -> Any:
     """An operation of numbers; Python's truth values count as 0 and 1."""
-    if op in ARITHMETIC and all(_is_truth_of_row(each) or isinstance(each, bool | np.bool_) for each in (a, b)):
+    truths = [_is_truth_of_row(each) for each in (a, b)]
+    if op in ARITHMETIC and any(truths) and all(map(_is_truth_value, (a, b))):
         raise run.ends("two truth values are combined: Python adds them up, NumPy joins them by `or`", "use int()")
     values = [as_python_number(run, each) for each in (a, b)]
     return apply(run, op, *values)
 
 
 ARITHMETIC = ("add", "subtract", "multiply", "power", "floor_divide", "remainder")
+
+
+def _is_truth_value(value: Any) -> bool:
+    released = isinstance(term_of(value), Public) and value.term.truth
+    return _is_truth_of_row(value) or released or isinstance(value, bool | np.bool_)
 
 
 def _is_truth_of_row(value: Any) -> bool:
@@ -481,7 +488,7 @@ def _compare(run: Run, sign: str, a: Any, b: Any) -> Any:
                 isinstance(run.make_public(own).term, Public) and term_of(own).shape is not None
             ):
                 return sign == "!="
-            return run.public((), low=0.0, high=1.0, whole=True)
+            return run.public((), low=0.0, high=1.0, whole=True, defined=True, truth=True)
     known = compare_with_infinity(sign, a, b)
     if known is not None:
         return known
@@ -562,7 +569,7 @@ def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
             else (apply(run, "logical_not", found) if negated else found)
         )
     if isinstance(run.make_public(a).term, Public):
-        return run.public((), low=0.0, high=1.0, whole=True)
+        return run.public((), low=0.0, high=1.0, whole=True, defined=True, truth=True)
     raise run.ends("data are looked for in a container")
 
 
@@ -649,9 +656,9 @@ def truth(run: Run, value: Any) -> bool:
     if isinstance(term, Public):
         if any(unknown is run.number_of_rows for unknown, _ in term.powers):
             raise run.needs_rows("used in a condition")
-        if term.shape == () and term.low == term.high:
+        if term.shape == () and term.defined and term.low == term.high:
             return bool(term.low)
-        if term.shape == () and (term.low > 0 or term.high < 0):
+        if term.shape == () and (term.low > 0 or term.high < 0):  # NaN is true as well
             return True
         if term.shape == ():
             return run.decide()
@@ -1065,7 +1072,9 @@ def _at_unknown_place(run: Run, value: Any, key: Any) -> Any:
         return run.public(None)
     array = np.asarray(value)
     if array.dtype.kind in "biuf" and array.ndim == 1 and isinstance(key, Symbol) and key.term.shape == ():
-        return run.public((), low=float(array.min()), high=float(array.max()), whole=array.dtype.kind in "biu")
+        defined, finite = is_number(array)
+        low, high, whole = float(array.min()), float(array.max()), array.dtype.kind in "biu"
+        return run.public((), low=low, high=high, whole=whole, defined=defined, finite=finite)
     return run.public(None)
 
 
@@ -1169,11 +1178,11 @@ def _is_whole_value(value: Any) -> bool:
 
 
 def _as_data(run: Run, owner: Any) -> Symbol:
-    """A plain array as a sum that no row moves."""
+    """A plain array as a sum that no row moves; as a public value where not all of its entries are finite."""
     node = run.domain.constant(np.zeros(owner.shape, int))
     values = owner.astype(float)
-    if np.isnan(values).any():
-        return run.symbol(Sum(node, (), None), "array")
+    if not np.isfinite(values).all():  # nothing but released values can be written to it
+        return run.symbol(Public(owner.shape), "array")
     return run.symbol(Sum(node, (), (values, values)), "array")
 
 
@@ -1771,23 +1780,25 @@ def _names_of(function: Any) -> tuple[str, ...]:
     return tuple(each.name for each in parameters if each.kind is not each.KEYWORD_ONLY)
 
 
+WRITERS = frozenset(  # functions that change what they are given
+    """copyto put place putmask fill_diagonal shuffle fill itemset partition sort resize setfield setflags byteswap
+    put_along_axis at append extend insert update pop""".split()
+)
+READERS = frozenset(  # methods of an array that leave it as it is
+    "choose clip compress dot item repeat reshape round searchsorted take".split()
+)
+
+
 def _of_public_values(run: Run, function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of released values only is released, whatever it computes."""
     if any(_is_project_callable(run, each) for each in (*args, *kwargs.values())):
         raise run.ends(f"{name}() calls back into the program")
     if any(isinstance(each, Symbol) and any(u is run.number_of_rows for u, _ in each.term.powers) for each in args):
         raise run.needs_rows(f"used in {name}()")
-    for each in (*args, *kwargs.values()):
-        if isinstance(each, np.ndarray | list | dict) and name in (
-            "copyto",
-            "put",
-            "place",
-            "putmask",
-            "fill_diagonal",
-            "shuffle",
-        ):
-            raise run.ends(f"{name}() writes into an array")
-    if "out" in kwargs:
+    reads = not isinstance(getattr(function, "__self__", None), np.ndarray) or name in READERS
+    if name in WRITERS or not reads or (isinstance(function, np.ufunc) and len(args) > function.nin):
+        raise run.ends(f"{name}() may write into an array", "write its result into a new one")
+    if "out" in kwargs or "out" in _names_of(function)[: len(args)]:
         raise run.ends(f"{name}() with out=")
     module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__ or ""
     if module.split(".")[0] not in (
@@ -1917,6 +1928,8 @@ def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[st
         return METHODS[name](run, symbol, *args, **kwargs)
     if isinstance(symbol.term, Public) and all(release_all(run, each) for each in (*args, *kwargs.values())):
         if name in ("sort", "fill", "resize", "put", "itemset", "partition", "append", "update", "pop"):
+            if len(symbol.shared) > 1:
+                raise run.ends(f"{name}() of an array that shares memory with another one", "copy it first")
             symbol.term = Public(symbol.term.shape)
             return None
         return run.public(None)

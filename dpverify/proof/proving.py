@@ -267,7 +267,7 @@ def _check_neighbours(schema: Schema, relation: Relation) -> None:
         raise UsageError("the schema allows one number of rows only: no two datasets are neighbours under add-remove")
     if relation is Relation.REPLACE_ONE and most < 1:
         raise UsageError("the schema allows no rows: no two datasets are neighbours")
-    if all(_single(each) for each in schema.columns):
+    if relation is Relation.REPLACE_ONE and all(_single(each) for each in schema.columns):
         raise UsageError("the schema allows one row only: no two datasets are neighbours under replace")
 
 

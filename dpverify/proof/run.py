@@ -205,7 +205,7 @@ class Run:
             return self.fewest
         unknown = self.number_of_rows
         return self.symbol(
-            Public((), unknown.low, unknown.high, True, 1.0, ((unknown, 1),)),
+            Public((), unknown.low, unknown.high, True, 1.0, ((unknown, 1),), defined=True, finite=True),
             "number",
         )
 
@@ -283,13 +283,21 @@ class Run:
         if isinstance(term, Noise):
             self.take(term, KNOWN)
             whole = term.law in WHOLE and not term.powers and not np.any(term.scale % 1)
-            symbol.term = Public(term.shape, *_range_of(term), whole=whole, by_row=term.by_row, was=(term, None))
+            symbol.term = Public(
+                term.shape,
+                *_range_of(term),
+                whole=whole,
+                by_row=term.by_row,
+                was=(term, None),
+                defined=True,
+                finite=True,
+            )
         elif isinstance(term, Noisy):
             self.book(term)
-            symbol.term = Public(term.shape, by_row=term.noise.by_row, was=(term, None))
+            symbol.term = Public(term.shape, by_row=term.noise.by_row, was=(term, None), defined=True, finite=True)
             beside = Fraction(0) if term.data is term.release.data else term.beside
             if beside is not None and term.shape == ():
-                term.release.anchor = term.release.anchor or Public(())
+                term.release.anchor = term.release.anchor or Public((), defined=True, finite=True)
                 symbol.term.anchor = (term.release.anchor, beside)
         return symbol
 

@@ -3,12 +3,10 @@
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpverify.claims.neighbours import Relation
 from dpverify.proof import intervals
 from dpverify.proof.arithmetic import (
     aggregate_within,
@@ -16,16 +14,20 @@ from dpverify.proof.arithmetic import (
     as_node,
     holds_symbols,
     is_by_row,
+    is_number,
     key_of,
     moved_node,
     number_node,
+    refuse_infinite,
+    refuse_no_number,
     row_node,
     same_rows,
     strip_shape,
     symbols_in,
+    truth_node,
     up,
 )
-from dpverify.proof.moves import aggregate_of
+from dpverify.proof.moves import aggregate_of, distance_of_values
 from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import Run
 from dpverify.proof.terms import (
@@ -71,6 +73,7 @@ def plain_rows(run: Run, value: Any) -> Rows:
 def total_of_rows(run: Run, rows: Rows) -> Sum:
     """Sum over the rows."""
     _whole_dataset(run, rows)
+    refuse_infinite(run, rows.node)
     return Sum(mask_rows(run, rows), rows.powers)
 
 
@@ -99,7 +102,7 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
     -----
     Replace-one: S/n moves as S does, divided by n. Add-or-remove-one, n the smaller number of rows:
     (S + g)/(n + 1) - S/n = (g - S/n)/(n + 1), and S/n lies in the convex hull of the values, so every norm of the
-    move is at most the largest distance of two values of a row divided by n + 1.
+    move is at most the largest distance of two values of a row divided by n + 1. Each of both has coins of its own.
     """
     if rows.mask is not None and rows.mask.op == "public_axis" and run.replaces:
         count = run.places.get(id(rows.mask))
@@ -119,20 +122,11 @@ def mean_of_rows(run: Run, rows: Rows) -> Any:
         return apply(run, "divide", run.symbol(total), run.count_of_rows())
     if total.powers:
         raise run.ends("the mean of rows that are multiples of a released value")
-    as_replaced = _replaced_moves(run, total.node)
+    move, *norms = distance_of_values(run, total.node)
     size = run.fewest + 1
     low, high = run.domain.bounds(total.node)
-    divided = [float(intervals.quotient_of(each, size)[1]) for each in as_replaced[1:]]
-    return run.symbol(
-        Aggregate(low, high, intervals.quotient_of(as_replaced[0], size)[1], divided[0], divided[1], divided[2])
-    )
-
-
-def _replaced_moves(run: Run, node: Node) -> tuple[Any, float, float, float]:
-    """Moves of a sum as if a row were replaced: distances of two values of the function of a row."""
-    other = replace(run, relation=Relation.REPLACE_ONE, events=[], taken=[], state=[])
-    found = aggregate_of(other, Sum(node))
-    return found.move, found.l1, found.l2, found.spread
+    l1, l2, spread = (float(intervals.quotient_of(each, size)[1]) for each in norms)
+    return run.symbol(Aggregate(low, high, intervals.quotient_of(move, size)[1], l1, l2, spread))
 
 
 def spread_of_rows(run: Run, rows: Rows, name: str, ddof: int) -> Any:
@@ -150,6 +144,7 @@ def spread_of_rows(run: Run, rows: Rows, name: str, ddof: int) -> Any:
     if rows.powers or rows.node.shape:
         raise run.ends(f"the {name} of arrays or of multiples of released values")
     node = number_node(run, rows.node, "f")
+    refuse_infinite(run, node)
     low, high = run.domain.bounds(node)
     width = float(high - low)
     fewest = run.least_rows
@@ -182,9 +177,10 @@ def ranged_of_rows(run: Run, rows: Rows, name: str) -> Any:
     if rows.powers:
         raise run.ends(f"the {name} of rows that are multiples of an unknown")
     node = number_node(run, rows.node, "i")
+    refuse_infinite(run, node)
     low, high = run.domain.bounds(node)
     whole = node.kind == "i" and name in ("maximum", "minimum")
-    return run.symbol(aggregate_within(low, high, whole=whole))
+    return run.symbol(aggregate_within(low, high, whole=whole, truth=whole and rows.node.kind == "b"))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -234,8 +230,16 @@ def stack(run: Run, values: Sequence[Any]) -> Any:
     if any(isinstance(each, Sum | Aggregate) for each in terms):
         return run.symbol(_stacked_data(run, terms, shape), "array")
     ranges = [(each.low, each.high) if isinstance(each, Public) else (np.min(each), np.max(each)) for each in terms]
+    facts = [is_number(each) for each in terms]
     return run.symbol(
-        Public((len(terms), *shape), float(min(low for low, _ in ranges)), float(max(high for _, high in ranges))),
+        Public(
+            (len(terms), *shape),
+            float(min(low for low, _ in ranges)),
+            float(max(high for _, high in ranges)),
+            defined=all(defined for defined, _ in facts),
+            finite=all(finite for _, finite in facts),
+            truth=any(isinstance(each, Public) and each.truth for each in terms),
+        ),
         "array",
     )
 
@@ -246,10 +250,15 @@ def _stacked_rows(run: Run, terms: list[Any]) -> Symbol:
         raise run.ends("rows of several columns are put into a list", "use np.column_stack or keep them apart")
     if any((each.powers if isinstance(each, Rows) else ()) != powers for each in terms):
         raise run.ends("multiples of different unknowns are put into one array")
-    nodes = [number_node(run, as_node(run, each), "i") for each in terms]
-    kind = "i" if all(each.kind == "i" for each in nodes) else "f"
-    node = run.domain.node("stack", nodes, shape=(len(nodes), *nodes[0].shape), kind=kind, extra=0)
-    return run.symbol(Rows(node, powers, mask, scope), "array")
+    return run.symbol(Rows(stacked_node(run, [as_node(run, each) for each in terms]), powers, mask, scope), "array")
+
+
+def stacked_node(run: Run, nodes: list[Node]) -> Node:
+    """Functions of a row as the entries of one array: of truth values, if all of them are."""
+    if not all(each.kind == "b" for each in nodes):
+        nodes = [number_node(run, each, "i") for each in nodes]
+    kind = next((each for each in "bi" if all(node.kind == each for node in nodes)), "f")
+    return run.domain.node("stack", nodes, shape=(len(nodes), *nodes[0].shape), kind=kind, extra=0)
 
 
 def _stacked_noise(run: Run, terms: list[Noise]) -> Noise | None:
@@ -284,7 +293,7 @@ def _stacked_noisy(run: Run, terms: list[Any]) -> Symbol | None:
     data = _stacked_data(run, [each.data for each in terms], terms[0].data.shape)
     if not original:
         return None
-    release = Release(data=data, noise=noise)
+    release = Release(data=data, noise=noise, chosen=any(each.chosen for each in releases))
     for each in releases:
         each.merged = release
     return run.symbol(Noisy(data, noise, release), "array")
@@ -297,6 +306,9 @@ def _stacked_data(run: Run, terms: list[Any], shape: tuple[int, ...]) -> Any:
             raise run.needs_rows("a factor of some entries of an array only")
         raise run.ends("multiples of different released values are put into one array")
     (common,) = powers
+    for each in terms:
+        if not isinstance(each, Sum | Aggregate):
+            refuse_no_number(run, each)
     if all(isinstance(each, Sum) or not isinstance(each, Aggregate) for each in terms):
         nodes, offsets = [], []
         for each in terms:
@@ -329,6 +341,7 @@ def _stacked_data(run: Run, terms: list[Any], shape: tuple[int, ...]) -> Any:
         min(total, up(2 * float(move.max(initial=0.0)))),
         common,
         all(each.whole for each in parts),
+        truth=any(each.truth for each in parts),
     )
 
 
@@ -387,7 +400,7 @@ def rearrange(run: Run, symbol: Symbol, function: Callable[[Any], Any], *, view:
                 term.shift,
             )
         case Public():
-            found = Public(taken.shape, term.low, term.high, term.whole, by_row=term.by_row)
+            found = Public(taken.shape, term.low, term.high, term.whole, by_row=term.by_row, **term.facts)
             if taken.shape == () and term.shape == () and term.coefficient is not None:
                 found.coefficient, found.powers = term.coefficient, term.powers
         case Weights():
@@ -411,7 +424,7 @@ def _some_entries(term: Aggregate, flat: dict[str, Any], taken: Any) -> Aggregat
     if once:
         l1, l2 = min(l1, term.l1), min(l2, term.l2)
     spread = min(term.spread, l1) if names.size > 1 else 0.0
-    return Aggregate(flat["low"], flat["high"], flat["move"], l1, l2, spread, term.powers, term.whole)
+    return Aggregate(flat["low"], flat["high"], flat["move"], l1, l2, spread, term.powers, term.whole, truth=term.truth)
 
 
 def _shape(run: Run, term: Any) -> tuple[int, ...]:
@@ -429,6 +442,7 @@ def map_linearly(run: Run, term: Any, op: str, shape: tuple[int, ...], extra: An
     `matrix` has shape (entries of the result, entries of the value); it bounds what becomes of an `Aggregate`.
     """
     if isinstance(term, Rows | Sum):
+        refuse_infinite(run, term.node)
         node = number_node(run, term.node, "i")
         whole = bool((matrix == np.rint(matrix)).all()) if matrix is not None else True
         made = run.domain.node(op, [node], shape=shape, kind=node.kind if whole else "f", extra=extra, key=key)
@@ -488,7 +502,9 @@ def sum_entries(run: Run, symbol: Symbol, axis: int | None, *, guise: str = "") 
     left = tuple(each for at, each in enumerate(shape) if at != axis)
     if isinstance(term, Public):
         count = shape[axis]
-        return run.symbol(Public(left, term.low * count, term.high * count, term.whole, by_row=term.by_row))
+        return run.symbol(
+            Public(left, term.low * count, term.high * count, term.whole, by_row=term.by_row, **term.facts)
+        )
     matrix = _axis_matrix(shape, axis)
     found = map_linearly(run, term, "sum_axis", left, axis, ("sum", axis), matrix)
     if isinstance(found, Rows) and left == ():  # the sum of all |v_i| is the 1-norm of v
@@ -524,7 +540,7 @@ def cumulate(run: Run, symbol: Symbol, axis: int) -> Any:
     term = run.make_public(symbol).term
     shape = _shape(run, term)
     if isinstance(term, Public):
-        return run.symbol(Public(shape, whole=term.whole))
+        return run.symbol(Public(shape, whole=term.whole, **term.facts))
     size = math.prod(shape)
     matrix = np.cumsum(np.eye(size).reshape(size, *shape), axis=axis + 1).reshape(size, size).T
     return run.symbol(map_linearly(run, term, "cumulative", shape, axis, ("cumulative", axis), matrix))
@@ -536,8 +552,10 @@ def times_matrix(run: Run, symbol: Symbol, matrix: Any, *, left: bool) -> Any:
     matrix = np.asarray(matrix, float)
     shape = _shape(run, term)
     if isinstance(term, Public):
-        empty = np.empty(shape)
-        return run.symbol(Public((matrix @ empty if left else empty @ matrix).shape))
+        empty = np.zeros(shape)
+        known = term.facts if np.isfinite(matrix).all() else {}
+        return run.symbol(Public((matrix @ empty if left else empty @ matrix).shape, **known))
+    refuse_no_number(run, matrix)
     if isinstance(term, Weights):
         raise run.ends("a matrix times the weights of a choice")
     if len(shape) != 1:
@@ -566,11 +584,12 @@ def extreme_entry(run: Run, symbol: Symbol, name: str, axis: int | None) -> Any:
     axis = axis % len(shape)
     left = tuple(each for at, each in enumerate(shape) if at != axis)
     if isinstance(term, Public):
-        return run.symbol(Public(left, term.low, term.high, term.whole, by_row=term.by_row))
+        return run.symbol(Public(left, term.low, term.high, term.whole, by_row=term.by_row, **term.facts))
     if isinstance(term, Rows):
         op = "max_axis" if name == "maximum" else "min_axis"
         node = number_node(run, term.node, "i")
         made = run.domain.node(op, [node], shape=left, kind=node.kind, extra=axis)
+        made = truth_node(run, made) if term.node.kind == "b" else made
         return run.symbol(Rows(made, term.powers, term.mask, term.scope), symbol.guise)
     if isinstance(term, Weights):
         raise run.ends("the largest weight of a choice")
@@ -581,7 +600,15 @@ def extreme_entry(run: Run, symbol: Symbol, name: str, axis: int | None) -> Any:
     total = min(float(move.sum()), data.l1)
     l2 = min(math.sqrt(float((move**2).sum())), data.l2) if move.size > 1 else float(move.max(initial=0.0))
     found = Aggregate(
-        low, high, move, total, l2, up(2 * float(move.max(initial=0))) if left else 0.0, data.powers, data.whole
+        low,
+        high,
+        move,
+        total,
+        l2,
+        up(2 * float(move.max(initial=0))) if left else 0.0,
+        data.powers,
+        data.whole,
+        truth=data.truth,
     )
     if name == "maximum" and not left and len(shape) == 1:
         found.maximum_of = key_of(term)
@@ -625,7 +652,7 @@ def _unknown_place(run: Run, symbol: Symbol, key: Any) -> Any:
         term = run.make_public(symbol).term
     if isinstance(term, Public):
         return (
-            run.symbol(Public((), term.low, term.high, term.whole))
+            run.symbol(Public((), term.low, term.high, term.whole, **term.facts))
             if len(term.shape or ()) == 1 and len(keys) == 1 and term_of(keys[0]).shape == ()
             else run.public(None)
         )
@@ -642,6 +669,7 @@ def _unknown_place(run: Run, symbol: Symbol, key: Any) -> Any:
                 0.0,
                 data.powers,
                 data.whole,
+                truth=data.truth,
             )
         )
     raise run.ends("an array is indexed by a released value")
@@ -688,7 +716,10 @@ def _places(run: Run, symbol: Symbol, key: slice) -> Symbol:
     if run.rows is not None:
         run.places[id(mask)] = len(range(*key.indices(run.rows)))
     else:
-        counts = {len(range(*key.indices(int(each)))) for each in (run.fewest, min(run.most, 10**9))}
+        # the length is linear in the number of rows between these numbers, so equal there is equal for all
+        ends = [abs(int(each)) for each in (key.start, key.stop) if each is not None]
+        turns = [each for each in (*ends, sum(ends)) if run.fewest < each < run.most]
+        counts = {len(range(*key.indices(each))) for each in (run.fewest, *turns, int(min(run.most, 10**9)))}
         if len(counts) == 1 and key.step in (None, 1):
             run.places[id(mask)] = counts.pop()
     return run.symbol(Rows(term.node, term.powers, mask), symbol.guise)

@@ -105,6 +105,7 @@ class Aggregate:
 
     `l1`, `l2` bound the norms of the move, `spread` its largest entry minus its smallest one. Moves (not the range)
     are multiples of `powers`. `whole`: the values are whole numbers. `maximum_of`: it is the largest of these scores.
+    `truth`: NumPy may have it as truth values, whose squares, roots and the like have few bits. It is never infinite.
     """
 
     low: Array
@@ -116,6 +117,7 @@ class Aggregate:
     powers: Powers = ()
     whole: bool = False
     maximum_of: Any = None
+    truth: bool = False
     parts: frozenset[Any] = frozenset()  # parts of the rows, by public places, that alone it depends on; none: unknown
 
     @property
@@ -200,7 +202,8 @@ class Noisy:
 class Public:
     """A public value of which only its shape and range are known; `shape` None: no array, anything at all.
 
-    `coefficient` times `powers` is its value where that is known.
+    `coefficient` times `powers` is its value where that is known. `defined`: it is never NaN, which is in no range;
+    `finite`: it is never infinite. A value of which nobody has said so may be both. `truth`: as of an `Aggregate`.
     """
 
     shape: tuple[int, ...] | None
@@ -212,10 +215,19 @@ class Public:
     by_row: bool = False
     anchor: Any = None  # (another public value, what this one is above it)
     was: Any = None  # (the draw or the noisy value that it was, which entry of it or None for all)
+    defined: bool = False
+    finite: bool = False
+    truth: bool = False
 
     def __post_init__(self) -> None:
         self.low = -math.inf if math.isnan(self.low) else self.low
         self.high = math.inf if math.isnan(self.high) else self.high
+        self.finite = self.finite or (self.defined and math.isfinite(self.low) and math.isfinite(self.high))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Whether it is a number or a truth value, for a value that is one where this one is."""
+        return {"defined": self.defined, "finite": self.finite, "truth": self.truth}
 
 
 @dataclass(eq=False)

@@ -44,7 +44,10 @@ def _is_number(name: str, answer: bool) -> Callable[..., Any]:
             found = aggregate_of(run, term)
             low, high, shape, known = found.low, found.high, found.shape, not found.powers
         elif isinstance(run.make_public(value).term, Public):
-            return run.symbol(Public(value.term.shape, 0.0, 1.0, True, by_row=value.term.by_row), value.guise)
+            return run.symbol(
+                Public(value.term.shape, 0.0, 1.0, True, by_row=value.term.by_row, defined=True, truth=True),
+                value.guise,
+            )
         else:
             known = False
         if not known or not (np.isfinite(low) & np.isfinite(high)).all():
@@ -52,7 +55,7 @@ def _is_number(name: str, answer: bool) -> Callable[..., Any]:
         certain = np.full(shape, answer)
         if isinstance(term, Rows):
             return run.symbol(Rows(run.domain.constant(certain), (), term.mask, term.scope), value.guise)
-        return run.symbol(aggregate_within(certain, certain, whole=True))
+        return run.symbol(aggregate_within(certain, certain, whole=True, truth=True))
 
     return asked
 

@@ -45,6 +45,7 @@ MODULES = (
     "checked",
     "meanings",
     "unseen",
+    "numbers_beyond",
 )
 PARTS = ("a", "b", "later")
 
