@@ -40,6 +40,7 @@ MOST_OBJECTS = 100_000  # that are looked at
 MOST_ENTRIES = 1_000_000  # of containers, in all
 DEEPEST = 100  # tuples within tuples
 ADDED_UP = ("added up",)  # a number that a loop over rows adds to: it may have been any number before
+APPENDED = ("appended",)  # an entry that a loop over rows has appended to a list
 SLOT = types.MemberDescriptorType
 MADE_BY_PROGRAMS = 1 << 9  # a flag of classes that are no constants of a compiled module
 MANAGED_DICT, MANAGED_WEAKREF = 1 << 4, 1 << 3  # flags of a type whose objects keep these outside of their memory
@@ -68,6 +69,7 @@ class Memory:
         self._objects: dict[int, tuple[Any, Any]] = {}  # kept alive, so that no other object gets its place
         self._waiting: list[Any] = []
         self._entries = 0
+        self.holds_data = False  # or noise, or released values
 
     def add(self, name: str, value: Any) -> None:
         """Looks at a value under a name."""
@@ -116,15 +118,18 @@ class Memory:
             return (kind, value)
         if kind in AS_TEXT:
             return (kind, repr(value))
+        self.holds_data = self.holds_data or isinstance(value, Opaque) or id(value) in self.run.promoted
         if isinstance(value, Running):
             return ADDED_UP
+        if isinstance(value, RowPart):
+            return APPENDED
         if isinstance(value, Symbol):
             return ("symbol", id(value if self.run.scope is not None else value.term))
         if kind is tuple or kind is frozenset:
             if depth > DEEPEST:
                 raise Unreadable("a value that is nested too deeply")
             self._entries += len(value)
-            return (kind, tuple(self._mark(each, depth + 1) for each in value if not isinstance(each, RowPart)))
+            return (kind, tuple(self._mark(each, depth + 1) for each in value))
         if id(value) not in self._objects:
             self._objects[id(value)] = (value, ())
             self._waiting.append(value)
@@ -140,18 +145,18 @@ class Memory:
             self.run.kept_iterators.add(id(value))
         if isinstance(value, Source):
             return ("source", value.seeded)
-        if isinstance(value, Opaque) or (self._is_of_library(kind) and _is_fixed(kind)):
+        if isinstance(value, Opaque) or (is_of_library(self.run, kind) and _is_fixed(kind)):
             return ("this", id(value))
         if isinstance(value, types.ModuleType):  # those of the program are looked at by themselves
             own = any(value is each for each in self.run.loaded.values())
             return ("module", id(value), () if own else _shallow(vars(value)))
         if isinstance(value, type):
-            if self._is_of_library(value):
+            if is_of_library(self.run, value):
                 return ("this", id(value))
             return ("class", id(value), *self._named(vars(value)), self._marks(value.__mro__[1:]), self._mark(kind))
-        if isinstance(value, types.FunctionType) and self._is_of_library(value):
+        if isinstance(value, types.FunctionType) and is_of_library(self.run, value):
             return ("this", id(value))
-        if self._is_of_library(kind) and _is_own_name_of(kind, value):
+        if is_of_library(self.run, kind) and _is_own_name_of(kind, value):
             return ("this", id(value))
         base = next(each for each in kind.__mro__ if each in READERS)
         if kind is not base and kind not in READERS:
@@ -159,7 +164,7 @@ class Memory:
                 raise Unreadable(f"an object of type {kind.__name__}")
         parts, held = READERS[base](value)
         if kind in BY_VALUE:
-            return (kind.__name__, *parts, *self._marks(each for each in held if not isinstance(each, RowPart)))
+            return (kind.__name__, *parts, *(each for each in self._marks(held) if each is not APPENDED))
         if isinstance(value, np.ndarray) and id(value) in self.run.promoted:
             return ("data", id(value))
         if kind is np.ndarray:
@@ -170,17 +175,6 @@ class Memory:
             if not (self._leave_out(value, name, each) or (name in OF_PANDAS and isinstance(value, PANDAS)))
         ]
         return (id(value), *parts, *self._marks(held), self._named(dict(own)), self._mark(kind))
-
-    def _is_of_library(self, value: Any) -> bool:
-        """Whether a class or function is the one that a module of the process, not of the program, has by its name."""
-        if isinstance(value, type) and not value.__flags__ & MADE_BY_PROGRAMS:
-            return True
-        if value.__module__ in self.run.modules:
-            return False
-        found: Any = sys.modules.get(value.__module__)
-        for part in value.__qualname__.split("."):
-            found = vars(found).get(part) if isinstance(found, types.ModuleType | type) else None
-        return found is value
 
     def _named(self, values: Any) -> tuple[Any, ...]:
         return tuple((self._mark(name), self._mark(each)) for name, each in values.items())
@@ -219,6 +213,28 @@ def _hidden_memory(kind: type, base: type) -> int:
     if kind.__weakrefoffset__ != base.__weakrefoffset__ and not kind.__flags__ & MANAGED_WEAKREF:
         found -= POINTER
     return found
+
+
+def is_of_library(run: Run, value: Any) -> bool:
+    """Whether a class or function is the one that a module of the process, not of the program, has under its name."""
+    if isinstance(value, type) and not value.__flags__ & MADE_BY_PROGRAMS:
+        return True
+    if value.__module__ in run.modules:
+        return False
+    found: Any = sys.modules.get(value.__module__)
+    for part in value.__qualname__.split("."):
+        found = vars(found).get(part) if isinstance(found, types.ModuleType | type) else None
+    return found is value
+
+
+def reaches_data(run: Run, value: Any) -> bool:
+    """Whether a value holds data, noise or released values, however deep in it; what cannot be read may hold them."""
+    found = Memory(run)
+    try:
+        found.add("", value)
+    except Unreadable:
+        return True
+    return found.holds_data
 
 
 def _is_own_name_of(kind: type, value: Any) -> bool:
@@ -385,6 +401,7 @@ FIXED = frozenset(  # objects that stay what they are, or whose state no loop ov
         typing.ParamSpec,
         type(np.sum),  # a function of NumPy that other libraries may take over
         type(vars(abc.ABC)["_abc_impl"]),
+        type(vars(collections.namedtuple("_", "a"))["a"]),
     )
 )
 PANDAS = (pd.DataFrame, pd.Series, pd.Index)
