@@ -5,14 +5,18 @@ A function that is not in the table may be called with public values only: its r
 
 import builtins
 import collections
+import contextlib
 import copy
 import dataclasses
 import functools
+import io
 import itertools
+import logging
 import math
 import operator
 import statistics
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -1753,7 +1757,33 @@ def printed(run: Run, *args: Any, **kwargs: Any) -> None:
     """print() shows its values."""
     if run.scope is not None and not getattr(run.scope, "lasting", False):
         raise run.ends("a loop over rows prints")
-    run.hooks.release_output(list(args))
+    if kwargs.get("file") is not None or not isinstance(sys.stdout, Silence):
+        raise run.ends("data or released values are printed where the program may read them", "return them")
+    run.hooks.release_output([*args, *kwargs.values()])
+
+
+class Silence(io.TextIOBase):
+    """Where a program prints while it is proved."""
+
+    def writable(self) -> bool:
+        """It can be written to."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Nothing is kept of it."""
+        return len(text)
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """What a program prints and logs in this time is not shown."""
+    before = logging.root.manager.disable
+    try:
+        with contextlib.redirect_stdout(Silence()), contextlib.redirect_stderr(Silence()):  # type: ignore[type-var]
+            logging.disable(logging.CRITICAL)
+            yield
+    finally:
+        logging.disable(before)
 
 
 for _name in LOGIC:

@@ -13,6 +13,8 @@ import operator
 import random
 import sys
 import types
+import warnings
+from collections import Counter, defaultdict, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +46,7 @@ from dpverify.proof.functions import (
     is_filled_by_rows,
     is_instance,
     METHODS,
+    printed,
     release_order,
     rows_of_list,
     RULES,
@@ -52,10 +55,11 @@ from dpverify.proof.functions import (
     where_node,
 )
 from dpverify.proof.leaks import refuse_own_operators, stays_data
+from dpverify.proof.memory import attributes_of, is_of_library, reaches_data
 from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.operations import Record
-from dpverify.proof.plain import call_plainly, check_class, check_order, is_known, slots_of
+from dpverify.proof.plain import call_plainly, check_class, check_order, is_known
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import is_whole, OneByOne, Run, unexplored, WHOLE
@@ -529,6 +533,40 @@ def leave_try(run: Run) -> None:
     run.tries -= 1
 
 
+class Contexts:
+    """The objects of a `with` statement: what runs under one that may catch exceptions runs as under `try`."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._tries = run, 0
+
+    def entered(self, value: Any) -> Any:
+        """An object whose part begins."""
+        if not _only_silences(value):
+            self._tries += 1
+            self._run.tries += 1
+        return value
+
+    def leave(self) -> None:
+        """The statement ends."""
+        self._run.tries -= self._tries
+
+
+def _only_silences(value: Any) -> bool:
+    """Whether a context does nothing but leave out warnings: it catches, raises and records nothing."""
+    if type(value) is warnings.catch_warnings:
+        return not value._record  # type: ignore[attr-defined]
+    if type(value) is not np.errstate:
+        return False
+    kept = [each for _, each in attributes_of(value)]
+    settings = [each for part in kept for each in (part.values() if isinstance(part, dict) else [part])]
+    return not any(each in ("raise", "call", "print", "log") for each in settings if isinstance(each, str))
+
+
+def reserved_name(run: Run) -> Any:
+    """The program has a name that begins like those of the rewriting."""
+    raise run.ends(f"a name begins with {PROOF}, as names of the proof do", "use another name")
+
+
 def _compared_category(run: Run, sign: str, own: Symbol, other: Any) -> Any:
     term = own.term
     assert isinstance(term, Rows)
@@ -913,7 +951,7 @@ def _value_on_paths(run: Run, scope: Scope, row: Symbol, element: Callable[[Any]
 # Attributes, places, containers
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Method(Opaque):
     """A method of a symbol, before it is called."""
 
@@ -978,7 +1016,7 @@ def _attribute(run: Run, value: Any, name: str) -> Any:
     raise run.ends(f"attribute {name} of data")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Located(Opaque):
     """`frame.loc`."""
 
@@ -1641,6 +1679,10 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if any(id(each) in run.one_by_one for each in (*args, *kwargs.values())):
             raise run.ends("an iterator over rows is handed to a function of the program", "make it a list")
         return function(*args, **kwargs)
+    if (function is builtins.print or module.partition(".")[0] == "logging") and reaches_data(run, (args, kwargs)):
+        if function is builtins.print:
+            return printed(run, *args, **kwargs)
+        raise run.ends("data or released values are logged", "return them")
     for each in (*args, *kwargs.values(), getattr(function, "__self__", None)):
         for part in each if isinstance(each, list | tuple) else (each,):
             if isinstance(part, np.ndarray):
@@ -1946,44 +1988,45 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
         if not isinstance(value.term, Public):
             raise _data_leave(run, value.term)
         return
-    if value is None or type(value) in (bool, int, float, complex, str, bytes) or isinstance(value, np.generic):
+    kind = type(value)
+    if value is None or kind in (bool, int, float, complex, str, bytes, range):
         return
-    if isinstance(value, int | float | complex | str | bytes | bytearray):
-        raise run.ends(f"an output of type {type(value).__name__} is not followed", "return a plain value")
-    if isinstance(value, np.ndarray):
-        if type(value) is not np.ndarray:
-            raise run.ends(f"an output of type {type(value).__name__} is not followed")
-        if value.dtype == object:
-            for each in value.flat:
-                release_output(run, each, depth + 1)
-        return
-    if isinstance(value, dict | list | tuple | set | frozenset):
-        if type(value).__module__ in run.modules and not hasattr(value, "_fields"):
-            raise run.ends(f"an output of type {type(value).__name__} is not followed", "return a plain container")
-        if type(value).__module__ in run.modules:
-            check_class(run, type(value))
-        if getattr(value, "__dict__", None):
-            release_output(run, vars(value), depth + 1)
-    if isinstance(value, dict):
-        for key, each in value.items():
-            release_output(run, key, depth + 1)
+    if kind in NUMBERS_OF_NUMPY or kind is np.ndarray or isinstance(value, np.dtype):
+        for each in _objects_of_numpy(run, value):
             release_output(run, each, depth + 1)
         return
-    if isinstance(value, list | tuple | set | frozenset | types.GeneratorType):
-        for each in value:
+    if kind not in CONTAINERS and not (is_project(run, kind) or (hasattr(kind, "_fields") and is_of_library(run, kind))):
+        raise run.ends(f"an output of type {kind.__name__} is not followed")
+    if kind not in CONTAINERS:
+        if isinstance(value, BUILT_IN) and not hasattr(kind, "_fields"):
+            raise run.ends(f"an output of type {kind.__name__} is not followed", "return a plain value")
+        if is_project(run, kind):
+            check_class(run, kind)
+    if kind is defaultdict and reaches_data(run, value.default_factory):
+        raise run.ends("what an output gives for missing keys holds data", "return dict() of it")
+    entries: Any = value.items() if isinstance(value, dict) else value if isinstance(value, BUILT_IN) else ()
+    for each in entries:
+        release_output(run, each, depth + 1)
+    for _, each in attributes_of(value):  # whatever its class says of them
+        if not isinstance(each, Source):
             release_output(run, each, depth + 1)
-        return
-    if type(value).__module__ in run.modules:
-        check_class(run, type(value))
-    if type(value).__module__ in run.modules and (hasattr(value, "__dict__") or hasattr(type(value), "__slots__")):
-        names = [*getattr(value, "__dict__", {}), *slots_of(type(value))]
-        for name in names:
-            if hasattr(value, name) and not isinstance(getattr(value, name), Source):
-                release_output(run, getattr(value, name), depth + 1)
-        return
-    if isinstance(value, range | np.dtype):
-        return
-    raise run.ends(f"an output of type {type(value).__name__} is not followed")
+
+
+def _objects_of_numpy(run: Run, value: Any) -> list[Any]:
+    """Objects in an array, and beside the numbers of a type."""
+    kind = value if isinstance(value, np.dtype) else value.dtype
+    if kind.fields is not None or kind.subdtype is not None:
+        if kind.hasobject or any(part[0].metadata for part in (kind.fields or {}).values()):
+            raise run.ends("an output of records of objects is not followed")
+    return [*([kind.metadata.copy()] if kind.metadata else []), *(value.flat if kind == object else [])]
+
+
+NUMBERS_OF_NUMPY = frozenset(each for each in (*np.sctypeDict.values(), np.str_, np.bytes_))
+CONTAINERS = (list, tuple, dict, set, frozenset, OrderedDict, Counter, defaultdict, types.GeneratorType)
+BUILT_IN = (
+    *(bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, types.GeneratorType),
+    *(np.generic, np.ndarray),
+)
 
 
 def _data_leave(run: Run, term: Any) -> ProofEnds:
@@ -2031,6 +2074,8 @@ class Hooks:
             ("augment", augment),
             ("augment_item", augment_item),
             ("draw", draw_from),
+            ("contexts", Contexts),
+            ("reserved_name", reserved_name),
             ("enter_try", enter_try),
             ("leave_try", leave_try),
             ("release_output", release_output),

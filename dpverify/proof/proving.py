@@ -26,6 +26,7 @@ from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, P
 from dpverify.proof.finite import finite_proof
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.plain import name_output
+from dpverify.proof.functions import silence
 from dpverify.proof.programs import load, release_output, source_file
 from dpverify.proof.rehearsal import EXAMPLES, MOST_ROWS, rehearse
 from dpverify.proof.rows import ColumnFacts, Domain
@@ -495,16 +496,17 @@ class _Program:
 
     def call(self, run: Run, give: Callable[[], tuple[list[Any], dict[str, Any]]]) -> Any:
         """What the function of a fresh copy of its module returns; a state that outlives the call ends the proof."""
-        module = load(run, self.file, _module_name(self.written, self.file))
-        try:
-            target = targets.callable_in(run, module, self.target, self.arguments)
-        except targets.Unfound as error:
-            raise _Ended(error.ending) from None
-        before = state_of(run, target.kept)
-        run.running_release = True
-        given, named = give()
-        result = target.function(*given, **named, **self._arguments(run, target, len(given)))
-        check_state(run, target.kept, before)
+        with silence():
+            module = load(run, self.file, _module_name(self.written, self.file))
+            try:
+                target = targets.callable_in(run, module, self.target, self.arguments)
+            except targets.Unfound as error:
+                raise _Ended(error.ending) from None
+            before = state_of(run, target.kept)
+            run.running_release = True
+            given, named = give()
+            result = target.function(*given, **named, **self._arguments(run, target, len(given)))
+            check_state(run, target.kept, before)
         return result
 
     def _arguments(self, run: Run, target: targets.Callable_, given: int) -> dict[str, Any]:

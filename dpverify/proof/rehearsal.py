@@ -331,7 +331,11 @@ class NativeHooks:
     def enter_try(self) -> None:
         """A `try` statement begins, or ends."""
 
-    leave_try = outer_names = unfollowed = enter_try
+    leave_try = outer_names = unfollowed = reserved_name = enter_try
+
+    def contexts(self) -> "NativeContexts":
+        """A `with` statement."""
+        return NativeContexts()
 
 
 def _augmented(op: str, old: Any, value: Any) -> Any:
@@ -350,6 +354,17 @@ def _parts(value: Any, pattern: Any) -> list[Any]:
         for part, inner in zip(parts, pattern, strict=True)
         for each in ([part] if inner is None else _parts(part, inner))
     ]
+
+
+class NativeContexts:
+    """The objects of a `with` statement, as Python enters them."""
+
+    def entered(self, value: Any) -> Any:
+        """An object whose part begins."""
+        return value
+
+    def leave(self) -> None:
+        """The statement ends."""
 
 
 @dataclass

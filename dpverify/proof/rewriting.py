@@ -43,8 +43,20 @@ COMPARISONS = {
 
 def rewrite(source: str, name: str) -> ast.Module:
     """The syntax tree of a module with its operations handed to the proof."""
-    tree = _Rewriter().visit(ast.parse(source, name))
+    tree = ast.parse(source, name)
+    reserved = next((each for each in ast.walk(tree) if _is_reserved(each)), None)
+    if reserved is not None:
+        tree.body = [_at(reserved, ast.Expr(_hook("reserved_name")))]
+        return ast.fix_missing_locations(tree)
+    tree = _Rewriter().visit(tree)
     return ast.fix_missing_locations(tree)  # type: ignore[no-any-return]
+
+
+def _is_reserved(node: ast.AST) -> bool:
+    """Whether a program has a name that begins like those which the rewriting makes."""
+    names = [getattr(node, each, None) for each in ("id", "arg", "name", "asname", "rest", "attr")]
+    names += getattr(node, "names", []) if isinstance(node, ast.Global | ast.Nonlocal) else []
+    return any(isinstance(each, str) and each.startswith(PROOF) for each in names)
 
 
 def _hook(name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.Call:
@@ -290,15 +302,23 @@ class _Rewriter(ast.NodeTransformer):
         node.test = _at(node.test, _hook("truth", node.test))
         return node
 
-    def visit_Try(self, node: ast.Try) -> Any:
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> Any:
         self.generic_visit(node)
         return self._guarded(node)
 
-    def visit_With(self, node: ast.With) -> Any:
+    visit_TryStar = visit_Try
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> Any:
+        """Which of its objects may catch exceptions is known when they are there."""
         self.generic_visit(node)
-        contexts = [ast.dump(each.context_expr) for each in node.items]
-        quiet = all("errstate" in each or "catch_warnings" in each for each in contexts)
-        return node if quiet else self._guarded(node)
+        contexts = ast.Name(self._name(), ast.Load())
+        for each in node.items:
+            each.context_expr = ast.Call(ast.Attribute(contexts, "entered", ast.Load()), [each.context_expr], [])
+        begin = ast.Assign([ast.Name(contexts.id, ast.Store())], _hook("contexts"))
+        leave = ast.Expr(ast.Call(ast.Attribute(contexts, "leave", ast.Load()), [], []))
+        return [_at(node, begin), _at(node, ast.Try([node], [], [], [leave]))]
+
+    visit_AsyncWith = visit_With
 
     def _guarded(self, node: ast.stmt) -> Any:
         """Marks the time in which an exception may be caught by the program."""

@@ -285,6 +285,12 @@ class Opaque:
     def _ends(self, *args: Any, **kwargs: Any) -> Any:
         raise self.run.ends("code that the proof does not read touches data")
 
+    def __repr__(self) -> str:
+        """A text for whoever looks at the proof; a program that runs gets none."""
+        if self.run is not None and self.run.line():
+            self._ends()
+        return f"<{type(self).__name__}>"
+
     __bool__ = __iter__ = __len__ = __hash__ = __eq__ = __float__ = __int__ = __index__ = __str__ = __format__ = _ends
     __array__ = __getitem__ = __contains__ = __complex__ = __lt__ = __le__ = __gt__ = __ge__ = __ne__ = _ends
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __abs__ = (
@@ -312,9 +318,6 @@ class Symbol(Opaque):
         self.guise = guise
         self.shared = shared if shared is not None else []
         self.shared.append(None)
-
-    def __repr__(self) -> str:
-        return f"<{type(self.term).__name__}>"
 
 
 class Labelled(Symbol):
@@ -353,7 +356,7 @@ def flat(terms: Sequence[Any]) -> list[Any]:
 # Loops over rows
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Running(Opaque):
     """A number that a loop over rows adds to: what is added is collected until the loop has ended.
 
@@ -367,7 +370,7 @@ class Running(Opaque):
     closed: Any = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RowPart(Opaque):
     """What a loop over rows has appended to a list: one value for each row that the mask chooses."""
 
@@ -401,7 +404,7 @@ class Scope:
         return [outcome for _, outcome in self.conditions]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Source:
     """A generator of the program: `kind` is its real type; `seeded` says why its draws are no noise."""
 
