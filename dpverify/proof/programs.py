@@ -1995,7 +1995,9 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
         for each in _objects_of_numpy(run, value):
             release_output(run, each, depth + 1)
         return
-    if kind not in CONTAINERS and not (is_project(run, kind) or (hasattr(kind, "_fields") and is_of_library(run, kind))):
+    if kind not in CONTAINERS and not (
+        is_project(run, kind) or (hasattr(kind, "_fields") and is_of_library(run, kind))
+    ):
         raise run.ends(f"an output of type {kind.__name__} is not followed")
     if kind not in CONTAINERS:
         if isinstance(value, BUILT_IN) and not hasattr(kind, "_fields"):

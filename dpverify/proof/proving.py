@@ -24,11 +24,11 @@ from dpverify.proof.attaining import attaining_pair, describe_release, propose_s
 from dpverify.proof.derivation import write_derivation
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
+from dpverify.proof.functions import silence
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.plain import name_output
-from dpverify.proof.functions import silence
 from dpverify.proof.programs import load, release_output, source_file
-from dpverify.proof.rehearsal import EXAMPLES, MOST_ROWS, rehearse
+from dpverify.proof.rehearsal import examples_of, MOST_ROWS, rehearse
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.state import check_state, state_of
@@ -487,9 +487,12 @@ class _Program:
             fewest = self.schema.rows[0]
             why = f"the schema has {fewest:,} rows at least, and no examples of more than {MOST_ROWS:,} are made"
             raise _Ended(Ending(why, "let its rows begin with fewer", self.file.name))
+        examples = examples_of(runs[0], self.schema) if runs else []
         for number, run in enumerate(runs):
-            few = len(runs) > MOST_REHEARSED  # many paths: each on one of the examples
-            found = rehearse(run, self.schema, self.call, EXAMPLES[number % len(EXAMPLES) :][:1] if few else EXAMPLES)
+            mine = examples
+            if len(runs) > MOST_REHEARSED:  # many paths: each on two of the examples
+                mine = [examples[each % len(examples)] for each in (number, 3 * number + 2)]
+            found = rehearse(run, self.schema, self.call, mine)
             if found is not None:
                 why = f"on example data this gives {found.what}: no rule of the proof covers this use"
                 raise _Ended(Ending(why, "write it in another way", self.file.name, found.line or None))
