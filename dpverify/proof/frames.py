@@ -567,22 +567,30 @@ def groupby(run: Run, value: Symbol, by: Any, **kwargs: Any) -> Any:
     term = value.term
     if not isinstance(term, Table) or not isinstance(by, str) or by not in term.columns:
         raise run.ends("groupby of other than one column of the schema")
-    return Groups(run, term, by)
+    return Groups(value, by)
 
 
 class Groups(Opaque):
     """`frame.groupby(column)`, perhaps with one column chosen."""
 
-    def __init__(self, run: Run, table: Table, by: str, column: str = "") -> None:
-        self.run = run
-        self.table = table
+    def __init__(self, frame: Symbol, by: str, column: str = "") -> None:
+        self.run = frame.run
+        self.frame = frame
+        self._grouped = frame.term
         self.by = by
         self.column = column
+
+    @property
+    def table(self) -> Table:
+        """The rows, which pandas reads when it is asked for sums or counts."""
+        if self.frame.term is not self._grouped:
+            raise self.run.ends("a frame is changed after it was grouped", "group it after the change")
+        return self._grouped
 
     def __getitem__(self, column: str) -> "Groups":
         if column not in self.table.columns:
             raise self.run.ends(f"column {column!r} is not in the schema")
-        return Groups(self.run, self.table, self.by, column)
+        return Groups(self.frame, self.by, column)
 
     def size(self) -> Counts:
         """Number of rows of each group."""

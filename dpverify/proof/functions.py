@@ -712,8 +712,8 @@ def _count_distinct(run: Run, rows: Rows) -> Symbol:
 
 
 def is_filled_by_rows(value: Any) -> bool:
-    """Whether a value is a list to which a loop over rows has appended."""
-    return isinstance(value, list) and any(isinstance(each, RowPart) for each in value)
+    """Whether a value is a list to which a loop over rows has appended, or has its entries."""
+    return isinstance(value, list | tuple | set | frozenset) and any(isinstance(each, RowPart) for each in value)
 
 
 def rows_of_list(run: Run, value: list[Any]) -> Symbol:

@@ -333,8 +333,12 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
         return iter([run.make_public(each) for each in split(run, source)])
     term = source.term if drawn else run.make_public(source).term
     if isinstance(term, Table):
-        if source.guise == "frame" or term.scope is not None:
+        if source.guise == "frame" and term.scope is not None:
+            raise run.ends("a loop over the values of one row", "name the columns")
+        if source.guise == "frame" or (term.scope is not None and all(isinstance(each, str) for each in term.columns)):
             return iter(list(term.columns))
+        if term.scope is not None:
+            raise run.ends("a loop over the values of one row", "give them names: for a, b in zip(...)")
         raise run.ends("a loop over rows within an expression")
     if isinstance(term, Public) and (term.shape is None or term.by_row):
         raise run.ends("a loop over released values whose number is not known")
@@ -446,7 +450,7 @@ def unary(run: Run, op: str, value: Any) -> Any:
                     "number",
                 )
             return not truth(run, value)
-        return not value
+        return not _truth_of_plain(run, value)
     if isinstance(value, Labelled):
         return frames.label_alike(run, functools.partial(unary, run, op), value)
     if isinstance(value, Symbol):
@@ -592,7 +596,8 @@ def _compared_category(run: Run, sign: str, own: Symbol, other: Any) -> Any:
 def contains(run: Run, a: Any, b: Any, *, negated: bool) -> Any:
     """`a in b`."""
     if isinstance(b, Symbol):
-        if isinstance(b.term, Table) and (b.guise == "frame" or b.term.scope is not None) and not isinstance(a, Symbol):
+        named = isinstance(b.term, Table) and all(isinstance(each, str) for each in b.term.columns)
+        if named and (b.guise == "frame" or b.term.scope is not None) and not isinstance(a, Symbol):
             return (a in b.term.columns) != negated
         raise run.ends("a value is looked for among data")
     if not isinstance(a, Symbol):
@@ -649,9 +654,7 @@ def _logic(run: Run, op: str, first: Any, rest: tuple[Callable[[], Any], ...], *
     found = settle(run, first)
     for later in rest:
         if not isinstance(found, Symbol):
-            if isinstance(found, Source):
-                return later() if go_on else found
-            if bool(found) != go_on:
+            if _truth_of_plain(run, found) != go_on:
                 return found
             found = settle(run, later())
             continue
@@ -687,9 +690,7 @@ def truth(run: Run, value: Any) -> bool:
     if run.branches > MOST_BRANCHES:
         raise run.ends(f"more than {MOST_BRANCHES:,} branches in one run")
     if not isinstance(value, Symbol):
-        if is_filled_by_rows(value):
-            raise run.ends("whether a list of chosen rows is empty shows data")
-        return bool(value) if not isinstance(value, Source) else True
+        return _truth_of_plain(run, value)
     term = run.make_public(value).term
     if isinstance(term, Public):
         if any(unknown is run.number_of_rows for unknown, _ in term.powers):
@@ -715,6 +716,13 @@ def truth(run: Run, value: Any) -> bool:
         if low == high == 0:
             return False
     raise branch_on_data(run, term)
+
+
+def _truth_of_plain(run: Run, value: Any) -> bool:
+    """The truth of a value that is no symbol."""
+    if is_filled_by_rows(value):
+        raise run.ends("whether a list of chosen rows is empty shows data")
+    return isinstance(value, Source) or bool(value)
 
 
 def _branch_of_row(run: Run, term: Rows) -> bool:

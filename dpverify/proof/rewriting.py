@@ -9,6 +9,7 @@ Lines stay what they are. A program that holds no symbols does what it did.
 """
 
 import ast
+import copy
 from typing import Any
 
 PROOF = "_proof"
@@ -362,6 +363,8 @@ class _Rewriter(ast.NodeTransformer):
                 condition = ast.Attribute(ast.Name(loop, ast.Load()), "over_rows", ast.Load())
                 forgets = ast.Assign([ast.Name(each, ast.Store()) for each in inner], unset)
                 node.body = [_at(node, ast.If(condition, [forgets], [])), *node.body]
+        if node.orelse:  # it runs after the last pass
+            node.orelse = [*(_at(node, copy.deepcopy(each)) for each in forget), *node.orelse]
         return [_at(node, each) for each in (begin, node, *forget)]
 
     def visit_Global(self, node: ast.Global) -> Any:

@@ -764,6 +764,8 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
             raise run.ends("rows are chosen by numbers, which are their places or labels", "choose by a comparison")
         if len(symbol.shared) > 1:
             raise run.ends("rows that share memory with others are written to", "use np.where")
+        if isinstance(value, Symbol) and isinstance(value.term, Rows) and value.term.scope is None:
+            raise run.ends("rows are written to chosen rows: their number may be another one", "use np.where")
         symbol.term = run.hooks.call(np.where, key, value, run.symbol(term, symbol.guise)).term
         return
     if len(symbol.shared) > 1:
