@@ -341,6 +341,9 @@ def _public_range(op: str, ranges: list[intervals.Interval]) -> tuple[float, flo
             low, high = (np.asarray(0.0) if inside else np.minimum(*ends)), np.maximum(*ends)
             if op == "square":
                 low, high = low * low, high * high
+        case "power" if ranges[1][0] == ranges[1][1] >= 0 and float(ranges[0][0]) >= 0:
+            low, high = intervals.increasing(lambda base: base ** ranges[1][0], ranges[0])
+            low = np.maximum(low, 0.0)
         case "exp":
             low, high = intervals.increasing(np.exp, ranges[0])
             low = np.maximum(low, 0.0)

@@ -738,7 +738,7 @@ def label_node(run: Run, value: Any) -> tuple[Node, Node | None]:
     return number_node(run, rows.node, "i"), rows.mask
 
 
-MOST_CELLS_OF_COUNTS = 4_096  # bins, labels or places whose rows are counted
+MOST_CELLS_OF_COUNTS = 1_000  # bins, labels or places whose rows are counted
 
 
 def refuse_many_cells(run: Run, count: float) -> None:

@@ -1846,10 +1846,16 @@ def _of_public_values(run: Run, function: Any, name: str, args: tuple[Any, ...],
     if any(isinstance(each, Symbol) and any(u is run.number_of_rows for u, _ in each.term.powers) for each in args):
         raise run.needs_rows(f"used in {name}()")
     reads = not isinstance(getattr(function, "__self__", None), np.ndarray) or name in READERS
-    if name in WRITERS or not reads or (isinstance(function, np.ufunc) and len(args) > function.nin):
+    if (
+        name in WRITERS
+        or name.startswith("__")
+        or not reads
+        or (isinstance(function, np.ufunc) and len(args) > function.nin)
+    ):
         raise run.ends(f"{name}() may write into an array", "write its result into a new one")
-    if "out" in kwargs or "out" in _names_of(function)[: len(args)]:
-        raise run.ends(f"{name}() with out=")
+    options = [each for each in kwargs if each == "out" or each.startswith(("overwrite", "inplace"))]
+    if options or "out" in _names_of(function)[: len(args)]:
+        raise run.ends(f"{name}() with {options[0] if options else 'out'}=")
     module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__ or ""
     if module.split(".")[0] not in (
         "numpy",
@@ -1977,7 +1983,7 @@ def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[st
     elif name in METHODS:
         return METHODS[name](run, symbol, *args, **kwargs)
     if isinstance(symbol.term, Public) and all(release_all(run, each) for each in (*args, *kwargs.values())):
-        if name in ("sort", "fill", "resize", "put", "itemset", "partition", "append", "update", "pop"):
+        if name in WRITERS:
             if len(symbol.shared) > 1:
                 raise run.ends(f"{name}() of an array that shares memory with another one", "copy it first")
             symbol.term = Public(symbol.term.shape)

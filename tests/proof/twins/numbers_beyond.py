@@ -376,6 +376,20 @@ def written_by_a_class(x):
     return x.sum() + rng.laplace(scale=scales)
 
 
+def set_by_a_class(x):
+    """vector: real 0..10, rows 5..50; replace; 1e5; numbers; b"""
+    released = np.clip(x.sum() + rng.laplace(scale=100.0), 1e-6, 1.0)
+    scales = np.full(2001, 1000.0)
+    np.ndarray.__setitem__(scales, 0, released)
+    return x.sum() + rng.laplace(scale=scales)
+
+
+def power_of_a_released_value(x):
+    """vector: real 0..10, rows 5..50; replace; 250.1; numbers; b; exact"""
+    released = np.clip(x.sum() + rng.laplace(scale=100.0), 2, 5)
+    return x.sum() + rng.laplace(scale=1 / released**2)
+
+
 def read_at_a_released_value(x):
     """vector: real 0..10, rows 5..50; replace; 0.1; numbers; b; exact"""
     released = x.sum() + rng.laplace(scale=100.0)
