@@ -167,7 +167,18 @@ OPERANDS = {
     "attribute": 0,
     "call": 1,
 }  # and the first one that is kept
-QUIET = ("slice", "enter_try", "leave_try", "unfollowed", "outer_names", "yields", "keep", "plain", "contexts", "reserved_name")
+QUIET = (
+    "slice",
+    "enter_try",
+    "leave_try",
+    "unfollowed",
+    "outer_names",
+    "yields",
+    "keep",
+    "plain",
+    "contexts",
+    "reserved_name",
+)
 
 
 def snapshot(run: Run, value: Any, depth: int = 0) -> Any:

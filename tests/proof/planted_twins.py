@@ -45,6 +45,7 @@ MODULES = (
     "checked",
     "meanings",
     "unseen",
+    "hidden_state",
 )
 PARTS = ("a", "b", "later")
 
