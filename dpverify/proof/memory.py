@@ -66,8 +66,11 @@ class Memory:
         self.run = run
         self.names: dict[str, Any] = {}
         self._leave_out = leave_out
-        self._objects: dict[int, tuple[Any, Any]] = {}  # kept alive, so that no other object gets its place
+        self._objects: dict[int, Any] = {}  # kept alive, so that no other object gets its place
+        self._found: dict[int, tuple[Any, ...]] = {}  # what they hold
+        self._attributes: dict[type, bool] = {}  # whether objects of a class have any
         self._waiting: list[Any] = []
+        self._bases: dict[type, type | None] = {}
         self._entries = 0
         self.holds_data = False  # or noise, or released values
 
@@ -80,14 +83,18 @@ class Memory:
             self._entries += len(found)
             if len(self._objects) > MOST_OBJECTS or self._entries > MOST_ENTRIES:
                 raise Unreadable("more objects than are looked at")
-            self._objects[id(each)] = (each, found)
+            self._found[id(each)] = found
+
+    def is_same(self, later: "Memory") -> bool:
+        """Whether nothing at all is another one at a later moment."""
+        return self.names == later.names and self._found == later._found
 
     def is_kept(self, later: "Memory", name: str, *, same_objects: bool) -> bool:
         """Whether what a name reaches is the same at a later moment; `same_objects`: not only equal ones."""
         if (name in self.names) != (name in later.names):
             return False
         waiting = [(self.names[name], later.names[name])]
-        seen: set[tuple[int, int]] = set()
+        seen: set[tuple[_At, _At]] = set()
         while waiting:
             before, after = waiting.pop()
             if after == ADDED_UP or before is after:
@@ -95,12 +102,12 @@ class Memory:
             if type(before) is not type(after):
                 return False
             if isinstance(before, _At):
-                if (before.place, after.place) in seen:
+                if (before, after) in seen:
                     continue
-                if same_objects and before.place != after.place:
+                if same_objects and before != after:
                     return False
-                seen.add((before.place, after.place))
-                waiting.append((self._objects[before.place][1], later._objects[after.place][1]))
+                seen.add((before, after))
+                waiting.append((self._found[before[0]], later._found[after[0]]))
             elif isinstance(before, tuple):
                 if len(before) != len(after):
                     return False
@@ -131,9 +138,9 @@ class Memory:
             self._entries += len(value)
             return (kind, tuple(self._mark(each, depth + 1) for each in value))
         if id(value) not in self._objects:
-            self._objects[id(value)] = (value, ())
+            self._objects[id(value)] = value
             self._waiting.append(value)
-        return _At(id(value))
+        return _At((id(value),))
 
     def _marks(self, values: Any) -> tuple[Any, ...]:
         return tuple(self._mark(each) for each in values)
@@ -141,27 +148,22 @@ class Memory:
     def _content(self, value: Any) -> tuple[Any, ...]:
         """What an object holds."""
         kind = type(value)
-        if "__next__" in dir(kind):
+        if hasattr(kind, "__next__"):
             self.run.kept_iterators.add(id(value))
         if isinstance(value, Source):
             return ("source", value.seeded)
-        if isinstance(value, Opaque) or (is_of_library(self.run, kind) and _is_fixed(kind)):
-            return ("this", id(value))
         if isinstance(value, types.ModuleType):  # those of the program are looked at by themselves
             own = any(value is each for each in self.run.loaded.values())
             return ("module", id(value), () if own else _shallow(vars(value)))
+        if isinstance(value, type | types.FunctionType) and is_of_library(self.run, value):
+            return ("this", id(value))
         if isinstance(value, type):
-            if is_of_library(self.run, value):
-                return ("this", id(value))
             return ("class", id(value), *self._named(vars(value)), self._marks(value.__mro__[1:]), self._mark(kind))
-        if isinstance(value, types.FunctionType) and is_of_library(self.run, value):
+        if kind not in self._bases:
+            self._bases[kind] = self._base_of(kind)
+        base = self._bases[kind]
+        if base is None or (kind not in READERS and _is_own_name_of(self.run, kind, value)):
             return ("this", id(value))
-        if is_of_library(self.run, kind) and _is_own_name_of(kind, value):
-            return ("this", id(value))
-        base = next(each for each in kind.__mro__ if each in READERS)
-        if kind is not base and kind not in READERS:
-            if _hidden_memory(kind, base):
-                raise Unreadable(f"an object of type {kind.__name__}")
         parts, held = READERS[base](value)
         if kind in BY_VALUE:
             return (kind.__name__, *parts, *(each for each in self._marks(held) if each is not APPENDED))
@@ -169,37 +171,57 @@ class Memory:
             return ("data", id(value))
         if kind is np.ndarray:
             return ("array", *parts, *self._marks(held))
+        if kind not in self._attributes:
+            self._attributes[kind] = bool(list(_places_of(kind)))
         own = [
             (name, each)
-            for name, each in attributes_of(value)
+            for name, each in (attributes_of(value) if self._attributes[kind] else ())
             if not (self._leave_out(value, name, each) or (name in OF_PANDAS and isinstance(value, PANDAS)))
         ]
         return (id(value), *parts, *self._marks(held), self._named(dict(own)), self._mark(kind))
+
+    def _base_of(self, kind: type) -> type | None:
+        """The known class that an object of this class is of, beside its attributes; None: the object stays as it is."""
+        if issubclass(kind, Opaque) or (_is_fixed(kind) and is_of_library(self.run, kind)):
+            return None
+        base = next(each for each in kind.__mro__ if each in READERS)
+        if kind is not base and _hidden_memory(kind, base):
+            raise Unreadable(f"an object of type {kind.__name__}")
+        return base
 
     def _named(self, values: Any) -> tuple[Any, ...]:
         return tuple((self._mark(name), self._mark(each)) for name, each in values.items())
 
 
-class _At:
+class _At(tuple[int]):
     """The place of an object."""
 
-    __slots__ = ("place",)
-
-    def __init__(self, place: int) -> None:
-        self.place = place
+    __slots__ = ()
 
 
 def attributes_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Attributes that an object keeps in its `__dict__` and its slots, whatever its class says of them."""
-    for each in type(value).__mro__:
+    for name, descriptor in _places_of(type(value)):
+        if name == "__dict__":
+            yield from descriptor.__get__(value).items()
+            continue
+        try:
+            yield name, descriptor.__get__(value)
+        except AttributeError:
+            continue
+
+
+def _places_of(kind: type) -> Iterator[tuple[str, Any]]:
+    """Where objects of a class keep their attributes."""
+    if kind is types.FunctionType:
+        yield "__dict__", vars(kind)["__dict__"]
+        return
+    for each in kind.__mro__:
         for name, descriptor in vars(each).items():
             if name == "__dict__" and isinstance(descriptor, SLOT | types.GetSetDescriptorType):
-                yield from descriptor.__get__(value).items()
+                yield name, descriptor
             elif isinstance(descriptor, SLOT) and "__slots__" in vars(each):
-                try:
-                    yield name, descriptor.__get__(value)
-                except AttributeError:
-                    continue
+                yield name, descriptor
 
 
 def _hidden_memory(kind: type, base: type) -> int:
@@ -237,10 +259,11 @@ def reaches_data(run: Run, value: Any) -> bool:
     return found.holds_data
 
 
-def _is_own_name_of(kind: type, value: Any) -> bool:
-    """Whether an object stands in the module of its class, as `scipy.stats.norm` does."""
-    module = sys.modules.get(kind.__module__)
-    return module is not None and any(each is value for each in vars(module).values())
+def _is_own_name_of(run: Run, kind: type, value: Any) -> bool:
+    """Whether an object of a library stands in the module of its class, as `scipy.stats.norm` does."""
+    if not is_of_library(run, kind):
+        return False
+    return any(each is value for each in vars(sys.modules[kind.__module__]).values())
 
 
 def _is_fixed(kind: type) -> bool:

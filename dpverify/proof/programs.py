@@ -55,7 +55,7 @@ from dpverify.proof.functions import (
     where_node,
 )
 from dpverify.proof.leaks import refuse_own_operators, stays_data
-from dpverify.proof.memory import attributes_of, is_of_library, reaches_data
+from dpverify.proof.memory import attributes_of, reaches_data
 from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.operations import Record
@@ -2009,15 +2009,14 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
         for each in _objects_of_numpy(run, value):
             release_output(run, each, depth + 1)
         return
-    if kind not in CONTAINERS and not (
-        is_project(run, kind) or (hasattr(kind, "_fields") and is_of_library(run, kind))
-    ):
-        raise run.ends(f"an output of type {kind.__name__} is not followed")
+    of_names = isinstance(value, tuple) and hasattr(kind, "_fields")
+    if kind not in CONTAINERS and not (of_names or (is_project(run, kind) and not isinstance(value, BUILT_IN))):
+        raise run.ends(f"an output of type {kind.__name__} is not followed", "return plain values")
     if kind not in CONTAINERS:
-        if isinstance(value, BUILT_IN) and not hasattr(kind, "_fields"):
-            raise run.ends(f"an output of type {kind.__name__} is not followed", "return a plain value")
         if is_project(run, kind):
             check_class(run, kind)
+        if reaches_data(run, kind):
+            raise run.ends(f"an output of type {kind.__name__}, whose class holds data", "return plain values")
     if kind is defaultdict and reaches_data(run, value.default_factory):
         raise run.ends("what an output gives for missing keys holds data", "return dict() of it")
     entries: Any = value.items() if isinstance(value, dict) else value if isinstance(value, BUILT_IN) else ()

@@ -45,7 +45,7 @@ def state_in_loop(run: Run, frame: Any, names: Collection[str]) -> Memory:
 
 def check_state_in_loop(run: Run, before: Memory, after: Memory) -> None:
     """Ends the proof where a pass over one row has changed anything that the loop does not add up."""
-    for name in sorted(before.names.keys() | after.names.keys()):
+    for name in () if before.is_same(after) else sorted(before.names.keys() | after.names.keys()):
         if not before.is_kept(after, name, same_objects=True):
             raise run.ends(
                 f"a loop over rows changes {name.rpartition(':')[2]} in a way that is not followed",
@@ -77,7 +77,7 @@ def state_of(run: Run, kept: list[Any]) -> Memory:
 def check_state(run: Run, kept: list[Any], before: Memory) -> None:
     """Ends the proof where the call has changed what outlives it."""
     after = state_of(run, kept)
-    for name in sorted(before.names.keys() | after.names.keys()):
+    for name in () if before.is_same(after) else sorted(before.names.keys() | after.names.keys()):
         if not before.is_kept(after, name, same_objects=False):
             short = name.rpartition(":")[2]
             raise run.ends(

@@ -46,6 +46,7 @@ MODULES = (
     "meanings",
     "unseen",
     "numbers_beyond",
+    "hidden_state",
 )
 PARTS = ("a", "b", "later")
 
