@@ -149,7 +149,7 @@ def mapped(run: Run, value: Symbol, function: Any, **kwargs: Any) -> Any:
         return run.hooks.item(function, value)
     if isinstance(term, Table) and kwargs.get("axis") not in (1, "columns"):
         raise run.ends("a function of whole columns is applied")
-    source = Symbol(run, term, "records" if isinstance(term, Table) else "list")
+    source = Symbol(run, term, "frame" if isinstance(term, Table) else "list")
     found = run.hooks.comprehension("list", source, None, lambda each: run.hooks.call(function, each), False)
     return Symbol(run, found.term, "series")
 

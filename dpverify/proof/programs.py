@@ -1271,7 +1271,7 @@ def augment(run: Run, op: str, old: Any, value: Any) -> Any:
             raise run.ends("a list is extended by data")
         old += value
         return old
-    if isinstance(old, np.ndarray) and not isinstance(value, Symbol):
+    if isinstance(old, np.ndarray | dict | set) and not isinstance(value, Symbol):
         return IN_PLACE[op](old, value)
     if isinstance(old, np.ndarray) and isinstance(value, Symbol):
         if not isinstance(
@@ -1636,7 +1636,8 @@ def share_memory(given: Any, result: Any) -> None:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, Symbol) and value.guise in ("array", "series", "frame")
+    unknown = isinstance(value, Symbol) and getattr(value.term, "shape", ()) is None
+    return isinstance(value, Symbol) and (unknown or value.guise in ("array", "series", "frame"))
 
 
 def _is_of_rows(value: Symbol) -> bool:
@@ -1914,8 +1915,12 @@ def _iterate(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
             if function is builtins.zip and all(isinstance(term_of(part), Rows) for part in args):
                 return _zipped_rows(run, args)
             raise run.ends(f"{function.__name__}() over rows", "use a comprehension over the rows")
-    parts = [list(entries_of(run, each)) if isinstance(each, Symbol) else each for each in args]
-    return list(function(*parts, **kwargs))
+    parts: list[Any] = []
+    for each in args:
+        if _is_array(each):  # its entries are read when the iterator is
+            each.shared.append(None)
+        parts.append(list(entries_of(run, each)) if isinstance(each, Symbol) else each)
+    return function(*parts, **kwargs)
 
 
 def _zipped_rows(run: Run, args: tuple[Any, ...]) -> Any:
