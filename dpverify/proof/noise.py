@@ -298,6 +298,7 @@ def _choice(
                     float(max(names)),
                     all(isinstance(each, int) for each in names),
                     defined=all(map(math.isfinite, names)),
+                    truth=all(isinstance(each, bool) for each in names),
                 ),
                 "array",
             )

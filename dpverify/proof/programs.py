@@ -1120,7 +1120,8 @@ def _at_unknown_place(run: Run, value: Any, key: Any) -> Any:
     if array.dtype.kind in "biuf" and array.ndim == 1 and isinstance(key, Symbol) and key.term.shape == ():
         defined, finite = is_number(array)
         low, high, whole = float(array.min()), float(array.max()), array.dtype.kind in "biu"
-        return run.public((), low=low, high=high, whole=whole, defined=defined, finite=finite)
+        truth = array.dtype.kind == "b"
+        return run.public((), low=low, high=high, whole=whole, defined=defined, finite=finite, truth=truth)
     return run.public(None)
 
 

@@ -316,6 +316,18 @@ def released_value_of_few_bits(x):
     return x[~(x < bound[0])].sum() + rng.laplace(scale=1e-3)
 
 
+def square_of_a_truth_at_a_released_place(x):
+    """vector: real 0..100, rows 5..50; replace; 1000; numbers; b"""
+    bound = np.square(np.array([True, False])[rng.integers(0, 2)]) * 10 + 120
+    return x[~(x < bound)].sum() + rng.laplace(scale=1e-3)
+
+
+def squares_of_chosen_truth_values(x):
+    """vector: real 0..100, rows 5..50; replace; 1000; numbers; b"""
+    bound = np.square(rng.choice([True, False], size=2)[0]) * 10 + 120
+    return x[~(x < bound)].sum() + rng.laplace(scale=1e-3)
+
+
 def released_truth_as_a_number(x):
     """vector: real 0..100, rows 5..50; replace; 0.01; numbers; b; exact"""
     bound = np.square(int((x > 50).sum() + rng.laplace(scale=100.0) > 0)) * 10 + 120
