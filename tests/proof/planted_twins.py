@@ -47,6 +47,7 @@ MODULES = (
     "unseen",
     "numbers_beyond",
     "hidden_state",
+    "called_back",
 )
 PARTS = ("a", "b", "later")
 
