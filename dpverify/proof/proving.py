@@ -24,9 +24,9 @@ from dpverify.proof.attaining import attaining_pair, describe_release, propose_s
 from dpverify.proof.derivation import write_derivation
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
+from dpverify.proof.functions import silence
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.plain import name_output
-from dpverify.proof.functions import silence
 from dpverify.proof.programs import load, release_output, source_file
 from dpverify.proof.rehearsal import EXAMPLES, MOST_ROWS, rehearse
 from dpverify.proof.rows import ColumnFacts, Domain

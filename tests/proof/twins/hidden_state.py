@@ -53,7 +53,7 @@ class Hidden:
     held = property(lambda self: 0.0)
 
 
-class quiet_errstate:  # noqa: N801 - a name that says what it does not do
+class quiet_errstate:
     def __enter__(self):
         return self
 
