@@ -329,6 +329,15 @@ def _of_generator(value: Any) -> Parts:
 
 
 EMPTY: tuple[Any, ...] = ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())
+ITERATORS: tuple[Any, ...] = (
+    *(type(iter(each)) for each in EMPTY),
+    type(iter(range(2**70))),
+    type(iter(lambda: 0, 0)),
+    type(reversed([])),
+    type(reversed({})),
+    *(map, filter, zip, enumerate, reversed),
+    *(each for each in vars(itertools).values() if isinstance(each, type)),
+)
 READERS: dict[type, Callable[[Any], Parts]] = {
     object: lambda value: ((), []),
     **{
@@ -377,18 +386,7 @@ READERS: dict[type, Callable[[Any], Parts]] = {
     pd.DataFrame: _of_frame,
     pd.Series: _of_series,
     pd.Index: lambda value: ((), [value.to_numpy(), *value.names]),
-    **{
-        kind: lambda value: ((repr(value),), gc.get_referents(value))
-        for kind in (
-            *(type(iter(each)) for each in EMPTY),
-            type(iter(range(2**70))),
-            type(iter(lambda: 0, 0)),
-            type(reversed([])),
-            type(reversed({})),
-            *(map, filter, zip, enumerate, reversed),
-            *(each for each in vars(itertools).values() if isinstance(each, type)),
-        )
-    },
+    **{kind: lambda value: ((repr(value),), gc.get_referents(value)) for kind in ITERATORS},
 }
 AS_THEY_ARE = frozenset((type(None), bool, int, str, bytes, type(...), type(NotImplemented), types.CodeType))
 AS_TEXT = frozenset((float, complex, range, fractions.Fraction, decimal.Decimal))
