@@ -1779,7 +1779,7 @@ def silence() -> Iterator[None]:
     """What a program prints and logs in this time is not shown."""
     before = logging.root.manager.disable
     try:
-        with contextlib.redirect_stdout(Silence()), contextlib.redirect_stderr(Silence()):  # type: ignore[type-var]
+        with contextlib.redirect_stdout(Silence()), contextlib.redirect_stderr(Silence()):
             logging.disable(logging.CRITICAL)
             yield
     finally:

@@ -158,7 +158,13 @@ class Memory:
         if isinstance(value, type | types.FunctionType) and is_of_library(self.run, value):
             return ("this", id(value))
         if isinstance(value, type):
-            return ("class", id(value), *self._named(vars(value)), self._marks(value.__mro__[1:]), self._mark(kind))
+            return (
+                "class",
+                id(value),
+                *self._named(vars(value).items()),
+                self._marks(value.__mro__[1:]),
+                self._mark(kind),
+            )
         if kind not in self._bases:
             self._bases[kind] = self._base_of(kind)
         base = self._bases[kind]
@@ -173,15 +179,15 @@ class Memory:
             return ("array", *parts, *self._marks(held))
         if kind not in self._attributes:
             self._attributes[kind] = bool(list(_places_of(kind)))
-        own = [
+        kept = [
             (name, each)
             for name, each in (attributes_of(value) if self._attributes[kind] else ())
             if not (self._leave_out(value, name, each) or (name in OF_PANDAS and isinstance(value, PANDAS)))
         ]
-        return (id(value), *parts, *self._marks(held), self._named(dict(own)), self._mark(kind))
+        return (id(value), *parts, *self._marks(held), self._named(kept), self._mark(kind))
 
     def _base_of(self, kind: type) -> type | None:
-        """The known class that an object of this class is of, beside its attributes; None: the object stays as it is."""
+        """The known class that an object of this class is of, beside its attributes; None: it stays as it is."""
         if issubclass(kind, Opaque) or (_is_fixed(kind) and is_of_library(self.run, kind)):
             return None
         base = next(each for each in kind.__mro__ if each in READERS)
@@ -190,7 +196,7 @@ class Memory:
         return base
 
     def _named(self, values: Any) -> tuple[Any, ...]:
-        return tuple((self._mark(name), self._mark(each)) for name, each in values.items())
+        return tuple((self._mark(name), self._mark(each)) for name, each in values)
 
 
 class _At(tuple[int]):
@@ -322,6 +328,16 @@ def _of_generator(value: Any) -> Parts:
     return (-1 if frame is None else frame.f_lasti,), [] if frame is None else list(frame.f_locals.values())
 
 
+EMPTY: tuple[Any, ...] = ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())
+ITERATORS: tuple[Any, ...] = (
+    *(type(iter(each)) for each in EMPTY),
+    type(iter(range(2**70))),
+    type(iter(lambda: 0, 0)),
+    type(reversed([])),
+    type(reversed({})),
+    *(map, filter, zip, enumerate, reversed),
+    *(each for each in vars(itertools).values() if isinstance(each, type)),
+)
 READERS: dict[type, Callable[[Any], Parts]] = {
     object: lambda value: ((), []),
     **{
@@ -370,18 +386,7 @@ READERS: dict[type, Callable[[Any], Parts]] = {
     pd.DataFrame: _of_frame,
     pd.Series: _of_series,
     pd.Index: lambda value: ((), [value.to_numpy(), *value.names]),
-    **{
-        kind: lambda value: ((repr(value),), gc.get_referents(value))
-        for kind in (
-            *(type(iter(each)) for each in ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())),  # type: ignore[call-overload]
-            type(iter(range(2**70))),
-            type(iter(lambda: 0, 0)),
-            type(reversed([])),
-            type(reversed({})),
-            *(map, filter, zip, enumerate, reversed),
-            *(each for each in vars(itertools).values() if isinstance(each, type)),
-        )
-    },
+    **{kind: lambda value: ((repr(value),), gc.get_referents(value)) for kind in ITERATORS},
 }
 AS_THEY_ARE = frozenset((type(None), bool, int, str, bytes, type(...), type(NotImplemented), types.CodeType))
 AS_TEXT = frozenset((float, complex, range, fractions.Fraction, decimal.Decimal))

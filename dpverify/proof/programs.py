@@ -2039,7 +2039,7 @@ def _objects_of_numpy(run: Run, value: Any) -> list[Any]:
     if kind.fields is not None or kind.subdtype is not None:
         if kind.hasobject or any(part[0].metadata for part in (kind.fields or {}).values()):
             raise run.ends("an output of records of objects is not followed")
-    return [*([kind.metadata.copy()] if kind.metadata else []), *(value.flat if kind == object else [])]
+    return [*([kind.metadata.copy()] if kind.metadata else []), *(value.flat if kind.kind == "O" else [])]
 
 
 NUMBERS_OF_NUMPY = frozenset(each for each in (*np.sctypeDict.values(), np.str_, np.bytes_))

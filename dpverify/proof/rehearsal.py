@@ -15,7 +15,6 @@ import math
 import operator
 import random
 import sys
-import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a program may change: nothing that outlives its call, and in a loop over rows nothing but what the loop adds up."""
+"""What a program may change: nothing that outlives its call, and in a loop over rows nothing but what it adds up."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""State that a loop over rows changes out of sight, texts and outputs of objects that hold data, contexts that catch."""
+"""State that a loop changes out of sight, texts and outputs of objects that hold data, contexts that catch."""
 
 import logging
 import operator
@@ -53,7 +53,7 @@ class Hidden:
     held = property(lambda self: 0.0)
 
 
-class quiet_errstate:  # noqa: N801 - a name that says what it does not do
+class quiet_errstate:
     def __enter__(self):
         return self
 
@@ -129,7 +129,7 @@ def class_made_in_the_function(x):
     """list: integer 18..90, rows 5..50; replace; inf; 1.23; b"""
 
     class Own:
-        seen = defaultdict(int)
+        seen = defaultdict(int)  # noqa: RUF012 - what is tried
 
     own = Own()
     for v in x:
