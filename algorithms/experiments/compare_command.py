@@ -18,10 +18,12 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.core.environments import Environment
+from algorithms.core.model_files import load_environment
 from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.compare_terms import check_numbers
 from algorithms.experiments.constants import SEARCH_SEED
 from algorithms.experiments.figures import write_comparison
+from algorithms.experiments.intervals import CONFIDENCE
 from algorithms.gym_users import estimated_environment, gymnasium_maker
 from algorithms.nash_vi.markov_games import MarkovGame
 from dpverify.base import require, search_path
@@ -87,10 +89,13 @@ def _command(
     ] = None,
     env: Annotated[
         str | None,
-        typer.Option(metavar="M:O|gym:NAME", help="an Environment, what makes one, or Gymnasium's interface; a game"),
+        typer.Option(
+            metavar="F.npz|M:O|gym:NAME",
+            help="a file with P, r, p0; an Environment, what makes one, or Gymnasium's interface; a game",
+        ),
     ] = None,
     horizon: Annotated[
-        int | None, typer.Option(help="H, where the environment has Gymnasium's interface (default 10)")
+        int | None, typer.Option(help="H, where the environment has none: Gymnasium's interface (default 10), a file")
     ] = None,
     privatizer: Annotated[
         str | None, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
@@ -98,12 +103,19 @@ def _command(
     eps: Annotated[list[float] | None, typer.Option(help="what everybody spends; repeat (default 1)")] = None,
     delta: Annotated[float, typer.Option(help="0: pure eps")] = 0.0,
     users: Annotated[int, typer.Option(help="K, one episode each")] = 2_000,
-    runs: Annotated[int, typer.Option(help="of every agent at the point that was found")] = 8,
+    runs: Annotated[
+        int,
+        typer.Option(
+            "--seeds", "--runs", help="common to all agents, each a run of its own at the point that was found"
+        ),
+    ] = 8,
     points: Annotated[int, typer.Option(help="of the search, for every agent with a `space`")] = 4,
     seed: Annotated[int, typer.Option(help="users and noise of the table")] = 1,
     search_seed: Annotated[int, typer.Option(help="of the search: another one")] = SEARCH_SEED,
     jobs: Annotated[int, typer.Option(help="processes; what is found does not depend on it")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="figure (PNG, SVG), JSON, and finished cells")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="figures (PNG, SVG), CSV, JSON, and finished cells")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="take finished cells of the same settings from DIR")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="F", help="all of it, as JSON")] = None,
 ) -> None:
@@ -196,6 +208,8 @@ def _loaded(spec: str) -> Any:
 
 def _environment(spec: str, horizon: int | None, jobs: int) -> Environment | MarkovGame:
     """As it is, or estimated where all that it has is Gymnasium's interface."""
+    if spec.endswith(".npz"):
+        return load_environment(spec, horizon=horizon)
     steps = 10 if horizon is None else horizon
     if spec.startswith("gym:"):
         name = spec.removeprefix("gym:")
@@ -219,7 +233,7 @@ def _show(found: Comparison) -> None:
         OUT.print(f"NOT DRAWN  {each}", markup=False, highlight=False, soft_wrap=True)
     if not found.drawn:
         return
-    rows = Table("agent", "privacy", *(f"{found.measure} at eps {eps:g}" for eps in found.eps))
+    rows = Table("agent", "privacy", "tuned", *(f"{found.measure} at eps {eps:g}" for eps in found.eps))
     for row in table(found):
         rows.add_row(*row)
     OUT.print(rows)
@@ -237,8 +251,10 @@ def _show(found: Comparison) -> None:
     searched = max((each.search.get("runs", 0) for each in private), default=0)
     OUT.print(
         f"{found.measure} relative to {found.relative_to}: {found.unit}\n"
-        f"mean of {found.runs} runs and its standard error, seed {private[0].seed}; {searched} runs of search for each "
-        "agent with a space at each eps, on other seeds",
+        f"mean of {found.runs} seeds (functions of seed {private[0].seed}) and its {CONFIDENCE:.0%} interval "
+        f"(Student's t); below it what the agent has more than {found.basis}, seed by seed, with its interval\n"
+        f"an interval holds by itself, at the point that was found; {searched} runs of search for each agent with a "
+        "space at each eps, on other seeds",
         highlight=False,
         soft_wrap=True,
     )

@@ -41,6 +41,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/core/protocol.py": "the loop that all learners run in",
     "algorithms/sdp_pe/design.py": "post-processing inside sdp_pe",
     "algorithms/core/environments.py": "simulated users",
+    "algorithms/core/model_files.py": "models as files",
     "algorithms/figure_instances.py": "learners of the figure, audited where they stand",
     "algorithms/sdp_pe/full_size.py": "sdp_pe at full size",
     "algorithms/offline/full_size.py": "apvi and vapvi at full size",
