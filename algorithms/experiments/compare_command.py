@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from algorithms.core.environments import Environment
+from algorithms.core.environments import Environment, NUMBERED
 from algorithms.core.model_files import load_environment
 from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.compare_terms import check_numbers
@@ -34,6 +34,7 @@ from dpverify.report import files
 
 OUT, ERR = Console(), Console(stderr=True)
 RIVER_SWIM, GAME = "algorithms.core.environments:river_swim", "algorithms.experiments.compare_families:game"
+MOST_DIGITS = 9  # of deepsea:N
 PRIVATIZERS = {
     "online": "algorithms.bernstein_vi.learner:central",
     **{each: f"algorithms.experiments.compare_families:{each}" for each in ("batches", "games", "offline")},
@@ -90,8 +91,9 @@ def _command(
     env: Annotated[
         str | None,
         typer.Option(
-            metavar="F.npz|M:O|gym:NAME",
-            help="a file with P, r, p0; an Environment, what makes one, or Gymnasium's interface; a game",
+            metavar="F.npz|NAME:N|gym:NAME|M:O",
+            help="a file with P, r, p0; deepsea:N, chain:N (states), random:SEED; an Environment, what makes one, or "
+            "Gymnasium's interface; a game",
         ),
     ] = None,
     horizon: Annotated[
@@ -214,7 +216,12 @@ def _environment(spec: str, horizon: int | None, jobs: int) -> Environment | Mar
     if spec.startswith("gym:"):
         name = spec.removeprefix("gym:")
         return estimated_environment(gymnasium_maker(name), name=name, horizon=steps, jobs=jobs)
-    found = _loaded(spec)
+    kind, _, number = spec.partition(":")
+    found: Any
+    if kind in NUMBERED:
+        found = _numbered(kind, number)
+    else:
+        found = _loaded(spec)
     made = found if isinstance(found, Environment | MarkovGame) else found() if callable(found) else found
     if callable(found) and callable(getattr(made, "reset", None)) and callable(getattr(made, "step", None)):
         return estimated_environment(found, name=spec.rpartition(":")[2], horizon=steps, jobs=jobs)
@@ -224,6 +231,15 @@ def _environment(spec: str, horizon: int | None, jobs: int) -> Environment | Mar
         wanted = "an algorithms.core.environments.Environment, or a MarkovGame, what makes one, or has reset and step"
         raise ParameterError("--env", spec, wanted)
     return made
+
+
+def _numbered(kind: str, number: str) -> Environment:
+    """`deepsea:5`, say."""
+    if not (number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS):
+        raise ParameterError(
+            "--env", f"{kind}:{number}", f"{kind}:N with a whole number N of at most {MOST_DIGITS} digits"
+        )
+    return NUMBERED[kind](int(number))
 
 
 def _show(found: Comparison) -> None:

@@ -14,7 +14,7 @@ from algorithms.bernstein_vi.learner import central, local
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import ExactSource, TreeCounts
 from algorithms.core.environments import river_swim
-from algorithms.core.model_files import write_environment
+from algorithms.core.model_files import load_environment, write_environment
 from algorithms.experiments import compare_command
 from algorithms.experiments import compare_terms as comparing
 from algorithms.experiments.compare import BASELINE, BLIND, compare, EXACT, table
@@ -238,23 +238,17 @@ def test_a_tree_whose_noise_is_used_again_is_not_drawn(delta):
     assert any("is used twice" in each for each in found.objections)
 
 
-def test_the_command_writes_the_same_csv_with_two_workers(tmp_path, capsys):
-    write_environment(tmp_path / "mdp.npz", river_swim(3, 2))
-    (tmp_path / "left_rl.py").write_text(
-        "import numpy as np\n\n\nclass Left:\n    def plan(self, counts):\n"
-        "        return np.zeros(counts.visits.shape[:-1], dtype=int)\n"
-    )
-    small = ["--env", f"{tmp_path}/mdp.npz", "--agent", f"{tmp_path}/left_rl.py:Left", "--users", "12", "--points", "1"]
-    for jobs in ("1", "2"):
-        out = ["--eps", "1", "--eps", "3", "--seeds", "3", "--jobs", jobs, "--out", f"{tmp_path}/{jobs}"]
-        assert compare_command.run_compare([*small, *out]) == 0
+def test_the_csv_is_the_same_with_two_workers(tmp_path):
+    environment = load_environment(write_environment(tmp_path / "mdp.npz", river_swim(3, 2)))
+    for jobs in (1, 2):
+        found = against(Counting, environment=environment, eps=(1.0, 3.0), points=1, jobs=jobs)
+        write_comparison(tmp_path / str(jobs), found)
     one, two = ((tmp_path / jobs / "comparison.csv").read_bytes() for jobs in "12")
     assert one == two
     rows = list(csv.DictReader(one.decode().splitlines()))
     assert [(each["agent"], each["eps"]) for each in rows[:4]] == [
-        *(("Left", "1.0"), ("Left", "3.0"), (BASELINE, "1.0"), (BASELINE, "3.0"))
+        *(("mine", "1.0"), ("mine", "3.0"), (BASELINE, "1.0"), (BASELINE, "3.0"))
     ]
-    assert "its 95% interval (Student's t)" in capsys.readouterr().out
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):
@@ -282,6 +276,9 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert {"privacy", "search", "seed", "point", "final"} <= set(document["lines"][0])
     assert {"view", "notion", "eps", "delta", "unit"} == set(document["lines"][0]["privacy"])
     assert "relative to the optimal policy" in said
+    assert "its 95% interval (Student's t)" in said
+    assert compare_command.run_compare(["--agent", "mine_rl.py:left", "--env", "deepsea:2", *small]) == 0
+    assert "left: deepsea:2, 12 users" in capsys.readouterr().out
     assert compare_command.run_compare(["--agent", "mine_rl.py:left", "--privatizer", "mine_rl.py:twice", *small]) == 1
     assert "NOT DRAWN" in capsys.readouterr().out
     for wrong, code, words in (
@@ -302,6 +299,10 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["--agent", "mine_rl.py:unwilling", *small], 3, "/mine_rl.py:16)"),
         (["--agent", "mine_rl.py:left", "--deployments", "3", *small], 2, "with --family batches"),
         (["--agent", "mine_rl.py:left", "--horizon", "3", *small], 2, "an H of its own"),
+        (["--agent", "mine_rl.py:left", "--env", "deepsea:3", "--horizon", "3", *small], 2, "an H of its own"),
+        (["--agent", "mine_rl.py:left", "--env", "deepsea:deep", *small], 2, "deepsea:N with a whole number"),
+        (["--agent", "mine_rl.py:left", "--env", "chain:1", *small], 2, "states = 1"),
+        (["--agent", "mine_rl.py:left", "--env", "random:-1", *small], 2, "random:N with a whole number"),
         (["--agent", "mine_rl.py:Leaves", *small], 3, "SystemExit"),  # its 0 is not ours
         (["--agent", "mine_rl.py:Listed", *small], 2, "{parameter: (low, high)}"),
         (["--agent", "mine_rl.py:Below", *small], 2, "Below.often low"),
