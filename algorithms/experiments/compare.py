@@ -47,6 +47,7 @@ class Comparison:
     refused: tuple[str, ...]  # what is not compared, and why
     environment: str
     relative_to: str  # what is measured is relative to it
+    data: str  # where the users are from
     users: int
     runs: int
     eps: tuple[float, ...]
@@ -183,6 +184,7 @@ def compare(
         fair.REFUSED,
         fair.environment.name,
         fair.relative_to,
+        fair.data,
         fair.users,
         fair.runs,
         tuple(eps),

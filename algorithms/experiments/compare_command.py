@@ -26,6 +26,7 @@ from algorithms.experiments.figures import write_comparison
 from algorithms.experiments.intervals import CONFIDENCE
 from algorithms.gym_users import estimated_environment, gymnasium_maker
 from algorithms.nash_vi.markov_games import MarkovGame
+from algorithms.offline.logs import load_trajectories
 from dpverify.base import require, search_path
 from dpverify.base.sites import INSTALLED, site_text
 from dpverify.cli.isolated_command import load_object
@@ -34,7 +35,7 @@ from dpverify.report import files
 
 OUT, ERR = Console(), Console(stderr=True)
 RIVER_SWIM, GAME = "algorithms.core.environments:river_swim", "algorithms.experiments.compare_families:game"
-MOST_DIGITS = 9  # of deepsea:N
+MOST_DIGITS, USERS = 9, 2_000  # of deepsea:N; of a comparison where none are given
 PRIVATIZERS = {
     "online": "algorithms.bernstein_vi.learner:central",
     **{each: f"algorithms.experiments.compare_families:{each}" for each in ("batches", "games", "offline")},
@@ -99,12 +100,18 @@ def _command(
     horizon: Annotated[
         int | None, typer.Option(help="H, where the environment has none: Gymnasium's interface (default 10), a file")
     ] = None,
+    logs: Annotated[
+        Path | None,
+        typer.Option(metavar="F.csv", help="offline: logged users; --env is what policies are evaluated on"),
+    ] = None,
     privatizer: Annotated[
         str | None, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
     ] = None,
     eps: Annotated[list[float] | None, typer.Option(help="what everybody spends; repeat (default 1)")] = None,
     delta: Annotated[float, typer.Option(help="0: pure eps")] = 0.0,
-    users: Annotated[int, typer.Option(help="K, one episode each")] = 2_000,
+    users: Annotated[
+        int | None, typer.Option(help="K, one episode each (default 2,000; with --logs all of them)")
+    ] = None,
     runs: Annotated[
         int,
         typer.Option(
@@ -133,8 +140,12 @@ def _command(
         raise ParameterError(
             "--deployments", deployments, "with --family batches: others ask before every user, or once"
         )
+    if logs is not None and (family is not FamilyName.OFFLINE or env is None):
+        raise ParameterError(
+            "--logs", str(logs), "with --family offline, and --env: rewards are known, and policies evaluated there"
+        )
     numbers: dict[str, Any] = {
-        "users": users,
+        "users": USERS if users is None else users,
         "runs": runs,
         "points": points,
         "seed": seed,
@@ -145,12 +156,18 @@ def _command(
     for each in eps or ():
         require.positive(eps=each)
     agents, playing = _named(agent), family is FamilyName.GAMES
+    environment = _environment(env or (GAME if playing else RIVER_SWIM), horizon, jobs)
+    more: dict[str, Any] = {} if deployments is None else {"deployments": deployments}
+    if logs is not None and isinstance(environment, Environment):
+        model = environment.model
+        more["logged"] = load_trajectories(logs, states=model.states, actions=model.actions, horizon=model.horizon)
+        numbers["users"] = len(more["logged"]) if users is None else users
     found = compare(
         agents,
         family=family.value,
-        environment=_environment(env or (GAME if playing else RIVER_SWIM), horizon, jobs),
+        environment=environment,
         privatizer=_loaded(privatizer or PRIVATIZERS[family.value]),
-        **({} if deployments is None else {"deployments": deployments}),
+        **more,
         eps=tuple(eps or [1.0]),
         **numbers,
         jobs=jobs,
@@ -266,7 +283,7 @@ def _show(found: Comparison) -> None:
             )
     searched = max((each.search.get("runs", 0) for each in private), default=0)
     OUT.print(
-        f"{found.measure} relative to {found.relative_to}: {found.unit}\n"
+        f"{found.measure} relative to {found.relative_to}: {found.unit}; {found.data}\n"
         f"mean of {found.runs} seeds (functions of seed {private[0].seed}) and its {CONFIDENCE:.0%} interval "
         f"(Student's t); below it what the agent has more than {found.basis}, seed by seed, with its interval\n"
         f"an interval holds by itself, at the point that was found; {searched} runs of search for each agent with a "

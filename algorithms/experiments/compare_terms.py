@@ -127,6 +127,11 @@ class Terms:
         return layout_of(self.model)
 
     @property
+    def data(self) -> str:
+        """Where the users of the runs are from."""
+        return "users are drawn from the environment, anew for each seed"
+
+    @property
     def relative_to(self) -> str:
         """What is measured is relative to it."""
         return self.environment.relative_to  # type: ignore[no-any-return]

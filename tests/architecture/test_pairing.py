@@ -55,6 +55,7 @@ WITHOUT_CLAIM = {  # in a folder of claims, and claims nothing itself
     "algorithms/core/one_run.py": "what a witness is",
     "algorithms/gym_users.py": "simulated users",
     "algorithms/offline/learners.py": "learners of one release, audited in apvi",
+    "algorithms/offline/logs.py": "datasets as files",
     "algorithms/core/online.py": "learners that plan from counts, as agents",
     "algorithms/study.py": "puts an agent and a privatizer together",
     "algorithms/sdp_pe/policy_sets.py": "post-processing inside sdp_pe",
