@@ -154,7 +154,7 @@ def compare(
         raise ParameterError("family", family, ", ".join(FAMILIES))
     fair = FAMILIES[family](**terms)
     authors = [Contender(name, _maker(agent), getattr(agent, "space", None) or {}) for name, agent in agents.items()]
-    ours = [*fair.data_free, *(each.name for each in (*fair.baselines, *fair.references))]
+    ours = [*fair.data_free, *(each.name for each in (*fair.rivals, *fair.references))]
     if not authors or set(ours) & set(agents):
         raise ParameterError("agents", list(agents), f"one at least, none called {', '.join(ours)}")
     for each in authors:
@@ -173,7 +173,7 @@ def compare(
     checks = found(fair.check, product(authors, eps))
     lines: list[dict[str, Any]] = []
     if not any(each["objections"] for each in checks):
-        everybody = [*product([*authors, *fair.baselines], eps), *product(fair.references, eps[:1])]
+        everybody = [*product([*authors, *fair.rivals], eps), *product(fair.references, eps[:1])]
         lines = [*found(fair.line, everybody), *fair.blind()]
     return Comparison(
         family,

@@ -83,6 +83,9 @@ def _command(
         list[str],
         typer.Option(metavar="M:O", help="object with plan(counts), or (privatizer, users) -> agent; repeat"),
     ],
+    opponent: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="PUCB (online): beside yours on the same counts and search")
+    ] = None,
     family: Annotated[
         FamilyName, typer.Option(help="one user a plan; batches; two-player games; one release of a dataset")
     ] = FamilyName.ONLINE,
@@ -168,6 +171,7 @@ def _command(
         environment=environment,
         privatizer=_loaded(privatizer or PRIVATIZERS[family.value]),
         **more,
+        opponents=tuple(opponent or ()),
         eps=tuple(eps or [1.0]),
         **numbers,
         jobs=jobs,

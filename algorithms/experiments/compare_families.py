@@ -1,7 +1,7 @@
 """`compare` of agents in batches, in games and offline: each family by what differs from one user a plan.
 
     family   run                             measured                          beside it, at equal privacy and search
-    online   one user a plan                 regret                            Bernstein-VI
+    online   one user a plan                 regret                            Bernstein-VI; PUCB, where asked for
     batches  asked `deployments` times       regret                            SDP-PE, shuffled optimism
     games    one user a plan, joint actions  Nash gap, summed over users       DP-Nash-VI
     offline  one release of a dataset        v* - v of its policy, by dataset  DP-APVI
@@ -110,6 +110,10 @@ class BatchTerms(Terms):
         if 2 * self.deployments > self.users:
             raise ParameterError("deployments", self.deployments, f"at most half of the {self.users} users")
 
+    @property
+    def known_opponents(self) -> dict[str, Contender]:
+        return {}
+
     def study(self, one: Contender, point: Point, eps: float, users: int | None = None) -> Study:
         users = users or self.users
         source = self.privatizer(self.layout, users, *self._spent(eps))
@@ -169,6 +173,10 @@ class GameTerms(Terms):
     @property
     def layout(self) -> CountLayout:
         return self.environment.layout
+
+    @property
+    def known_opponents(self) -> dict[str, Contender]:
+        return {}
 
     @property
     def relative_to(self) -> str:
@@ -247,6 +255,10 @@ class OfflineTerms(Terms):
             raise ParameterError("logged", self.logged.layout, wanted)
         if self.users > len(self.logged):
             raise ParameterError("users", self.users, f"at most the {len(self.logged)} that are logged")
+
+    @property
+    def known_opponents(self) -> dict[str, Contender]:
+        return {}
 
     @property
     def data(self) -> str:

@@ -26,6 +26,7 @@ from algorithms.experiments.compare_evidence import evidence, FEW
 from algorithms.experiments.constants import KNOWN, SPACES
 from algorithms.experiments.intervals import mean_and_half_width
 from algorithms.experiments.search import Point, search, Space
+from algorithms.pucb.learner import PUCB
 from algorithms.study import Study
 from algorithms.tabular import backward_induction, expected_return, Model, uniform_policy
 from dpverify.base import require
@@ -102,8 +103,12 @@ class Terms:
     points: int
     seed: int
     search_seed: int
+    opponents: tuple[str, ...] = ()  # names of `known_opponents` that stand beside the baselines
 
     def __post_init__(self) -> None:
+        if len(set(self.opponents)) < len(self.opponents) or not self.known_opponents.keys() >= set(self.opponents):
+            allowed = ", ".join(self.known_opponents) or "none"
+            raise ParameterError("opponents", list(self.opponents), f"each once, of those of this family: {allowed}")
         if not isinstance(self.environment, self.SETTING):
             found = type(self.environment).__name__
             raise ParameterError("environment", found, f"of type {self.SETTING.__name__} for this family")
@@ -201,6 +206,24 @@ class Terms:
             return BernsteinVI(layout=self.layout, episodes=users, error=error * privatizer.error, bonus_scale=bonus)
 
         return (Contender(BASELINE, make, SPACES["UCBVI-JDP"], KNOWN["UCBVI-JDP"]),)
+
+    @property
+    def known_opponents(self) -> dict[str, Contender]:
+        """Planners of papers, on the counts that everybody is handed, at equal search; none of their points is known.
+
+        PUCB: Algorithm 3 of Vietri, Balle, Krishnamurthy and Wu (2020). Its bonus and its E are scaled, as those of
+        Bernstein-VI are; E is the privatizer's, and its counters are the privatizer's, not the paper's.
+        """
+
+        def make(privatizer: Any, users: int, *, bonus: float, error: float) -> PUCB:
+            return PUCB(layout=self.layout, episodes=users, error=error * privatizer.error, bonus_scale=bonus)
+
+        return {"PUCB": Contender("PUCB", make, SPACES["UCBVI-JDP"])}
+
+    @property
+    def rivals(self) -> tuple[Contender, ...]:
+        """All that is drawn at equal privacy beside the caller's agents."""
+        return (*self.baselines, *(self.known_opponents[name] for name in self.opponents))
 
     @property
     def references(self) -> tuple[Contender, ...]:

@@ -13,7 +13,7 @@ from scipy import stats
 from algorithms.bernstein_vi.learner import central, local
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import ExactSource, TreeCounts
-from algorithms.core.environments import river_swim
+from algorithms.core.environments import chain, river_swim
 from algorithms.core.model_files import load_environment, write_environment
 from algorithms.experiments import compare_command
 from algorithms.experiments import compare_terms as comparing
@@ -21,6 +21,7 @@ from algorithms.experiments.compare import BASELINE, BLIND, compare, EXACT, tabl
 from algorithms.experiments.figures import write_comparison
 from algorithms.study import Study
 from audits.planted.draws import Reused
+from dpverify.errors import ParameterError
 
 SIZE = {
     "environment": river_swim(3, 2),
@@ -238,6 +239,31 @@ def test_a_tree_whose_noise_is_used_again_is_not_drawn(delta):
     assert any("is used twice" in each for each in found.objections)
 
 
+def test_pucb_is_set_beside_at_equal_privacy_data_and_tuning():
+    """Which opponents stand beside changes no other line; none of PUCB's points is set by hand, as of the caller's."""
+    found, without = against(opponents=("PUCB",)), against()
+    assert [each.agent for each in found.lines] == ["mine", BASELINE, "PUCB", EXACT, BLIND]
+    assert [each for each in found.lines if each.agent != "PUCB"] == list(without.lines)
+    mine, pucb = found.at("mine", 1.0), found.at("PUCB", 1.0)
+    assert pucb.privacy == mine.privacy
+    for told in ("points", "by_hand", "seeds", "runs"):
+        assert pucb.search[told] == mine.search[told]
+    assert table(found)[2][2] == "bonus, error: 2 points (0 by hand), 2 runs"
+
+
+def test_pucb_learns_from_exact_counts():
+    """Nearly no noise, on a chain whose uniform players lose most of its value."""
+    options = {"eps": (1e6,), "users": 300, "environment": chain(3), "points": 4, "opponents": ("PUCB",)}
+    found = against(Counting, **options)
+    assert found.at("PUCB", 1e6).regret < 0.3 * found.at(BLIND, 1e6).regret
+
+
+@pytest.mark.parametrize("opponents", [("PUCB", "PUCB"), ("LDP-OBI",)])
+def test_opponents_that_are_none_are_refused(opponents):
+    with pytest.raises(ParameterError, match="each once, of those of this family: PUCB"):
+        against(opponents=opponents)
+
+
 def test_the_csv_is_the_same_with_two_workers(tmp_path):
     environment = load_environment(write_environment(tmp_path / "mdp.npz", river_swim(3, 2)))
     for jobs in (1, 2):
@@ -299,6 +325,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["--agent", "mine_rl.py:unwilling", *small], 3, "/mine_rl.py:16)"),
         (["--agent", "mine_rl.py:left", "--deployments", "3", *small], 2, "with --family batches"),
         (["--agent", "mine_rl.py:left", "--horizon", "3", *small], 2, "an H of its own"),
+        (["--agent", "mine_rl.py:left", "--opponent", "pucc", *small], 2, "of those of this family: PUCB"),
         (["--agent", "mine_rl.py:left", "--env", "deepsea:3", "--horizon", "3", *small], 2, "an H of its own"),
         (["--agent", "mine_rl.py:left", "--env", "deepsea:deep", *small], 2, "deepsea:N with a whole number"),
         (["--agent", "mine_rl.py:left", "--env", "chain:1", *small], 2, "states = 1"),

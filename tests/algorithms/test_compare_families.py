@@ -140,6 +140,9 @@ def test_a_family_that_is_none_and_a_privatizer_of_another_one_are_refused():
         against("online", families.batches, delta=1e-2)
     with pytest.raises(ParameterError, match=r"delta = 0\.0: must be above 0"):
         against("batches", families.batches, delta=0.0)
+    for family in ("batches", "games", "offline"):
+        with pytest.raises(ParameterError, match="of those of this family: none"):
+            against(family, opponents=("PUCB",))
     with pytest.raises(ParameterError, match="of type MarkovGame for this family"):
         against("games", environment=river_swim())
 
