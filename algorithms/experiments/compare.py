@@ -230,8 +230,8 @@ def table(found: Comparison) -> list[tuple[str, ...]]:
         cells = []
         for eps in found.eps:
             line, (apart, reach) = found.at(name, eps), found.difference(name, eps)
-            told = [f"{line.regret:.4g} +- {line.half_width:.2g}"]
-            told += [f"{apart:+.4g} +- {reach:.2g}"] if name != found.basis else []
+            told = [f"{line.regret:.4g} +- {line.half_width:.3g}"]
+            told += [f"{apart:+.4g} +- {reach:.3g}"] if name != found.basis else []
             told += [f"{key} = {value:.3g}" for key, value in line.point.items()]
             cells.append("\n".join(told))
         line = found.at(name, found.eps[0])

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from algorithms.experiments.compare import Comparison
 from algorithms.experiments.constants import DELTA, TOLERANCE
 from algorithms.experiments.curves import Curve, CurveSettings
-from algorithms.experiments.intervals import CONFIDENCE
+from algorithms.experiments.intervals import CONFIDENCE, mean_and_half_width
 
 matplotlib.use("Agg")
 
@@ -98,6 +98,7 @@ def _summary(settings: CurveSettings, curve: Curve) -> dict[str, Any]:
         "seed": settings.seed,
         "final_regret_mean": float(final.mean()),
         "final_regret_std": float(final.std(ddof=1)) if len(final) > 1 else 0.0,
+        "final_regret_half_width": float(mean_and_half_width(final)[1]) if len(final) > 1 else "",
         "deployments_mean": float(curve.deployments.mean()),
         "switches_mean": float(curve.switches.mean()),
     }
