@@ -136,7 +136,7 @@ def gymnasium_maker(name: str) -> Callable[[], Any]:
     try:
         gymnasium = import_module("gymnasium")
     except ImportError as error:
-        raise UsageError(f"gym:{name} needs gymnasium, which is not installed here ({error})") from error
+        raise UsageError(f"gym:{name} needs gymnasium, the extra rl: pip install -e '.[rl]' ({error})") from error
     try:
         gymnasium.make(name).close()
     except gymnasium.error.Error as error:

@@ -161,3 +161,49 @@ def random_environment(
     law = rng.dirichlet(np.full(states, concentration), size=(horizon, states, actions))
     means = rng.random((horizon, states, actions))
     return Environment("random", law, means, rng.dirichlet(np.full(states, concentration)))
+
+
+def deep_sea(size: int) -> Environment:
+    """DeepSea (Osband et al. 2020, bsuite): one treasure at the end of `size` steps to the right, and left is paid.
+
+    H = S = `size`; the state is the column, the step is the row, everybody starts in column 0. Action 1 moves right, 0
+    left, for certain. bsuite charges 0.01/size for right and pays 1 for right in the last column and row; here every
+    step is paid 0.01/size more, so that rewards are in [0, 1]: left 0.01/size, right 0, the treasure 1. The optimal
+    value is 1, all to the right; without the treasure 0.01 is best. Uniform actions find it once in 2^size episodes.
+    """
+    require.integer(at_least=2, size=size)
+    law, means = np.zeros((size, 2, size)), np.zeros((size, size, 2))
+    for s in range(size):
+        law[s, 0, max(s - 1, 0)] = law[s, 1, min(s + 1, size - 1)] = 1.0
+    means[..., 0], means[-1, -1, 1] = 0.01 / size, 1.0
+    return Environment(f"deepsea:{size}", np.broadcast_to(law, (size, *law.shape)), means, np.eye(size)[0])
+
+
+def chain(states: int) -> Environment:
+    """A chain of our own: `states` states, 2 `states` steps; 1 is paid for forward in the last state, nothing else.
+
+    Action 1, forward, moves on with probability 0.9 and stays with 0.1 (in the last state it always stays); action 0
+    goes back to the first state. The optimal value, always forward, is the sum over h < H of
+    Pr[Binomial(h, 0.9) >= states - 1].
+    """
+    require.integer(at_least=2, states=states)
+    law, means = np.zeros((states, 2, states)), np.zeros((states, 2))
+    for s in range(states):
+        law[s, 0, 0] = 1.0
+        law[s, 1, s] = 0.1
+        law[s, 1, min(s + 1, states - 1)] += 0.9
+    means[-1, 1] = 1.0
+    shape = (2 * states, states, 2)
+    return Environment(
+        f"chain:{states}", np.broadcast_to(law, (*shape, states)), np.broadcast_to(means, shape), np.eye(states)[0]
+    )
+
+
+def random_family(seed: int) -> Environment:
+    """Member `seed` of a family: `random_environment` with S = 4, A = 2, H = 6."""
+    require.integer(at_least=0, seed=seed)
+    drawn = random_environment(seed, 4, 2, 6)
+    return Environment(f"random:{seed}", drawn.model.transitions, drawn.reward_means, drawn.model.initial)
+
+
+NUMBERED = {"deepsea": deep_sea, "chain": chain, "random": random_family}  # NAME:NUMBER on a command line

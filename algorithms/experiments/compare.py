@@ -21,11 +21,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from algorithms.experiments.compare_families import FAMILIES
 from algorithms.experiments.compare_terms import BASELINE as BASELINE
 from algorithms.experiments.compare_terms import BLIND as BLIND
 from algorithms.experiments.compare_terms import Contender, Line, MakeAgent, takes
 from algorithms.experiments.compare_terms import EXACT as EXACT
+from algorithms.experiments.intervals import CONFIDENCE, mean_and_half_width
 from algorithms.experiments.search import check_space
 from algorithms.experiments.store import finish_cell
 from dpverify.errors import ParameterError
@@ -44,11 +47,13 @@ class Comparison:
     refused: tuple[str, ...]  # what is not compared, and why
     environment: str
     relative_to: str  # what is measured is relative to it
+    data: str  # where the users are from
     users: int
     runs: int
     eps: tuple[float, ...]
     checks: tuple[dict[str, Any], ...]
     lines: tuple[Line, ...]
+    basis: str  # the agent that differences are from
 
     @property
     def objections(self) -> tuple[str, ...]:
@@ -72,9 +77,43 @@ class Comparison:
             each for each in self.lines if each.agent == agent and (not each.privacy or each.privacy["eps"] == eps)
         )
 
+    def difference(self, agent: str, eps: float) -> tuple[float, float]:
+        """Mean and half-width of what an agent has more than `basis` at an eps, seed by seed."""
+        mine, theirs = (np.array(self.at(name, eps).final) for name in (agent, self.basis))
+        mean, half_width = mean_and_half_width(mine - theirs)
+        return float(mean), float(half_width)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What CSV and JSON say of each agent at each eps; a reference is the same at all of them."""
+        found = []
+        for name in dict.fromkeys(each.agent for each in self.lines):
+            for eps in self.eps:
+                line, (apart, reach) = self.at(name, eps), self.difference(name, eps)
+                found.append(
+                    {
+                        "agent": name,
+                        "privacy": "equal" if line.privacy else "reference",
+                        "eps": eps,
+                        "delta": line.privacy["delta"] if line.privacy else "",
+                        "users": self.users,
+                        "seeds": self.runs,
+                        "mean": line.regret,
+                        "low": line.regret - line.half_width,
+                        "high": line.regret + line.half_width,
+                        "basis": self.basis,
+                        "difference": apart,
+                        "difference_low": apart - reach,
+                        "difference_high": apart + reach,
+                        "tuned": tuning_of(line),
+                        "point": json.dumps(line.point) if line.point else "",
+                    }
+                )
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """For a file of numbers."""
-        return {**asdict(self), "objections": self.objections}
+        return {**asdict(self), "objections": self.objections, "confidence": CONFIDENCE, "rows": self.rows}
 
 
 def compare(
@@ -115,7 +154,7 @@ def compare(
         raise ParameterError("family", family, ", ".join(FAMILIES))
     fair = FAMILIES[family](**terms)
     authors = [Contender(name, _maker(agent), getattr(agent, "space", None) or {}) for name, agent in agents.items()]
-    ours = [*fair.data_free, *(each.name for each in (*fair.baselines, *fair.references))]
+    ours = [*fair.data_free, *(each.name for each in (*fair.rivals, *fair.references))]
     if not authors or set(ours) & set(agents):
         raise ParameterError("agents", list(agents), f"one at least, none called {', '.join(ours)}")
     for each in authors:
@@ -134,7 +173,7 @@ def compare(
     checks = found(fair.check, product(authors, eps))
     lines: list[dict[str, Any]] = []
     if not any(each["objections"] for each in checks):
-        everybody = [*product([*authors, *fair.baselines], eps), *product(fair.references, eps[:1])]
+        everybody = [*product([*authors, *fair.rivals], eps), *product(fair.references, eps[:1])]
         lines = [*found(fair.line, everybody), *fair.blind()]
     return Comparison(
         family,
@@ -145,11 +184,13 @@ def compare(
         fair.REFUSED,
         fair.environment.name,
         fair.relative_to,
+        fair.data,
         fair.users,
         fair.runs,
         tuple(eps),
         tuple(checks),
         tuple(Line(**each) for each in lines),
+        fair.baselines[0].name,
     )
 
 
@@ -172,13 +213,27 @@ def _maker(agent: Any) -> MakeAgent:
     return agent  # type: ignore[no-any-return]
 
 
+def tuning_of(line: Line) -> str:
+    """What was searched of an agent, by how much, and what was set by hand."""
+    named = ", ".join(line.point)
+    if not line.point:
+        return "nothing"
+    if not line.search:
+        return f"{named}: by hand"
+    return f"{named}: {line.search['points']} points ({line.search['by_hand']} by hand), {line.search['runs']} runs"
+
+
 def table(found: Comparison) -> list[tuple[str, ...]]:
-    """Rows of text: agent, privacy, then mean +- standard error and the point at each eps."""
+    """Rows of text: agent, privacy, what was tuned; then mean, paired difference and the point at each eps."""
     rows = []
     for name in dict.fromkeys(each.agent for each in found.lines):
-        lines = [found.at(name, eps) for eps in found.eps]
-        privacy = "equal" if lines[0].privacy else "reference"
-        points = [", ".join(f"{key} = {value:.3g}" for key, value in each.point.items()) for each in lines]
-        shown = [f"{each.regret:.4g} +- {each.error:.2g}" for each in lines]
-        rows.append((name, privacy, *(f"{one}\n{two}".strip() for one, two in zip(shown, points, strict=True))))
+        cells = []
+        for eps in found.eps:
+            line, (apart, reach) = found.at(name, eps), found.difference(name, eps)
+            told = [f"{line.regret:.4g} +- {line.half_width:.3g}"]
+            told += [f"{apart:+.4g} +- {reach:.3g}"] if name != found.basis else []
+            told += [f"{key} = {value:.3g}" for key, value in line.point.items()]
+            cells.append("\n".join(told))
+        line = found.at(name, found.eps[0])
+        rows.append((name, "equal" if line.privacy else "reference", tuning_of(line), *cells))
     return rows

@@ -17,13 +17,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from algorithms.core.environments import Environment
+from algorithms.core.environments import Environment, NUMBERED
+from algorithms.core.model_files import load_environment
 from algorithms.experiments.compare import compare, Comparison, table
 from algorithms.experiments.compare_terms import check_numbers
 from algorithms.experiments.constants import SEARCH_SEED
 from algorithms.experiments.figures import write_comparison
+from algorithms.experiments.intervals import CONFIDENCE
 from algorithms.gym_users import estimated_environment, gymnasium_maker
 from algorithms.nash_vi.markov_games import MarkovGame
+from algorithms.offline.logs import load_trajectories
 from dpverify.base import require, search_path
 from dpverify.base.sites import INSTALLED, site_text
 from dpverify.cli.isolated_command import load_object
@@ -32,6 +35,7 @@ from dpverify.report import files
 
 OUT, ERR = Console(), Console(stderr=True)
 RIVER_SWIM, GAME = "algorithms.core.environments:river_swim", "algorithms.experiments.compare_families:game"
+MOST_DIGITS, USERS = 9, 2_000  # of deepsea:N; of a comparison where none are given
 PRIVATIZERS = {
     "online": "algorithms.bernstein_vi.learner:central",
     **{each: f"algorithms.experiments.compare_families:{each}" for each in ("batches", "games", "offline")},
@@ -79,6 +83,9 @@ def _command(
         list[str],
         typer.Option(metavar="M:O", help="object with plan(counts), or (privatizer, users) -> agent; repeat"),
     ],
+    opponent: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="PUCB (online): beside yours on the same counts and search")
+    ] = None,
     family: Annotated[
         FamilyName, typer.Option(help="one user a plan; batches; two-player games; one release of a dataset")
     ] = FamilyName.ONLINE,
@@ -87,23 +94,40 @@ def _command(
     ] = None,
     env: Annotated[
         str | None,
-        typer.Option(metavar="M:O|gym:NAME", help="an Environment, what makes one, or Gymnasium's interface; a game"),
+        typer.Option(
+            metavar="F.npz|NAME:N|gym:NAME|M:O",
+            help="a file with P, r, p0; deepsea:N, chain:N (states), random:SEED; an Environment, what makes one, or "
+            "Gymnasium's interface; a game",
+        ),
     ] = None,
     horizon: Annotated[
-        int | None, typer.Option(help="H, where the environment has Gymnasium's interface (default 10)")
+        int | None, typer.Option(help="H, where the environment has none: Gymnasium's interface (default 10), a file")
+    ] = None,
+    logs: Annotated[
+        Path | None,
+        typer.Option(metavar="F.csv", help="offline: logged users; --env is what policies are evaluated on"),
     ] = None,
     privatizer: Annotated[
         str | None, typer.Option(metavar="M:O", help="(layout, users, eps) -> privatizer; with --delta (..., delta)")
     ] = None,
     eps: Annotated[list[float] | None, typer.Option(help="what everybody spends; repeat (default 1)")] = None,
     delta: Annotated[float, typer.Option(help="0: pure eps")] = 0.0,
-    users: Annotated[int, typer.Option(help="K, one episode each")] = 2_000,
-    runs: Annotated[int, typer.Option(help="of every agent at the point that was found")] = 8,
+    users: Annotated[
+        int | None, typer.Option(help="K, one episode each (default 2,000; with --logs all of them)")
+    ] = None,
+    runs: Annotated[
+        int,
+        typer.Option(
+            "--seeds", "--runs", help="common to all agents, each a run of its own at the point that was found"
+        ),
+    ] = 8,
     points: Annotated[int, typer.Option(help="of the search, for every agent with a `space`")] = 4,
     seed: Annotated[int, typer.Option(help="users and noise of the table")] = 1,
     search_seed: Annotated[int, typer.Option(help="of the search: another one")] = SEARCH_SEED,
     jobs: Annotated[int, typer.Option(help="processes; what is found does not depend on it")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="figure (PNG, SVG), JSON, and finished cells")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="figures (PNG, SVG), CSV, JSON, and finished cells")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="take finished cells of the same settings from DIR")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="F", help="all of it, as JSON")] = None,
 ) -> None:
@@ -119,8 +143,12 @@ def _command(
         raise ParameterError(
             "--deployments", deployments, "with --family batches: others ask before every user, or once"
         )
+    if logs is not None and (family is not FamilyName.OFFLINE or env is None):
+        raise ParameterError(
+            "--logs", str(logs), "with --family offline, and --env: rewards are known, and policies evaluated there"
+        )
     numbers: dict[str, Any] = {
-        "users": users,
+        "users": USERS if users is None else users,
         "runs": runs,
         "points": points,
         "seed": seed,
@@ -131,12 +159,19 @@ def _command(
     for each in eps or ():
         require.positive(eps=each)
     agents, playing = _named(agent), family is FamilyName.GAMES
+    environment = _environment(env or (GAME if playing else RIVER_SWIM), horizon, jobs)
+    more: dict[str, Any] = {} if deployments is None else {"deployments": deployments}
+    if logs is not None and isinstance(environment, Environment):
+        model = environment.model
+        more["logged"] = load_trajectories(logs, states=model.states, actions=model.actions, horizon=model.horizon)
+        numbers["users"] = len(more["logged"]) if users is None else users
     found = compare(
         agents,
         family=family.value,
-        environment=_environment(env or (GAME if playing else RIVER_SWIM), horizon, jobs),
+        environment=environment,
         privatizer=_loaded(privatizer or PRIVATIZERS[family.value]),
-        **({} if deployments is None else {"deployments": deployments}),
+        **more,
+        opponents=tuple(opponent or ()),
         eps=tuple(eps or [1.0]),
         **numbers,
         jobs=jobs,
@@ -196,11 +231,18 @@ def _loaded(spec: str) -> Any:
 
 def _environment(spec: str, horizon: int | None, jobs: int) -> Environment | MarkovGame:
     """As it is, or estimated where all that it has is Gymnasium's interface."""
+    if spec.endswith(".npz"):
+        return load_environment(spec, horizon=horizon)
     steps = 10 if horizon is None else horizon
     if spec.startswith("gym:"):
         name = spec.removeprefix("gym:")
         return estimated_environment(gymnasium_maker(name), name=name, horizon=steps, jobs=jobs)
-    found = _loaded(spec)
+    kind, _, number = spec.partition(":")
+    found: Any
+    if kind in NUMBERED:
+        found = _numbered(kind, number)
+    else:
+        found = _loaded(spec)
     made = found if isinstance(found, Environment | MarkovGame) else found() if callable(found) else found
     if callable(found) and callable(getattr(made, "reset", None)) and callable(getattr(made, "step", None)):
         return estimated_environment(found, name=spec.rpartition(":")[2], horizon=steps, jobs=jobs)
@@ -212,6 +254,15 @@ def _environment(spec: str, horizon: int | None, jobs: int) -> Environment | Mar
     return made
 
 
+def _numbered(kind: str, number: str) -> Environment:
+    """`deepsea:5`, say."""
+    if not (number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS):
+        raise ParameterError(
+            "--env", f"{kind}:{number}", f"{kind}:N with a whole number N of at most {MOST_DIGITS} digits"
+        )
+    return NUMBERED[kind](int(number))
+
+
 def _show(found: Comparison) -> None:
     for check in found.checks:
         _show_check(check, found)
@@ -219,7 +270,7 @@ def _show(found: Comparison) -> None:
         OUT.print(f"NOT DRAWN  {each}", markup=False, highlight=False, soft_wrap=True)
     if not found.drawn:
         return
-    rows = Table("agent", "privacy", *(f"{found.measure} at eps {eps:g}" for eps in found.eps))
+    rows = Table("agent", "privacy", "tuned", *(f"{found.measure} at eps {eps:g}" for eps in found.eps))
     for row in table(found):
         rows.add_row(*row)
     OUT.print(rows)
@@ -236,9 +287,11 @@ def _show(found: Comparison) -> None:
             )
     searched = max((each.search.get("runs", 0) for each in private), default=0)
     OUT.print(
-        f"{found.measure} relative to {found.relative_to}: {found.unit}\n"
-        f"mean of {found.runs} runs and its standard error, seed {private[0].seed}; {searched} runs of search for each "
-        "agent with a space at each eps, on other seeds",
+        f"{found.measure} relative to {found.relative_to}: {found.unit}; {found.data}\n"
+        f"mean of {found.runs} seeds (functions of seed {private[0].seed}) and its {CONFIDENCE:.0%} interval "
+        f"(Student's t); below it what the agent has more than {found.basis}, seed by seed, with its interval\n"
+        f"an interval holds by itself, at the point that was found; {searched} runs of search for each agent with a "
+        "space at each eps, on other seeds",
         highlight=False,
         soft_wrap=True,
     )

@@ -1,7 +1,7 @@
 """`compare` of agents in batches, in games and offline: each family by what differs from one user a plan.
 
     family   run                             measured                          beside it, at equal privacy and search
-    online   one user a plan                 regret                            Bernstein-VI
+    online   one user a plan                 regret                            Bernstein-VI; PUCB, where asked for
     batches  asked `deployments` times       regret                            SDP-PE, shuffled optimism
     games    one user a plan, joint actions  Nash gap, summed over users       DP-Nash-VI
     offline  one release of a dataset        v* - v of its policy, by dataset  DP-APVI
@@ -11,10 +11,11 @@ their lines are not drawn in one picture. Nor are DP-VAPVI and `lean` beside DP-
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import joblib
 import numpy as np
 import numpy.typing as npt
 
@@ -44,6 +45,7 @@ from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims import ApproxDP, PureDP, Unit
 from dpverify.errors import ParameterError
+from mechanisms.datasets.trajectories import Trajectories
 from mechanisms.datasets.visit_counts import CountLayout, PrivateCounts
 from mechanisms.privatizers.central import Central
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian, OfflineTabularLaplace
@@ -108,6 +110,10 @@ class BatchTerms(Terms):
         if 2 * self.deployments > self.users:
             raise ParameterError("deployments", self.deployments, f"at most half of the {self.users} users")
 
+    @property
+    def known_opponents(self) -> dict[str, Contender]:
+        return {}
+
     def study(self, one: Contender, point: Point, eps: float, users: int | None = None) -> Study:
         users = users or self.users
         source = self.privatizer(self.layout, users, *self._spent(eps))
@@ -169,6 +175,10 @@ class GameTerms(Terms):
         return self.environment.layout
 
     @property
+    def known_opponents(self) -> dict[str, Contender]:
+        return {}
+
+    @property
     def relative_to(self) -> str:
         return "a Nash equilibrium, whose gap is 0"
 
@@ -220,7 +230,11 @@ class JointLaws:
 
 @dataclass(frozen=True, kw_only=True)
 class OfflineTerms(Terms):
-    """A dataset of uniform actions, released once; the curve is over its size."""
+    """A dataset of uniform actions, released once; the curve is over its size.
+
+    `logged`: the first `users` of these trajectories are the dataset of every run. The search never sees them: it draws
+    datasets of uniform actions from the environment, as without them.
+    """
 
     MEASURE: ClassVar = "v* - v"
     UNIT: ClassVar = "expected reward of the policy made from a dataset"
@@ -230,6 +244,28 @@ class OfflineTerms(Terms):
         "at equal rho beside each other: python -m algorithms.experiments.lean",
     )
 
+    logged: Trajectories | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.logged is None:
+            return
+        if self.logged.layout != self.layout or self.logged.final_states is None or self.logged.absent.any():
+            wanted = f"of {self.layout}, as the environment, with final states, without absent users"
+            raise ParameterError("logged", self.logged.layout, wanted)
+        if self.users > len(self.logged):
+            raise ParameterError("users", self.users, f"at most the {len(self.logged)} that are logged")
+
+    @property
+    def known_opponents(self) -> dict[str, Contender]:
+        return {}
+
+    @property
+    def data(self) -> str:
+        if self.logged is None:
+            return super().data
+        return f"{self.users} logged users, the same for all seeds: they differ in noise alone"
+
     @property
     def layout(self) -> CountLayout:
         return CountLayout(H=self.model.horizon, S=self.model.states, A=self.model.actions)
@@ -237,7 +273,11 @@ class OfflineTerms(Terms):
     def study(self, one: Contender, point: Point, eps: float, users: int | None = None) -> "Logged":
         users = users or self.users
         source = self.privatizer(self.layout, users, *self._spent(eps))
-        return Logged(OfflineStudy(agent=one.made(source, users, point), privatizer=source), users, eps, self.delta)
+        study = OfflineStudy(agent=one.made(source, users, point), privatizer=source)
+        return Logged(study, users, eps, self.delta, self.logged)
+
+    def settings(self, agents: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super().settings(agents), "logged": joblib.hash(self.logged)}
 
     def check(self, cell: tuple[Contender, float]) -> dict[str, Any]:
         one, eps = cell
@@ -306,6 +346,7 @@ class Logged:
     users: int
     eps: float
     delta: float
+    logged: Trajectories | None = None
 
     @property
     def claim(self) -> PureDP | ApproxDP:
@@ -320,16 +361,14 @@ class Logged:
         return float(account(self.study.ledger, delta=self.delta))
 
     def losses(self, environment: Environment, seeds: Sequence[int]) -> Array:
-        """Of the policy from all users, one dataset a seed."""
+        """Of the policy from all users, one dataset a seed, drawn from the environment."""
         model = environment.model
         return np.array([self.study.regret(model, users=self.users, runs=1, seed=each)[0] for each in seeds])
 
     def regret(self, environment: Environment, *, runs: int, seed: int, exact: bool, per_user: bool) -> Array:
         """At each of the `sizes`, (sizes, runs)."""
-        rows = [
-            self.study.regret(environment.model, users=each, runs=runs, seed=seed, exact=exact)
-            for each in sizes(self.users)
-        ]
+        options: dict[str, Any] = {"runs": runs, "seed": seed, "exact": exact, "logged": self.logged}
+        rows = [self.study.regret(environment.model, users=each, **options) for each in sizes(self.users)]
         return np.stack(rows)
 
 

@@ -24,7 +24,9 @@ from algorithms.core.counting import layout_of
 from algorithms.core.environments import Environment
 from algorithms.experiments.compare_evidence import evidence, FEW
 from algorithms.experiments.constants import KNOWN, SPACES
+from algorithms.experiments.intervals import mean_and_half_width
 from algorithms.experiments.search import Point, search, Space
+from algorithms.pucb.learner import PUCB
 from algorithms.study import Study
 from algorithms.tabular import backward_induction, expected_return, Model, uniform_policy
 from dpverify.base import require
@@ -43,21 +45,23 @@ GRID = 60  # users at which a curve is kept
 
 @dataclass(frozen=True)
 class Line:
-    """One agent at one eps: its mean regret over the runs and the standard error of it, at the end and on the way.
+    """One agent at one eps: its mean regret over the seeds and half of its interval, at the end and on the way.
 
-    `privacy` has view, notion, eps, delta and unit, and is None for a reference, which spends nothing or has none.
+    Intervals are those of `intervals`. `privacy` has view, notion, eps, delta and unit, and is None for a reference,
+    which spends nothing or has none.
     """
 
     agent: str
     privacy: dict[str, Any] | None
     regret: float
-    error: float
-    seed: int  # of users and noise
+    half_width: float
+    final: list[float]  # regret at the end, one a seed
+    seed: int  # of users and noise; the seeds of the runs are functions of it
     point: Point
-    search: dict[str, Any]  # points, seed, seeds, runs, what was tried; empty where there was nothing to search
+    search: dict[str, Any]  # points, by_hand, seed, seeds, runs, what was tried; empty where nothing was searched
     users: list[int]  # at which the curve is kept
     mean: list[float]
-    spread: list[float]  # the standard error
+    half_widths: list[float]
 
 
 class Contender(NamedTuple):
@@ -99,8 +103,12 @@ class Terms:
     points: int
     seed: int
     search_seed: int
+    opponents: tuple[str, ...] = ()  # names of `known_opponents` that stand beside the baselines
 
     def __post_init__(self) -> None:
+        if len(set(self.opponents)) < len(self.opponents) or not self.known_opponents.keys() >= set(self.opponents):
+            allowed = ", ".join(self.known_opponents) or "none"
+            raise ParameterError("opponents", list(self.opponents), f"each once, of those of this family: {allowed}")
         if not isinstance(self.environment, self.SETTING):
             found = type(self.environment).__name__
             raise ParameterError("environment", found, f"of type {self.SETTING.__name__} for this family")
@@ -122,6 +130,11 @@ class Terms:
     def layout(self) -> CountLayout:
         """Of the counts."""
         return layout_of(self.model)
+
+    @property
+    def data(self) -> str:
+        """Where the users of the runs are from."""
+        return "users are drawn from the environment, anew for each seed"
 
     @property
     def relative_to(self) -> str:
@@ -165,7 +178,9 @@ class Terms:
                 seed=self.search_seed,
                 known={one.name: one.known},
             )[one.name]
-            point, told = found.point, {"points": self.points, "seed": self.search_seed, **found.record}
+            by_hand = min(self.points, len(one.known))
+            point = found.point
+            told = {"points": self.points, "by_hand": by_hand, "seed": self.search_seed, **found.record}
         mine = self.study(one, point, eps)
         regret = mine.regret(self.environment, runs=self.runs, seed=self.seed, exact=one.exact, per_user=True)
         return self._drawn(one.name, None if one.exact else privacy_of(mine), regret, point, told)
@@ -191,6 +206,24 @@ class Terms:
             return BernsteinVI(layout=self.layout, episodes=users, error=error * privatizer.error, bonus_scale=bonus)
 
         return (Contender(BASELINE, make, SPACES["UCBVI-JDP"], KNOWN["UCBVI-JDP"]),)
+
+    @property
+    def known_opponents(self) -> dict[str, Contender]:
+        """Planners of papers, on the counts that everybody is handed, at equal search; none of their points is known.
+
+        PUCB: Algorithm 3 of Vietri, Balle, Krishnamurthy and Wu (2020). Its bonus and its E are scaled, as those of
+        Bernstein-VI are; E is the privatizer's, and its counters are the privatizer's, not the paper's.
+        """
+
+        def make(privatizer: Any, users: int, *, bonus: float, error: float) -> PUCB:
+            return PUCB(layout=self.layout, episodes=users, error=error * privatizer.error, bonus_scale=bonus)
+
+        return {"PUCB": Contender("PUCB", make, SPACES["UCBVI-JDP"])}
+
+    @property
+    def rivals(self) -> tuple[Contender, ...]:
+        """All that is drawn at equal privacy beside the caller's agents."""
+        return (*self.baselines, *(self.known_opponents[name] for name in self.opponents))
 
     @property
     def references(self) -> tuple[Contender, ...]:
@@ -234,19 +267,20 @@ class Terms:
     ) -> dict[str, Any]:
         """A line from the regret of every user in every run, (users, runs)."""
         at, total = self.curve(regret)
-        mean, spread = total.mean(axis=1), total.std(axis=1, ddof=1) / math.sqrt(self.runs)
+        mean, half_width = mean_and_half_width(total)
         return asdict(
             Line(
-                name,
-                privacy,
-                float(mean[-1]),
-                float(spread[-1]),
-                self.seed,
-                dict(point),
-                told,
-                at.tolist(),
-                mean.tolist(),
-                spread.tolist(),
+                agent=name,
+                privacy=privacy,
+                regret=float(mean[-1]),
+                half_width=float(half_width[-1]),
+                final=total[-1].tolist(),
+                seed=self.seed,
+                point=dict(point),
+                search=told,
+                users=at.tolist(),
+                mean=mean.tolist(),
+                half_widths=half_width.tolist(),
             )
         )
 

@@ -17,7 +17,7 @@ from so few users: there is no guarantee. Three numbers for every seed:
     transitions  total variation between the estimated law of the next state and the model's, mean over the users' steps
     gap          v* - v^pi of the policy
 
-Data and noise are functions of the seed, and common to all ways. Intervals are Student's, at 95 %.
+Data and noise are functions of the seed, and common to all ways. Intervals are those of `intervals`.
 """
 
 import json
@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import typer
 
 from algorithms.core.environments import random_environment, river_swim
+from algorithms.experiments.intervals import mean_and_half_width
 from algorithms.offline.apvi import APVI
 from algorithms.offline.data import sample_counts, suboptimality
 from algorithms.tabular import Model, uniform_policy
@@ -40,14 +40,12 @@ from mechanisms.datasets.visit_counts import CountLayout, ExactCounts, PrivateCo
 from mechanisms.privatizers.flow import FlowConsistent, Transitions
 from mechanisms.privatizers.offline_tabular import OfflineTabularGaussian
 
-Array = npt.NDArray[np.float64]
-
 USERS, RHOS, DELTA = 500, (0.1, 1.0), 0.1
 ERROR_SCALE, PENALTY_SCALE = 0.01, 0.001
 NUMBERS = ("counts", "transitions", "gap")
 WAYS = ("none", "cells", "flow, chebyshev", "flow, l2", "flow, l2, known")
 BASIS = "cells"  # whose numbers the others' differences are from
-CONFIDENCE, DIGITS = 0.95, 5
+DIGITS = 5
 
 
 def make_models() -> dict[str, Model]:
@@ -114,14 +112,6 @@ def draw_consistency(name: str, rho: float, seeds: Sequence[int]) -> list[dict[s
         {"model": name, "rho": rho, "way": way, **{number: [each[number] for each in measured] for number in NUMBERS}}
         for way, measured in found.items()
     ]
-
-
-def mean_and_half_width(values: Array) -> tuple[float, float]:
-    """Mean of the seeds, and half of its interval at CONFIDENCE."""
-    from scipy import stats  # slow to load
-
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
-    return float(values.mean()), reach * float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
 def summarise(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from algorithms.experiments.compare import Comparison
 from algorithms.experiments.constants import DELTA, TOLERANCE
 from algorithms.experiments.curves import Curve, CurveSettings
+from algorithms.experiments.intervals import CONFIDENCE, mean_and_half_width
 
 matplotlib.use("Agg")
 
@@ -97,34 +98,65 @@ def _summary(settings: CurveSettings, curve: Curve) -> dict[str, Any]:
         "seed": settings.seed,
         "final_regret_mean": float(final.mean()),
         "final_regret_std": float(final.std(ddof=1)) if len(final) > 1 else 0.0,
+        "final_regret_half_width": float(mean_and_half_width(final)[1]) if len(final) > 1 else "",
         "deployments_mean": float(curve.deployments.mean()),
         "switches_mean": float(curve.switches.mean()),
     }
 
 
 def write_comparison(folder: Path, found: Comparison) -> list[Path]:
-    """Regret over users, a panel an eps, with bands of one standard error; references are dashed."""
-    names = list(dict.fromkeys(each.agent for each in found.lines))
-
-    def paint(panels: Any) -> None:
-        for axes, eps in zip(np.ravel(panels), found.eps, strict=True):
-            for number, name in enumerate(names):
-                line, colour = found.at(name, eps), f"C{number % 10}"
-                mean, spread = np.array(line.mean), np.array(line.spread)
-                axes.plot(line.users, mean, "-" if line.privacy else "--", label=name, color=colour)
-                axes.fill_between(line.users, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
-            axes.set(xlabel=found.axis, title=f"eps = {eps:g}")
-        first = np.ravel(panels)[0]
-        first.legend(title=f"mean of {found.runs} runs, one standard error\ndashed: references, other privacy")
-        first.set_ylabel(f"{found.environment}: {found.measure}")
-        spent = next(each.privacy for each in found.lines if each.privacy)
-        privacy = f"{spent['notion']}, {spent['view']} view" + (
-            f", delta = {spent['delta']:g}" if spent["delta"] else ""
-        )
-        first.figure.suptitle(f"{privacy}; {found.measure} relative to {found.relative_to}", fontsize=9, wrap=True)
-
+    """Regret over users and at the end over eps (PNG, SVG), and the rows of the table (CSV); bands are intervals."""
     folder.mkdir(parents=True, exist_ok=True)
-    return _save(folder / "comparison", paint, len(found.eps))
+    numbers = folder / "comparison.csv"
+    with numbers.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(found.rows[0]))
+        writer.writeheader()
+        writer.writerows(found.rows)
+    return [
+        *_save(folder / "comparison", lambda panels: _curves_of(found, panels), len(found.eps)),
+        *_save(folder / "comparison-final", lambda axes: _final_of(found, axes)),
+        numbers,
+    ]
+
+
+def _names_and_colours(found: Comparison) -> list[tuple[str, str]]:
+    names = dict.fromkeys(each.agent for each in found.lines)
+    return [(name, f"C{number % 10}") for number, name in enumerate(names)]
+
+
+def _curves_of(found: Comparison, panels: Any) -> None:
+    """Over users, a panel an eps; references are dashed."""
+    for axes, eps in zip(np.ravel(panels), found.eps, strict=True):
+        for name, colour in _names_and_colours(found):
+            line = found.at(name, eps)
+            mean, half_width = np.array(line.mean), np.array(line.half_widths)
+            axes.plot(line.users, mean, "-" if line.privacy else "--", label=name, color=colour)
+            axes.fill_between(line.users, mean - half_width, mean + half_width, color=colour, alpha=0.2, linewidth=0)
+        axes.set(xlabel=found.axis, title=f"eps = {eps:g}")
+    first = np.ravel(panels)[0]
+    first.legend(title=_meaning_of_bands(found), fontsize=7, title_fontsize=7)
+    first.set_ylabel(f"{found.environment}: {found.measure}")
+    spent = next(each.privacy for each in found.lines if each.privacy)
+    privacy = f"{spent['notion']}, {spent['view']} view" + (f", delta = {spent['delta']:g}" if spent["delta"] else "")
+    first.figure.suptitle(f"{privacy}; {found.measure} relative to {found.relative_to}", fontsize=9, wrap=True)
+
+
+def _final_of(found: Comparison, axes: Axes) -> None:
+    """At the end, over eps; a reference is a dashed line."""
+    for name, colour in _names_and_colours(found):
+        lines = [found.at(name, eps) for eps in found.eps]
+        mean, half_width = (np.array([getattr(each, what) for each in lines]) for what in ("regret", "half_width"))
+        if lines[0].privacy:
+            axes.errorbar(found.eps, mean, half_width, color=colour, marker="o", capsize=3, label=name)
+        else:
+            axes.axhline(mean[0], color=colour, linestyle="--", label=name)
+            axes.axhspan(mean[0] - half_width[0], mean[0] + half_width[0], color=colour, alpha=0.15, linewidth=0)
+    axes.set(xlabel="eps", xscale="log", ylabel=f"{found.environment}: {found.measure}, {found.users} users")
+    axes.legend(title=_meaning_of_bands(found), fontsize=7, title_fontsize=7)
+
+
+def _meaning_of_bands(found: Comparison) -> str:
+    return f"mean of {found.runs} seeds, {CONFIDENCE:.0%} intervals\ndashed: references, other privacy"
 
 
 def _save(stem: Path, paint: Any, panels: int = 1, *, width: float = 5.2) -> list[Path]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from algorithms.core.checked_agent import CheckedAgent
 from algorithms.core.online import handed
-from algorithms.offline.data import collect, suboptimality
+from algorithms.offline.data import collect, suboptimality, take
 from algorithms.tabular import Model, uniform_policy
 from dpverify.accounting.accountant import account_of
 from dpverify.base import require
@@ -170,10 +170,20 @@ class OfflineStudy:
         """With probability 1 - `beta` counts are within the privatizer's bounds, raw and post-processed."""
         return self.privatizer.promises(data, beta=beta)
 
-    def regret(self, model: Model, *, users: int, runs: int, seed: int, exact: bool = False) -> Array:
+    def regret(
+        self,
+        model: Model,
+        *,
+        users: int,
+        runs: int,
+        seed: int,
+        exact: bool = False,
+        logged: Trajectories | None = None,
+    ) -> Array:
         """V* - V^pi of the output policy, (runs,); each run has `users` of its own, who played uniform actions.
 
-        `exact`: without privacy, on the same users.
+        `exact`: without privacy, on the same users. `logged`: the first `users` of these in every run instead, so that
+        runs differ in noise alone.
         """
         require.integer(at_least=1, users=users, runs=runs)
         size = self.layout
@@ -184,7 +194,8 @@ class OfflineStudy:
         learner = self._run(NoPrivacy(layout=size) if exact else self.privatizer)
         found = []
         for run in range(runs):
-            data = collect(model, played, users, rng=stream(seeds, Stage.EXPERIMENT, run))
+            drawn = stream(seeds, Stage.EXPERIMENT, run)
+            data = collect(model, played, users, rng=drawn) if logged is None else take(logged, slice(users))
             found.append(suboptimality(learner.policies(data, rng=noise, size=1)[0], model))
         return np.array(found)
 

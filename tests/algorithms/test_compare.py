@@ -1,22 +1,27 @@
 """An agent beside the repository's, at equal privacy: what is drawn, what is refused, and what is told of it."""
 
+import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from algorithms.bernstein_vi.learner import central, local
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import ExactSource, TreeCounts
-from algorithms.core.environments import river_swim
+from algorithms.core.environments import chain, river_swim
+from algorithms.core.model_files import load_environment, write_environment
 from algorithms.experiments import compare_command
 from algorithms.experiments import compare_terms as comparing
 from algorithms.experiments.compare import BASELINE, BLIND, compare, EXACT, table
 from algorithms.experiments.figures import write_comparison
 from algorithms.study import Study
 from audits.planted.draws import Reused
+from dpverify.errors import ParameterError
 
 SIZE = {
     "environment": river_swim(3, 2),
@@ -97,11 +102,21 @@ def test_several_agents_and_eps_are_one_by_one_and_all_together_the_same(tmp_pat
     assert found.at("mine", 1.0).search["seeds"] == found.at(BASELINE, 3.0).search["seeds"]
     assert found.at("counting", 1.0).search == {}
     for each in found.lines:
-        assert (each.users[-1], each.mean[-1], each.spread[-1]) == (12, each.regret, each.error)
+        assert (each.users[-1], each.mean[-1], each.half_widths[-1]) == (12, each.regret, each.half_width)
     rows = table(found)
     assert [row[0] for row in rows] == ["mine", "counting", BASELINE, EXACT, BLIND]
-    assert {len(row) for row in rows} == {4}  # agent, privacy, two eps
-    assert {path.suffix for path in write_comparison(tmp_path, found)} == {".png", ".svg"}
+    assert {len(row) for row in rows} == {5}  # agent, privacy, what was tuned, two eps
+    assert [row[2] for row in rows] == [
+        "often: 2 points (0 by hand), 2 runs",
+        "nothing",
+        "bonus, error: 2 points (2 by hand), 2 runs",
+        "bonus: by hand",
+        "nothing",
+    ]
+    written = write_comparison(tmp_path, found)
+    assert [path.name for path in written] == [
+        *("comparison.png", "comparison.svg", "comparison-final.png", "comparison-final.svg", "comparison.csv")
+    ]
 
     again = {**several, "eps": (1.0, 3.0), "folder": tmp_path, "resume": True}
     monkeypatch.setattr(Study, "regret", None)  # what is kept is not computed
@@ -109,6 +124,28 @@ def test_several_agents_and_eps_are_one_by_one_and_all_together_the_same(tmp_pat
     assert compare(**again) == found
     with pytest.raises(TypeError):  # of another seed nothing is kept
         compare(**{**again, "seed": 2})
+
+
+def test_intervals_are_students_and_differences_are_paired(monkeypatch):
+    """By hand: scipy's interval of the numbers of the seeds, and of their differences; a basis from itself is 0."""
+    monkeypatch.setattr(comparing, "evidence", lambda *given: {"objections": []})
+    found = compare({"mine": Often, "same": Often}, privatizer=central, **{**SIZE, "runs": 5, "users": 40})
+    for row in found.rows:
+        mine, basis = (np.array(found.at(name, 1.0).final) for name in (row["agent"], BASELINE))
+        assert len(mine) == row["seeds"] == 5
+        assert row["mean"] == pytest.approx(sum(mine) / 5, rel=1e-12)
+        for values, low, high in ((mine, "low", "high"), (mine - basis, "difference_low", "difference_high")):
+            reach = stats.t.ppf(0.975, 4) * values.std(ddof=1) / 5**0.5
+            assert row[high] - row[low] == pytest.approx(2 * reach, rel=1e-9, abs=1e-12)
+            assert row[high] + row[low] == pytest.approx(2 * values.mean(), rel=1e-9, abs=1e-12)
+        assert row["basis"] == BASELINE
+    assert (found.difference("same", 1.0), found.difference(BASELINE, 1.0)) == (
+        found.difference("mine", 1.0),
+        (0.0, 0.0),
+    )
+    assert replace(found, basis="mine").difference("same", 1.0) == (0.0, 0.0)
+    assert found.at(BLIND, 1.0).half_width == 0
+    assert found.to_dict()["rows"] == found.rows
 
 
 @dataclass(frozen=True)
@@ -202,6 +239,44 @@ def test_a_tree_whose_noise_is_used_again_is_not_drawn(delta):
     assert any("is used twice" in each for each in found.objections)
 
 
+def test_pucb_is_set_beside_at_equal_privacy_data_and_tuning():
+    """Which opponents stand beside changes no other line; none of PUCB's points is set by hand, as of the caller's."""
+    found, without = against(opponents=("PUCB",)), against()
+    assert [each.agent for each in found.lines] == ["mine", BASELINE, "PUCB", EXACT, BLIND]
+    assert [each for each in found.lines if each.agent != "PUCB"] == list(without.lines)
+    mine, pucb = found.at("mine", 1.0), found.at("PUCB", 1.0)
+    assert pucb.privacy == mine.privacy
+    for told in ("points", "by_hand", "seeds", "runs"):
+        assert pucb.search[told] == mine.search[told]
+    assert table(found)[2][2] == "bonus, error: 2 points (0 by hand), 2 runs"
+
+
+def test_pucb_learns_from_exact_counts():
+    """Nearly no noise, on a chain whose uniform players lose most of its value."""
+    options = {"eps": (1e6,), "users": 300, "environment": chain(3), "points": 4, "opponents": ("PUCB",)}
+    found = against(Counting, **options)
+    assert found.at("PUCB", 1e6).regret < 0.3 * found.at(BLIND, 1e6).regret
+
+
+@pytest.mark.parametrize("opponents", [("PUCB", "PUCB"), ("LDP-OBI",)])
+def test_opponents_that_are_none_are_refused(opponents):
+    with pytest.raises(ParameterError, match="each once, of those of this family: PUCB"):
+        against(opponents=opponents)
+
+
+def test_the_csv_is_the_same_with_two_workers(tmp_path):
+    environment = load_environment(write_environment(tmp_path / "mdp.npz", river_swim(3, 2)))
+    for jobs in (1, 2):
+        found = against(Counting, environment=environment, eps=(1.0, 3.0), points=1, jobs=jobs)
+        write_comparison(tmp_path / str(jobs), found)
+    one, two = ((tmp_path / jobs / "comparison.csv").read_bytes() for jobs in "12")
+    assert one == two
+    rows = list(csv.DictReader(one.decode().splitlines()))
+    assert [(each["agent"], each["eps"]) for each in rows[:4]] == [
+        *(("mine", "1.0"), ("mine", "3.0"), (BASELINE, "1.0"), (BASELINE, "3.0"))
+    ]
+
+
 def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine_rl.py").write_text(
@@ -224,9 +299,12 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert "uniform actions" in said
     document = json.loads((tmp_path / "found.json").read_text())
     assert {"relative_to", "checks", "lines", "objections"} <= set(document)
-    assert {"privacy", "search", "seed", "point"} <= set(document["lines"][0])
+    assert {"privacy", "search", "seed", "point", "final"} <= set(document["lines"][0])
     assert {"view", "notion", "eps", "delta", "unit"} == set(document["lines"][0]["privacy"])
     assert "relative to the optimal policy" in said
+    assert "its 95% interval (Student's t)" in said
+    assert compare_command.run_compare(["--agent", "mine_rl.py:left", "--env", "deepsea:2", *small]) == 0
+    assert "left: deepsea:2, 12 users" in capsys.readouterr().out
     assert compare_command.run_compare(["--agent", "mine_rl.py:left", "--privatizer", "mine_rl.py:twice", *small]) == 1
     assert "NOT DRAWN" in capsys.readouterr().out
     for wrong, code, words in (
@@ -247,6 +325,11 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["--agent", "mine_rl.py:unwilling", *small], 3, "/mine_rl.py:16)"),
         (["--agent", "mine_rl.py:left", "--deployments", "3", *small], 2, "with --family batches"),
         (["--agent", "mine_rl.py:left", "--horizon", "3", *small], 2, "an H of its own"),
+        (["--agent", "mine_rl.py:left", "--opponent", "pucc", *small], 2, "of those of this family: PUCB"),
+        (["--agent", "mine_rl.py:left", "--env", "deepsea:3", "--horizon", "3", *small], 2, "an H of its own"),
+        (["--agent", "mine_rl.py:left", "--env", "deepsea:deep", *small], 2, "deepsea:N with a whole number"),
+        (["--agent", "mine_rl.py:left", "--env", "chain:1", *small], 2, "states = 1"),
+        (["--agent", "mine_rl.py:left", "--env", "random:-1", *small], 2, "random:N with a whole number"),
         (["--agent", "mine_rl.py:Leaves", *small], 3, "SystemExit"),  # its 0 is not ours
         (["--agent", "mine_rl.py:Listed", *small], 2, "{parameter: (low, high)}"),
         (["--agent", "mine_rl.py:Below", *small], 2, "Below.often low"),

@@ -100,7 +100,7 @@ def test_all_of_a_family_have_the_same_privacy_and_search(family, ours, referenc
     assert all(each.privacy is None for each in found.lines[len(private) :])
     assert found.data_free == tuple(name for name in references if name in (BLIND, REWARDS_ONLY))
     assert bool(found.refused) == (family == "offline")
-    assert len(write_comparison(tmp_path, found)) == 2
+    assert all(path.stat().st_size for path in write_comparison(tmp_path, found))
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,9 @@ def test_a_family_that_is_none_and_a_privatizer_of_another_one_are_refused():
         against("online", families.batches, delta=1e-2)
     with pytest.raises(ParameterError, match=r"delta = 0\.0: must be above 0"):
         against("batches", families.batches, delta=0.0)
+    for family in ("batches", "games", "offline"):
+        with pytest.raises(ParameterError, match="of those of this family: none"):
+            against(family, opponents=("PUCB",))
     with pytest.raises(ParameterError, match="of type MarkovGame for this family"):
         against("games", environment=river_swim())
 

@@ -12,12 +12,12 @@ from algorithms.experiments.consistency import (
     consistency,
     draw_consistency,
     make_models,
-    mean_and_half_width,
     NUMBERS,
     RHOS,
     summarise,
     WAYS,
 )
+from algorithms.experiments.intervals import mean_and_half_width
 from dpverify.errors import ParameterError
 
 ROOT = Path(__file__).parents[2]

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
-from algorithms.core.environments import Environment, random_environment, river_swim
+from algorithms.core.environments import chain, deep_sea, Environment, NUMBERED, random_environment, river_swim
 from algorithms.core.users import play, Replaced, TapeUsers, Tree, TreeUsers
 from algorithms.tabular import backward_induction, expected_return, occupancy, uniform_policy
 from dpverify.base.seeding import Stage, stream
@@ -26,6 +26,42 @@ def test_river_swim_is_the_papers():
         np.testing.assert_allclose(model.rewards[h], [[0.005, 0], [0, 0], [0, 0], [0, 1]])
     best = backward_induction(model.transitions, model.rewards)
     assert np.all(best.policy[:3, 0] == 1)  # swimming is worth it
+
+
+@pytest.mark.parametrize("size", [2, 5, 10])
+def test_the_treasure_of_deep_sea_is_worth_1(size):
+    """All to the right; all to the left 0.01; uniform actions find the treasure once in 2^size episodes."""
+    model = deep_sea(size).model
+    assert (model.horizon, model.states, model.actions) == (size, size, 2)
+    best = backward_induction(model.transitions, model.rewards)
+    assert best.values[0, 0] == pytest.approx(1.0, rel=1e-12)
+    assert [best.policy[h, h] for h in range(size)] == [1] * size
+    assert backward_induction(model.transitions, np.where(model.rewards < 1, model.rewards, 0)).values[
+        0, 0
+    ] == pytest.approx(0.01, rel=1e-12)
+    blind = expected_return(uniform_policy(size, size, 2), model.transitions, model.rewards, model.initial)
+    assert blind == pytest.approx(0.005 + 0.5**size, rel=1e-12)
+
+
+@pytest.mark.parametrize("states", [2, 3, 6])
+def test_the_value_of_a_chain_is_a_sum_of_binomial_tails(states):
+    model = chain(states).model
+    assert (model.horizon, model.states, model.actions) == (2 * states, states, 2)
+    tails = binom.sf(states - 2, np.arange(2 * states), 0.9)  # Pr[X >= states - 1]
+    best = backward_induction(model.transitions, model.rewards)
+    assert best.values[0, 0] == pytest.approx(tails.sum(), rel=1e-12)
+
+
+def test_environments_of_a_number_have_its_name():
+    for name, make in NUMBERED.items():
+        one, again, other = make(3), make(3), make(4)
+        assert (one.name, other.name) == (f"{name}:3", f"{name}:4")
+        np.testing.assert_array_equal(one.model.transitions, again.model.transitions)
+        assert one.model.complete
+        assert not np.array_equal(one.model.rewards, other.model.rewards)
+    for make in (deep_sea, chain):
+        with pytest.raises(ParameterError):
+            make(1)
 
 
 @pytest.mark.parametrize("env", [river_swim(), random_environment(2, 3, 2, 3)], ids=lambda env: env.name)
