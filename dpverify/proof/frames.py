@@ -149,7 +149,7 @@ def mapped(run: Run, value: Symbol, function: Any, **kwargs: Any) -> Any:
         return run.hooks.item(function, value)
     if isinstance(term, Table) and kwargs.get("axis") not in (1, "columns"):
         raise run.ends("a function of whole columns is applied")
-    source = Symbol(run, term, "frame" if isinstance(term, Table) else "list")
+    source = Symbol(run, term, "row" if isinstance(term, Table) else "list")
     found = run.hooks.comprehension("list", source, None, lambda each: run.hooks.call(function, each), False)
     return Symbol(run, found.term, "series")
 
@@ -585,7 +585,8 @@ class Groups(Opaque):
         """The rows, which pandas reads when it is asked for sums or counts."""
         if self.frame.term is not self._grouped:
             raise self.run.ends("a frame is changed after it was grouped", "group it after the change")
-        return self._grouped
+        found: Table = self._grouped
+        return found
 
     def __getitem__(self, column: str) -> "Groups":
         if column not in self.table.columns:

@@ -333,7 +333,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
         return iter([run.make_public(each) for each in split(run, source)])
     term = source.term if drawn else run.make_public(source).term
     if isinstance(term, Table):
-        if source.guise == "frame" and term.scope is not None:
+        if source.guise == "row":  # of a frame: a series
             raise run.ends("a loop over the values of one row", "name the columns")
         if source.guise == "frame" or (term.scope is not None and all(isinstance(each, str) for each in term.columns)):
             return iter(list(term.columns))
@@ -857,10 +857,16 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
 
 def _lazily(run: Run, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Iterator[Any]:
     """A generator over a container that may change before it is read."""
+    record = run.record
     for each in entries_of(run, source):
-        if test is not None and not truth(run, test(each)):
-            continue
-        yield from _entries_of_element(run, element(each), flat)
+        before, record.in_rule = record.in_rule, False  # the program runs, whoever asks for the next entry
+        try:
+            chosen = test is None or truth(run, test(each))
+            value = element(each) if chosen else None
+        finally:
+            record.in_rule = before
+        if chosen:
+            yield from _entries_of_element(run, value, flat)
 
 
 def _entries_of_element(run: Run, value: Any, flat: bool) -> Iterator[Any]:

@@ -15,6 +15,7 @@ import math
 import operator
 import random
 import sys
+import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -136,10 +137,18 @@ class Rehearsal:
         if entry is None:
             return
         why = self.examples.difference(entry.value, value)
+        if why and self.forced and _is_nan_of_noise(entry.value, value):
+            return
         if why:
             raise Differs(why, line)
         if entry.fresh and isinstance(entry.value, Seen) and isinstance(entry.value.term, Sum | Aggregate):
             self.values.append((entry, np.asarray(value, float)))
+
+
+def _is_nan_of_noise(said: Any, value: Any) -> bool:
+    """Whether a released value is NaN, such as the root of a negative one after a branch that only others take."""
+    number = isinstance(said, Seen) and isinstance(said.term, Public) and isinstance(value, float | np.floating)
+    return number and math.isnan(value)
 
 
 def _holds_data(said: Any) -> bool:
@@ -269,7 +278,7 @@ class NativeHooks:
             for each in source:
                 now.inside += over_rows
                 try:
-                    chosen = test is None or bool(test(each))
+                    chosen = test is None or now.decided(line, bool(test(each)))
                     # where a released value chooses, the proof makes every entry, and so does this
                     marked = now.passes("all entries")
                     wanted = chosen or marked

@@ -1,4 +1,4 @@
-"""What the program does when other functions call it back, rare values of rows, and what is read later than it is made."""
+"""What other functions call back, rare values of rows, and what is read later than it is made."""
 
 import functools
 from collections import defaultdict
@@ -50,7 +50,7 @@ def steps_in_a_generator(x):
 
 def steps_in_map(x):
     """vector: real 0..10, rows 5..50; replace; 0.04; 1.2; b"""
-    return list(map(_steps, [x]))[0]
+    return next(map(_steps, [x]))
 
 
 def steps_in_reduce(x):
@@ -79,12 +79,7 @@ def counts_in_a_generator(x):
 
 def counts_in_map(x):
     """vector: real 0..10, rows 5..50; replace; 1; 1.3; b; exact"""
-    return list(map(functools.partial(_count_above, x), (2, 5)))
-
-
-def sorted_by_a_noisy_count(x):
-    """vector: real 0..10, rows 5..50; replace; 1; 1.3; b; exact"""
-    return sorted((2, 5), key=lambda bar: _count_above(x, bar))
+    return list(map(lambda bar: _count_above(x, bar), (2, 5)))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -173,7 +168,7 @@ def named_values_of_one_row(frame):
 def values_of_a_pair(a):
     """array: integer 0..1000 x 2, rows 5..50; replace; 2; 1.12; b"""
     total = 0.0
-    for pair in zip(a[:, 0], a[:, 1]):
+    for pair in zip(a[:, 0], a[:, 1], strict=True):
         for value in pair:
             if value == 500:
                 total += 1.0
@@ -182,15 +177,13 @@ def values_of_a_pair(a):
 
 def a_value_in_a_pair(a):
     """array: integer 0..1000 x 2, rows 5..50; replace; 1; 1.12; b"""
-    return sum(1 for pair in zip(a[:, 0], a[:, 1]) if 500 in pair) + rng.laplace(scale=1.0)
+    return sum(1 for pair in zip(a[:, 0], a[:, 1], strict=True) if 500 in pair) + rng.laplace(scale=1.0)
 
 
 def parts_of_a_pair(a):
     """array: integer 0..1000 x 2, rows 5..50; replace; 2; 1.12; b; exact"""
-    total = 0.0
-    for first, second in zip(a[:, 0], a[:, 1]):
-        total += (first == 500) + (second == 500) * 1.0
-    return total + rng.laplace(scale=1.0)
+    pairs = list(zip(a[:, 0], a[:, 1], strict=True))
+    return sum((pair[0] == 500) * 1 + (pair[1] == 500) * 1 for pair in pairs) + rng.laplace(scale=1.0)
 
 
 def written_where_one_value_is_not(x):
@@ -233,7 +226,7 @@ def pairs_of_a_list_that_changes(x):
     """vector: real 0..10, rows 5..50; replace; inf; 1.2; b"""
     scale = np.maximum(rng.laplace(scale=100.0), 1.0)
     noisy = [x.sum() + rng.laplace(scale=scale), x.sum() + rng.laplace(scale=scale)]
-    pairs = zip(noisy, "ab")
+    pairs = zip(noisy, "ab", strict=True)
     noisy[0] = x.sum()
     return [value for value, _ in pairs]
 
@@ -259,7 +252,7 @@ def a_list_that_changes_in_its_loop(x):
 def numbers_of_a_list(x):
     """vector: real 0..10, rows 5..50; replace; 2; 1.2; b; exact"""
     noisy = [x.sum() + rng.laplace(scale=10.0), x.sum() + rng.laplace(scale=10.0)]
-    return {name: value for name, value in zip("ab", noisy)}
+    return {name: value for name, value in zip("ab", noisy, strict=True)}
 
 
 def two_names_of_a_dict(x):
