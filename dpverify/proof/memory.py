@@ -7,6 +7,7 @@ own methods. A type whose memory is not known is no object that can be compared:
 import abc
 import array
 import collections
+import contextvars
 import datetime
 import decimal
 import fractions
@@ -161,7 +162,7 @@ class Memory:
             return (
                 "class",
                 id(value),
-                *self._named(vars(value).items()),
+                *self._named(list(vars(value).items())),
                 self._marks(value.__mro__[1:]),
                 self._mark(kind),
             )
@@ -209,7 +210,7 @@ def attributes_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Attributes that an object keeps in its `__dict__` and its slots, whatever its class says of them."""
     for name, descriptor in _places_of(type(value)):
         if name == "__dict__":
-            yield from descriptor.__get__(value).items()
+            yield from list(descriptor.__get__(value).items())
             continue
         try:
             yield name, descriptor.__get__(value)
@@ -223,7 +224,7 @@ def _places_of(kind: type) -> Iterator[tuple[str, Any]]:
         yield "__dict__", vars(kind)["__dict__"]
         return
     for each in kind.__mro__:
-        for name, descriptor in vars(each).items():
+        for name, descriptor in list(vars(each).items()):
             if name == "__dict__" and isinstance(descriptor, SLOT | types.GetSetDescriptorType):
                 yield name, descriptor
             elif isinstance(descriptor, SLOT) and "__slots__" in vars(each):
@@ -277,7 +278,7 @@ def _is_fixed(kind: type) -> bool:
 
 
 def _shallow(names: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple((name, id(each)) for name, each in names.items() if not isinstance(each, types.ModuleType))
+    return tuple((name, id(each)) for name, each in list(names.items()) if not issubclass(type(each), types.ModuleType))
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -380,6 +381,8 @@ READERS: dict[type, Callable[[Any], Parts]] = {
     operator.methodcaller: _referents,
     io.StringIO: lambda value: ((value.getvalue(), value.tell()), []),
     io.BytesIO: lambda value: ((value.getvalue(), value.tell()), []),
+    type(np.random.default_rng().laplace): lambda value: ((value.__name__,), [value.__self__]),
+    contextvars.ContextVar: lambda value: ((value.name,), [value.get(None)]),
     decimal.Context: lambda value: ((repr(value),), []),
     np.generic: lambda value: ((value.dtype.str, value.tobytes()), []),
     np.ndarray: _of_array,

@@ -1643,8 +1643,10 @@ def share_memory(given: Any, result: Any) -> None:
 
 
 def _is_array(value: Any) -> bool:
-    unknown = isinstance(value, Symbol) and getattr(value.term, "shape", ()) is None
-    return isinstance(value, Symbol) and (unknown or value.guise in ("array", "series", "frame"))
+    if not isinstance(value, Symbol):
+        return False
+    unknown = isinstance(value.term, Public) and value.term.shape is None
+    return unknown or value.guise in ("array", "series", "frame")
 
 
 def _is_of_rows(value: Symbol) -> bool:

@@ -89,7 +89,7 @@ def check_state(run: Run, kept: list[Any], before: Memory) -> None:
 
 def _look_at_modules(run: Run, found: Memory) -> None:
     for file, module in run.loaded.items():
-        for name, value in vars(module).items():
+        for name, value in list(vars(module).items()):
             if name not in ("__builtins__", PROOF):
                 _look(run, found, f"{file}:{name}", value)
 
