@@ -20,6 +20,7 @@ from algorithms.experiments.more_figures import write_offline, write_selfplay
 from algorithms.experiments.optimism import optimism
 from algorithms.experiments.store import finish, finish_online, load_curve
 from algorithms.experiments.tuning import tune, with_found
+from algorithms.experiments.users_needed import users_needed
 from dpverify.base import require
 from dpverify.errors import ParameterError
 from dpverify.execution.executors import ordered_map
@@ -97,7 +98,7 @@ def main(
 
     `compare` instead of an experiment: an agent of your own beside Bernstein-VI; `full-size`: lower bound and ledger of
     every learner side by side; `optimism`: whose plans are optimistic; `consistency`: what post-processing of counts
-    brings. `compare --help`, `full-size --help`.
+    brings; `users-needed`: from how many users on a theorem says anything. `compare --help`, `full-size --help`.
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
@@ -158,6 +159,9 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["consistency"]:
         sys.argv.pop(1)
         typer.run(consistency)
+    if sys.argv[1:2] == ["users-needed"]:
+        sys.argv.pop(1)
+        typer.run(users_needed)
     if sys.argv[1:2] == ["full-size"]:
         sys.exit(full_size_command.run_full_size(sys.argv[2:]))
     typer.run(main)
