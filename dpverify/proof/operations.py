@@ -1,7 +1,8 @@
 """What the runs of a proof did, operation by operation: kept for the rehearsal (`rehearsal`)."""
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +100,15 @@ class Record:
         """Whether operations are kept now."""
         scope = self.run.scope
         return self.run.running_release and not self.in_rule and (scope is None or bool(scope.lasting))
+
+    @contextlib.contextmanager
+    def of_program(self) -> Iterator[None]:
+        """Code of the program runs, whatever rule has asked for it."""
+        before, self.in_rule = self.in_rule, False
+        try:
+            yield
+        finally:
+            self.in_rule = before
 
     def _mark_callbacks(self) -> None:
         """The calls that are open have called the program back."""

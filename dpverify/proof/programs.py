@@ -1,6 +1,7 @@
 """Runs a rewritten program: the hooks that every operation goes through, and the modules of the user's project."""
 
 import builtins
+import contextlib
 import contextvars
 import copy
 import dataclasses
@@ -857,14 +858,10 @@ def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[A
 
 def _lazily(run: Run, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Iterator[Any]:
     """A generator over a container that may change before it is read."""
-    record = run.record
     for each in entries_of(run, source):
-        before, record.in_rule = record.in_rule, False  # the program runs, whoever asks for the next entry
-        try:
+        with contextlib.nullcontext() if run.record is None else run.record.of_program():
             chosen = test is None or truth(run, test(each))
             value = element(each) if chosen else None
-        finally:
-            record.in_rule = before
         if chosen:
             yield from _entries_of_element(run, value, flat)
 
