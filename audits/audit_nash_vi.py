@@ -17,7 +17,7 @@ from algorithms.core.users import Tree
 from algorithms.instances import black_box
 from algorithms.nash_vi.kernel_promises import fork, lemma_b3_promise
 from algorithms.nash_vi.learner import error_of, NashVI, SelfPlay
-from algorithms.nash_vi.markov_games import MarkovGame, random_game
+from algorithms.nash_vi.markov_games import game_fork, MarkovGame, random_game
 from algorithms.nash_vi.promises import plan_promise, value_promise, width_bound
 from audits.papers import NASH_VI, unnamed
 from audits.planted.nash_vi import (
@@ -173,30 +173,51 @@ def values(privatizer: Any, name: str, *, bonus: float = 1.0, **options: Any) ->
 mixed = random_game(1, 2, 2, 2, 2)  # its equilibrium is mixed
 
 
+forked = game_fork()
+
+
 def plan(name: str, visits: int, *, error: float = 40.0, bonus: float = 1.0, **options: Any) -> Promise:
     """One plan from dense counts: no episodes, so the theory's bonus is far below its cap."""
-    stated = replace(learner(two_steps, visits, error), bonus_scale=1.0, gap_scale=1.0)
-    return bracketed(name, two_steps, stated, replace(stated, bonus_scale=bonus), visits, **options)
+    kind = partial(NashVI, bonus_scale=bonus)
+    return bracketed(name, two_steps, kind, visits, visits, error, **options)
 
 
 def dense(name: str, kind: Callable[..., NashVI] = NashVI, *, error: float = 0.0, **options: Any) -> Promise:
     """One plan from 1e8 visits of every cell; at E = 2e5 the part of the bonus that is for the noise is the largest."""
-    sizes: dict[str, Any] = {"layout": mixed.layout, "rewards": mixed.rewards, "episodes": 10**8, "error": error}
-    return bracketed(name, mixed, NashVI(**sizes), kind(**sizes), 10**8, **options)
+    return bracketed(name, mixed, kind, 10**8, 10**8 if error == 0 else 10**9, error, **options)
 
 
-def bracketed(name: str, game: MarkovGame, stated: NashVI, played: NashVI, visits: int, **options: Any) -> Promise:
-    """The values bracket those of best responses, and not wider than `stated` does; in `game` and mirrored."""
-    most = width_bound(stated, visits)
-    parts = [
-        plan_promise(where, played, visits, trials=400, sharp=most, name=where.name) for where in (game, game.mirrored)
-    ]
-    statement = f"{parts[0].statement}, and V^up - V^low at most {most:.2g} at the start; in a game and mirrored"
+def bracketed(
+    name: str, game: MarkovGame, kind: Callable[..., NashVI], visits: int, more: int, error: float, **options: Any
+) -> Promise:
+    """The values of a plan bracket those of best responses, in `game`, and in a fork and its mirror.
+
+    There, with `more` visits, they are also not wider than the bonus allows: no values of who reads no data are within
+    1/2 of each other and bracket both.
+    """
+
+    def made(of: MarkovGame, counted: int) -> NashVI:
+        return kind(layout=of.layout, rewards=of.rewards, episodes=counted, error=error)
+
+    parts = [plan_promise(game, made(game, visits), visits, trials=400, name="a game")]
+    most = width_bound(NashVI(layout=forked.layout, rewards=forked.rewards, episodes=more, error=error), more)
+    for where in (forked, forked.mirrored):
+        parts.append(plan_promise(where, made(where, more), more, trials=400, sharp=most, name=where.name))
+    statement = (
+        f"{parts[0].statement}; of a fork and its mirror from {more:.0e} also V^up - V^low at the start "
+        f"at most {most:.2g}"
+    )
     return all_of(parts, name=name, **{"statement": statement, **options})
 
 
-def reads_no_data(width: float) -> Callable[..., NashVI]:
-    return partial(DataFree, known=mixed, width=width)
+def reads_no_data(width: float, share: float = 0.0) -> Callable[..., NashVI]:
+    """Plays in the fork what is right there, but for `share`, with values that are so far apart."""
+
+    def made(**sizes: Any) -> NashVI:
+        known = forked if sizes["layout"] == forked.layout else mixed
+        return DataFree(**sizes, known=known, width=width, share=share)
+
+    return made
 
 
 KERNEL = "Lemma B.3, inequality (16)"
@@ -219,8 +240,12 @@ promises = [
     plan("value-nash, bonus scaled by 1e-3, no noise", 10**6, error=0.0, bonus=1e-3, expected=BROKEN),
     dense("value-nash, mixed", error=0.0),
     *(
-        dense(f"value-nash, mixed, reads no data, width {width}", reads_no_data(width), expected=BROKEN)
-        for width in (1.0, 1000.0)
+        dense(f"value-nash, mixed, reads no data, {what}", player, expected=BROKEN)
+        for what, player in {
+            "narrow": reads_no_data(1.0),
+            "half each": reads_no_data(1.0, 0.5),
+            "wide": reads_no_data(2000.0, 0.5),
+        }.items()
     ),
     dense("value-nash, mixed, noise", error=2e5),
     dense("value-nash, mixed, noise, no private bonus", NoPrivateBonus, error=2e5, expected=BROKEN),

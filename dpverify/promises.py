@@ -250,7 +250,9 @@ def all_of(parts: Sequence[Promise], *, name: str, **options: Any) -> Promise:
         raise ParameterError("parts", sorted(bounds), "bounds above 0 where they differ: errors are divided by them")
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        drawn = [part.draw(rng=rng, size=size) for part in parts]
+        drawn = [Outcomes(np.empty(0))] * len(parts)
+        for at in rng.permutation(len(parts)):  # who keeps state between calls cannot tell which part it is
+            drawn[at] = parts[at].draw(rng=rng, size=size)
         errors, failed, invariants = zip(*(_checked(each, size) for each in drawn), strict=True)
         shares = [np.asarray(each.active) for each in drawn if each.active is not None]
         units = [1.0 if len(bounds) == 1 else part.bound for part in parts]

@@ -99,7 +99,8 @@ def optimism_of_plan(
         watched = WatchedPlans(learner, model)
         watched.plan(dense_counts(model, visits, size, noise=noise, rng=rng))
         off = np.maximum(watched.missed, watched.above - sharp)
-        return Outcomes(errors=np.maximum(off, 0.0), active=watched.active)
+        held = {"the policy is greedy in Q": watched.greedy}
+        return Outcomes(errors=np.maximum(off, 0.0), active=watched.active, invariants=held)
 
     statement = f"Q >= Q* in every cell of a plan from {visits:.0e} visits a cell"
     given: dict[str, Any] = {"statement": statement, "trials": 1_000, "block": 256, **options}
@@ -122,6 +123,7 @@ class WatchedPlans(Learner):
         self.learner, self.best = learner, backward_induction(model.transitions, model.rewards).q
         self.missed: Array = np.asarray(-np.inf)
         self.above: Array = np.asarray(-np.inf)
+        self.greedy: Array = np.asarray(True)  # the policy so far
         self.plans = 0
         self.below: Array = np.asarray(0.0)
 
@@ -130,6 +132,8 @@ class WatchedPlans(Learner):
         axes = (-3, -2, -1)
         self.missed = np.maximum(self.missed, (self.best - plan.q).max(axis=axes))
         self.above = np.maximum(self.above, (plan.q - self.best).max(axis=axes))
+        chosen = np.take_along_axis(plan.q, plan.policy[..., None].astype(np.int64), axis=-1)[..., 0]
+        self.greedy = self.greedy & (chosen >= plan.q.max(axis=-1)).all(axis=(-2, -1))
         most = np.arange(self.learner.layout.H, 0, -1.0)[:, None, None]  # no Q* is above it: there optimism cannot fail
         falls = (plan.q < most - ROUNDING) & (self.best > ROUNDING)
         self.plans, self.below = self.plans + 1, self.below + falls.mean(axis=axes)

@@ -81,14 +81,16 @@ class TapeUsers:
 
 
 class SideBySide:
-    """Fresh users of several environments in one batch: the first `runs` runs are of the first environment, and so on.
+    """Fresh users of several environments in one batch, `runs` runs of each; `where[k]` are those of environment k.
 
-    The environments have one horizon, one number of states and one of actions: an instance and its mirror image.
+    Which run is of which environment is drawn anew, so that a player cannot tell from the place of its run. The
+    environments have one horizon, one number of states and one of actions: an instance and its mirror image.
     """
 
     def __init__(self, environments: Sequence[Environment], runs: int, users: int, *, rng: np.random.Generator) -> None:
         self.parts = [TapeUsers(each, rng.random((runs, users, each.tape_width))) for each in environments]
-        self._runs, self._users = runs, users
+        self._users = users
+        self.where = np.split(rng.permutation(runs * len(self.parts)), len(self.parts))
         if len({each.model.rewards.shape for each in environments}) != 1:
             raise ParameterError("environments", environments, "at least one, all of one shape")
 
@@ -101,17 +103,23 @@ class SideBySide:
         return self._users
 
     def start(self, which: Which) -> IntArray:
-        return np.concatenate([each.start(which) for each in self.parts])
+        return self._in_place([each.start(which) for each in self.parts])
 
     def reply(
         self, which: Which, h: int, prefix: IntArray, states: IntArray, actions: IntArray
     ) -> tuple[Array, IntArray]:
-        found = []
-        for at, part in enumerate(self.parts):
-            mine = slice(at * self._runs, (at + 1) * self._runs)
-            found.append(part.reply(which, h, prefix[mine], states[mine], actions[mine]))
+        found = [
+            part.reply(which, h, prefix[mine], states[mine], actions[mine])
+            for part, mine in zip(self.parts, self.where, strict=True)
+        ]
         rewards, following = zip(*found, strict=True)
-        return np.concatenate(rewards), np.concatenate(following)
+        return self._in_place(rewards), self._in_place(following)
+
+    def _in_place(self, answers: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        whole = np.concatenate(answers)
+        ordered = np.empty_like(whole)
+        ordered[np.concatenate(self.where)] = whole
+        return ordered
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class SelfPlayRun:
     out_second: Array
     out_width: Array
 
-    def of(self, runs: slice) -> "SelfPlayRun":
+    def of(self, runs: npt.NDArray[np.int64]) -> "SelfPlayRun":
         """These runs alone."""
         return SelfPlayRun(
             self.first[:, runs], self.second[:, runs], self.out_first[runs], self.out_second[runs], self.out_width[runs]

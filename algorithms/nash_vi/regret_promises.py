@@ -9,9 +9,10 @@
                        planner that reads no count keeps it. It breaks the rate, which needs transitions
     rate_promise       a trial is plans from N visits of every cell, K = N A B S, at three sizes, with noise of +-E/4 on
                        every count: the slope of ln(width/iota^p) over ln K is at most -1/2, over all sizes and over the
-                       last two, and the exact gap of the plan is at most its width. That is the rate of Theorem 4.2,
-                       whatever its constants; p is the power of iota in the part of such widths that is the largest,
-                       1/2 for sqrt(Var iota/N). Active: the share of the sizes at which the width is below H
+                       last two, and the exact gap of the plan is at most its width, which is at most H. That is the
+                       rate of Theorem 4.2, whatever its constants; p is the power of iota in the part of such widths
+                       that is the largest, 1/2 for sqrt(Var iota/N). Active: the share of the sizes at which the width
+                       is below H
 
 With H = S = A = B = 2, E = 0 and beta = .1 the first is above H K up to K = 38,000, and in random_game(0..5) above what
 uniform play loses up to K = 210,000 to 550,000. So runs are those of matrix games; what a plan of several steps may get
@@ -66,8 +67,8 @@ def selfplay_promise(
         users = SideBySide([game.environment for game in games], size, episodes, rng=rng)
         run = self_play(users, learner, privatizer, start=games[0].start, runs=size * len(games), rng=rng)
         found = np.zeros(size)
-        for at, game in enumerate(games):
-            mine = run.of(slice(at * size, (at + 1) * size))
+        for where, game in zip(users.where, games, strict=True):
+            mine = run.of(where)
             if what != "output":
                 found = np.maximum(found, mine.regret(game)[-1])
             if what != "regret":
@@ -89,7 +90,7 @@ def rate_promise(
     power: float = 0.5,
     **options: Any,
 ) -> Promise:
-    """`planner(K)` for each K. The error is the largest of slopes plus 1/2 and gaps less widths, at least 0."""
+    """`planner(K)` for each K. The error is the largest of slopes plus 1/2, gaps less widths, and widths less H."""
     cells = game.layout.tuples // game.layout.H
     sizes = np.log([each * cells for each in visits])
     planners = [planner(each * cells) for each in visits]
@@ -100,6 +101,7 @@ def rate_promise(
             plan = learner.plan(PrivateCounts(*dense_game_counts(game, each, size, noise=learner.error / 4, rng=rng)))
             widths.append(plan.width(game.start))
             over = np.maximum(over, game.gap(*marginals(plan.joint)) - widths[-1])
+            over = np.maximum(over, widths[-1] - game.layout.H)
         scaled = np.log([width / learner.log_term**power for width, learner in zip(widths, planners, strict=True)])
         slope = (sizes - sizes.mean()) @ scaled / ((sizes - sizes.mean()) ** 2).sum()
         last = (scaled[-1] - scaled[-2]) / (sizes[-1] - sizes[-2])

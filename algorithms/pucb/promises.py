@@ -5,7 +5,9 @@ PUCB (Vietri et al. 2020), Lemma 13; what it is for is `core.optimism`:
 SDP-PE:
     assumption_promise   Assumption 4 in every batch of a run: all counts within E, pair counts never below the
                          truth; on every path counts > 0 and pair count = sum of next-state counts
-    survival_promise     with probability 1 - failure_probability no optimal policy is eliminated; on every path
+    survival_promise     with probability 1 - failure_probability no optimal policy is eliminated, and with `sharp`
+                         every policy that is left is at most two thresholds of the last stage worse than the best: with
+                         estimates within half a threshold, a policy that is worse was eliminated. On every path
                          the number of switches between deployed mixtures is at most (H+2) B
 
 The other fail events of Lemma 13 (the sampling errors of r and P) are not checked alone, only through optimism.
@@ -73,7 +75,9 @@ def run_assumption_promise(
     return Promise(draw=draw, bound=1.0, failure_probability=failure_probability, **options)
 
 
-def survival_promise(environment: Environment, learner: SDPPE, batches: Batches, **options: Any) -> Promise:
+def survival_promise(
+    environment: Environment, learner: SDPPE, batches: Batches, *, sharp: bool = False, **options: Any
+) -> Promise:
     """Every optimal policy is left at the end, hence was at every stage; error = best value - best value left.
 
     The failure probability is nine times the learner's delta (journal version, Lemmas 19 and 20). With B stages (H+2) B
@@ -82,14 +86,17 @@ def survival_promise(environment: Environment, learner: SDPPE, batches: Batches,
     model = environment.model
     best = backward_induction(model.transitions, model.rewards).values[0] @ model.initial
     most = (learner.layout.H + 2) * len(learner.plan)
+    last = learner.plan[-1]
+    threshold = learner.gap(last.length, batches.error(learner.layout, sum(last.fine)))
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
-        done = staged_run([environment], learner, batches, size, rng=rng)
+        done, _ = staged_run([environment], learner, batches, size, rng=rng)
         phi = done.remaining
         assert isinstance(phi, ExplicitSet)
         values = expected_return(phi.policies, model.transitions, model.rewards, model.initial)
         left = np.where(phi.alive, values, -np.inf).max(axis=-1)
         lost = _anywhere(~phi.alive[:, values >= best - ROUNDING])
+        lost |= sharp & _anywhere(phi.alive[:, values < best - 2 * threshold])
         switches = np.full(size, done.deployments - 1 <= most)
         eliminated: Array = np.asarray(
             (~phi.alive).any(axis=-1), dtype=np.float64
@@ -102,15 +109,15 @@ def survival_promise(environment: Environment, learner: SDPPE, batches: Batches,
 
 def staged_run(
     environments: Sequence[Environment], learner: SDPPE, batches: Batches, size: int, *, rng: np.random.Generator
-) -> StagedRun:
+) -> tuple[StagedRun, list[Array]]:
     """`size` runs in each environment from the set of all deterministic policies, each with users of its own.
 
-    The environments have one law of the first state. Runs of one environment follow each other.
+    The environments have one law of the first state. The places of each environment's runs come with the runs.
     """
     layout, initial, lead = learner.layout, environments[0].model.initial, (size * len(environments),)
     phi = ExplicitSet.full(all_policies(layout.H, layout.S, layout.A), initial, layout.A, lead)
     users = SideBySide(environments, size, learner.episodes, rng=rng)
-    return learner.run(users, batches, phi, initial, rng=rng, lead=lead)
+    return learner.run(users, batches, phi, initial, rng=rng, lead=lead), users.where
 
 
 def _users(environment: Environment, size: int, episodes: int, rng: np.random.Generator) -> TapeUsers:

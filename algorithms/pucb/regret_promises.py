@@ -106,7 +106,8 @@ def online_play(environments: Sequence[Environment], learner: PUCB, source: Coun
 
     def play(rng: np.random.Generator, size: int) -> Array:
         users = SideBySide(environments, size, learner.episodes, rng=rng)
-        return run_online(users, learner, source, runs=size * len(environments), rng=rng).policies
+        policies: Array = run_online(users, learner, source, runs=size * len(environments), rng=rng).policies
+        return policies[:, np.concatenate(users.where)]
 
     return play
 
@@ -115,8 +116,8 @@ def staged_play(environments: Sequence[Environment], learner: SDPPE, batches: Ba
     """Runs of SDP-PE in each environment from all deterministic policies, each with users of its own."""
 
     def play(rng: np.random.Generator, size: int) -> Array:
-        policies: Array = staged_run(environments, learner, batches, size, rng=rng).policies
-        return np.moveaxis(policies, 0, 1)
+        done, where = staged_run(environments, learner, batches, size, rng=rng)
+        return np.moveaxis(done.policies[np.concatenate(where)], 0, 1)
 
     return play
 

@@ -73,12 +73,14 @@ class DataFree(NashVI):
 
     known: MarkovGame
     width: float = 1.0
+    share: float = 0.0  # of uniform play
 
     @cached_property
     def _tables(self) -> tuple[Array, ...]:
         exact = self.known.nash()
         half = self.width * math.sqrt(self.log_term / self.episodes) / 2
-        joint = exact.first[..., :, None] * exact.second[..., None, :]
+        pure = exact.first[..., :, None] * exact.second[..., None, :]
+        joint = (1 - self.share) * pure + self.share / self.layout.choices
         matrix = self.known.rewards + np.einsum("hsabt,ht->hsab", self.known.transitions, exact.values[1:])
         left = np.arange(self.layout.H, -1, -1.0)[:, None]
         upper, lower = np.minimum(exact.values + half, left), np.maximum(exact.values - half, 0.0)

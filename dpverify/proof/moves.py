@@ -204,6 +204,11 @@ class Cost:
     mu: float
     each: tuple[tuple[str, float], ...]
 
+    def __post_init__(self) -> None:
+        for name in ("eps", "rho", "mu"):  # a comparison with NaN is False, so that max() over paths would lose it
+            if math.isnan(getattr(self, name)):
+                object.__setattr__(self, name, math.inf)
+
 
 def cost_of(run: Run) -> Cost:
     """The cost of the events of a run: their sum for each pair of cells, then the largest over pairs.
@@ -228,6 +233,8 @@ def _nodes(event: Event) -> list[Node]:
 def _add_losses(parts: list[tuple[str, Array]]) -> Cost:
     if not parts:
         return Cost(0.0, 0.0, 0.0, ())
+    # a loss that is not a number (infinity less infinity, for a pair whose moves are not bounded) bounds nothing
+    parts = [(kind, np.where(np.isnan(loss), np.inf, loss)) for kind, loss in parts]
     pure = mu_square = rho = np.zeros(len(parts[0][1]))
     gaussian = any(kind == "gaussian" for kind, _ in parts)
     for kind, loss in parts:

@@ -83,7 +83,9 @@ def test_users_side_by_side_are_those_of_each_environment():
     users = SideBySide([arms, arms.mirrored], 2, 5, rng=np.random.default_rng(1))
     zeros = np.zeros(4, dtype=np.int64)
     rewards, _ = users.reply(0, 0, zeros, users.start(0), zeros)
-    assert rewards.tolist() == [0, 0, 1, 1]
+    assert [rewards[where].tolist() for where in users.where] == [[0, 0], [1, 1]]
+    drawn = [SideBySide([arms] * 2, 2, 5, rng=np.random.default_rng(seed)).where[0] for seed in range(20)]
+    assert {tuple(sorted(each)) for each in drawn} != {(0, 1)}  # the place of a run says nothing
     with pytest.raises(ParameterError, match="one shape"):
         SideBySide([arms, random_environment(0, 2, 2, 2)], 2, 5, rng=np.random.default_rng(1))
 

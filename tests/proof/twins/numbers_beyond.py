@@ -456,3 +456,16 @@ def counts_in_millions_of_bins(x):
 def counts_in_ten_cells(x):
     """vector: integer 0..9, rows 5..50; replace; 1; numbers; b; exact"""
     return np.bincount(x, minlength=10) + rng.laplace(scale=2.0, size=10)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Losses that are not a number
+
+
+def clipped_at_both_released_ends_on_one_path(x):
+    """vector: real -1..1, rows 5..50; add-remove; 0.83; 1.1; b"""
+    size = np.abs(x).sum() + rng.laplace(scale=2)
+    bound = max(size, 0.1)
+    if size > 3:
+        return size, np.clip(x, -bound, bound).sum() + rng.laplace(scale=bound)
+    return size, 0.0
