@@ -140,7 +140,10 @@ BOUND = (
     "regret, and K times the gap of the output"
 )
 LEARNT = BOUND + ", on a fork and its mirror; 160,000 users"
-RATE = "the gap of the output is at most its width, which falls as 1/sqrt K up to iota, at three K, of plans; in a game, and in a fork and its mirror"
+RATE = (
+    "the gap of the output is at most its width, which falls as 1/sqrt K up to iota, at three K, of plans; "
+    "in a game, and in a fork and its mirror"
+)
 NOISY = RATE + ", counts moved by +-E/4"
 
 subjects: list[Subject] = []  # what is private about DP-Nash-VI stands in audit_nash_vi
