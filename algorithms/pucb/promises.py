@@ -31,6 +31,7 @@ from algorithms.sdp_pe.batches import Batches
 from algorithms.sdp_pe.elimination import SDPPE, StagedRun
 from algorithms.sdp_pe.policy_sets import ExplicitSet
 from algorithms.tabular import all_policies, backward_induction, expected_return
+from dpverify.errors import ParameterError
 from dpverify.promises import Outcomes, Promise
 from mechanisms.datasets.visit_counts import CountLayout
 from mechanisms.privatizers.consistency import never_underestimating
@@ -87,7 +88,16 @@ def survival_promise(
     best = backward_induction(model.transitions, model.rewards).values[0] @ model.initial
     most = (learner.layout.H + 2) * len(learner.plan)
     last = learner.plan[-1]
-    threshold = learner.gap(last.length, batches.error(learner.layout, sum(last.fine)))
+    # the theory's, whatever a planted learner has in its place
+    threshold = SDPPE.gap(learner, last.length, batches.error(learner.layout, sum(last.fine)))
+    every = expected_return(
+        all_policies(learner.layout.H, learner.layout.S, learner.layout.A),
+        model.transitions,
+        model.rewards,
+        model.initial,
+    )
+    if sharp and not 2 * threshold < best - every.min():
+        raise ParameterError("episodes", learner.episodes, "so many that some policy is to be eliminated")
 
     def draw(*, rng: np.random.Generator, size: int) -> Outcomes:
         done, _ = staged_run([environment], learner, batches, size, rng=rng)

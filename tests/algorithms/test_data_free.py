@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from algorithms.core.counting import layout_of
 from algorithms.core.environments import Environment, random_environment
 from algorithms.core.users import SideBySide
 from algorithms.nash_vi.markov_games import game_fork
 from algorithms.offline.suboptimality_promises import fork
+from algorithms.sdp_pe.batches import ExactBatches
+from algorithms.sdp_pe.elimination import SDPPE
 from algorithms.tabular import backward_induction
 from audits import (
     audit_apvi,
@@ -142,3 +145,20 @@ def test_what_cannot_be_joined_is_refused(parts):
 def test_other_settings_may_be_given():
     joined = all_of([constant(0.0)], name="one", failure_probability=0.5, trials=7, statement="said")
     assert (joined.failure_probability, joined.trials, joined.statement) == (0.5, 7, "said")
+
+
+class NeverEliminates(SDPPE):
+    """INCORRECT: keeps every policy for ever."""
+
+    def gap(self, length, error):
+        return float("inf")
+
+
+def test_survival_asks_that_the_worse_arm_is_eliminated():
+    """Who keeps everything loses nothing, and learns nothing."""
+    arms = audit_sdp_pe.two_arms
+    keeps = NeverEliminates(layout=layout_of(arms.model), episodes=6001, delta=0.02)
+    promise = audit_sdp_pe.survival_mirrored("never", keeps, ExactBatches())
+    assert check_promise(promise, seed=1, trials=20).verdict == BROKEN
+    with pytest.raises(ParameterError, match="eliminated"):
+        audit_sdp_pe.survival_mirrored("short", audit_sdp_pe.learner_for(arms, 301), ExactBatches())
