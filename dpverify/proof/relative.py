@@ -28,12 +28,23 @@ def centre(domain: Domain, node: Node) -> Node:
     Replace-one: a sum of g(x) - c with a public c moves by g(x') - g(x). min and max of values all of which have c
     taken off are min and max minus c, so clip(x, c - w, c + w) - c = clip(x - c, -w, w).
     """
+    centred: dict[int, Node] = {}  # parts of an expression are shared: an array that is written entry by entry
+
+    def of(part: Node) -> Node:
+        if id(part) not in centred:
+            centred[id(part)] = _centre(domain, part, of)
+        return centred[id(part)]
+
+    return of(node)
+
+
+def _centre(domain: Domain, node: Node, centred: Callable[[Node], Node]) -> Node:
     if node.op in LINEAR or (node.op in ("add", "subtract") and all(each.shape == node.shape for each in node.args)):
-        args = [centre(domain, each) for each in node.args]
+        args = [centred(each) for each in node.args]
     elif node.op == "divide" or (node.op == "multiply" and any(each.op == "constant" for each in node.args)):
         if node.op == "divide" and node.args[1].op != "constant":
             return node
-        args = [centre(domain, each) for each in node.args]
+        args = [centred(each) for each in node.args]
     elif node.op in EXTREMES:
         anchors = {id(each): each for each in _anchors(node)}
         if len(anchors) != 1:

@@ -469,3 +469,12 @@ def clipped_at_both_released_ends_on_one_path(x):
     if size > 3:
         return size, np.clip(x, -bound, bound).sum() + rng.laplace(scale=bound)
     return size, 0.0
+
+
+def mirrored_entries(a):
+    """array: real 0..1 x 3, rows 5..50; replace; 1; 1.2; b"""
+    products, out = a.T @ a, np.zeros((3, 3))
+    for i in range(3):
+        for j in range(i, 3):
+            out[i, j] = out[j, i] = products[i, j] + rng.laplace(scale=6)
+    return out
