@@ -28,7 +28,7 @@ from dpverify.base.seeding import Stage, stream
 from mechanisms.counters import BinaryCounter, BufferedCounter, HonakerCounter, SingleNoiseCounter, ToeplitzCounter
 from mechanisms.datasets.pairs import absence, constant, worst_replacement
 from mechanisms.privatizers.central import Central
-from mechanisms.privatizers.consistent import Processed
+from mechanisms.privatizers.consistent import FlowProcessed, Processed
 from mechanisms.privatizers.local import Local
 from mechanisms.privatizers.no_privacy import NoPrivacy
 from mechanisms.privatizers.offline_linear import OfflineLinear
@@ -68,7 +68,7 @@ def why_not(subject: Subject) -> str:
         return PLANTED
     if isinstance(target, PROTOCOLS):
         return ENUMERATED
-    return FUNCTION if isinstance(target, Processed | PolicyView | Actions) else ""
+    return FUNCTION if isinstance(target, Processed | FlowProcessed | PolicyView | Actions) else ""
 
 
 def laws_of(subject: Subject, relation: Relation | None = None) -> list[Law]:

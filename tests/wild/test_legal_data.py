@@ -99,7 +99,9 @@ def test_a_sketch_of_thin_data_is_a_schema_that_try_takes(kind, tmp_path, monkey
         assert found.column("town").values == ("Rome",)
     asked = ["--claim", "pure:1", "--data", "thin.toml", "--no-tape", "--minutes", "1", "--trials", "300"]
     asked += ["--out-of-domain", "off"]
-    assert run(["certify", "counting.py:noisy", "--arg", "scale=1.0", *asked]) == 3
+    # rows that are all alike have neighbours under add-or-remove-one, and the count is proved there; no rows have none
+    right = 3 if kind == "no rows" else 0
+    assert run(["certify", "counting.py:noisy", "--arg", "scale=1.0", *asked]) == right
     assert run(["certify", "counting.py:noisy", "--arg", "scale=0.2", *asked]) == 1
 
 
