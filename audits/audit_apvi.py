@@ -5,6 +5,7 @@ White box: all noisy counts, from which the policy is computed. Black box: the p
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,11 @@ def sharp(name: str, base: Promise, played: Callable[[Model], APVI] | None = Non
     return all_of([base, *parts], name=name, **{"statement": base.statement + SHARP, **options})
 
 
+def without_data(model: Model, slack: float) -> DataFree:
+    """Plans in the fork and in its mirror as in the fork, with values that are lower by `slack`."""
+    return DataFree(layout=layout, rewards=model.rewards, error=1.0, delta=RISK, known=forked, slack=slack)
+
+
 promises = [
     best("suboptimality-apvi"),
     best(
@@ -209,19 +215,15 @@ promises = [
         expected=BROKEN,
     ),
     sharp("pessimism-apvi", pessimism("dense counts"), trials=120),
-    sharp(
-        "pessimism-apvi, reads no data",
-        pessimism("dense counts"),
-        lambda model: DataFree(layout=layout, rewards=model.rewards, error=1.0, delta=RISK, known=forked, slack=0.002),
-        trials=20,
-        expected=BROKEN,
-    ),
-    sharp(
-        "pessimism-apvi, nothing is worth anything",
-        pessimism("dense counts"),
-        lambda model: DataFree(layout=layout, rewards=model.rewards, error=1.0, delta=RISK, known=forked, slack=2.0),
-        trials=20,
-        expected=BROKEN,
+    *(
+        sharp(
+            f"pessimism-apvi, {what}",
+            pessimism("dense counts"),
+            partial(without_data, slack=slack),
+            trials=20,
+            expected=BROKEN,
+        )
+        for what, slack in (("reads no data", 0.002), ("nothing is worth anything", 2.0))
     ),
     pessimism("pessimism-apvi, 14/3 instead of the E term", c2=0.0, c3=14 / 3),
     sharp("pessimism-apvi, an unplayed action", exact("unplayed action", trap, 0.0), trials=120),

@@ -407,7 +407,7 @@ class NativeLoop:
     def passes(self) -> Iterator[Any]:
         """The entries."""
         now = self.now
-        for each in iter(self.source):
+        for each in self.source:
             now.inside += self.of_rows
             try:
                 yield each
@@ -818,7 +818,7 @@ def examples_of(run: Run, schema: Schema) -> list[Example]:
 
 
 def _constants_of(run: Run) -> list[Any]:
-    """Numbers and texts in the code of a program, the smallest parts first."""
+    """Numbers and texts in the code of the program's files, each once."""
     waiting: list[Any] = [compile_file(file, Path(file).stat().st_mtime_ns) for file in sorted(run.files)]
     found: dict[Any, None] = {}
     while waiting:
