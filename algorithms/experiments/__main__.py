@@ -18,6 +18,7 @@ from algorithms.experiments.curves import CurveSettings, PRIVATE, staged
 from algorithms.experiments.figures import write_all
 from algorithms.experiments.more_figures import write_offline, write_selfplay
 from algorithms.experiments.optimism import optimism
+from algorithms.experiments.rlsvi import rlsvi
 from algorithms.experiments.store import finish, finish_online, load_curve
 from algorithms.experiments.tuning import tune, with_found
 from algorithms.experiments.users_needed import users_needed
@@ -98,7 +99,8 @@ def main(
 
     `compare` instead of an experiment: an agent of your own beside Bernstein-VI; `full-size`: lower bound and ledger of
     every learner side by side; `optimism`: whose plans are optimistic; `consistency`: what post-processing of counts
-    brings; `users-needed`: from how many users on a theorem says anything. `compare --help`, `full-size --help`.
+    brings; `users-needed`: from how many users on a theorem says anything; `rlsvi`: what
+    exploration noise hides. `compare --help`, `full-size --help`.
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
@@ -162,6 +164,9 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["users-needed"]:
         sys.argv.pop(1)
         typer.run(users_needed)
+    if sys.argv[1:2] == ["rlsvi"]:
+        sys.argv.pop(1)
+        typer.run(rlsvi)
     if sys.argv[1:2] == ["full-size"]:
         sys.exit(full_size_command.run_full_size(sys.argv[2:]))
     typer.run(main)

@@ -72,6 +72,7 @@ def test_what_has_no_known_law_is_little_and_has_a_reason() -> None:
     assert {subject.name for subject in true if reasons[subject.name] not in (FUNCTION, ENUMERATED)} == {
         "pucb/one-noise-seen-by-later-users",
         "pucb/one-noise-seen-by-all",
+        "rlsvi/others-policies",
         "vapvi/policy",
     }
 
