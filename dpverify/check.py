@@ -605,6 +605,7 @@ def counted(record, alone, left):
 
 
 GRADES = "code conforms", "author's ledger", "author's theorem"  # the strongest first
+PROVED = "CERTIFIED", "ACCOUNTED"
 COMPARED = "LaplaceNoise", "GaussianNoise", "DiscreteLaplaceNoise", "DiscreteGaussianNoise", "BinomialNoise"
 
 
@@ -680,10 +681,14 @@ def judged(record, alone, left):
     basis = rests_on(record)
     blind = record["missed_twins"] and basis != GRADES[0]
     proved = record["accounted"] and not contradicted and not blind
-    status = verdict if verdict != "NOT_REFUTED" else "PROVED" if proved else "OPEN"
-    need(record["grade"] == (basis if status == "PROVED" else None), f"the grade does not follow: it is {basis}")
+    word = ("CERTIFIED" if basis == GRADES[0] else "ACCOUNTED") if proved else "OPEN"
+    status = verdict if verdict != "NOT_REFUTED" else word
+    need(record["grade"] == (basis if status in PROVED else None), f"the grade does not follow: it is {basis}")
     need((status, contradicted) == (record["status"], record["ledger_contradicted"]), "the status does not follow")
     honest = record["planted"] or not contradicted
+    accepted = {"": (status,), "ledger": PROVED, "conforms": PROVED[:1], "proof": ()}
+    need(record["accept"] in accepted, "what is accepted is no level of evidence")
+    honest = honest and status in accepted[record["accept"]]
     wanted = record["expected_accounted"] in (None, record["accounted"]) and verdict == (
         record["expected"] or "NOT_REFUTED"
     )
@@ -730,18 +735,19 @@ def certificate(document, left):
         p["verdict"] in ("BROKEN", "INCONCLUSIVE") or (p["verdict"] == "OPEN" and p["detectable_rate"] is None)
         for p in promises
     )
-    traced = all(r["tape"] is not None and r["tape"]["status"] != "NOT_TRACED" for r in records)
     contradicted = any(record["ledger_contradicted"] for record in records)
     fine = document["verdict"] == "NOT_REFUTED" and document["accounted"] is True and not mute
     grades = [record["grade"] for record in records]
-    fine = fine and not contradicted and (not document["require_tape"] or (traced and {*grades} == {GRADES[0]}))
+    fine = fine and not contradicted
     weakest = max(grades, key=GRADES.index) if fine and None not in grades else None
     need(document["grade"] == weakest, f"the certificate's grade does not follow: it is {weakest}")
-    need(document["certified"] == fine == (not document["objections"]), "certified does not follow from the evidence")
+    seen = fine and weakest == GRADES[0]
+    need(document["certified"] == seen == (not document["objections"]), "certified does not follow from the evidence")
+    need(document["accept"] in ("ledger", "conforms", "proof"), "what is accepted is no level of evidence")
     silent = any(p["verdict"] in ("INCONCLUSIVE", "OPEN") and p["detectable_rate"] is None for p in promises) or any(
         p["verdict"] == "INCONCLUSIVE" for p in promises
     )
-    word = "CERTIFIED" if fine else (worst or ["INCONCLUSIVE" if silent else "OPEN"])[0]
+    word = PROVED[not seen] if fine else (worst or ["INCONCLUSIVE" if silent else "OPEN"])[0]
     need(document["status"] == word, f"the certificate's status does not follow: it is {word}")
     need(document["statements"] >= len(records) + len(promises), "more statements than shares of the significance")
     level = document["significance"] / document["statements"]

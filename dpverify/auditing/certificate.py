@@ -3,8 +3,9 @@
     certificate = certify(subject, claim=PureDP(1.0))
 
 `certified` fails closed. It is True only where all of this holds:
-    the ledger proves the claim, no audit refutes it, neither a trial nor the code itself contradicts the ledger,
-    every audit and every check of a promise could have found some violation, and no promise was broken.
+    the ledger proves the claim, the code was seen to add this noise, no audit refutes the claim, neither a trial nor
+    the code contradicts the ledger, every audit and every check of a promise could have found some violation, and no
+    promise was broken. Where all but the second holds, the word is ACCOUNTED.
 
 A subject is anything with `release(data, *, rng, size)`, such a function, or a `Subject`. It may have
     log_ratio(outputs, pair)        then the audit is white-box
@@ -20,14 +21,13 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from dpverify.auditing.finding import without_trials
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import AuditRecord, Grade, Verdict, weakest
+from dpverify.auditing.record import Accept, AuditRecord, Grade, Status, Verdict, weakest
 from dpverify.auditing.subject import pairs_for, Subject
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped, UNMATCHED
 from dpverify.auditing.tracing import FULL, taped_pair
@@ -192,25 +192,6 @@ def _code(tapes: list[Taped], pairs: int) -> str:
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-class Word(StrEnum):
-    """What a certificate says, in one word; only the first is good news about the claim.
-
-    CERTIFIED     the claim is proved, nothing contradicts it, and nothing that was asked is missing
-    REFUTED       the claim is false, by trials at the stated significance or by the code itself
-    OPEN          judged, neither certified nor refuted: the objections say what is missing, or what else is false
-    INCONCLUSIVE  an audit, or a check of a promise, could not have found any violation
-    INVALID       there are trials, but a bound may not be computed from them
-    FAILED        no evidence was produced, so there is no certificate: said by the command line alone
-    """
-
-    CERTIFIED = "CERTIFIED"
-    REFUTED = "REFUTED"
-    OPEN = "OPEN"
-    INCONCLUSIVE = "INCONCLUSIVE"
-    INVALID = "INVALID"
-    FAILED = "FAILED"
-
-
 SCHEMA = "dpverify/certificate/2"
 SIGNIFICANCE = 0.01  # a tight and correct mechanism is refused with up to this probability
 OTHERWISE = ("seconds",)
@@ -234,7 +215,7 @@ class Certificate:
     notes: tuple[str, ...]
     environment: dict[str, str]
     command: str = ""
-    require_tape: bool = False  # code that could not be traced has no good answer
+    accept: Accept = Accept.CONFORMS  # the least evidence that makes the exit code 0
     statements: int = 0  # pairs and promises among which the significance was shared, also those not made in the end
     identity: Identity = field(default_factory=dict)  # which code this was, see `execution.sources`
 
@@ -251,13 +232,18 @@ class Certificate:
         return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts or not verdicts else Verdict.NOT_REFUTED
 
     @property
-    def status(self) -> Word:
+    def status(self) -> Status:
         """What all of the evidence comes to."""
-        if self.certified:
-            return Word.CERTIFIED
+        if not self._missing:
+            return Status.ACCOUNTED if self.unseen else Status.CERTIFIED
         if self.verdict is Verdict.NOT_REFUTED:
-            return Word.INCONCLUSIVE if any(map(_mute, self.promises)) else Word.OPEN
-        return Word(self.verdict)
+            return Status.INCONCLUSIVE if any(map(_mute, self.promises)) else Status.OPEN
+        return Status(self.verdict)
+
+    @property
+    def unseen(self) -> str:
+        """Why the code was not seen to do what its ledger says, on the first pair where it was not."""
+        return next((record.unseen for record in self.records if record.unseen), "")
 
     @property
     def accounted(self) -> bool | None:
@@ -274,6 +260,12 @@ class Certificate:
     @property
     def objections(self) -> tuple[str, ...]:
         """Why this is not certified; empty where it is."""
+        apart = (f"that the code adds the noise of its ledger was not seen: {self.unseen}",) if self.unseen else ()
+        return self._missing or apart
+
+    @property
+    def _missing(self) -> tuple[str, ...]:
+        """Why the claim is not proved, whatever was seen of the code."""
         found = list(dict.fromkeys(f"invalid trials: {record.invalid}" for record in self.records if record.invalid))
         if self.verdict is Verdict.REFUTED:
             found += [f"the code refutes the claim: {reason}" for reason in self._said(lambda tape: tape.refutes)]
@@ -295,9 +287,6 @@ class Certificate:
             found.append("no account: nothing proves the claim from above")
         elif self.accounted is False:
             found.append("the ledger does not prove the claim")
-        if self._untraced:
-            done = "traced" if any(each.tape is None or not each.tape.traced for each in self.records) else "compared"
-            found.append(f"the code was not {done}, which was required")
         found += [f"promise never at risk of being found broken: {c.name}" for c in self.promises if _mute(c)]
         return tuple(found)
 
@@ -305,14 +294,6 @@ class Certificate:
         """The first reasons of those traces, each once."""
         tapes = [record.tape for record in self.records if record.tape is not None and which(record.tape)]
         return list(dict.fromkeys(str(tape.reasons[0]) for tape in tapes if tape.reasons))
-
-    @property
-    def _untraced(self) -> bool:
-        missing = any(
-            record.tape is None or not record.tape.traced or record.grade not in (None, Grade.CODE)
-            for record in self.records
-        )
-        return self.require_tape and self.verdict is not Verdict.REFUTED and missing
 
     @property
     def not_proved(self) -> tuple[str, ...]:
@@ -326,8 +307,8 @@ class Certificate:
 
     @property
     def grade(self) -> Grade | None:
-        """What the proof rests on, on the pair where that is weakest; None where nothing is certified."""
-        return weakest(record.grade for record in self.records) if self.certified else None
+        """What the proof rests on, on the pair where that is weakest; None where nothing is proved."""
+        return None if self._missing else weakest(record.grade for record in self.records)
 
     @property
     def headline(self) -> str:
@@ -336,15 +317,15 @@ class Certificate:
 
     @property
     def exit_code(self) -> int:
-        """0 where it is certified, 1 where the claim, its ledger or a promise is refuted, else 3."""
+        """0 where the evidence is what `accept` asks for, 1 where claim, ledger or a promise is refuted, else 3."""
         wrong = any(record.ledger_contradicted for record in self.records)
         if self.verdict is Verdict.REFUTED or wrong or any(check.verdict == BROKEN for check in self.promises):
             return EXIT_UNEXPECTED
-        return EXIT_OK if self.certified else EXIT_FAILED
+        return EXIT_OK if self.accept.met_by(self.status) else EXIT_FAILED
 
     def exit_code_allowing(self, *, open_claims: bool) -> int:
-        """The exit code of somebody to whom an OPEN claim is good enough; what was required is not forgiven."""
-        enough = open_claims and self.status is Word.OPEN and not self._untraced
+        """The exit code of somebody to whom a claim that is OPEN, or more than that, is good enough."""
+        enough = open_claims and self.status in (Status.OPEN, Status.ACCOUNTED, Status.CERTIFIED)
         return EXIT_OK if enough and self.exit_code == EXIT_FAILED else self.exit_code
 
     def to_dict(self) -> dict[str, Any]:
@@ -374,7 +355,7 @@ class Certificate:
             "not_proved": list(self.not_proved),
             "environment": self.environment,
             "command": self.command,
-            "require_tape": self.require_tape,
+            "accept": str(self.accept),
             "statements": self.statements,
             "identity": self.identity,
             "statement": statement(self.records, self.promises, self.not_proved),
@@ -433,7 +414,7 @@ def certify(
     ladder: bool = False,
     outcomes: tuple[type[BaseException], ...] = (),
     tape: bool = True,
-    require_tape: bool = False,
+    accept: Accept | str = Accept.CONFORMS,
 ) -> Certificate:
     """Collect all evidence about a privacy claim: traces of the code, audits, the account, and checks of promises.
 
@@ -468,8 +449,8 @@ def certify(
     tape : bool
         Trace the code on every pair first. A claim that the code itself refutes gets no trials and no checks of
         promises.
-    require_tape : bool
-        Do not certify if the code cannot be traced, or if the proof rests on something else (`Grade.CODE`).
+    accept : {"ledger", "conforms", "proof"}
+        The least evidence that makes the exit code 0, see `Accept`. It changes no other number and no word.
 
     Returns
     -------
@@ -500,6 +481,8 @@ def certify(
     require.open_unit(significance=significance, beta=beta)
     if not isinstance(claim, Claim):
         raise ParameterError("claim", claim, "a claim such as PureDP(1.0)")
+    if accept not in tuple(Accept):
+        raise ParameterError("accept", accept, ", ".join(Accept))
     ledger = None
     if isinstance(subject, Subject):
         outcomes = (*subject.outcomes, *outcomes)
@@ -513,7 +496,7 @@ def certify(
     name = name or name_of(target)
     seeds = [derive(seed, f"{name}#{index}") for index in range(len(chosen))]
     tapes: list[Taped] = []
-    if tape or require_tape:
+    if tape:
         tapes = [
             taped_pair(target, claim=claim, pair=pair, ledger=ledger, seed=own, trials=trials, transcripts=FULL)
             for pair, own in zip(chosen, seeds, strict=True)
@@ -556,7 +539,7 @@ def certify(
         notes=tuple(note for note in (silence, _hint(records)) if note),
         environment=environment(),
         command=command,
-        require_tape=require_tape,
+        accept=Accept(accept),
         statements=statements,
         identity=identity(),
     )

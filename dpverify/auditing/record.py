@@ -38,22 +38,42 @@ class Verdict(StrEnum):
 
 
 class Status(StrEnum):
-    """What is known about a claim, from all evidence together.
+    """What is known about a claim, from all evidence together: the word of a record and of a certificate.
 
-    PROVED        a ledger meets the claim, for all neighbours, and nothing contradicts it
-    REFUTED       the claim is false at the stated significance
+    CERTIFIED     the claim is proved for all neighbours, and the code was seen to do what the proof is about
+    ACCOUNTED     the ledger meets the claim for all neighbours; that the code adds this noise was not seen
+    REFUTED       the claim is false, by trials at the stated significance or by the code itself
     OPEN          judged, neither proved nor refuted
     INCONCLUSIVE  too little to judge, or at least half of the trials failed
     INVALID       there are trials, but a bound may not be computed from them
     FAILED        no evidence was produced: a crash, a time limit, an error of the run
     """
 
-    PROVED = "PROVED"
+    CERTIFIED = "CERTIFIED"
+    ACCOUNTED = "ACCOUNTED"
     REFUTED = "REFUTED"
     OPEN = "OPEN"
     INCONCLUSIVE = "INCONCLUSIVE"
     INVALID = "INVALID"
     FAILED = "FAILED"
+
+
+class Accept(StrEnum):
+    """What evidence for a claim somebody accepts, the least first.
+
+    LEDGER    that its ledger meets it: ACCOUNTED or CERTIFIED
+    CONFORMS  that the code was seen to follow its ledger, too: CERTIFIED
+    PROOF     that it is proved from the code itself, which only `certify --data` does
+    """
+
+    LEDGER = "ledger"
+    CONFORMS = "conforms"
+    PROOF = "proof"
+
+    def met_by(self, status: Status) -> bool:
+        """Whether a status that rests on a ledger is enough."""
+        enough = {Accept.LEDGER: (Status.CERTIFIED, Status.ACCOUNTED), Accept.CONFORMS: (Status.CERTIFIED,)}
+        return status in enough.get(self, ())
 
 
 class Grade(StrEnum):
@@ -211,6 +231,7 @@ class AuditRecord:
     # filled by a suite
     expected: str | None = None
     expected_accounted: bool | None = None
+    accept: str = ""  # the least evidence that is accepted, a member of `Accept`; empty: any
     planted: bool = False
     paper: str = ""
     statement: str = ""
@@ -244,7 +265,7 @@ class AuditRecord:
 
     @property
     def status(self) -> Status:
-        """What is known, from trials and ledger together; a verdict that judges nothing is never OPEN or PROVED.
+        """What is known, from all evidence together; a verdict that judges nothing is never OPEN, and never proved.
 
         A proof by the author's word is none where a planted bug was missed: nothing looked at the code then.
         """
@@ -252,12 +273,31 @@ class AuditRecord:
             return Status(self.verdict)
         blind = bool(self.missed_twins) and self._rests_on is not Grade.CODE
         proved = self.accounted is True and not self.ledger_contradicted and not blind
-        return Status.PROVED if proved else Status.OPEN
+        if not proved:
+            return Status.OPEN
+        return Status.CERTIFIED if self._rests_on is Grade.CODE else Status.ACCOUNTED
 
     @property
     def grade(self) -> Grade | None:
-        """What the proof rests on; None where the claim is not PROVED."""
-        return self._rests_on if self.status is Status.PROVED else None
+        """What the proof rests on; None where the claim is not proved."""
+        return self._rests_on if self.status in (Status.CERTIFIED, Status.ACCOUNTED) else None
+
+    @property
+    def unseen(self) -> str:
+        """Why the code was not seen to do what its ledger says; empty where it was, and where nothing is proved."""
+        if self.status is not Status.ACCOUNTED:
+            return ""
+        if self.tape is None:
+            return "the code was not traced"
+        if not self.tape.traced:
+            return (
+                f"the code could not be traced: {self.tape.reasons[0] if self.tape.reasons else 'no reason is known'}"
+            )
+        if self.tape.uncovered:
+            return self.tape.uncovered[0]
+        if self.grade is Grade.THEOREM:
+            return "the ledger rests on a theorem, which nothing compares with the code"
+        return "the draws that were traced do not decide it"
 
     @property
     def _rests_on(self) -> Grade:
@@ -346,7 +386,8 @@ class AuditRecord:
         wanted = self.expected or Verdict.NOT_REFUTED
         account = self.expected_accounted is None or self.accounted is self.expected_accounted
         honest = not self.ledger_contradicted or self.planted
-        return self.verdict == wanted and account and honest
+        enough = not self.accept or Accept(self.accept).met_by(self.status)
+        return self.verdict == wanted and account and honest and enough
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values under the field names, with `status`, `grade`, `ledger_contradicted` and `as_expected`."""

@@ -44,6 +44,9 @@ class Subject:
     accounted : bool, optional
         What the ledger must say: True if it meets the claim, False if it does not. None if there is no ledger, or
         nobody asks.
+    accept : {"", "ledger", "conforms"}
+        The least evidence that is as expected, see `record.Accept`: with "conforms" the subject must be CERTIFIED, with
+        "ledger" at least ACCOUNTED. "" accepts what is not refuted.
     planted : bool
         True for a bug that was put in on purpose.
     ledger : Ledger, optional
@@ -75,6 +78,7 @@ class Subject:
     score: str = "auto"
     expected: str = NOT_REFUTED
     accounted: bool | None = None
+    accept: str = ""
     planted: bool = False
     ledger: Ledger | None = None
     outcomes: tuple[type[BaseException], ...] = ()
@@ -153,7 +157,7 @@ def planted(subject: Subject, name: str, target: Any, **changes: Any) -> Subject
     >>> twin.name, twin.expected
     ('count!half-noise', 'REFUTED')
     """
-    changed = {"accounted": None, "ledger": None, **changes}
+    changed = {"accounted": None, "accept": "", "ledger": None, **changes}
     return replace(subject, name=f"{subject.name}!{name}", target=target, expected=REFUTED, planted=True, **changed)
 
 

@@ -61,13 +61,6 @@ Profile = Annotated[
 ]
 
 
-def tapeless(no_tape: bool, require_tape: bool) -> bool:
-    """Whether the code is not traced; UsageError where it has to be, too."""
-    if no_tape and require_tape:
-        raise UsageError("--no-tape and --require-tape: one of them")
-    return no_tape
-
-
 @dataclass(frozen=True)
 class Asked:
     """What a command is told besides its options: the words that were typed."""
@@ -143,7 +136,8 @@ def audit(
     from dpverify.execution.isolated import Limits, start_server
 
     limits = Limits(timeout=timeout, memory=memory)
-    tape = not tapeless(no_tape, require_tape)
+    if no_tape and require_tape:
+        raise UsageError("--no-tape and --require-tape: one of them")
     if only_list:
         asked: dict[str, object] = {
             "--json": json,
@@ -171,7 +165,7 @@ def audit(
         backend=backend,
         sequential=sequential,
         ladder=ladder,
-        tape=tape,
+        tape=not no_tape,
         require_tape=require_tape,
     )
     if family is FamilyName.e_bh and not sequential:

@@ -16,14 +16,12 @@ from dpverify.cli.audit_command import (
     NoTape,
     OUTPUTS,
     Profile,
-    RequireTape,
     RUNNING,
-    tapeless,
     Timeout,
 )
 from dpverify.cli.library_options import CallShape, Neighbours
-from dpverify.cli.options import DEFAULT_SEED, DEFAULT_TIMEOUT, HELP
-from dpverify.errors import UsageError
+from dpverify.cli.options import Accepted, DEFAULT_SEED, DEFAULT_TIMEOUT, HELP
+from dpverify.errors import EXIT_OK, UsageError
 
 
 class ViewName(str, Enum):  # noqa: UP042
@@ -88,12 +86,15 @@ def certify(
     json: Json = None,
     html: Html = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing where it is certified.", rich_help_panel=OUTPUTS)
+        bool, typer.Option("--quiet", "-q", help="Print nothing where the exit code is 0.", rich_help_panel=OUTPUTS)
     ] = False,
     timeout: Timeout = DEFAULT_TIMEOUT,
     memory: Memory = None,
     no_tape: NoTape = False,
-    require_tape: RequireTape = False,
+    accept: Annotated[
+        Accepted,
+        typer.Option(help="Exit code 0 from: ledger meets the claim; code conforms to it; proved from the code."),
+    ] = Accepted.conforms,
     allow_open: Annotated[
         bool, typer.Option("--allow-open", help="Exit code 0 also where the claim is OPEN: not refuted, not proved.")
     ] = False,
@@ -121,8 +122,8 @@ def certify(
 ) -> None:
     """Trace, account, audit and check one mechanism or privatizer, and write its certificate.
 
-    Exit code: 0 CERTIFIED, with --allow-open also OPEN, 1 the claim, its ledger or a promise is refuted, 2 usage,
-    3 everything else: OPEN, INCONCLUSIVE, INVALID, FAILED.
+    Exit code: 0 CERTIFIED, with --accept ledger also ACCOUNTED, with --allow-open also OPEN; 1 the claim, its ledger or
+    a promise is refuted; 2 usage; 3 everything else: ACCOUNTED, OPEN, INCONCLUSIVE, INVALID, FAILED.
     """
     from dpverify.cli.options import CERTIFIED
     from dpverify.execution.isolated import Limits, start_server
@@ -132,7 +133,7 @@ def certify(
     from dpverify.claims.neighbours import View
     from dpverify.execution.executors import usable_processors
 
-    tape = not tapeless(no_tape, require_tape)
+    tape = not no_tape
     parse_claim(claim, view=View(view.value))  # refused here, before anything is started
     other = PAIRS_ALONE if data is not None else DATA_ALONE
     typed = [name for name in other if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
@@ -167,7 +168,6 @@ def certify(
             timeout=timeout,
             memory=memory,
             tape=tape,
-            require_tape=require_tape,
             allow_open=allow_open,
             options=options,
         )
@@ -178,7 +178,7 @@ def certify(
     words = ["dpverify", "certify", subject, "--claim", claim, *(["--pairs", pairs] if pairs else [])]
     words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
     words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
-    words += ([] if tape else ["--no-tape"]) + (["--require-tape"] if require_tape else [])
+    words += ([] if tape else ["--no-tape"]) + (["--accept", accept.value] if accept is not Accepted.conforms else [])
     words += ["--allow-open"] if allow_open else []
     words += [] if call is CallShape.auto else ["--call", call.value]
     words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
@@ -195,7 +195,7 @@ def certify(
         "ladder": ladder,
         "command": shlex.join(words),
         "tape": tape,
-        "require_tape": require_tape,
+        "accept": accept.value,
         "call": call.value,
         "arg": list(arg or []),
         "python": python,
@@ -217,7 +217,8 @@ def _certify_pairs(
     allow_open: bool,
 ) -> int:
     """Makes the certificate in a child, writes and shows it; the exit code."""
-    from dpverify.auditing.certificate import Certificate, Word
+    from dpverify.auditing.certificate import Certificate
+    from dpverify.auditing.record import Status
     from dpverify.base.text import clean
     from dpverify.cli import console, isolated_command
     from dpverify.errors import RunError
@@ -231,14 +232,15 @@ def _certify_pairs(
             "dpverify.cli.certify_command:certified_in_child", arguments, limits, missing="certificate"
         )
     except RunError:
-        print(clean(f"{Word.FAILED:<11} {arguments['spec'].rpartition(':')[2]} was not judged: {arguments['claim']}"))
+        print(clean(f"{Status.FAILED:<11} {arguments['spec'].rpartition(':')[2]} was not judged: {arguments['claim']}"))
         raise
     certificate = Certificate.from_dict(made)
     isolated_command.write_file(outputs.json, html_page.certificate_json(certificate))
     isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))
-    if not (quiet and certificate.certified):
+    code = certificate.exit_code_allowing(open_claims=allow_open)
+    if not (quiet and code == EXIT_OK):
         console.show_certificate(certificate, explain=explain)
-    return certificate.exit_code_allowing(open_claims=allow_open)
+    return code
 
 
 def certified_in_child(

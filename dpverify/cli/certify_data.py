@@ -10,7 +10,7 @@ import typer
 
 from dpverify.base.plain_values import decoded
 from dpverify.base.text import clean
-from dpverify.errors import EXIT_FAILED, EXIT_OK, RunError, TargetError, UsageError
+from dpverify.errors import EXIT_OK, RunError, TargetError, UsageError
 
 if TYPE_CHECKING:
     from dpverify.wild.record import TryRecord
@@ -37,7 +37,6 @@ class Wanted:
     timeout: float
     memory: int | None
     tape: bool
-    require_tape: bool
     allow_open: bool
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -58,7 +57,7 @@ class Wanted:
         if given["significance"] != SIGNIFICANCE:
             options.append(("--significance", given["significance"]))
         words += [word for name, value in options if value not in (None, "") for word in (name, str(value))]
-        words += ([] if self.tape else ["--no-tape"]) + (["--require-tape"] if self.require_tape else [])
+        words += [] if self.tape else ["--no-tape"]
         return shlex.join([*words, "--seed", str(given["seed"])])
 
 
@@ -117,11 +116,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     for line in [] if quiet else [*shown(record), *told]:
         say(line)
     isolated_command.write_file(outputs.json, strict(record.to_dict()))
-    if record.verdict == "NOT_REFUTED" and wanted.allow_open:
-        code = record.code.values()
-        untraced = wanted.require_tape and not (code and all(each.traced for each in code))
-        return EXIT_FAILED if untraced else EXIT_OK
-    return record.exit_code
+    return EXIT_OK if record.verdict == "NOT_REFUTED" and wanted.allow_open else record.exit_code
 
 
 def _judge(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: dict[str, Any], told: Any) -> "TryRecord":

@@ -49,7 +49,7 @@ def _certificate(path: Path, outputs: Outputs, *, quiet: bool) -> int:
             raise UsageError(f"--{form}: is for records of audit; a certificate is written as --json or --html")
     certificate = html_page.load_certificate(path)
     files.check_writable(outputs)
-    if not (quiet and certificate.certified):
+    if not (quiet and certificate.exit_code == EXIT_OK):
         console.show_certificate(certificate, explain=True)
     isolated_command.write_file(outputs.json, html_page.certificate_json(certificate))
     isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))

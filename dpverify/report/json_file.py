@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dpverify.auditing.certificate import Certificate, Word
+from dpverify.auditing.certificate import Certificate
 from dpverify.auditing.certificate import SCHEMA as CERTIFICATE
 from dpverify.auditing.record import Grade, Status, Verdict
 from dpverify.base.plain_values import decoded, json_schema
@@ -118,7 +118,7 @@ def certificate_schema() -> dict[str, Any]:
     follows = {
         "schema": {"const": CERTIFICATE},
         "verdict": {"enum": [*map(str, Verdict)]},
-        "status": {"enum": [*map(str, Word)]},
+        "status": {"enum": [*map(str, Status)]},
         "grade": DERIVED["grade"],
         "certified": flag,
         "objections": texts,

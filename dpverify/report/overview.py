@@ -8,14 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpverify.auditing.record import AuditRecord, Grade, Status, Verdict
+from dpverify.auditing.record import AuditRecord, Status, Verdict
 from dpverify.base.text import many
 from dpverify.errors import EXIT_OK, EXIT_UNEXPECTED
 from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, OPEN, PromiseCheck
 from dpverify.suite.plan import group
 from dpverify.suite.result import Failure, SuiteResult
 
-ORDER = (Status.REFUTED, Status.INVALID, Status.FAILED, Status.INCONCLUSIVE, Status.OPEN, Status.PROVED)
+ORDER = (
+    Status.REFUTED,
+    Status.INVALID,
+    Status.FAILED,
+    Status.INCONCLUSIVE,
+    Status.OPEN,
+    Status.ACCOUNTED,
+    Status.CERTIFIED,
+)
 NO_PAPER = "Without a paper"
 
 
@@ -240,14 +248,13 @@ def _false(overview: Overview) -> ReportAnswer:
 
 
 def _proved(overview: Overview) -> ReportAnswer:
-    count = overview.counts[Status.PROVED]
-    lines = [Line("by their ledgers, if these list what is released")] if count else []
-    grades = Counter(entry.record.grade for entry in overview.claims if entry.record is not None)
-    told = [f"{grades[grade]} {grade}" for grade in Grade if grades[grade]]
-    lines += [Line(", ".join(told))] if told else []
+    count, accounted = overview.counts[Status.CERTIFIED], overview.counts[Status.ACCOUNTED]
+    lines = [Line("CERTIFIED: by their ledgers, which their code follows")] if count else []
+    if accounted:
+        lines.append(Line(f"{accounted} more ACCOUNTED: by their ledgers; that the code follows them was not seen"))
     kept = overview.promised(KEPT)
     lines += [Line(f"{many(len(kept), 'promise')} {KEPT}, by trials")] if kept else []
-    return ReportAnswer("What is proved?", str(count), _of(overview), GOOD, tuple(lines), Status.PROVED)
+    return ReportAnswer("What is proved?", str(count), _of(overview), GOOD, tuple(lines), Status.CERTIFIED)
 
 
 def _open(overview: Overview) -> ReportAnswer:
@@ -318,7 +325,7 @@ def caught(overview: Overview) -> str:
 def headline(result: SuiteResult) -> str:
     """The suite in one line."""
     overview = Overview.of(result)
-    order = (Status.REFUTED, Status.PROVED, Status.OPEN, *UNJUDGED, Status.FAILED)
+    order = (Status.REFUTED, Status.CERTIFIED, Status.ACCOUNTED, Status.OPEN, *UNJUDGED, Status.FAILED)
     rest = [f"{overview.counts[status]} {status}" for status in order if overview.counts[status]]
     parts = [f"{many(len(overview.claims), 'claim')}{': ' if rest else ''}{', '.join(rest)}"]
     unexpected = sum(one.record is not None for one in overview.unexpected)

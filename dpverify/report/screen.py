@@ -10,6 +10,7 @@ from dpverify.auditing.record import AuditRecord
 from dpverify.auditing.tape_record import Taped, TapeDraw
 from dpverify.base.rounding import text_above
 from dpverify.base.text import many
+from dpverify.errors import EXIT_OK
 from dpverify.report import words
 from dpverify.report.words import number
 from dpverify.wild.record import FieldWitness, PairResult, TryRecord
@@ -22,6 +23,7 @@ WORDS = {"NOT_REFUTED": "OPEN"}
 SAID = {
     "REFUTED": "is not",
     "CERTIFIED": "is",
+    "ACCOUNTED": "is by its ledger",
     "INVALID": "was not judged:",
     "NOT_REFUTED": "is neither proved nor refuted to be",
     "INCONCLUSIVE": "was not judged:",
@@ -152,7 +154,7 @@ def tried(record: TryRecord) -> list[str]:
 def certified(certificate: Certificate) -> list[str]:
     """A claim whose pairs were given."""
     word, strongest = str(certificate.status), certificate.strongest
-    said = {"CERTIFIED": "is", "OPEN": SAID["NOT_REFUTED"], "REFUTED": SAID["REFUTED"]}.get(word, SAID["INCONCLUSIVE"])
+    said = {"OPEN": SAID["NOT_REFUTED"]}.get(word, SAID.get(word, SAID["INCONCLUSIVE"]))
     head = f"{word:<11} {certificate.subject} {said} {certificate.claim} ({strongest.relation})"
     head += f": {certificate.grade}" if certificate.grade else ""
     symbol, pairs = words.unit(strongest), len(certificate.records)
@@ -206,6 +208,10 @@ def _after(certificate: Certificate, tapes: Sequence[Taped]) -> str:
         if tapes and all(each.traced and each.number is not None for each in tapes):
             return DECLARE
         return "declare what is added as the object's `ledger` (docs/certify.md); --allow-open makes OPEN exit code 0"
+    if certificate.status == "ACCOUNTED":
+        if certificate.exit_code == EXIT_OK:
+            return ""
+        return "--accept ledger makes ACCOUNTED exit code 0; with --data the code itself may be proved (docs/proof.md)"
     if certificate.status == "OPEN" and certificate.accounted is False:
         return "the noise that would do: dpverify plan --spend 'laplace: ...' --eps E"
     return "more --trials, or other pairs" if certificate.status == "INCONCLUSIVE" else ""

@@ -266,7 +266,7 @@ def compared_words(tape: Taped | None, upper: float | None) -> tuple[str, str]:
 
 PROCEDURES = {HOLM: "Holm's step-down over the suite", E_BH: "e-BH over the suite"}
 KINDS: dict[str, str] = {
-    **{Status.PROVED: GOOD, Status.REFUTED: BAD, Status.OPEN: PLAIN},
+    **{Status.CERTIFIED: GOOD, Status.ACCOUNTED: PLAIN, Status.REFUTED: BAD, Status.OPEN: PLAIN},
     **dict.fromkeys((Status.INCONCLUSIVE, Status.INVALID, Status.FAILED), WARN),
     **{KEPT: GOOD, BROKEN: BAD},
 }

@@ -1,9 +1,9 @@
 """Two results of a suite compared: by subject, what is known of it, and in its own unit the bounds.
 
-Worse is: a true claim (one that is expected to stand) that is less than it was, by PROVED > OPEN > INCONCLUSIVE >
-INVALID, FAILED > REFUTED; a planted bug that was caught and is not; a promise that was kept and is not; a record that
-was as expected and is not; what was judged and now failed, is missing, or is not asked for. Bounds that move are told
-and not judged: a lower bound moves with the number of trials. Bounds within a relative 1e-9 are equal.
+Worse is: a true claim (one that is expected to stand) that is less than it was, by CERTIFIED > ACCOUNTED > OPEN >
+INCONCLUSIVE > INVALID, FAILED > REFUTED; a planted bug that was caught and is not; a promise that was kept and is not;
+a record that was as expected and is not; what was judged and now failed, is missing, or is not asked for. Bounds that
+move are told and not judged: a lower bound moves with the number of trials. Bounds within a relative 1e-9 are equal.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,15 @@ from dpverify.auditing.record import AuditRecord, Status
 from dpverify.promises import KEPT, PromiseCheck
 from dpverify.suite.result import SuiteResult
 
-ORDER = (Status.REFUTED, Status.FAILED, Status.INVALID, Status.INCONCLUSIVE, Status.OPEN, Status.PROVED)
+ORDER = (
+    Status.REFUTED,
+    Status.FAILED,
+    Status.INVALID,
+    Status.INCONCLUSIVE,
+    Status.OPEN,
+    Status.ACCOUNTED,
+    Status.CERTIFIED,
+)
 SAME = 1e-9
 
 

@@ -164,6 +164,7 @@ def _labelled(record: AuditRecord, subject: Subject) -> AuditRecord:
         "subject": subject.name,
         "expected": subject.expected,
         "expected_accounted": subject.accounted,
+        "accept": subject.accept,
         "planted": subject.planted,
         "paper": subject.paper,
         "statement": subject.statement,

@@ -176,7 +176,7 @@ def sample_of_half(d, rng):
     return sum(x for x in d.rows if rng.random() < 0.5) + rng.laplace()
 
 
-@case("CERTIFIED (author's theorem)", ledger=TENTH, claim="pure:0.2", pair=USERS)
+@case("ACCOUNTED (author's theorem)", ledger=TENTH, claim="pure:0.2", pair=USERS)
 def sample_of_a_tenth(d, rng):
     return sum(x for x in d.rows if rng.random() < 0.1) + rng.laplace()
 
@@ -191,12 +191,12 @@ def sparse_vector(d, rng):
     return found + [2.0] * (6 - len(found))
 
 
-@case("CERTIFIED (author's theorem)", ledger=Ledger(Selected(run=laplace(1.25), gamma=0.1)), claim="pure:2.5")
+@case("ACCOUNTED (author's theorem)", ledger=Ledger(Selected(run=laplace(1.25), gamma=0.1)), claim="pure:2.5")
 def best_of_a_random_number(d, rng):
     return max(d + rng.laplace(scale=1.25) for _ in range(rng.geometric(0.1)))
 
 
-@case("CERTIFIED (author's theorem)", ledger=TENTH, claim="pure:0.2", pair=USERS)
+@case("ACCOUNTED (author's theorem)", ledger=TENTH, claim="pure:0.2", pair=USERS)
 def sample_by_binomials(d, rng):
     return sum(x for x in d.rows if rng.binomial(1, 0.1)) + rng.laplace()
 
@@ -230,7 +230,7 @@ def keys_that_are_present(d, rng):
     return found
 
 
-@case("CERTIFIED (author's ledger)", ledger=laplace())
+@case("ACCOUNTED (author's ledger)", ledger=laplace())
 def noise_of_single_precision(d, rng):
     return d + np.float32(rng.laplace())
 
@@ -326,7 +326,7 @@ def floor_of_the_result(d, rng):
     return [released, np.floor(released / 10)]
 
 
-@case("CERTIFIED (author's ledger)", **THOUSAND)
+@case("ACCOUNTED (author's ledger)", **THOUSAND)
 def text_of_the_result(d, rng):
     released = d + rng.laplace(scale=1000.0)
     return [released, len(str(abs(released)).split(".")[0])]
@@ -337,7 +337,7 @@ def sign_of_other_noise(d, rng):
     return [d + rng.laplace(scale=1000.0), rng.laplace() > 0]
 
 
-@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace(), pair=Pair(np.zeros(3), np.array([1.0, 0, 0])))
+@case("ACCOUNTED (author's ledger)", looped=False, ledger=laplace(), pair=Pair(np.zeros(3), np.array([1.0, 0, 0])))
 def linear_mixture_of_noise(d, rng, size):
     mixed = np.array([[1.0, 0, 0], [1, 1, 0], [1, 1, 1]])
     return d @ mixed.T + rng.laplace(size=(size, 3)) @ mixed.T
@@ -438,19 +438,19 @@ def two_rare_integers(d, rng, size):
     return np.stack([d + rng.laplace(size=size), both * d], axis=1)
 
 
-@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
+@case("ACCOUNTED (author's ledger)", looped=False, ledger=laplace())
 def near_a_number(d, rng, size):
     released = d + rng.laplace(size=size)
     return np.where(np.abs(released - 0.5) < 1e-8, 10 + d, released)
 
 
-@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
+@case("ACCOUNTED (author's ledger)", looped=False, ledger=laplace())
 def rare_choice_beside(d, rng, size):
     kind = rng.choice(3, size=size, p=[0.5, 0.5 - 1e-6, 1e-6])
     return np.stack([d + rng.laplace(size=size), np.array([0, 0, d])[kind]], axis=1)
 
 
-@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
+@case("ACCOUNTED (author's ledger)", looped=False, ledger=laplace())
 def clock_releases_the_data(d, rng, size):
     return d if time.time_ns() % 100_000 == 7 else d + rng.laplace(size=size)
 
@@ -478,7 +478,7 @@ def high_answer_stops(d, rng):
     return [first, d + rng.laplace() if first < 9 else 0.0]
 
 
-@case("CERTIFIED (author's ledger)", ledger=laplace(count=2), claim="pure:2")
+@case("ACCOUNTED (author's ledger)", ledger=laplace(count=2), claim="pure:2")
 def high_number_stops(d, rng):
     first = float(d + rng.laplace())
     return [first, float(d + rng.laplace()) if first < 9 else 0.0]
@@ -577,7 +577,7 @@ def columns_of_all_rows(d, rng, size):
     return pd.DataFrame({str(d): d + rng.laplace(size=size)})
 
 
-@case("CERTIFIED (author's ledger)", looped=False, ledger=laplace())
+@case("ACCOUNTED (author's ledger)", looped=False, ledger=laplace())
 def numbers_of_a_series(d, rng, size):
     return pd.Series(d + rng.laplace(size=size), index=np.arange(size)).to_numpy()
 
@@ -645,7 +645,7 @@ def test_nothing_conforms_where_no_draw_moves():
     def reads_the_first(data, *, rng, size):
         return 100 * data[0] + rng.laplace(size=size)
 
-    assert word(Case(reads_the_first, "", ledger=laplace(), pair=Pair([0, 0], [0, 1]))) == "CERTIFIED (author's ledger)"
+    assert word(Case(reads_the_first, "", ledger=laplace(), pair=Pair([0, 0], [0, 1]))) == "ACCOUNTED (author's ledger)"
 
 
 def test_a_law_of_large_calls_alone_refutes_nothing():

@@ -10,7 +10,7 @@ from dpverify import audit, certify, Pair, PureDP, Subject
 from dpverify import check as checker
 from dpverify.auditing.certificate import digest_of
 from dpverify.auditing.ladder import with_twins
-from dpverify.auditing.record import Grade, Status, weakest
+from dpverify.auditing.record import Accept, Grade, Status, weakest
 from dpverify.base.seeding import derive
 from dpverify.ledger.events import KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
 from dpverify.report import json_file
@@ -67,11 +67,12 @@ def made():
 @pytest.mark.parametrize(("target", "event", "grade"), GRADED)
 def test_a_certificate_says_what_its_proof_rests_on(made, target, event, grade):
     found = made[target.__name__]
-    assert (found.status, found.exit_code, found.grade) == ("CERTIFIED", 0, grade)
-    assert found.headline == f"CERTIFIED ({grade})"
+    word = "CERTIFIED" if grade is Grade.CODE else "ACCOUNTED"
+    assert (found.status, found.exit_code, found.grade) == (word, 0 if grade is Grade.CODE else 3, grade)
+    assert found.headline == f"{word} ({grade})"
     document = json.loads(certificate_json(found))
     assert document["grade"] == document["records"][0]["grade"] == grade
-    assert f">CERTIFIED ({grade})<" in render_certificate(found).replace("&#39;", "'")
+    assert f">{word} ({grade})<" in render_certificate(found).replace("&#39;", "'")
     assert checker.check(document)[0] == []
 
 
@@ -87,13 +88,25 @@ def test_a_better_grade_is_refused(made, target, event, grade):
             assert checker.check(document)[0], (other, places)
 
 
-def test_what_requires_the_tape_requires_the_first_grade(made):
+def test_the_word_and_the_exit_code_follow_what_was_seen_of_the_code(made):
     for target, _, grade in GRADED:
-        strict = replace(made[target.__name__], require_tape=True)
         good = grade is Grade.CODE
-        assert (strict.certified, strict.exit_code) == (good, 0 if good else 3)
-        assert strict.exit_code_allowing(open_claims=True) == strict.exit_code
-        assert checker.check(json.loads(certificate_json(strict)))[0] == []
+        for accept, code in ((Accept.LEDGER, 0), (Accept.CONFORMS, 0 if good else 3), (Accept.PROOF, 3)):
+            found = replace(made[target.__name__], accept=accept)
+            assert (found.certified, found.exit_code) == (good, code)
+            assert str(found.status) == ("CERTIFIED" if good else "ACCOUNTED")
+            assert bool(found.unseen) is not good
+            assert found.exit_code_allowing(open_claims=True) == 0
+            assert checker.check(json.loads(certificate_json(found)))[0] == []
+
+
+def test_a_subject_may_ask_for_more_than_its_ledger(made):
+    for target, _, grade in GRADED:
+        for accept in Accept:
+            record = replace(made[target.__name__].records[0], accept=str(accept))
+            assert record.as_expected is (
+                accept is Accept.LEDGER or (accept is Accept.CONFORMS and grade is Grade.CODE)
+            )
 
 
 def test_several_records_have_the_weakest_grade():
@@ -108,8 +121,8 @@ def test_several_records_have_the_weakest_grade():
     [
         (unseen, True, Status.OPEN),
         (untraced_theorem, True, Status.OPEN),
-        (unseen, False, Status.PROVED),
-        (conforming, True, Status.PROVED),
+        (unseen, False, Status.ACCOUNTED),
+        (conforming, True, Status.CERTIFIED),
     ],
 )
 def test_a_proof_that_nobody_compared_is_open_where_its_planted_bug_is_missed(made, target, missed, status):
@@ -121,7 +134,7 @@ def test_a_proof_that_nobody_compared_is_open_where_its_planted_bug_is_missed(ma
     first, _, last = with_twins([record, twin, other])
     assert (first.status, first.missed_twins) == (status, ("bug",) if missed else ())
     assert (first.grade is None) == (status is Status.OPEN)
-    assert last.status is Status.PROVED
+    assert last.status is (Status.CERTIFIED if target is conforming else Status.ACCOUNTED)
     assert with_twins([record], failed=["a/b!bug"])[0].missed_twins == ("bug",)
 
 
@@ -132,5 +145,5 @@ def test_a_suite_that_hides_a_missed_bug_is_rejected(made):
     assert result.records[0].status is Status.OPEN
     document = json.loads(json_file.render(result))
     assert checker.check(document)[0] == []
-    document["records"][0].update(missed_twins=[], status="PROVED", grade="author's ledger")
+    document["records"][0].update(missed_twins=[], status="ACCOUNTED", grade="author's ledger")
     assert any("missed twins of a/b" in each for each in checker.check(document)[0])

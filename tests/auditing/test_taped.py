@@ -138,7 +138,7 @@ def test_a_trace_that_fails_is_not_traced_and_no_failure_of_the_audit(target, co
     assert record.tape.status == "NOT_TRACED"
     assert record.tape.reasons[0].code == code
     assert said in record.tape.reasons[0].text
-    assert (record.verdict, record.accounted, record.status) == (Verdict.NOT_REFUTED, True, Status.PROVED)
+    assert (record.verdict, record.accounted, record.status) == (Verdict.NOT_REFUTED, True, Status.ACCOUNTED)
     assert result.exit_code == 0
 
 
@@ -188,7 +188,7 @@ def test_a_ledger_that_the_code_contradicts_accounts_for_nothing():
     assert record.ledger_contradicted
     assert not record.as_expected
     assert result.exit_code == 1
-    assert one(noisy, Settings(seed=3, tape=False), ledger=ledger_of(2.0))[0].status is Status.PROVED
+    assert one(noisy, Settings(seed=3, tape=False), ledger=ledger_of(2.0))[0].status is Status.ACCOUNTED
 
 
 def test_a_contradiction_on_one_pair_is_one_of_the_subject():

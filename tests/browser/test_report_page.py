@@ -43,7 +43,7 @@ def _suite(claims: int) -> SuiteResult:
     proved = audit(Noisy(1.0), claim=ZCDP(0.5), pair=pair, trials=1_000, seed=1)
     false = audit(Noisy(0.3), claim=ZCDP(0.5), pair=pair, trials=1_000, seed=1)
     plain = audit(Noisy(1.0).release, claim=PureDP(2.5), pair=pair, trials=2_000, seed=1)
-    assert (proved.status, false.status, plain.status) == ("PROVED", "REFUTED", "OPEN")
+    assert (proved.status, false.status, plain.status) == ("ACCOUNTED", "REFUTED", "OPEN")
     records = []
     for index in range(claims):
         kind, stem = index % 8, f"file{index // 8}/claim-{index}"

@@ -13,6 +13,8 @@ from dpverify.cli.main import run
 HERE = Path(__file__).parent
 ASKED = {
     "CERTIFIED": (0, "Certified", "--pairs", "screened:PAIRS"),
+    "ACCOUNTED": (3, "Certified", "--pairs", "screened:PAIRS", "--no-tape"),
+    "ACCOUNTED and accepted": (0, "Certified", "--pairs", "screened:PAIRS", "--no-tape", "--accept", "ledger"),
     "REFUTED": (1, "Refuted", "--pairs", "screened:PAIRS"),
     "REFUTED by trials": (1, "Refuted", "--pairs", "screened:PAIRS", "--no-tape"),
     "OPEN": (3, "Open", "--pairs", "screened:PAIRS"),

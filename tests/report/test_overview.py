@@ -6,6 +6,7 @@ import pytest
 
 from dpverify import audit, Pair, PureDP
 from dpverify.auditing.record import Status, Verdict
+from dpverify.auditing.tracing import FULL, taped_pair
 from dpverify.cli import console
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity
 from dpverify.promises import check_promise, Outcomes, Promise
@@ -26,11 +27,13 @@ class Noisy:
 @pytest.fixture(scope="module")
 def kinds():
     pair, claim = Pair(0.0, 1.0), PureDP(1.0)
-    proved = audit(Noisy(1.0), claim=claim, pair=pair, trials=2_000, seed=1)
+    accounted = audit(Noisy(1.0), claim=claim, pair=pair, trials=2_000, seed=1)
+    tape = taped_pair(Noisy(1.0), claim=claim, pair=pair, ledger=None, seed=1, trials=2_000, transcripts=FULL)
+    proved = accounted.with_tape(tape)
     false = audit(Noisy(0.2), claim=claim, pair=pair, trials=2_000, seed=1)
     plain = audit(Noisy(1.0).release, claim=claim, pair=pair, trials=2_000, seed=1)
-    assert [each.status for each in (proved, false, plain)] == ["PROVED", "REFUTED", "OPEN"]
-    return proved, false, plain
+    assert [each.status for each in (proved, accounted, false, plain)] == ["CERTIFIED", "ACCOUNTED", "REFUTED", "OPEN"]
+    return proved, false, plain, accounted
 
 
 def suite(*records, **more) -> SuiteResult:
@@ -55,7 +58,7 @@ def run_of(result):
 
 
 def test_a_good_run_is_green_and_bugs_are_folded(kinds):
-    proved, false, plain = kinds
+    proved, false, plain, _ = kinds
     result = suite(
         replace(proved, subject="s/a"),
         bug(false, "s/a!x"),
@@ -65,13 +68,22 @@ def test_a_good_run_is_green_and_bugs_are_folded(kinds):
     )
     overview = Overview.of(result)
     assert [(one.name, one.count) for one in overview.entries] == [("s/a", "2 of 2"), ("s/b", ""), ("s/c", "")]
-    assert overview.counts == {Status.PROVED: 1, Status.OPEN: 1, Status.REFUTED: 1}
+    assert overview.counts == {Status.CERTIFIED: 1, Status.OPEN: 1, Status.REFUTED: 1}
     found = answers(overview)
     assert [answer.count for answer in found] == ["1", "1", "1", "Nothing"]
     assert [answer.kind for answer in found] == [BAD, GOOD, PLAIN, GOOD]
     assert str(found[0]) == "1 of 3 claims; as expected"
     assert "2 of 2 planted bugs caught, 1 claim without one" in str(found[3])  # s/b; s/c is known to be false
-    assert headline(result) == ("3 claims: 1 REFUTED, 1 PROVED, 1 OPEN; all as expected; 2 of 2 planted bugs caught.")
+    told = "3 claims: 1 REFUTED, 1 CERTIFIED, 1 OPEN; all as expected; 2 of 2 planted bugs caught; 1 of 1 traced"
+    assert headline(result) == f"{told} in the code."
+
+
+def test_a_claim_of_which_only_the_ledger_speaks_is_told_apart(kinds):
+    accounted = kinds[3]
+    assert accounted.unseen == "the code was not traced"
+    found = answers(Overview.of(suite(replace(accounted, subject="s/a"))))[1]
+    assert str(found) == "0 of 1 claim; 1 more ACCOUNTED: by their ledgers; that the code follows them was not seen"
+    assert words.kind(Status.ACCOUNTED) == PLAIN
 
 
 def test_nothing_is_green_where_nothing_is_proved(kinds):
@@ -85,11 +97,11 @@ def test_nothing_is_green_where_nothing_is_proved(kinds):
 
 
 def test_what_is_wrong_is_named_and_the_worst_comes_first(kinds):
-    proved, false, plain = kinds
+    proved, false, plain, _ = kinds
     result = suite(
         replace(false, subject="s/a"),
         bug(false, "s/a!x"),
-        bug(proved, "s/a!missed"),
+        bug(kinds[3], "s/a!missed"),
         replace(plain, subject="s/c", verdict=Verdict.INVALID, invalid="why"),
         replace(plain, subject="s/d", verdict=Verdict.INCONCLUSIVE),
         failures=(Failure("s/e", "ValueError: no"),),
@@ -133,9 +145,9 @@ def test_console_says_the_same_words_last(kinds, capsys):
     console.show_result(result)
     out = capsys.readouterr().out.splitlines()
     assert out[0].split()[:3] == ["status", "subject", "claim"]
-    assert out[1].startswith("PROVED  s/a")
+    assert out[1].startswith("CERTIFIED  s/a")
     assert "1 of 2" in out[1]
-    assert out[2].startswith("MISSED  s/a!missed")  # a bug that is caught has no line
+    assert out[2].split()[:2] == ["MISSED", "s/a!missed"]  # a bug that is caught has no line
     assert not any(line.startswith(("CAUGHT", "REFUTED")) for line in out)
     for answer, line in zip(answers(Overview.of(result)), out[-4:], strict=True):
         assert line.startswith(answer.question)

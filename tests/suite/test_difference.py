@@ -44,8 +44,8 @@ def test_nothing_changed(record):
     [
         (lambda r: r, broken, True, "OPEN, now REFUTED"),
         (broken, lambda r: r, False, "REFUTED, now OPEN"),
-        (lambda r: replace(r, accounted=True), lambda r: r, True, "PROVED, now OPEN"),
-        (lambda r: r, lambda r: replace(r, accounted=True), False, "OPEN, now PROVED"),
+        (lambda r: replace(r, accounted=True), lambda r: r, True, "ACCOUNTED, now OPEN"),
+        (lambda r: r, lambda r: replace(r, accounted=True), False, "OPEN, now ACCOUNTED"),
         (lambda r: r, lambda r: replace(r, number_lower=r.number_lower + 0.1), False, "lower bound"),
         (lambda r: r, lambda r: Failure("coin", "it crashed"), True, "now FAILED"),
         (lambda r: r, lambda r: replace(r, source_digest="other"), False, "sources"),
@@ -154,7 +154,10 @@ def test_init_runs_green_at_once_and_catches_its_bug(tmp_path, monkeypatch, caps
     assert main.run(["init"]) == 2  # nothing that exists is changed
     assert main.run(["audit", "audits", "--jobs", "1", "--json", "out.json"]) == 0
     found = json_file.load_results(Path("out.json"))
-    assert [(record.planted, str(record.status)) for record in found.records] == [(False, "PROVED"), (True, "REFUTED")]
+    assert [(record.planted, str(record.status)) for record in found.records] == [
+        (False, "CERTIFIED"),
+        (True, "REFUTED"),
+    ]
 
 
 def test_the_commit_and_what_is_not_committed(tmp_path, monkeypatch):
