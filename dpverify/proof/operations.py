@@ -188,6 +188,8 @@ QUIET = (
     "plain",
     "contexts",
     "reserved_name",
+    "own_name",
+    "logger_of",
 )
 
 

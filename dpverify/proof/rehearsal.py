@@ -353,6 +353,14 @@ class NativeHooks:
 
     keep = yields = plain
 
+    def own_name(self, name: str, value: Any) -> Any:
+        """A name that Python gives a module."""
+        return value
+
+    def logger_of(self, function: Any, name: str) -> Any:
+        """`logging.getLogger(__name__)`."""
+        return function(name)
+
     def enter_try(self) -> None:
         """A `try` statement begins, or ends."""
 

@@ -70,6 +70,7 @@ def _later(body: ast.expr, *names: str) -> ast.Lambda:
     return ast.Lambda(arguments, body)
 
 
+OF_MODULES = ("__name__", "__file__", "__debug__", "__doc__", "__spec__", "__package__", "__loader__", "__builtins__")
 LAZY = ("map", "filter", "zip", "enumerate", "iter", "reversed")
 
 
@@ -163,9 +164,18 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         return _at(node, _hook("choose", node.test, _later(node.body), _later(node.orelse)))
 
+    def visit_Name(self, node: ast.Name) -> Any:
+        if node.id not in OF_MODULES or not isinstance(node.ctx, ast.Load):
+            return node
+        return _at(node, _hook("own_name", ast.Constant(node.id), node))
+
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
             return self.generic_visit(node)
+        if [getattr(each, "id", "") for each in node.args] == ["__name__"] and not node.keywords:
+            name = getattr(node.func, "attr", None) or getattr(node.func, "id", None)
+            if name == "getLogger":  # the name of a log is no output
+                return _at(node, _hook("logger_of", self.visit(node.func), node.args[0]))
         self._read_at_once |= {id(each) for each in node.args if isinstance(each, ast.GeneratorExp)}
         self.generic_visit(node)
         return _at(node, _hook("call", node.func, *node.args, keywords=node.keywords))
