@@ -189,6 +189,7 @@ QUIET = (
     "contexts",
     "reserved_name",
     "own_name",
+    "spread",
     "logger_of",
 )
 

@@ -79,9 +79,11 @@ from dpverify.proof.surroundings import (
     check_clocks,
     check_import,
     check_operand,
-    check_result,
+    check_text,
     logger_of,
+    outside,
     own_name,
+    spread,
 )
 from dpverify.proof.terms import (
     Aggregate,
@@ -314,7 +316,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
     if id(source) in run.kept_iterators:
         raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if not isinstance(source, Symbol):
-        check_operand(run, source)
+        spread(run, source)
         check_order(run, source)
         if is_filled_by_rows(source):
             raise run.ends("a loop over a list that a loop over rows has filled", "use a comprehension")
@@ -361,6 +363,8 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
 
 def _binary(run: Run, op: str, a: Any, b: Any) -> Any:
     _check_operands(run, a, b)
+    if op == "remainder" and isinstance(a, str | bytes):
+        check_text(run, b)
     if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
         return RULES[np.matmul](run, a, b)
     if isinstance(a, Labelled) or isinstance(b, Labelled):
@@ -1502,9 +1506,8 @@ def text(run: Run, *parts: Any) -> Any:
         if isinstance(spec, Symbol):
             unknown = True
             continue
-        check_operand(run, value)
+        check_text(run, value)
         shown.append(format_part(value, conversion, spec))
-        check_result(run, shown[-1])
     return run.public(None) if unknown else "".join(shown)
 
 
@@ -1579,7 +1582,6 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if run.plain is None:
         use_once(run, *args)
     result = _call(run, function, *args, **kwargs)
-    check_result(run, result)
     if run.plain is None and any(function is each for each in ITERATORS):
         return read_once(run, result, calls=function is builtins.map or function is builtins.filter)
     if run.plain is not None or is_project(run, function):
@@ -2106,6 +2108,7 @@ class Hooks:
             ("contexts", Contexts),
             ("reserved_name", reserved_name),
             ("own_name", own_name),
+            ("spread", spread),
             ("logger_of", logger_of),
             ("enter_try", enter_try),
             ("leave_try", leave_try),
@@ -2166,6 +2169,8 @@ def _import(
         return module
     if level:
         raise run.ends(f"a relative import of {name!r} is not found")
+    if run.running_release and run.tries:
+        raise outside(run, "an import within try or with")
     found = builtins.__import__(name, space, local, names, 0)
     check_import(run, found, names)
     return found

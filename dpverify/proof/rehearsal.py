@@ -351,7 +351,7 @@ class NativeHooks:
         """A value that the next statement takes apart by itself."""
         return value
 
-    keep = yields = plain
+    keep = yields = spread = plain
 
     def own_name(self, name: str, value: Any) -> Any:
         """A name that Python gives a module."""

@@ -169,6 +169,12 @@ class _Rewriter(ast.NodeTransformer):
             return node
         return _at(node, _hook("own_name", ast.Constant(node.id), node))
 
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _at(node.value, _hook("spread", node.value))
+        return node
+
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
             return self.generic_visit(node)

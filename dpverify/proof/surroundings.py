@@ -42,14 +42,16 @@ import textwrap
 import types
 import typing
 import warnings
+import weakref
 import zlib
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.special
 
 from dpverify.proof.ending import OutsideOfTheCall, ProofEnds
-from dpverify.proof.memory import is_of_library, Memory
+from dpverify.proof.memory import is_of_library, MADE_BY_PROGRAMS, Memory
 from dpverify.proof.run import Run
 from dpverify.proof.terms import Opaque
 
@@ -211,6 +213,10 @@ FOR_DATA = (
     "__format__",
     "__hash__",
 )  # of super() and object
+TEXTS = (str, repr, ascii, format)
+OF_SETS = (len, sorted, min, max, any, all, bool, isinstance, set, frozenset, type, hash, print, callable, sum)
+ONLY_CALLED = (getattr, hasattr, setattr, hash, warnings.simplefilter, warnings.filterwarnings)  # not handed over
+OF_THE_PROCESS = (" at 0x", "<class '", "<module '", "<function ")  # in texts of objects
 CLOCKS = ("now", "today")  # texts that NumPy and pandas read as the time at which they do
 
 
@@ -258,8 +264,16 @@ def check_call(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     """Ends the proof at a call that may read or change what is outside of the program."""
     if not run.running_release:
         return
+    if isinstance(function, functools.partial):
+        check_call(run, function.func, (*function.args, *args), {**function.keywords, **kwargs})
+        return
     if not is_function_of_arguments(run, function):
         raise outside(run, f"{_name_of(function)}()")
+    if not any(function is each for each in OF_SETS):
+        for each in args:
+            spread(run, each)
+    if getattr(function, "__name__", "") == "pop":
+        spread(run, getattr(function, "__self__", None))
     if any(function is each for each in (getattr, hasattr, setattr)):
         _check_named(run, function, args)
         args = args[1:]
@@ -270,6 +284,10 @@ def check_call(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     elif getattr(function, "__name__", "") in ("__setattr__", "__delattr__"):
         _check_named(run, setattr, args)
     _check_warnings(run, function, args, kwargs)
+    if any(each is text for text in TEXTS for each in (function, *args, *kwargs.values())) or (
+        isinstance(getattr(function, "__self__", None), str) and function.__name__ in ("format", "format_map")
+    ):
+        check_text(run, *args, *kwargs.values())
     for each in (*args, *kwargs.values()):
         _check_argument(run, each)
     owner = getattr(function, "__self__", None)
@@ -286,8 +304,10 @@ def _check_argument(run: Run, value: Any, depth: int = 0) -> None:
         for each in value.values() if kind is dict else value:
             if type(each) not in (int, float, str, bool):
                 _check_argument(run, each, depth + 1)
+    elif isinstance(value, functools.partial):
+        check_call(run, value.func, value.args, value.keywords)
     elif callable(value) and not isinstance(value, Opaque | type):
-        if not is_function_of_arguments(run, value):
+        if any(value is each for each in ONLY_CALLED) or not is_function_of_arguments(run, value):
             raise outside(run, f"{_name_of(value)}")
     else:
         check_operand(run, value)
@@ -370,10 +390,23 @@ def check_clocks(run: Run, *values: Any, beside: bool = False) -> None:
                 raise outside(run, f'the text "{said}", which may stand for the time of the call,')
 
 
-def check_result(run: Run, value: Any) -> None:
-    """Ends the proof at a text of a place in memory."""
-    if run.running_release and isinstance(value, str) and " at 0x" in value:
-        raise outside(run, "the text of an object, with its place in memory,")
+def check_text(run: Run, *values: Any, depth: int = 0) -> None:
+    """Ends the proof where an array or a frame is made a text, which settings of its library say how to do."""
+    for each in values if run.running_release else ():
+        if isinstance(each, np.ndarray | pd.DataFrame | pd.Series | pd.Index):
+            raise outside(run, "the text of an array or a frame")
+        check_operand(run, each)
+        if type(each) in (list, tuple, dict, set) and depth < DEEPEST:
+            check_text(run, *(each.values() if isinstance(each, dict) else each), depth=depth + 1)
+
+
+def spread(run: Run, value: Any) -> Any:
+    """A value whose entries are read in their order: of a set of texts it is another one in every process."""
+    check_operand(run, value)
+    if run.running_release and isinstance(value, set | frozenset):
+        if not all(isinstance(each, numbers.Number) for each in value):
+            raise run.ends("the order of a set is used", "sort it")
+    return value
 
 
 def is_function_of_arguments(run: Run, function: Any) -> bool:
@@ -383,7 +416,7 @@ def is_function_of_arguments(run: Run, function: Any) -> bool:
     if isinstance(function, type):
         return _is_class(run, function)
     if isinstance(function, np.ufunc):
-        return function.__class__ is np.ufunc and not hasattr(function, "__wrapped__")
+        return any(vars(each).get(function.__name__) is function for each in (np, scipy.special))
     if isinstance(function, functools.partial):
         return is_function_of_arguments(run, function.func)
     if isinstance(function, np.vectorize):
@@ -452,6 +485,40 @@ def _is_class(run: Run, kind: type) -> bool:
     )
 
 
+def _is_known_class(run: Run, kind: type) -> bool:
+    """Whether what a class of the program has got from others (`__contains__ = os.path.exists`) is known."""
+    if kind in _CHECKED or not kind.__flags__ & MADE_BY_PROGRAMS or is_of_library(run, kind):
+        return True
+    for part in kind.__mro__:
+        if part.__flags__ & MADE_BY_PROGRAMS and not is_of_library(run, part):
+            if not all(_is_known_member(run, each) for each in list(vars(part).values())):
+                return False
+    _CHECKED.add(kind)
+    return True
+
+
+def _is_known_member(run: Run, value: Any) -> bool:
+    if isinstance(value, property):
+        return all(_is_known_member(run, each) for each in (value.fget, value.fset, value.fdel))
+    if isinstance(value, staticmethod | classmethod):
+        return _is_known_member(run, value.__func__)
+    if isinstance(value, functools.cached_property | functools.partialmethod | functools.partial):
+        return _is_known_member(run, value.func)
+    if isinstance(value, types.FunctionType):
+        made = value.__code__.co_filename in OF_CLASSES
+        return made or value.__code__.co_filename == "<string>" or is_function_of_arguments(run, value)
+    if isinstance(value, type | Opaque) or not callable(value):
+        return True
+    if isinstance(value, types.WrapperDescriptorType | types.MethodDescriptorType):
+        return value.__objclass__ in OBJECTS
+    owner = getattr(value, "__self__", None)
+    return isinstance(owner, type) or is_function_of_arguments(run, value)
+
+
+_CHECKED: "weakref.WeakSet[type]" = weakref.WeakSet()
+OF_CLASSES = tuple(each.__file__ for each in (collections, dataclasses, enum, typing, abc, functools))
+
+
 def _is_of_program(run: Run, kind: Any) -> bool:
     """Whether a class is made by the program (a class, a named tuple)."""
     return isinstance(kind, type) and (kind.__module__ in run.modules or not is_of_library(run, kind))
@@ -467,6 +534,8 @@ def check_attribute(run: Run, owner: Any, name: str) -> None:
         return
     if isinstance(owner, types.ModuleType):
         _check_name_of_module(run, owner, name)
+    elif not _is_known_class(run, owner if isinstance(owner, type) else type(owner)):
+        raise outside(run, f"a method or property of {type(owner).__qualname__}")
     elif not _may_be_read(run, owner, name):
         what = owner.__qualname__ if isinstance(owner, type) else type(owner).__qualname__
         raise outside(run, f"attribute {name} of {what}")
@@ -549,6 +618,8 @@ def _is_special(run: Run, owner: Any) -> bool:
 def is_value(run: Run, value: Any) -> bool:
     """Whether an object is nothing but its value: no file, no setting, no part of the interpreter."""
     kind = type(value)
+    if not _is_known_class(run, kind):
+        return False
     if kind in ARE_VALUES or isinstance(value, Opaque) or issubclass(kind, type):
         return True
     if isinstance(value, ARE_VALUES) or callable(value):
@@ -570,6 +641,10 @@ def check_operand(run: Run, *values: Any) -> None:
     if not run.running_release:
         return
     for each in values:
+        if isinstance(each, str):
+            if any(part in each for part in OF_THE_PROCESS):
+                raise outside(run, "the text of an object or class, with its place or its module,")
+            continue
         if type(each) in QUICK or is_value(run, each):
             continue
         if isinstance(each, logging.Logger | warnings.catch_warnings | contextlib.AbstractContextManager):
@@ -577,7 +652,7 @@ def check_operand(run: Run, *values: Any) -> None:
         raise outside(run, f"an object of type {type(each).__module__}.{type(each).__qualname__}")
 
 
-QUICK = frozenset((int, float, str, bool, type(None), list, tuple, dict, np.ndarray, np.float64))
+QUICK = frozenset((int, float, bool, type(None), list, tuple, dict, np.ndarray, np.float64))
 
 
 def check_import(run: Run, module: Any, names: Any) -> None:
