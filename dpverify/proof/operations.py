@@ -190,6 +190,7 @@ QUIET = (
     "reserved_name",
     "own_name",
     "spread",
+    "unknown_name",
     "logger_of",
 )
 

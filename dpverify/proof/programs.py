@@ -79,11 +79,13 @@ from dpverify.proof.surroundings import (
     check_clocks,
     check_import,
     check_operand,
+    check_subject,
     check_text,
     logger_of,
     outside,
     own_name,
     spread,
+    unknown_name,
 )
 from dpverify.proof.terms import (
     Aggregate,
@@ -1173,6 +1175,7 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     owner, key, value = settle(run, owner), settle(run, key), settle(run, value)
     _writes(run)
     check_operand(run, owner)
+    spread(run, value)
     if isinstance(owner, list) and any(isinstance(each, RowPart) for each in owner):
         raise run.ends("an entry of a list that a loop over rows has filled is set", "use a comprehension")
     check_slot(run, owner, value)
@@ -1279,6 +1282,7 @@ def augment(run: Run, op: str, old: Any, value: Any) -> Any:
     if isinstance(old, list) and op == "add":
         if isinstance(value, Symbol):
             raise run.ends("a list is extended by data")
+        spread(run, value)
         old += value
         return old
     if isinstance(old, np.ndarray | dict | set) and not isinstance(value, Symbol):
@@ -1507,6 +1511,8 @@ def text(run: Run, *parts: Any) -> Any:
             unknown = True
             continue
         check_text(run, value)
+        if spec.endswith("n") and run.running_release:
+            raise outside(run, f"the format {spec!r}")
         shown.append(format_part(value, conversion, spec))
     return run.public(None) if unknown else "".join(shown)
 
@@ -1526,6 +1532,7 @@ def keep(run: Run, value: Any) -> Any:
 def plain(run: Run, value: Any) -> Any:
     """A value that the next statement takes apart by itself."""
     value = settle(run, value)
+    check_subject(run, value)
     if holds_symbols(value):
         raise run.ends("data or released values are taken apart by a statement that is not followed")
     return value
@@ -2109,6 +2116,7 @@ class Hooks:
             ("reserved_name", reserved_name),
             ("own_name", own_name),
             ("spread", spread),
+            ("unknown_name", unknown_name),
             ("logger_of", logger_of),
             ("enter_try", enter_try),
             ("leave_try", leave_try),

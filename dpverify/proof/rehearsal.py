@@ -357,6 +357,10 @@ class NativeHooks:
         """A name that Python gives a module."""
         return value
 
+    def unknown_name(self, name: str, value: Callable[[], Any]) -> Any:
+        """A name that nothing in the module assigns."""
+        return value()
+
     def logger_of(self, function: Any, name: str) -> Any:
         """`logging.getLogger(__name__)`."""
         return function(name)

@@ -18,7 +18,6 @@ import contextlib
 import copy
 import dataclasses
 import datetime
-import decimal
 import enum
 import fractions
 import functools
@@ -73,7 +72,6 @@ NAMES: dict[Any, str] = {
         staticmethod str sum super tuple type zip""",
     functools: "cache cached_property cmp_to_key lru_cache partial partialmethod reduce total_ordering wraps",
     contextlib: "contextmanager nullcontext suppress",
-    decimal: "Decimal",
     datetime: "date datetime time timedelta timezone",
     enum: "Enum IntEnum Flag IntFlag StrEnum auto",
     hashlib: "blake2b blake2s md5 sha1 sha224 sha256 sha384 sha512 sha3_224 sha3_256 sha3_384 sha3_512",
@@ -161,7 +159,7 @@ OBJECTS: dict[type, frozenset[str] | None] = {  # names of what may be read of o
             *(type({}.keys()), type({}.values()), type({}.items()), property, classmethod, staticmethod),
             *(collections.OrderedDict, collections.Counter, collections.deque, collections.defaultdict),
             *(collections.ChainMap, collections.UserDict, collections.UserList, collections.UserString),
-            *(fractions.Fraction, decimal.Decimal, re.Pattern, re.Match, io.StringIO, io.BytesIO, struct.Struct),
+            *(fractions.Fraction, re.Pattern, re.Match, io.StringIO, io.BytesIO, struct.Struct),
             *(np.poly1d, np.finfo, np.iinfo, np.dtype, np.vectorize, np.ndindex, np.ndenumerate, type(np.add)),
             *(type(iter([])), functools.partial, functools.cached_property, statistics.NormalDist, enum.Enum),
             *(operator.itemgetter, operator.attrgetter, operator.methodcaller, functools.partialmethod),
@@ -217,6 +215,7 @@ TEXTS = (str, repr, ascii, format)
 OF_SETS = (len, sorted, min, max, any, all, bool, isinstance, set, frozenset, type, hash, print, callable, sum)
 ONLY_CALLED = (getattr, hasattr, setattr, hash, warnings.simplefilter, warnings.filterwarnings)  # not handed over
 OF_THE_PROCESS = (" at 0x", "<class '", "<module '", "<function ")  # in texts of objects
+OF_TEMPLATES = re.compile(r"n\}|\{[^{}:!]*[.\[]")  # by the language that is set; attributes that are read
 CLOCKS = ("now", "today")  # texts that NumPy and pandas read as the time at which they do
 
 
@@ -269,10 +268,10 @@ def check_call(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         return
     if not is_function_of_arguments(run, function):
         raise outside(run, f"{_name_of(function)}()")
-    if not any(function is each for each in OF_SETS):
+    if not any(function is each for each in OF_SETS) or "key" in kwargs:
         for each in args:
             spread(run, each)
-    if getattr(function, "__name__", "") == "pop":
+    if getattr(function, "__name__", "") in ("pop", "__iter__"):
         spread(run, getattr(function, "__self__", None))
     if any(function is each for each in (getattr, hasattr, setattr)):
         _check_named(run, function, args)
@@ -287,6 +286,9 @@ def check_call(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     if any(each is text for text in TEXTS for each in (function, *args, *kwargs.values())) or (
         isinstance(getattr(function, "__self__", None), str) and function.__name__ in ("format", "format_map")
     ):
+        for each in (getattr(function, "__self__", None), *args[1:], *kwargs.values()):
+            if isinstance(each, str) and OF_TEMPLATES.search(each if "{" in each else f"{{:{each}}}"):
+                raise outside(run, f"the format {each!r}")
         check_text(run, *args, *kwargs.values())
     for each in (*args, *kwargs.values()):
         _check_argument(run, each)
@@ -329,6 +331,8 @@ def _check_named(run: Run, function: Any, args: tuple[Any, ...]) -> None:
         and len(args) + (function is hasattr) > 2
     ):
         raise outside(run, f"whether {getattr(owner, '__name__', type(owner).__name__)} has the attribute {name}")
+    elif not found and type(owner).__flags__ & MADE_BY_PROGRAMS and not hasattr(owner, name):
+        raise outside(run, f"whether an object of type {type(owner).__name__} has the attribute {name}")
     check_attribute(run, owner, name)
 
 
@@ -395,7 +399,7 @@ def check_text(run: Run, *values: Any, depth: int = 0) -> None:
     for each in values if run.running_release else ():
         if isinstance(each, np.ndarray | pd.DataFrame | pd.Series | pd.Index):
             raise outside(run, "the text of an array or a frame")
-        check_operand(run, each)
+        spread(run, each)
         if type(each) in (list, tuple, dict, set) and depth < DEEPEST:
             check_text(run, *(each.values() if isinstance(each, dict) else each), depth=depth + 1)
 
@@ -647,8 +651,6 @@ def check_operand(run: Run, *values: Any) -> None:
             continue
         if type(each) in QUICK or is_value(run, each):
             continue
-        if isinstance(each, logging.Logger | warnings.catch_warnings | contextlib.AbstractContextManager):
-            continue
         raise outside(run, f"an object of type {type(each).__module__}.{type(each).__qualname__}")
 
 
@@ -674,6 +676,20 @@ def own_name(run: Run, name: str, value: Any) -> Any:
             kind=OutsideOfTheCall,
         )
     return value
+
+
+def unknown_name(run: Run, name: str, value: Any) -> Any:
+    """A name that neither the module nor Python has: whether it is there depends on what others have done."""
+    if run.running_release:
+        raise outside(run, f"the name {name}, which nothing in the module assigns,")
+    return value()
+
+
+def check_subject(run: Run, value: Any) -> None:
+    """What a statement takes apart by itself: a value, and not in the order of a set of texts."""
+    if run.running_release:
+        spread(run, value)
+        _check_argument(run, value)
 
 
 def logger_of(run: Run, function: Any, name: str) -> Any:
