@@ -525,7 +525,10 @@ OF_CLASSES = tuple(each.__file__ for each in (collections, dataclasses, enum, ty
 
 def _is_of_program(run: Run, kind: Any) -> bool:
     """Whether a class is made by the program (a class, a named tuple)."""
-    return isinstance(kind, type) and (kind.__module__ in run.modules or not is_of_library(run, kind))
+    if not isinstance(kind, type) or not kind.__flags__ & MADE_BY_PROGRAMS:
+        return False
+    made = kind.__module__.startswith("dpverify.proof.") and not is_of_library(run, kind)  # by `type` or `namedtuple`
+    return kind.__module__ in run.modules or made
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -626,7 +629,7 @@ def is_value(run: Run, value: Any) -> bool:
         return False
     if kind in ARE_VALUES or isinstance(value, Opaque) or issubclass(kind, type):
         return True
-    if isinstance(value, ARE_VALUES) or callable(value):
+    if isinstance(value, ARE_VALUES):
         return (
             not isinstance(value, collections.abc.MutableMapping)
             or isinstance(value, dict | collections.UserDict)
