@@ -52,7 +52,7 @@ import scipy.special
 from dpverify.proof.ending import OutsideOfTheCall, ProofEnds
 from dpverify.proof.memory import is_of_library, MADE_BY_PROGRAMS, Memory
 from dpverify.proof.run import Run
-from dpverify.proof.terms import Opaque
+from dpverify.proof.terms import Draw, Opaque
 
 REMEDY = "leave it out of the function, or hand it over as a public argument"
 DEEPEST = 8
@@ -415,7 +415,7 @@ def spread(run: Run, value: Any) -> Any:
 
 def is_function_of_arguments(run: Run, function: Any) -> bool:
     """Whether a function depends on its arguments alone and changes nothing else than them."""
-    if isinstance(function, Opaque) or _is_in(function, _known()):
+    if isinstance(function, Opaque | Draw) or _is_in(function, _known()):
         return True
     if isinstance(function, type):
         return _is_class(run, function)
