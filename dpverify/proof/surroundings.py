@@ -640,7 +640,9 @@ def is_value(run: Run, value: Any) -> bool:
     home = kind.__module__
     if home.partition(".")[0] == "pandas":
         return True
-    return home.startswith((*SCIPY, *RANDOM, "numpy", "dpverify.", "weakref", "_weakref", "functools", "contextlib"))
+    if home.startswith((*SCIPY, *RANDOM, "numpy", "dpverify.", "weakref", "_weakref", "functools", "contextlib")):
+        return True
+    return callable(value) and is_function_of_arguments(run, value)
 
 
 def check_operand(run: Run, *values: Any) -> None:
