@@ -86,6 +86,11 @@ class Memory:
                 raise Unreadable("more objects than are looked at")
             self._found[id(each)] = found
 
+    @property
+    def objects(self) -> dict[int, Any]:
+        """Everything that was looked at, by its place."""
+        return self._objects
+
     def is_same(self, later: "Memory") -> bool:
         """Whether nothing at all is another one at a later moment."""
         return self.names == later.names and self._found == later._found

@@ -188,6 +188,10 @@ QUIET = (
     "plain",
     "contexts",
     "reserved_name",
+    "own_name",
+    "spread",
+    "unknown_name",
+    "logger_of",
 )
 
 

@@ -2,7 +2,6 @@
 
 import builtins
 import contextlib
-import contextvars
 import copy
 import dataclasses
 import functools
@@ -74,6 +73,20 @@ from dpverify.proof.structure import (
     term_of,
     total_of_rows,
 )
+from dpverify.proof.surroundings import (
+    check_attribute,
+    check_call,
+    check_clocks,
+    check_import,
+    check_operand,
+    check_subject,
+    check_text,
+    logger_of,
+    outside,
+    own_name,
+    spread,
+    unknown_name,
+)
 from dpverify.proof.terms import (
     Aggregate,
     Draw,
@@ -109,22 +122,6 @@ PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "not in": lambda a, b: a not in b,
 }
 SEEDS = (np.random.seed, random.seed, np.random.set_state, np.random.get_state, random.setstate, random.getstate)
-OUTSIDE = (
-    "time",
-    "datetime",
-    "os",
-    "posix",
-    "uuid",
-    "socket",
-    "subprocess",
-    "threading",
-    "multiprocessing",
-    "_thread",
-    "contextvars",
-    "_contextvars",
-    "io",
-    "_io",
-)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -321,6 +318,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
     if id(source) in run.kept_iterators:
         raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if not isinstance(source, Symbol):
+        spread(run, source)
         check_order(run, source)
         if is_filled_by_rows(source):
             raise run.ends("a loop over a list that a loop over rows has filled", "use a comprehension")
@@ -367,6 +365,8 @@ def binary(run: Run, op: str, a: Any, b: Any) -> Any:
 
 def _binary(run: Run, op: str, a: Any, b: Any) -> Any:
     _check_operands(run, a, b)
+    if op == "remainder" and isinstance(a, str | bytes):
+        check_text(run, b)
     if op == "matmul" and (isinstance(a, Symbol | Transposed) or isinstance(b, Symbol | Transposed)):
         return RULES[np.matmul](run, a, b)
     if isinstance(a, Labelled) or isinstance(b, Labelled):
@@ -464,6 +464,8 @@ def unary(run: Run, op: str, value: Any) -> Any:
 def compare(run: Run, sign: str, a: Any, b: Any) -> Any:
     """`a sign b`."""
     a, b, events = settle(run, a), settle(run, b), len(run.events)
+    if isinstance(a, str) or isinstance(b, str):
+        check_clocks(run, a, b, beside=True)
     found = _compare(run, sign, a, b)
     if sign not in ("is", "is not") and not isinstance(found, bool):  # a constant says nothing
         stays_data(run, f"the comparison {sign}", (a, b), found, events)
@@ -521,6 +523,7 @@ def _check_operands(run: Run, *values: Any) -> None:
     """Values that an operation meets: beside unknown ones only plain ones, and no unknown ones within `try`, where
     an exception that they raise would not be followed.
     """
+    check_operand(run, *values)
     if not holds_symbols(values):
         return
     if run.tries:
@@ -723,6 +726,7 @@ def _truth_of_plain(run: Run, value: Any) -> bool:
     """The truth of a value that is no symbol."""
     if is_filled_by_rows(value):
         raise run.ends("whether a list of chosen rows is empty shows data")
+    check_operand(run, value)
     return isinstance(value, Source) or bool(value)
 
 
@@ -991,6 +995,7 @@ def _attribute(run: Run, value: Any, name: str) -> Any:
     if isinstance(value, Transposed) and name == "T":
         return value.symbol
     if not isinstance(value, Symbol):
+        check_attribute(run, value, name)
         return getattr(value, name)
     _check_operands(run, value)
     if name.startswith("__"):
@@ -1083,6 +1088,8 @@ def _get_item(run: Run, value: Any, key: Any) -> Any:
         return entry_of_order(run, value, settle(run, key))
     value, key = settle(run, value), settle(run, key)
     _check_operands(run, value, key)
+    if isinstance(key, str | slice):
+        check_clocks(run, value, key, beside=True)
     if isinstance(value, dict) and type(value) is not dict and holds_symbols(key):
         raise run.ends("a dict with a default is read at a key that is not known")
     if isinstance(value, Located):
@@ -1167,6 +1174,8 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
     """`owner[key] = value`."""
     owner, key, value = settle(run, owner), settle(run, key), settle(run, value)
     _writes(run)
+    check_operand(run, owner)
+    spread(run, value)
     if isinstance(owner, list) and any(isinstance(each, RowPart) for each in owner):
         raise run.ends("an entry of a list that a loop over rows has filled is set", "use a comprehension")
     check_slot(run, owner, value)
@@ -1273,6 +1282,7 @@ def augment(run: Run, op: str, old: Any, value: Any) -> Any:
     if isinstance(old, list) and op == "add":
         if isinstance(value, Symbol):
             raise run.ends("a list is extended by data")
+        spread(run, value)
         old += value
         return old
     if isinstance(old, np.ndarray | dict | set) and not isinstance(value, Symbol):
@@ -1500,6 +1510,9 @@ def text(run: Run, *parts: Any) -> Any:
         if isinstance(spec, Symbol):
             unknown = True
             continue
+        check_text(run, value)
+        if spec.endswith("n") and run.running_release:
+            raise outside(run, f"the format {spec!r}")
         shown.append(format_part(value, conversion, spec))
     return run.public(None) if unknown else "".join(shown)
 
@@ -1519,6 +1532,7 @@ def keep(run: Run, value: Any) -> Any:
 def plain(run: Run, value: Any) -> Any:
     """A value that the next statement takes apart by itself."""
     value = settle(run, value)
+    check_subject(run, value)
     if holds_symbols(value):
         raise run.ends("data or released values are taken apart by a statement that is not followed")
     return value
@@ -1657,7 +1671,10 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     if any(id(each) in run.kept_iterators for each in (*args, getattr(function, "__self__", None))):
         raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if run.plain is not None:
-        return function(*args, **kwargs) if is_project(run, function) else call_plainly(run, function, args, kwargs)
+        if is_project(run, function):
+            return function(*args, **kwargs)
+        check_call(run, function, args, kwargs)
+        return call_plainly(run, function, args, kwargs)
     if (function is builtins.sum or function is math.fsum) and args and isinstance(args[0], types.GeneratorType):
         args = (list(args[0]), *args[1:])  # a sum reads all of it
     _check_operands(run, args, kwargs, function.symbol if isinstance(function, Method) else function)
@@ -1694,6 +1711,7 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if any(id(each) in run.one_by_one for each in (*args, *kwargs.values())):
             raise run.ends("an iterator over rows is handed to a function of the program", "make it a list")
         return function(*args, **kwargs)
+    check_call(run, function, args, kwargs)
     if (function is builtins.print or module.partition(".")[0] == "logging") and reaches_data(run, (args, kwargs)):
         if function is builtins.print:
             return printed(run, *args, **kwargs)
@@ -1735,12 +1753,6 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         if in_loop and not is_known(function, owner):
             name = getattr(function, "__name__", type(function).__name__)
             raise run.ends(f"{name}() is called in a loop over rows", "call it outside of the loop")
-        homes = {module.split(".")[0], str(getattr(owner, "__module__", "")).split(".")[0]}
-        if run.running_release and homes & set(OUTSIDE) and not isinstance(function, type):
-            name = f"{module}.{getattr(function, '__name__', '')}"
-            raise run.ends(f"{name} reads what is outside of the program", kind=OutsideOfTheCall)
-        if run.running_release and isinstance(owner, contextvars.ContextVar):
-            raise run.ends("a context variable outlives the release", "keep state out of it", kind=OutsideOfTheCall)
         if function in (builtins.open, builtins.input, builtins.eval, builtins.exec, builtins.globals, builtins.vars):
             raise run.ends(f"{function.__name__}() is called")
         if isinstance(owner, np.ndarray) and run.promoted and isinstance(resolve_array(run, owner), Symbol):
@@ -2102,6 +2114,10 @@ class Hooks:
             ("draw", draw_from),
             ("contexts", Contexts),
             ("reserved_name", reserved_name),
+            ("own_name", own_name),
+            ("spread", spread),
+            ("unknown_name", unknown_name),
+            ("logger_of", logger_of),
             ("enter_try", enter_try),
             ("leave_try", leave_try),
             ("release_output", release_output),
@@ -2161,7 +2177,11 @@ def _import(
         return module
     if level:
         raise run.ends(f"a relative import of {name!r} is not found")
-    return builtins.__import__(name, space, local, names, 0)
+    if run.running_release and run.tries:
+        raise outside(run, "an import within try or with")
+    found = builtins.__import__(name, space, local, names, 0)
+    check_import(run, found, names)
+    return found
 
 
 def _project_file(run: Run, folder: Path, parts: list[str]) -> Path | None:

@@ -32,6 +32,7 @@ from dpverify.proof.rehearsal import examples_of, MOST_ROWS, rehearse
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.state import check_state, state_of
+from dpverify.proof.surroundings import check_kept, check_settings
 from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
 from dpverify.wild.one_line import data_schema
 from dpverify.wild.schema import MOST_PUBLIC, Schema
@@ -392,6 +393,7 @@ class _Program:
         if file is None:
             raise UsageError("the source of the function is not there: prove needs the file that it was written in")
         self.file = file
+        self._looked = False  # at what the names of the module reach: the same in all runs
 
     def all_numbers_of_rows(self, notes: set[str]) -> list[_Outcome]:
         """Runs for any number of rows; for each number by itself where the program asks for it."""
@@ -448,6 +450,7 @@ class _Program:
         run.root = _root(self.file)
         raised: BaseException | None = None
         with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.resetwarnings()  # what turns a warning into an error then is set by the program
             warnings.simplefilter("ignore")
             try:
                 output = self.call(run, lambda: (_given(run, schema), {}))
@@ -506,6 +509,11 @@ class _Program:
             except targets.Unfound as error:
                 raise _Ended(error.ending) from None
             before = state_of(run, target.kept)
+            if run.plain is None:
+                check_settings(run)
+                if not self._looked:
+                    check_kept(run, targets.names_read(run, self.written), target.kept)
+                self._looked = True
             run.running_release = True
             given, named = give()
             result = target.function(*given, **named, **self._arguments(run, target, len(given)))

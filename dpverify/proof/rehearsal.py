@@ -351,7 +351,19 @@ class NativeHooks:
         """A value that the next statement takes apart by itself."""
         return value
 
-    keep = yields = plain
+    keep = yields = spread = plain
+
+    def own_name(self, name: str, value: Any) -> Any:
+        """A name that Python gives a module."""
+        return value
+
+    def unknown_name(self, name: str, value: Callable[[], Any]) -> Any:
+        """A name that nothing in the module assigns."""
+        return value()
+
+    def logger_of(self, function: Any, name: str) -> Any:
+        """`logging.getLogger(__name__)`."""
+        return function(name)
 
     def enter_try(self) -> None:
         """A `try` statement begins, or ends."""

@@ -9,6 +9,7 @@ Lines stay what they are. A program that holds no symbols does what it did.
 """
 
 import ast
+import builtins
 import copy
 from typing import Any
 
@@ -49,8 +50,29 @@ def rewrite(source: str, name: str) -> ast.Module:
     if reserved is not None:
         tree.body = [_at(reserved, ast.Expr(_hook("reserved_name")))]
         return ast.fix_missing_locations(tree)
-    tree = _Rewriter().visit(tree)
+    tree = _Rewriter(_names_assigned(tree)).visit(tree)
     return ast.fix_missing_locations(tree)  # type: ignore[no-any-return]
+
+
+def _names_assigned(tree: ast.AST) -> set[str] | None:
+    """All names that a module assigns in any place; None where it imports them all."""
+    found: set[str] = set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.alias):
+            if each.name == "*":
+                return None
+            found.add((each.asname or each.name).partition(".")[0])
+        elif isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            found.add(each.id)
+        elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(each.name)
+        elif isinstance(each, ast.arg):
+            found.add(each.arg)
+        elif isinstance(each, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and each.name:
+            found.add(each.name)
+        elif isinstance(each, ast.MatchMapping) and each.rest:
+            found.add(each.rest)
+    return found | {"__class__"}
 
 
 def _is_reserved(node: ast.AST) -> bool:
@@ -70,13 +92,16 @@ def _later(body: ast.expr, *names: str) -> ast.Lambda:
     return ast.Lambda(arguments, body)
 
 
+OF_MODULES = ("__name__", "__file__", "__debug__", "__doc__", "__spec__", "__package__", "__loader__", "__builtins__")
+OF_PYTHON = frozenset(vars(builtins))
 LAZY = ("map", "filter", "zip", "enumerate", "iter", "reversed")
 
 
 class _Rewriter(ast.NodeTransformer):
     """See `rewritten`."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: set[str] | None = None) -> None:
+        self._names = names  # that the module assigns anywhere; None: not known
         self._made = 0
         self._in_class = False
         self._class = ""  # whose private names are meant
@@ -163,9 +188,27 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         return _at(node, _hook("choose", node.test, _later(node.body), _later(node.orelse)))
 
+    def visit_Name(self, node: ast.Name) -> Any:
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        if node.id not in OF_MODULES:
+            known = self._names is None or node.id in self._names or node.id in OF_PYTHON
+            return node if known else _at(node, _hook("unknown_name", ast.Constant(node.id), _later(node)))
+        return _at(node, _hook("own_name", ast.Constant(node.id), node))
+
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _at(node.value, _hook("spread", node.value))
+        return node
+
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals"):
             return self.generic_visit(node)
+        if [getattr(each, "id", "") for each in node.args] == ["__name__"] and not node.keywords:
+            name = getattr(node.func, "attr", None) or getattr(node.func, "id", None)
+            if name == "getLogger":  # the name of a log is no output
+                return _at(node, _hook("logger_of", self.visit(node.func), node.args[0]))
         self._read_at_once |= {id(each) for each in node.args if isinstance(each, ast.GeneratorExp)}
         self.generic_visit(node)
         return _at(node, _hook("call", node.func, *node.args, keywords=node.keywords))
@@ -327,6 +370,10 @@ class _Rewriter(ast.NodeTransformer):
         return [_at(node, enter), _at(node, ast.Try([node], [], [], [leave]))]
 
     def visit_Match(self, node: ast.Match) -> Any:
+        classes = [each for each in ast.walk(node) if isinstance(each, ast.MatchClass)]
+        if any(name.startswith("__") for each in classes for name in each.kwd_attrs):
+            node.subject = _hook("unfollowed")
+            return node
         self.generic_visit(node)
         node.subject = _at(node.subject, _hook("plain", node.subject))
         return node
@@ -372,6 +419,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
         return [node, _at(node, ast.Expr(_hook("outer_names")))]
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> Any:
+        self.generic_visit(node)
+        node.value = _at(node.value, _hook("spread", node.value))
+        return node
 
     def visit_Yield(self, node: ast.Yield) -> Any:
         self.generic_visit(node)

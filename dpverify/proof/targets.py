@@ -109,14 +109,14 @@ def check_memory(run: Run, written: Any) -> None:
     alike.
     """
     check_name(run, written)
-    names = _names_read(run, written)
+    names = names_read(run, written)
     for file, fresh in list(run.loaded.items()):
         module = next((sys.modules[name] for name in (fresh.__name__, "__main__") if _is_of(name, file)), None)
         if module is not None:
             _compare(run, fresh.__name__, vars(fresh), vars(module), file, names)
 
 
-def _names_read(run: Run, written: Any) -> set[str]:
+def names_read(run: Run, written: Any) -> set[str]:
     """Names that a function or class may read: those in its code, in the code of what has one of these names, ..."""
     codes: dict[str, list[types.CodeType]] = {}
     for fresh in list(run.loaded.values()):

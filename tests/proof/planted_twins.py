@@ -48,6 +48,8 @@ MODULES = (
     "numbers_beyond",
     "hidden_state",
     "called_back",
+    "surroundings",
+    "turned",
 )
 PARTS = ("a", "b", "later")
 
@@ -120,14 +122,16 @@ def _functions(name: str) -> Iterator[Callable[..., Any]]:
 
 
 def read_rows() -> list[Row]:
-    """The rows of all modules, in their order; the importer's settings of NumPy and of generators are as before."""
+    """The rows of all modules, in their order; settings of NumPy, of generators and of warnings are as before."""
     import random
+    import warnings
 
     import numpy as np
 
     errors, numbers, global_numbers = np.geterr(), random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
-        return [_row(each, line) for name in MODULES for each in _functions(name) for line in _lines(each)]
+        with warnings.catch_warnings():
+            return [_row(each, line) for name in MODULES for each in _functions(name) for line in _lines(each)]
     finally:
         np.seterr(**errors)
         random.setstate(numbers)
