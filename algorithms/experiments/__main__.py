@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from algorithms.experiments import compare_command, full_size_command, offline, selfplay
 from algorithms.experiments.consistency import consistency
-from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
+from algorithms.experiments.constants import BY_HAND, PLAIN, SEARCH_EPS, SEARCH_SEED
 from algorithms.experiments.curves import CurveSettings, PRIVATE, staged
 from algorithms.experiments.figures import write_all
 from algorithms.experiments.more_figures import write_offline, write_selfplay
@@ -83,7 +83,7 @@ def offline_figures(
     search_seed: int,
 ) -> list[Path]:
     """Figure 1 of the offline paper at K = 5..episodes, and at K up to 10^6."""
-    c, told = offline.CONSTANTS, dict[str, Any](points=0, constants="set by hand on seed 99")
+    c, told = offline.CONSTANTS, BY_HAND
     if points:
         c, told = offline.tuned(episodes, points, search_seed)
     near, far = (
@@ -100,7 +100,8 @@ def selfplay_figures(
 ) -> list[Path]:
     """Regret of DP-Nash-VI; it needs minutes at the default size."""
     curves = selfplay.draw_all(eps, episodes, runs, seed)
-    return write_selfplay(folder, curves, {"command": command, "runs": runs, "episodes": episodes, "seed": seed})
+    about = {"command": command, "runs": runs, "episodes": episodes, "seed": seed, "search": BY_HAND}
+    return write_selfplay(folder, curves, about)
 
 
 def main(

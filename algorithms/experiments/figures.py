@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from algorithms.experiments.compare import Comparison
-from algorithms.experiments.constants import DELTA, TOLERANCE
+from algorithms.experiments.constants import AS_CHOSEN, BY_HAND, DELTA, TOLERANCE
 from algorithms.experiments.curves import Curve, CurveSettings
 from algorithms.experiments.intervals import CONFIDENCE, half_widths
 from algorithms.experiments.store import write_numbers as write_file
@@ -80,7 +80,7 @@ def write_numbers(
     content = {
         "command": command,
         "constants": {"tuned": True, "tolerance": TOLERANCE, "delta": DELTA},
-        "search": search or {"points": 0, "constants": "set by hand on seed 99"},
+        "search": search or (AS_CHOSEN if rows[0]["environment"] == "riverswim" else BY_HAND),
         "curves": [
             {
                 **{key: value for key, value in asdict(s).items() if key not in ("chosen", "eps", "delta")},

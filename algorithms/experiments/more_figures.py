@@ -172,7 +172,7 @@ def _recent(axes: Axes, curves: Sequence[RegretCurve], without_data: Mapping[str
         recent = np.diff(curve.regret, axis=1) / steps
         draw_band(axes, curve.episodes[1:], recent, curve.label, f"C{number}")
     for (name, value), grey in zip(without_data.items(), ("0.2", "0.5"), strict=True):
-        axes.axhline(value, linestyle=":", color=grey, label=f"no data: {name}")
+        axes.axhline(value, linestyle=":", color=grey, label=f"no data: {name}".replace(", ", ",\n"))
     title = meaning(len(curves[0].regret))
     axes.set(xlabel="episode", ylabel="Nash gap of an episode", yscale="log", title=title)
     legend_beside(axes)
