@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,6 +27,11 @@ TEXT = (page.DOCS / "figures.md").read_text(encoding="utf-8")
 RUNS = {name: page.load(name) for name in page.TABLES if name not in page.COMPUTED}
 PROBLEMS = ("offline", "offline-2")
 SHARP, LAST = 1_000, 1_000_000  # K of the offline tables
+
+
+def section(name):
+    """Of the page, up to the table."""
+    return TEXT.partition(f"<!-- table {name} -->")[0].rpartition("\n## ")[2]
 
 
 def is_below(values, others):
@@ -61,13 +67,27 @@ def test_every_run_has_twenty_seeds_and_says_how_it_was_made():
             assert all(len(each[key]) >= 20 for key in numbers & each.keys()), (name, each["learner"])
         assert stored["command"].startswith(f"python -m algorithms.experiments {name.partition('-')[0]} --runs 20 ")
         assert f"`{stored['command']}`" in TEXT
+    for name in ("riverswim", "bandit"):
+        (users,) = {each["episodes"] for each in RUNS[name]["curves"]}
+        assert f"Regret after {users:,} users." in section(name)
+    assert f"after {RUNS['selfplay']['episodes']:,} episodes" in section("selfplay")
     for name in ("riverswim", *PROBLEMS):
         search = RUNS[name]["search"]
-        assert search["points"] >= 40
+        assert search["points"] >= (8 if name == "riverswim" else 40)
         assert len({(each["runs"], len(each["tried"])) for each in search["learners"].values()}) == 1
         assert f"--seed {search['seed']} " not in RUNS[name]["command"]  # nothing is tuned on the figure's users
     for name in ("bandit", "selfplay"):
         assert RUNS[name]["search"] == {"points": 0, "constants": "set by hand on seed 99"}
+
+
+def test_riverswim():
+    ours, paid = "UCBVI-JDP-gaussian", "UCBVI-JDP-gaussian-known-bonus"
+    for eps in (1.0, 3.0):
+        order = [regret(learner, eps) for learner in ("shuffled-optimism", ours, "SDP-PE", "UCBVI-LDP-gaussian")]
+        assert all(is_below(one, other) for one, other in pairwise(order))
+    mean, half = mean_and_half_width(np.array(regret(paid, 1.0)) - np.array(regret(ours, 1.0)))
+    assert abs(mean) < half
+    assert is_below(regret(ours, 3.0), regret(paid, 3.0))
 
 
 def test_bandit():
@@ -170,8 +190,8 @@ def test_offline_runs_give_the_stored_numbers_again(problem):
 
 
 def test_selfplay_and_optimism_give_the_stored_numbers_again():
-    drawn = selfplay.draw_selfplay("Nash-VI", None, 5_000, 2, 1)
-    assert drawn.output_gap == pytest.approx(output("Nash-VI", None)[:2], abs=2e-5)
+    drawn = selfplay.draw_selfplay("Nash-VI", None, 5_000, 20, 1)
+    assert drawn.output_gap == pytest.approx(output("Nash-VI", None), abs=2e-5)
     stored = RUNS["optimism"]["runs"]
     for each, kept in zip(draw_optimism(1_000, 1), stored, strict=True):
         assert (each["learner"], each["E"], each["visits"]) == (kept["learner"], kept["E"], kept["visits"])
