@@ -144,11 +144,16 @@ def _numbers(folder: Path, head: Sequence[str], rows: Sequence[Any], content: An
 
 
 def _gaps(axes: Axes, curves: Sequence[GapCurve], title: str, *, long: bool = False) -> None:
+    """A colour for each rho, and one for each learner without; `lean` is dashed."""
+    rhos = sorted({each.rho for each in curves if each.rho is not None})
+    plain = [each.label for each in curves if each.rho is None]
     for number, curve in enumerate(curves):
         if curve.label.startswith("no data"):
             axes.plot(curve.users, curve.gaps[0], ":", color=f"{0.2 * (len(curves) - number)}", label=curve.label)
         else:
-            draw_band(axes, curve.users, curve.gaps, curve.label, f"C{number % 10}")
+            colour = rhos.index(curve.rho) if curve.rho is not None else len(rhos) + plain.index(curve.label)
+            style = "--" if curve.learner == "lean" else "-"
+            draw_band(axes, curve.users, curve.gaps, curve.label, f"C{colour}", style=style)
     axes.set(xlabel="number of episodes K", ylabel="v* - v^pi", xscale="log" if long else "linear", title=title)
     legend_beside(axes)
 

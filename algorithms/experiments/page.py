@@ -141,9 +141,12 @@ def offline(stored: Stored) -> list[str]:
 def selfplay(stored: Stored) -> list[str]:
     """Exact Nash gap of what is played after the last episode."""
     lines = head("learner", "eps", "Nash gap of the output")
+    plain = next(each for each in stored["curves"] if each["eps"] is None)
     for each in stored["curves"]:
         eps = "no privacy" if each["eps"] is None else f"{each['eps']:g}"
-        lines.append(row(each["learner"], eps, three(each["output_gap"])))
+        lines.append(
+            row(each["learner"], eps, three(each["output_gap"], None if each is plain else plain["output_gap"]))
+        )
     lines += [row(f"no data: {name}", "", f"{gap:.3f}") for name, gap in stored["without_data"].items()]
     return told_of_runs(stored) + lines
 

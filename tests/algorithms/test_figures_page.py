@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -130,7 +130,8 @@ def test_selfplay():
         assert is_below(output(view, 10.0), output(view, 1.0))
     for eps in selfplay.EPS:
         assert is_below(output(views[0], eps), output(views[1], eps))
-        assert is_below(output("Nash-VI", None), output(views[0], eps))
+    for eps, view in product((1.0, 10.0), views):
+        assert is_below(output("Nash-VI", None), output(view, eps))
     for each in RUNS["selfplay"]["curves"]:
         mean, half = mean_and_half_width(each["output_gap"])
         assert mean + half < min(RUNS["selfplay"]["without_data"].values())
