@@ -13,11 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from algorithms.experiments import compare_command, full_size_command, offline, selfplay
 from algorithms.experiments.consistency import consistency
-from algorithms.experiments.constants import PLAIN, SEARCH_EPS, SEARCH_SEED
+from algorithms.experiments.constants import BY_HAND, PLAIN, SEARCH_EPS, SEARCH_SEED
 from algorithms.experiments.curves import CurveSettings, PRIVATE, staged
 from algorithms.experiments.figures import write_all
 from algorithms.experiments.more_figures import write_offline, write_selfplay
 from algorithms.experiments.optimism import optimism
+from algorithms.experiments.page import page
 from algorithms.experiments.rlsvi import rlsvi
 from algorithms.experiments.store import finish, finish_online, load_curve
 from algorithms.experiments.tuning import tune, with_found
@@ -62,24 +63,46 @@ def plan(name: str, runs: int, episodes: int, eps: tuple[float, ...], seed: int,
     return sorted(private + plain, key=lambda each: not staged(each.learner))
 
 
+def command_of(name: str, **options: Any) -> str:
+    """What makes the same numbers again; options that are None or 0 are left out, a tuple is repeated."""
+    given = []
+    for option, value in options.items():
+        for each in value if isinstance(value, tuple) else (value,):
+            told = f"{each:g}" if isinstance(each, float) else each
+            given += [f"--{option.replace('_', '-')} {told}"] if each else []
+    return " ".join(["python -m algorithms.experiments", name, *given])
+
+
 def offline_figures(
-    folder: Path, runs: int, episodes: int, rhos: tuple[float, ...], seed: int, points: int, search_seed: int
+    folder: Path,
+    runs: int,
+    episodes: int,
+    rhos: tuple[float, ...],
+    seed: int,
+    command: str,
+    points: int,
+    search_seed: int,
 ) -> list[Path]:
     """Figure 1 of the offline paper at K = 5..episodes, and at K up to 10^6."""
-    c, told = offline.CONSTANTS, dict[str, Any](points=0, constants="set by hand on seed 99")
+    c, told = offline.CONSTANTS, BY_HAND
     if points:
         c, told = offline.tuned(episodes, points, search_seed)
     near, far = (
         [curve for variant in offline.VARIANTS for curve in offline.draw_offline(variant, users, rhos, runs, seed, c)]
         for users in (offline.settings_grid(episodes), offline.long_grid())
     )
-    return write_offline(folder, near, far, {"runs": runs, "seed": seed, "search": told, "constants": asdict(c)})
+    return write_offline(
+        folder, near, far, {"command": command, "runs": runs, "seed": seed, "search": told, "constants": asdict(c)}
+    )
 
 
-def selfplay_figures(folder: Path, runs: int, episodes: int, eps: tuple[float, ...], seed: int) -> list[Path]:
+def selfplay_figures(
+    folder: Path, runs: int, episodes: int, eps: tuple[float, ...], seed: int, command: str
+) -> list[Path]:
     """Regret of DP-Nash-VI; it needs minutes at the default size."""
     curves = selfplay.draw_all(eps, episodes, runs, seed)
-    return write_selfplay(folder, curves, {"runs": runs, "episodes": episodes, "seed": seed})
+    about = {"command": command, "runs": runs, "episodes": episodes, "seed": seed, "search": BY_HAND}
+    return write_selfplay(folder, curves, about)
 
 
 def main(
@@ -99,8 +122,8 @@ def main(
 
     `compare` instead of an experiment: an agent of your own beside Bernstein-VI; `full-size`: lower bound and ledger of
     every learner side by side; `optimism`: whose plans are optimistic; `consistency`: what post-processing of counts
-    brings; `users-needed`: from how many users on a theorem says anything; `rlsvi`: what
-    exploration noise hides. `compare --help`, `full-size --help`.
+    brings; `users-needed`: from how many users on a theorem says anything; `rlsvi`: what exploration noise hides;
+    `page`: the tables of docs/figures.md. `compare --help`, `full-size --help`.
 
     Finished curves are kept in OUT/curves; a run that was stopped goes on where it was.
     """
@@ -119,11 +142,19 @@ def main(
     for budget_eps in budgets:
         require.positive(eps=budget_eps)
     folder = out / experiment.value
+    asked = {"runs": runs, "episodes": episodes, "eps": budgets, "seed": seed, "search": search}
+    command = command_of(
+        experiment.value,
+        **asked,
+        search_seed=search_seed if search else None,
+        budget=budget.value if budget is not SearchBudget.CALIBRATED else None,
+        learner=tuple(learner or ()),
+    )
     if experiment in (ExperimentName.OFFLINE, ExperimentName.SELFPLAY):
         write: Any = selfplay_figures
         if experiment is ExperimentName.OFFLINE:
             write = partial(offline_figures, points=search, search_seed=search_seed)
-        for path in write(folder, runs, episodes, budgets, seed):
+        for path in write(folder, runs, episodes, budgets, seed, command):
             console.print(f"wrote {path}")
         return
     todo = plan(experiment.value, runs, episodes, budgets, seed, budget.value)
@@ -148,25 +179,17 @@ def main(
         for group in ([each for each in online if (each.eps is None) == plain] for plain in (False, True)):
             finish_online(folder, group)
             progress.advance(task, len(group))
-    for path in write_all(folder, {settings: finish(folder, settings) for settings in todo}, record):
+    for path in write_all(folder, {settings: finish(folder, settings) for settings in todo}, record, command):
         console.print(f"wrote {path}")
 
+
+OTHERS = {"consistency": consistency, "optimism": optimism, "page": page, "rlsvi": rlsvi, "users-needed": users_needed}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["compare"]:
         sys.exit(compare_command.run_compare(sys.argv[2:]))
-    if sys.argv[1:2] == ["optimism"]:
-        sys.argv.pop(1)
-        typer.run(optimism)
-    if sys.argv[1:2] == ["consistency"]:
-        sys.argv.pop(1)
-        typer.run(consistency)
-    if sys.argv[1:2] == ["users-needed"]:
-        sys.argv.pop(1)
-        typer.run(users_needed)
-    if sys.argv[1:2] == ["rlsvi"]:
-        sys.argv.pop(1)
-        typer.run(rlsvi)
     if sys.argv[1:2] == ["full-size"]:
         sys.exit(full_size_command.run_full_size(sys.argv[2:]))
+    if sys.argv[1:2] and sys.argv[1] in OTHERS:
+        typer.run(OTHERS[sys.argv.pop(1)])
     typer.run(main)

@@ -184,22 +184,10 @@ class GameTerms(Terms):
 
     @property
     def data_free(self) -> dict[str, float]:
-        size, known = self.layout, self._nash(self.users, 0.0, 1e-3, 0.01).plan(flat(self.layout))
-        uniform = np.full(size.visits_shape, 1 / (size.choices))
-        gaps = {BLIND: uniform, REWARDS_ONLY: known[0]}
-        return {name: float(self.environment.gap(*marginals(laws))) for name, laws in gaps.items()}
+        return game_references(self.environment, self.users)
 
     def _nash(self, users: int, error: float, bonus: float, gap: float) -> Any:
-        planner = NashVI(
-            layout=self.layout,
-            rewards=self.environment.rewards,
-            episodes=users,
-            error=error,
-            beta=BETA,
-            bonus_scale=bonus,
-            gap_scale=gap,
-        )
-        return JointLaws(planner)
+        return JointLaws(nash(self.environment, users, error, bonus, gap))
 
     @property
     def baselines(self) -> tuple[Contender, ...]:
@@ -215,6 +203,26 @@ class GameTerms(Terms):
             return self._nash(users, 0.0, bonus, gap)
 
         return (Contender("Nash-VI, exact counts", make, {}, ({"bonus": 1e-3, "gap": 0.01},), exact=True),)
+
+
+def nash(game: MarkovGame, users: int, error: float, bonus: float, gap: float) -> NashVI:
+    """Nash-VI's planner with scales of its own."""
+    return NashVI(
+        layout=game.layout,
+        rewards=game.rewards,
+        episodes=users,
+        error=error,
+        beta=BETA,
+        bonus_scale=bonus,
+        gap_scale=gap,
+    )
+
+
+def game_references(game: MarkovGame, users: int) -> dict[str, float]:
+    """Nash gaps without data: of uniform actions, and of Nash-VI where all transitions are taken for uniform."""
+    known = nash(game, users, 0.0, 1e-3, 0.01).plan(flat(game.layout)).joint
+    laws = {BLIND: np.full(game.layout.visits_shape, 1 / game.layout.choices), REWARDS_ONLY: known[0]}
+    return {name: float(game.gap(*marginals(each))) for name, each in laws.items()}
 
 
 @dataclass(frozen=True)
@@ -241,7 +249,7 @@ class OfflineTerms(Terms):
     AXIS: ClassVar = "users in the dataset"
     REFUSED: ClassVar = (
         "NOT COMPARED  DP-VAPVI and lean: they spend privacy on rewards that agents of counts know (not equal data); "
-        "at equal rho beside each other: python -m algorithms.experiments.lean",
+        "at equal rho beside each other: python -m algorithms.experiments offline",
     )
 
     logged: Trajectories | None = None

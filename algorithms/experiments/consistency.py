@@ -20,7 +20,6 @@ from so few users: there is no guarantee. Three numbers for every seed:
 Data and noise are functions of the seed, and common to all ways. Intervals are those of `intervals`.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +30,7 @@ import typer
 
 from algorithms.core.environments import random_environment, river_swim
 from algorithms.experiments.intervals import mean_and_half_width
+from algorithms.experiments.store import write_numbers
 from algorithms.offline.apvi import APVI
 from algorithms.offline.data import sample_counts, suboptimality
 from algorithms.tabular import Model, uniform_policy
@@ -151,9 +151,7 @@ def consistency(
     runs = [each for name in make_models() for rho in RHOS for each in draw_consistency(name, rho, drawn)]
     settings = {"users": USERS, "seeds": seeds, "delta": DELTA}
     settings |= {"error_scale": ERROR_SCALE, "penalty_scale": PENALTY_SCALE}
-    out.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join(json.dumps(each) for each in runs)  # a record a line
-    text = f'{{"settings": {json.dumps(settings)},\n"runs": [\n{lines}\n]}}\n'
-    (out / "consistency.json").write_text(text, encoding="utf-8")
+    command = f"python -m algorithms.experiments consistency --seeds {seeds}"
+    write_numbers(out / "consistency.json", {"command": command, "settings": settings, "runs": runs})
     typer.echo("\n".join(as_markdown(summarise(runs))))
     typer.echo(f"wrote {out / 'consistency.json'}")

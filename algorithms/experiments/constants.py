@@ -10,6 +10,7 @@ has been run for all. `--search N` draws with what it finds. The bandit's are se
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from algorithms.experiments.search import draw_points, Point, Space
 
@@ -59,7 +60,7 @@ KNOWN: dict[str, list[Point]] = {
 }
 
 SEARCH_SEED, SEARCH_POINTS, SEARCH_EPS = 9, 8, 1.0
-CHOSEN = {  # number of the point: by the search of docs/figures.md; pure eps was not searched, those are set by hand
+CHOSEN = {  # number of the point: by a search with SEARCH_POINTS points; at pure eps none was searched: set by hand
     **dict.fromkeys(SPACES, 0),
     "UCBVI": 4,
     "batched-optimism": 2,
@@ -68,6 +69,11 @@ CHOSEN = {  # number of the point: by the search of docs/figures.md; pure eps wa
     "UCBVI-LDP-gaussian": 2,
 }
 
+BY_HAND: dict[str, Any] = {"points": 0, "constants": "set by hand on seed 99"}  # in place of a search's record
+AS_CHOSEN: dict[str, Any] = {
+    "points": 0,
+    "constants": "as chosen before, CHOSEN of algorithms/experiments/constants.py",
+}
 TOLERANCE = 0.5  # of SDP-PE's exploration design: excess at most half of the optimal value J
 DELTA = 1e-3  # the beta of SDP-PE's (eps, beta), to which the paper gives no number, and everybody's delta
 

@@ -1,7 +1,6 @@
 """Pictures (PNG and SVG) and tables (CSV and JSON) of finished curves."""
 
 import csv
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from algorithms.experiments.compare import Comparison
-from algorithms.experiments.constants import DELTA, TOLERANCE
+from algorithms.experiments.constants import AS_CHOSEN, BY_HAND, DELTA, TOLERANCE
 from algorithms.experiments.curves import Curve, CurveSettings
-from algorithms.experiments.intervals import CONFIDENCE, mean_and_half_width
+from algorithms.experiments.intervals import CONFIDENCE, half_widths
+from algorithms.experiments.store import write_numbers as write_file
 
 matplotlib.use("Agg")
 
@@ -30,29 +30,37 @@ COLOURS = {
     "batched-optimism": "C7",
     "shuffled-optimism": "C8",
 }
+WIDE = 8.6  # with the legend beside the curves
+DIGITS, DPI = 5, 110
 Curves = dict[CurveSettings, Curve]
 
 
-def write_all(folder: Path, curves: Curves, search: dict[str, Any] | None = None) -> list[Path]:
+def write_all(
+    folder: Path, curves: Curves, search: dict[str, Any] | None = None, command: str | None = None
+) -> list[Path]:
     """Every figure that the curves allow, and the numbers behind all of them."""
-    written = [*write_numbers(folder, curves, search)]
+    written = [*write_numbers(folder, curves, search, command)]
     environment = next(iter(curves)).environment
     budgets = sorted({each.eps for each in curves if each.eps is not None})
     names = {"riverswim": "figure-6", "bandit": "figure-7"}
     prefix = names[environment]
     for eps in budgets:
         chosen = {s: c for s, c in curves.items() if s.eps in (None, eps)}
-        written += _save(folder / f"{prefix}-regret-eps{eps:g}", lambda axes, c=chosen, e=eps: _over_time(axes, c, e))
+        written += _save(
+            folder / f"{prefix}-regret-eps{eps:g}", lambda axes, c=chosen, e=eps: _over_time(axes, c, e), width=WIDE
+        )
     if environment == "riverswim":
-        written += _save(folder / "figure-6a-final-regret", lambda axes: _over_eps(axes, curves))
+        written += _save(folder / "figure-6a-final-regret", lambda axes: _over_eps(axes, curves), width=WIDE)
         at = 1.0 if 1.0 in budgets else (budgets[-1] if budgets else None)
         chosen = {s: c for s, c in curves.items() if s.eps in (None, at)}
-        written += _save(folder / "figure-8-switches", lambda axes: _over_switches(axes, chosen, at))
+        written += _save(folder / "figure-8-switches", lambda axes: _over_switches(axes, chosen, at), width=WIDE)
     return written
 
 
-def write_numbers(folder: Path, curves: Curves, search: dict[str, Any] | None = None) -> list[Path]:
-    """`summary.csv`, `curves.csv` and `numbers.json` with settings, privacy, constants and their search."""
+def write_numbers(
+    folder: Path, curves: Curves, search: dict[str, Any] | None = None, command: str | None = None
+) -> list[Path]:
+    """`summary.csv`, `curves.csv` and `numbers.json` with command, settings, privacy, constants and their search."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [_summary(settings, curve) for settings, curve in curves.items()]
     summary, points, everything = (folder / name for name in ("summary.csv", "curves.csv", "numbers.json"))
@@ -62,27 +70,30 @@ def write_numbers(folder: Path, curves: Curves, search: dict[str, Any] | None = 
         writer.writerows(rows)
     with points.open("w", newline="") as file:
         plain = csv.writer(file)
-        plain.writerow(["environment", "learner", "eps", "episode", "regret_mean", "regret_std"])
+        plain.writerow(["environment", "learner", "eps", "episode", "regret_mean", "regret_half_width"])
         for settings, curve in curves.items():
-            for episode, values in zip(curve.episodes, curve.regret.T, strict=True):
-                head = (settings.environment, settings.learner, settings.eps, int(episode))
-                plain.writerow([*head, float(values.mean()), float(values.std(ddof=1) if len(values) > 1 else 0.0)])
+            bands = curve.episodes, curve.regret.mean(axis=0), half_widths(curve.regret)
+            for episode, mean, half in zip(*bands, strict=True):
+                plain.writerow(
+                    [settings.environment, settings.learner, settings.eps, int(episode), float(mean), float(half)]
+                )
     content = {
+        "command": command,
         "constants": {"tuned": True, "tolerance": TOLERANCE, "delta": DELTA},
-        "search": search or {"points": 0, "constants": "set by hand on seed 99"},
+        "search": search or (AS_CHOSEN if rows[0]["environment"] == "riverswim" else BY_HAND),
         "curves": [
             {
                 **{key: value for key, value in asdict(s).items() if key not in ("chosen", "eps", "delta")},
                 "eps": s.eps,
                 "privacy": s.privacy,
                 "constants": asdict(s.constants),
-                "final_regret": c.regret[:, -1].tolist(),
+                "final_regret": c.regret[:, -1].round(DIGITS).tolist(),
                 "deployments": c.deployments.tolist(),
             }
             for s, c in curves.items()
         ],
     }
-    everything.write_text(json.dumps(content, indent=1) + "\n")
+    write_file(everything, content)
     return [summary, points, everything]
 
 
@@ -97,8 +108,7 @@ def _summary(settings: CurveSettings, curve: Curve) -> dict[str, Any]:
         "episodes": settings.episodes,
         "seed": settings.seed,
         "final_regret_mean": float(final.mean()),
-        "final_regret_std": float(final.std(ddof=1)) if len(final) > 1 else 0.0,
-        "final_regret_half_width": float(mean_and_half_width(final)[1]) if len(final) > 1 else "",
+        "final_regret_half_width": float(half_widths(final)) if len(final) > 1 else "",
         "deployments_mean": float(curve.deployments.mean()),
         "switches_mean": float(curve.switches.mean()),
     }
@@ -163,19 +173,18 @@ def _save(stem: Path, paint: Any, panels: int = 1, *, width: float = 5.2) -> lis
     figure = Figure(figsize=(width * panels, 3.8), layout="constrained")
     paint(figure.subplots(1, panels, sharey=True))
     paths = [stem.with_name(stem.name + ending) for ending in (".png", ".svg")]
-    figure.savefig(paths[0], dpi=150)
+    figure.savefig(paths[0], dpi=DPI)
     figure.savefig(paths[1], metadata={"Date": None})
     return paths
 
 
 def _over_time(axes: Axes, curves: Curves, eps: float) -> None:
     for settings, curve in curves.items():
-        mean, spread = curve.regret.mean(axis=0), curve.regret.std(axis=0)
-        colour = COLOURS[settings.learner]
-        axes.plot(curve.episodes, mean, label=settings.learner, color=colour)
-        axes.fill_between(curve.episodes, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
-    axes.set(xlabel="episode", ylabel="cumulative regret", title=f"eps = {eps:g}, mean and standard deviation")
-    axes.legend()
+        style = "--" if settings.eps is None else "-"
+        draw_band(axes, curve.episodes, curve.regret, settings.learner, COLOURS[settings.learner], style=style)
+    runs = max(each.runs for each in curves)
+    axes.set(xlabel="episode", ylabel="cumulative regret", title=f"eps = {eps:g}; {meaning(runs)}")
+    legend_beside(axes, title="dashed: no privacy")
 
 
 def _over_eps(axes: Axes, curves: Curves) -> None:
@@ -189,10 +198,11 @@ def _over_eps(axes: Axes, curves: Curves) -> None:
         else:
             budgets = [eps for eps, _ in mine]
             axes.errorbar(
-                budgets, final.mean(axis=1), final.std(axis=1), color=colour, marker="o", capsize=3, label=learner
+                budgets, final.mean(axis=1), half_widths(final.T), color=colour, marker="o", capsize=3, label=learner
             )
     axes.set(xlabel="eps", ylabel="final cumulative regret", xscale="log")
-    axes.legend()
+    axes.set_title(meaning(max(each.runs for each in curves)))
+    legend_beside(axes, title="dashed: no privacy")
 
 
 def _over_switches(axes: Axes, curves: Curves, eps: float | None) -> None:
@@ -200,12 +210,30 @@ def _over_switches(axes: Axes, curves: Curves, eps: float | None) -> None:
         axes.errorbar(
             float(curve.deployments.mean()),
             float(curve.regret[:, -1].mean()),
-            float(curve.regret[:, -1].std()),
+            float(half_widths(curve.regret[:, -1])),
             color=COLOURS[settings.learner],
             marker="o",
             capsize=3,
             label=settings.learner,
         )
-    title = "" if eps is None else f"eps = {eps:g}"
+    title = meaning(max(each.runs for each in curves))
+    title = title if eps is None else f"eps = {eps:g}; {title}"
     axes.set(xlabel="policies deployed", ylabel="final cumulative regret", xscale="log", title=title)
-    axes.legend()
+    legend_beside(axes)
+
+
+def draw_band(axes: Axes, x: Any, values: Any, label: str, colour: str, *, style: str = "-") -> None:
+    """The mean of the runs (runs, len(x)) and its interval."""
+    mean, half = values.mean(axis=0), half_widths(values)
+    axes.plot(x, mean, style, label=label, color=colour)
+    axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
+
+
+def meaning(runs: int) -> str:
+    """Of lines and bands, for a title."""
+    return f"mean of {runs} runs, {CONFIDENCE:.0%} intervals"
+
+
+def legend_beside(axes: Axes, **options: Any) -> None:
+    """To the right of the axes, so that it hides no line."""
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5), **options)

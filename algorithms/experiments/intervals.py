@@ -1,4 +1,4 @@
-"""The convention of the tables: mean over seeds and Student's interval at 95 %; what is set beside a basis is paired.
+"""The convention of tables and pictures: mean over seeds and Student's interval at 95 %; differences are paired.
 
 Seeds are common to all rows of a table, so a difference is taken seed by seed before its interval is computed. Every
 interval holds by itself: nothing is corrected for the number of rows.
@@ -39,3 +39,20 @@ def mean_and_half_width(values: npt.ArrayLike) -> tuple[Any, Any]:
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, numbers.shape[-1] - 1)
     moved = numbers - numbers[..., :1]  # exactly 0 where all seeds agree
     return numbers.mean(axis=-1), reach * stats.sem(moved, axis=-1)
+
+
+def half_widths(values: Array) -> Array:
+    """Half-widths of the means over axis 0, (seeds, ...) -> (...); 0 where there is one seed, which has no interval."""
+    if len(values) < 2:
+        return np.zeros(values.shape[1:])
+    return np.asarray(mean_and_half_width(np.moveaxis(values, 0, -1))[1])
+
+
+def as_told(values: npt.ArrayLike, basis: npt.ArrayLike | None = None, digits: int = 2) -> str:
+    """Mean and half-width for a cell of a table; in brackets the difference from `basis`, paired by seed."""
+    mean, half = mean_and_half_width(values)
+    told = f"{mean:.{digits}f} ± {half:.{digits}f}"
+    if basis is None:
+        return told
+    apart, half = mean_and_half_width(np.asarray(values) - np.asarray(basis))
+    return f"{told} ({apart:+.{digits}f} ± {half:.{digits}f})"

@@ -189,7 +189,7 @@ def tuned(users: int, points: int, seed: int) -> tuple[OfflineConstants, dict[st
         return np.array(found)
 
     spaces = {
-        name: {"penalty": (getattr(CONSTANTS, field) / 10, 100 * getattr(CONSTANTS, field))}
+        name: {"penalty": (getattr(CONSTANTS, field) / 10, 400 * getattr(CONSTANTS, field))}
         for name, field in fields.items()
     }
     known = {name: [{"penalty": getattr(CONSTANTS, field)}] for name, field in fields.items()}

@@ -87,6 +87,7 @@ def rlsvi(
     """Prints the table; see the module."""
     found = [measure(size, size.trials) for size in SIZES]
     out.mkdir(parents=True, exist_ok=True)
-    (out / "rlsvi.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    stored = {"command": "python -m algorithms.experiments rlsvi", "rows": found}
+    (out / "rlsvi.json").write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     typer.echo("\n".join(as_markdown(found)))
     typer.echo(f"wrote {out / 'rlsvi.json'}")

@@ -70,5 +70,25 @@ def finish_cell(
     return found
 
 
+def write_numbers(path: Path, content: Mapping[str, Any]) -> None:
+    """The file of an experiment's numbers, JSON: a record a line, so that two files are easily compared."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.replace(path, _lines(content) + "\n")
+
+
+def _lines(value: Any, depth: int = 0) -> str:
+    """Mappings of mappings and lists of mappings are broken into lines, everything else is one."""
+    if (
+        depth < 3
+        and isinstance(value, Mapping)
+        and (not depth or any(isinstance(each, Mapping) for each in value.values()))
+    ):
+        inner = (f"{json.dumps(str(key))}: {_lines(each, depth + 1)}" for key, each in value.items())
+        return "{\n" + ",\n".join(inner) + "\n}"
+    if depth == 1 and isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+    return json.dumps(value)
+
+
 def _digest(plain: Any) -> str:
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

@@ -52,7 +52,7 @@ def test_finished_curves_are_not_drawn_again(written, monkeypatch):
 
     before = (written / "curves.csv").read_text()
     monkeypatch.setattr(store, "draw_curve", forbidden)
-    monkeypatch.setattr(command, "write_all", lambda folder, curves, search: write_numbers(folder, curves))
+    monkeypatch.setattr(command, "write_all", lambda folder, curves, search, told: write_numbers(folder, curves))
     run(written.parent)
     assert (written / "curves.csv").read_text() == before
     with pytest.raises(AssertionError, match="drawn again"):
@@ -108,7 +108,7 @@ def test_a_search_is_resumed_and_its_points_are_drawn(tmp_path, monkeypatch):
         raise AssertionError("searched again")
 
     monkeypatch.setattr(tuning, "draw_curve", forbidden)
-    monkeypatch.setattr(command, "write_all", lambda folder, curves, search: write_numbers(folder, curves, search))
+    monkeypatch.setattr(command, "write_all", lambda folder, curves, *told: write_numbers(folder, curves, *told))
     run(tmp_path, **options)
     with pytest.raises(ParameterError, match="search"):
         main(ExperimentName.BANDIT, **{**SMALL, "eps": [1.0], "out": tmp_path, "search": 4})

@@ -1,18 +1,8 @@
-"""From how many users on a theorem says anything: the page has what the command computes."""
-
-from pathlib import Path
+"""From how many users on a theorem says anything."""
 
 import pytest
 
-from algorithms.experiments.users_needed import Guarantee, guarantees, rows
-
-PAGE = (Path(__file__).parents[2] / "docs/figures.md").read_text(encoding="utf-8")
-
-
-def test_the_page_has_the_table():
-    section = PAGE.partition("## From how many users on")[2].partition("\n## ")[0]
-    table = [line for line in section.splitlines() if line.startswith("|")][2:]
-    assert table == [f"| {' | '.join(row)} |" for row in rows()]
+from algorithms.experiments.users_needed import Guarantee, guarantees
 
 
 @pytest.mark.parametrize("each", guarantees(), ids=lambda each: each.name)
