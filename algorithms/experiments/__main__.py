@@ -183,7 +183,13 @@ def main(
         console.print(f"wrote {path}")
 
 
-OTHERS = {"consistency": consistency, "optimism": optimism, "page": page, "rlsvi": rlsvi, "users-needed": users_needed}
+OTHERS: dict[str, Any] = {
+    "consistency": consistency,
+    "optimism": optimism,
+    "page": page,
+    "rlsvi": rlsvi,
+    "users-needed": users_needed,
+}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["compare"]:

@@ -97,7 +97,7 @@ def test_nothing_is_green_where_nothing_is_proved(kinds):
 
 
 def test_what_is_wrong_is_named_and_the_worst_comes_first(kinds):
-    proved, false, plain, _ = kinds
+    _, false, plain, _ = kinds
     result = suite(
         replace(false, subject="s/a"),
         bug(false, "s/a!x"),
