@@ -84,8 +84,9 @@ def test_no_random_program_is_proved_below_its_truth(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_none_of_many_random_programs_is_proved_below_its_truth(tmp_path: Path) -> None:
-    _tried(prove, 1018, 10_000, tmp_path)
+@pytest.mark.parametrize("seed", range(1018, 1028))
+def test_none_of_ten_thousand_random_programs_is_proved_below_its_truth(tmp_path: Path, seed: int) -> None:
+    _tried(prove, seed, 1_000, tmp_path)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
