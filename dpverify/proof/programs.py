@@ -62,7 +62,7 @@ from dpverify.proof.operations import Record
 from dpverify.proof.plain import call_plainly, check_class, check_order, is_known
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
-from dpverify.proof.run import is_whole, OneByOne, Run, unexplored, WHOLE
+from dpverify.proof.run import is_whole, JOINED, OneByOne, Run, unexplored, WHOLE
 from dpverify.proof.state import check_state_in_loop, nothing_changes, state_in_loop
 from dpverify.proof.structure import (
     count_of,
@@ -2072,6 +2072,12 @@ def _data_leave(run: Run, term: Any) -> ProofEnds:
         found = aggregate_of(run, term)
         if found.move.size == 0 or float(np.max(found.move)) == 0:
             return run.ends("a value that does not depend on the rows is released in a form that is not followed")
+    lost = [run.drawn_at[each] for each, state in enumerate(run.state) if state != JOINED and each in run.drawn_at]
+    if run.running_release and lost:
+        return run.ends(
+            f"the noise drawn at line {lost[0]} does not reach what is returned in a form that the proof follows",
+            "add it as it is drawn, noisy = value + noise, and compute from `noisy`",
+        )
     return run.ends(
         "a value that depends on the rows leaves the program without noise", "add noise to it", exposed=True
     )

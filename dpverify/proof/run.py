@@ -240,7 +240,7 @@ class Run:
             if self.state[each] == JOINED or (self.state[each] == KNOWN and state == JOINED):
                 raise self.ends(
                     f"noise drawn at line {self.drawn_at[each]} is used a second time",
-                    "draw fresh noise for each release",
+                    "name the noisy value, noisy = value + noise, and use the name; or draw fresh noise",
                 )
         for each in names:
             self.state[each] = state
