@@ -270,7 +270,7 @@ class FixedSizeSampled(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedRange(Event):
-    """A step has log ratios that lie, for one pair of neighbours, in one interval of length `eps`.
+    """A step has log ratios that lie, for any one pair of neighbours, in an interval of length `eps`.
 
     The exponential mechanism is such a step, and so is noisy max with Gumbel noise. Permute-and-flip, sparse vector and
     noisy max with Laplace noise are not: for these, `PureStep` and `AboveThreshold`.
