@@ -159,11 +159,12 @@ def private_selection(
     poisson: float | None = None,
     relation: Relation = Relation.REPLACE_ONE,
 ) -> Ledger:
-    """Make the ledger of the best of a random number of runs on the same data, as where hyperparameters are tuned.
+    """Make the ledger of the best of a random number of runs on the same data.
 
-    The number of runs is drawn, apart from all data, from a truncated negative binomial law: `shape` 1 is geometric,
-    0 logarithmic; or from a Poisson law. What is released is the best run's output, by a score that is a part of it.
-    A number of runs that is fixed, or that somebody looked for, is no such law: every run is paid then (`composed`).
+    Hyperparameters that are tuned on the data themselves are the common case. The number of runs is drawn,
+    apart from all data, from a truncated negative binomial law: `shape` 1 is geometric, 0 logarithmic; or from a
+    Poisson law. What is released is the best run's output, by a score that is a part of it. A number
+    of runs that is fixed, or that somebody looked for, is no such law: every run is paid then (`composed`).
 
     Parameters
     ----------

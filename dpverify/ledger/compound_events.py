@@ -476,8 +476,8 @@ class MatrixGaussian(Event):
 
     which is attained where C^T C >= 0 (Choquette-Choo, McMahan, Rush, Thakurta 2023). Rows of x may depend on what was
     released before (Denisov, McMahan, Rush, Smith, Thakurta 2022, Theorem 2.1). The maximum is exact where columns
-    that far apart are orthogonal (banded C) or the search ends early; else the upper bound of the first part of this
-    module is charged.
+    that far apart are orthogonal (banded C) or the search ends early; else the upper bound of `largest_norm`, in this
+    module, is charged.
 
     Examples
     --------
