@@ -41,17 +41,44 @@ from dpverify.ledger.events import (
 
 
 def group_of(ledger: Ledger, k: int) -> Ledger:
-    """The ledger of the same releases for datasets that are k steps of the relation apart (k users).
+    """Make the ledger of the same releases for datasets that are k steps of the relation apart (k users).
 
-    Additive noise: sizes times k, exact for one coordinate and for Laplace and Gaussian noise; integer noise with c >
-    1 coordinates and k > 2 is charged 2c - 1 of them. A report that changes k times is one changed report of another
-    user or of the same: k times as many reports. Listed laws and pure steps: k times the largest log ratio. Budgets: k
-    eps, k^2 rho, k mu. `group_of(ledger under add/remove, 2)` under add/remove is what replaces one user.
-    A ledger of rows, for users of at most N rows: k = N under add/remove; 2 N of add/remove where a user is replaced by
-    one with another number of rows.
+    `group_of(ledger, 2)`, accounted under add/remove, is what replaces one user. A ledger of rows, for users of at most
+    N rows: k = N under add/remove; 2 N of add/remove where a user is replaced by one with another number of rows.
 
-    AccountingError for events without such a rule (sampling: state the `DominatingPair` of the group, for Gaussians a
-    `Mixture`, Ganesh 2024; branches: each member of the group may be in another one; noise of unfair bits).
+    Parameters
+    ----------
+    ledger : Ledger
+        Of the releases, as it is for one step of the relation.
+    k : int
+        How many steps, at least 1.
+
+    Returns
+    -------
+    Ledger
+        With sizes, reports, log ratios and budgets for k steps, and without directions; for k = 1, the ledger itself.
+
+    Raises
+    ------
+    AccountingError
+        For events without such a rule: sampling (state the `DominatingPair` of the group, for Gaussians a `Mixture`,
+        Ganesh 2024), branches (each member of the group may be in another one) and noise of unfair bits.
+    ParameterError
+        Unless k is a whole number >= 1.
+
+    Notes
+    -----
+    Additive noise: sizes times k, exact for one coordinate and for Laplace and Gaussian noise; integer noise with c > 1
+    coordinates and k > 2 is charged 2c - 1 of them (proof at the top of `accounting.groups`). A report that changes k
+    times is one changed report of another user or of the same: k times as many reports. Listed laws and pure steps: k
+    times the largest log ratio. Budgets: k eps, k^2 rho, k mu.
+
+    Examples
+    --------
+    >>> from dpverify import account
+    >>> from dpverify.ledger import laplace
+    >>> account(group_of(laplace(scale=2.0, sensitivity=1.0), 3))
+    1.5
     """
     require.integer(at_least=1, k=k)
     if k == 1:
@@ -132,11 +159,12 @@ def private_selection(
     poisson: float | None = None,
     relation: Relation = Relation.REPLACE_ONE,
 ) -> Ledger:
-    """The best of a random number of runs on the same data: hyperparameters that are tuned on the data themselves.
+    """Make the ledger of the best of a random number of runs on the same data.
 
-    The number of runs is drawn, apart from all data, from a truncated negative binomial law: `shape` 1 is geometric,
-    0 logarithmic; or from a Poisson law. What is released is the best run's output, by a score that is a part of it.
-    A number of runs that is fixed, or that somebody looked for, is no such law: every run is paid then (`composed`).
+    Hyperparameters that are tuned on the data themselves are the common case. The number of runs is drawn,
+    apart from all data, from a truncated negative binomial law: `shape` 1 is geometric, 0 logarithmic; or from a
+    Poisson law. What is released is the best run's output, by a score that is a part of it. A number
+    of runs that is fixed, or that somebody looked for, is no such law: every run is paid then (`composed`).
 
     Parameters
     ----------
@@ -156,14 +184,15 @@ def private_selection(
     -------
     Ledger
         One `Selected` where `gamma` or `poisson` is given, which is accounted by its Renyi divergences; else one
-        `PureStep` of (2 + shape) times the pure eps, rounded up.
+        `PureStep` of (2 + shape) times the pure eps, rounded up, and none where that eps is 0.
 
     Raises
     ------
     AccountingError
         Where one run has no finite pure eps, and neither `gamma` nor `poisson` is given.
     ParameterError
-        Unless shape > -1 and finite.
+        Unless shape > -1 and finite, for a gamma outside (0, 1), for a mean that is not positive and finite, and where
+        both are given.
 
     Notes
     -----
@@ -208,15 +237,41 @@ def private_selection(
 
 
 def odometer_eps(spent: float, *, base: PureDP | ZCDP | GaussianDP, delta: float) -> float:
-    """eps that holds at every moment of an adaptive run at once, with failure mass `delta`, after `spent` so far.
+    """Compute the eps that holds at every moment of an adaptive run at once, after `spent` so far.
 
-    `spent` and `base` in the same unit: sum of eps_t, of rho_t, or sqrt(sum mu_t^2). Budgets B_j are 2^j times that of
-    `base` (for mu: 2^j times mu^2), each a filter (`Filtered`) at delta_j = 6 delta/(pi^2 (j+1)^2), which add up to
-    delta: the smallest one that is not exceeded says the eps. Every j is decided by what was spent, so the statement
-    holds whenever one looks.
+    Parameters
+    ----------
+    spent : float
+        What the run has used so far, finite and >= 0, in the unit of `base`: the sum of eps_t, that of rho_t, or
+        sqrt(sum mu_t^2).
+    base : PureDP, ZCDP or GaussianDP
+        The first of the budgets, which are doubled (for mu: mu^2 is) until one is not exceeded.
+    delta : float
+        Failure mass of the whole statement, in (0, 1).
 
-    >>> odometer_eps(0.1, base=ZCDP(0.5), delta=1e-6) == odometer_eps(0.5, base=ZCDP(0.5), delta=1e-6)
-    True
+    Returns
+    -------
+    float
+        eps, rounded up, under the relation of `base`.
+
+    Raises
+    ------
+    ParameterError
+        For a `spent` that is negative or not finite, a delta outside (0, 1), and NaN.
+
+    Notes
+    -----
+    Budgets B_j are 2^j times that of `base` (for mu: 2^j times mu^2), each a filter (`Filtered`) at
+    delta_j = 6 delta/(pi^2 (j+1)^2), which add up to delta: the smallest one that is not exceeded says the eps. Every j
+    is decided by what was spent, so the statement holds whenever one looks.
+
+    Examples
+    --------
+    The answer changes only where a budget is exceeded:
+
+    >>> from dpverify import ZCDP
+    >>> [round(odometer_eps(spent, base=ZCDP(0.5), delta=1e-6), 3) for spent in (0.1, 0.5, 0.6)]
+    [5.322, 5.322, 8.285]
     """
     require.non_negative(spent=spent)
     require.open_unit(delta=delta)

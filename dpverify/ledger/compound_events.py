@@ -137,17 +137,44 @@ def _bound(gram: Array, away: npt.NDArray[np.bool_], most: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class DominatingPair(Event):
-    """A step for which one pair of laws on the line is enough.
+    """A step whose worst case is one pair of laws on the line is charged by that pair.
 
     Must hold: for every pair of neighbours under `relation`, and whatever was released before, the outputs of the step
-    are no easier to tell apart than p from q, or than q from p: delta(eps) is at most that of the pair at every eps
-    (Zhu, Dong, Wang 2022, Definition 7; such pairs compose, Theorem 10). `directed` says that the first of the two
-    datasets, in the order that is common to the whole ledger, has p.
+    are no easier to tell apart than p from q, or than q from p: delta(eps) is at most that of the pair at every eps.
 
-    >>> from dpverify.ledger.laws import LaplaceLaw, Truncated
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    p : Law
+        Law of the first dataset.
+    q : Law
+        Law of the second one.
+    relation : Relation
+        Under which the pair dominates. An account under another one is an error.
+    directed : bool
+        Whether the first of the two datasets, in the order that is common to the whole ledger, has p. Else
+        either of them may.
+
+    Raises
+    ------
+    ParameterError
+        For a p or q that is no `Law`, and a relation that is none.
+
+    Notes
+    -----
+    Dominating pairs are those of Zhu, Dong, Wang 2022, Definition 7; such pairs compose (Theorem 10 there).
+
+    Examples
+    --------
+    Laplace noise of scale 1 that is cut at a distance of 20, on a value that moves by 1:
+
+    >>> from dpverify import account, Relation
+    >>> from dpverify.ledger import DominatingPair, LaplaceLaw, Ledger, Truncated
     >>> p, q = (Truncated(LaplaceLaw(at, 1.0), at - 20.0, at + 20.0) for at in (0.0, 1.0))
-    >>> DominatingPair(p=p, q=q, relation=Relation.REPLACE_ONE).directed
-    False
+    >>> step = DominatingPair(p=p, q=q, relation=Relation.REPLACE_ONE)
+    >>> round(account(Ledger(step), delta=1e-6), 3)
+    1.0
     """
 
     p: Law
@@ -193,11 +220,40 @@ class PoissonSampled(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedSizeSampled(Event):
-    """`inside` is run on `sampled` of the `of` users, drawn without replacement, all subsets equally likely.
+    """The ledger `inside` is run on `sampled` of the `of` users, drawn without replacement, all subsets equally likely.
 
-    Only under replace-one: `inside` must state its sensitivity under it, also for a dataset of `sampled` users
-    (Balle, Barthe, Gaboardi 2018, Theorem 2; proof in `sampled_losses`). Under add/remove the number of users, and
-    with it the law of the subset, would change.
+    Only under replace-one: `inside` must state its sensitivity under it, also for a dataset of `sampled` users. Under
+    add/remove the number of users, and with it the law of the subset, would change.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    sampled : int
+        Size of the subset, from 0 to `of`.
+    of : int
+        How many users there are, at least 1; a public number.
+    inside : Ledger
+        What is released from the subset.
+
+    Raises
+    ------
+    ParameterError
+        For sizes that are no whole numbers, a negative `sampled`, one above `of`, and an `of` below 1.
+
+    Notes
+    -----
+    Balle, Barthe, Gaboardi 2018, Theorem 2; proof in `accounting.sampled_losses`.
+
+    Examples
+    --------
+    One user in a hundred is drawn for a release of eps = 1, which costs log(1 + (e - 1)/100):
+
+    >>> from dpverify import account
+    >>> from dpverify.ledger import FixedSizeSampled, laplace, Ledger
+    >>> inside = laplace(scale=1.0, sensitivity=1.0)
+    >>> round(account(Ledger(FixedSizeSampled(sampled=10, of=1000, inside=inside))), 5)
+    0.01704
     """
 
     sampled: int
@@ -214,15 +270,44 @@ class FixedSizeSampled(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedRange(Event):
-    """A step whose log ratios of one pair of neighbours all lie in an interval of length `eps` (Durfee, Rogers 2019).
+    """A step has log ratios that lie, for any one pair of neighbours, in an interval of length `eps`.
 
+    The exponential mechanism is such a step, and so is noisy max with Gumbel noise. Permute-and-flip, sparse vector and
+    noisy max with Laplace noise are not: for these, `PureStep` and `AboveThreshold`.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    eps : float
+        Length of the interval, 0 < eps < inf. The step is eps-DP.
+    uses : Sensitivity
+        How many such steps a change of one user reaches: shifts of size 1.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < eps < inf.
+
+    Notes
+    -----
     The exponential mechanism with weights e^(eps u/(2s)), s the movement of a score: log ratios are
     (u - u') eps/(2s) in [-eps/2, eps/2], minus one and the same log of a ratio of sums. Noisy max with Gumbel noise of
-    scale 2s/eps is that mechanism. Permute-and-flip, sparse vector and noisy max with Laplace noise are not.
+    scale 2s/eps is that mechanism. Bounded range is due to Durfee, Rogers 2019.
+
+    Examples
+    --------
+    Many steps cost less than as many that are only known to be pure:
+
+    >>> from dpverify import account
+    >>> from dpverify.ledger import BoundedRange, Ledger, PureStep, Sensitivity
+    >>> once = Sensitivity(replace=1)
+    >>> [round(account(Ledger(kind(eps=0.1, uses=once)) * 100, delta=1e-6), 2) for kind in (BoundedRange, PureStep)]
+    [2.25, 4.77]
     """
 
     eps: float
-    uses: Sensitivity  # how many such steps a change of one user reaches: shifts of size 1
+    uses: Sensitivity
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -231,27 +316,60 @@ class BoundedRange(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class AboveThreshold(Event):
-    """Sparse vector: which of many queries are above a public threshold, paying only for the first `count` that are.
+    """Sparse vector says which of many queries are above a public threshold, and pays only for the first that are.
 
     Answers, asked one after the other, are compared with a threshold: each has fresh Laplace noise of `query_scale`,
     the threshold has Laplace noise of `threshold_scale`. Only the outcomes of the comparisons are released, and the run
-    stops at the `count`-th positive one. `sensitivity` states by how much any one answer moves, in how many such runs.
+    stops at the `count`-th positive one.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    threshold_scale : float
+        Scale of the noise on the threshold, in the unit of the answers, 0 < threshold_scale < inf.
+    query_scale : float
+        Scale of the noise on each answer that is compared, 0 < query_scale < inf.
+    sensitivity : Sensitivity
+        By how much any one answer moves, in how many such runs.
+    count : int
+        At which positive outcome the run stops, at least 1.
+    monotone : bool
+        Whether all answers move in one direction between two neighbours, if at all, as counts do under add/remove.
+    fresh : bool
+        Whether the threshold's noise is drawn anew after each positive outcome.
+    value_scale : float, optional
+        Scale of fresh Laplace noise with which the true answers of positive outcomes are released, finite and > 0;
+        never the noisy ones that were compared. None where they are not released.
+
+    Raises
+    ------
+    ParameterError
+        Unless the scales are positive and finite and `count` is a whole number >= 1.
+
+    Notes
+    -----
+    Where an answer moves by s, the run costs
 
         eps = s/threshold_scale + 2 count s/query_scale         the threshold is drawn once for the run
-        eps = count (s/threshold_scale + 2 s/query_scale)       `fresh`: it is drawn anew after each positive outcome
-        no factor 2                                             `monotone`: between two neighbours all answers move in
-                                                                one direction, if at all (counts under add/remove)
-        and count s/value_scale more                            the true answers of positive outcomes are released with
-                                                                fresh Laplace noise; never the noisy ones compared
+        eps = count (s/threshold_scale + 2 s/query_scale)       `fresh`
+        no factor 2                                             `monotone`
+        and count s/value_scale more                            with a `value_scale`
 
     (Lyu, Su, Li 2017, Theorems 2, 4 and 5; Dwork, Roth 2014, Theorems 3.23 to 3.26.) Each is a sum over noises that
     move in the proof: the threshold's by s, that of each positive outcome by 2 s, or by s. Negative outcomes are free.
     Released values are Laplace noise of their own, asked between the comparisons: what is pure composes concurrently as
     it does one after the other (Vadhan, Wang 2021).
 
-    >>> one = Sensitivity(replace=1)
-    >>> AboveThreshold(threshold_scale=2.0, query_scale=12.0, count=3, sensitivity=one).largest_loss(Fraction(1))
-    Fraction(1, 1)
+    Examples
+    --------
+    The cost is 1/2 for the threshold and 3 * 2/12 for the positive outcomes, however many queries are asked:
+
+    >>> from dpverify import account
+    >>> from dpverify.ledger import AboveThreshold, Ledger, Sensitivity
+    >>> run = AboveThreshold(threshold_scale=2.0, query_scale=12.0, count=3, sensitivity=Sensitivity(replace=1))
+    >>> account(Ledger(run))
+    1.0
     """
 
     threshold_scale: float
@@ -284,9 +402,33 @@ class AboveThreshold(Event):
 class Shuffled(Event):
     """Every user sends one report of a `local_eps`-DP randomiser, and only the shuffled reports are released.
 
-    `users` reports; any local randomisers, chosen adaptively; one user's record is replaced (Feldman, McMillan, Talwar
-    2021). Several rounds are `Ledger(step) * rounds`. Under add/remove the number of reports, which is public, changes:
-    refused.
+    The local randomisers may be any, also chosen adaptively, and one user's record is replaced. Several rounds are
+    `Ledger(step) * rounds`. Under add/remove the number of reports, which is public, changes: an account is refused.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    local_eps : float
+        What each randomiser guarantees by itself, 0 < local_eps < inf.
+    users : int
+        How many reports are shuffled, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < local_eps < inf and `users` is a whole number >= 1.
+
+    Notes
+    -----
+    Feldman, McMillan, Talwar 2021.
+
+    Examples
+    --------
+    >>> from dpverify import account
+    >>> from dpverify.ledger import Ledger, Shuffled
+    >>> round(account(Ledger(Shuffled(local_eps=1.0, users=10_000)), delta=1e-6), 3)
+    0.053
     """
 
     local_eps: float
@@ -300,17 +442,52 @@ class Shuffled(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixGaussian(Event):
-    """C x + z is released, z of independent N(0, sigma^2), C = `strategy` lower triangular, one row of x a step.
+    """The release is C x + z, z of independent N(0, sigma^2), C = `strategy` lower triangular, one row of x a step.
 
     A user takes part in at most `participations` steps that are at least `separation` apart, and moves each of their
-    rows by at most `movement` in l2. Then C x moves by at most movement times the square root of
+    rows by at most `movement` in l2.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    strategy : tuple of tuple of float
+        The rows of C, a lower triangular matrix of shape (steps, steps), as tuples of finite floats.
+    sigma : float
+        Standard deviation of the noise, in the unit of C x, 0 < sigma < inf.
+    movement : Sensitivity
+        How far one user moves a row of x, in l2: one shift of one coordinate for each relation.
+    participations : int
+        In how many steps a user takes part at most, at least 1.
+    separation : int
+        How far apart two of these steps are must be, at least 1: with 10, a user of step 3 is next in step 13 or later.
+
+    Raises
+    ------
+    ParameterError
+        For a strategy that has no rows, is not square or not lower triangular, or has entries that are not finite, a
+        sigma that is not positive and finite, and counts that are no whole numbers >= 1.
+
+    Notes
+    -----
+    C x moves by at most movement times the square root of
 
         max over sets S of such steps of  sum over i, j in S of |(C^T C)_ij|,
 
     which is attained where C^T C >= 0 (Choquette-Choo, McMahan, Rush, Thakurta 2023). Rows of x may depend on what was
     released before (Denisov, McMahan, Rush, Smith, Thakurta 2022, Theorem 2.1). The maximum is exact where columns
-    that far apart are orthogonal (banded C) or the search ends early; else the upper bound of the first part is
-    charged.
+    that far apart are orthogonal (banded C) or the search ends early; else the upper bound of `largest_norm`, in this
+    module, is charged.
+
+    Examples
+    --------
+    Both prefix sums of two steps are released; a user of the first step moves each of them by 1:
+
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import MatrixGaussian, Sensitivity
+    >>> sums = MatrixGaussian(strategy=((1.0, 0.0), (1.0, 1.0)), sigma=2.0, movement=Sensitivity(replace=1))
+    >>> sums.square(Relation.REPLACE_ONE)
+    Fraction(2, 1)
     """
 
     strategy: tuple[tuple[float, ...], ...]
@@ -359,13 +536,44 @@ class MatrixGaussian(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Selected(Event):
-    """The best of a random number of runs, by a score that is a part of what a run releases.
+    """The best of a random number of runs is released, by a score that is a part of what a run releases.
 
-    Must hold: the number of runs is drawn apart from all data, from a truncated negative binomial law (`gamma` in
-    (0, 1), `shape` > -1; 1 is geometric of mean 1/gamma, 0 logarithmic) or from a Poisson law (`poisson`, its mean;
-    where there is no run, nothing is released), and `run` lists all that one run does with the data, its score
-    included.
-    Papernot, Steinke 2022, Theorems 2 and 6; see `private_selection`.
+    Must hold: the number of runs is drawn apart from all data, from a truncated negative binomial law (`gamma` and
+    `shape`) or from a Poisson law (`poisson`), and `run` lists all that one run does with the data, its score included.
+    `private_selection` makes the ledger of such a selection.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    run : Ledger
+        What one run does.
+    gamma : float, optional
+        Parameter of the negative binomial law, in (0, 1). Either this one or `poisson` is given.
+    shape : float
+        Other parameter of that law, -1 < shape < inf: 1 is geometric of mean 1/gamma, 0 logarithmic.
+    poisson : float, optional
+        Mean of the Poisson law, 0 < poisson < inf; where there is no run, nothing is released.
+
+    Raises
+    ------
+    ParameterError
+        For both of `gamma` and `poisson` or none of them, a gamma outside (0, 1), a mean that is not positive and
+        finite, and a shape that is not finite and above -1.
+
+    Notes
+    -----
+    Papernot, Steinke 2022, Theorems 2 and 6.
+
+    Examples
+    --------
+    One training with Gaussian noise, and the best of ten on average:
+
+    >>> from dpverify import account
+    >>> from dpverify.ledger import gaussian, Ledger, Selected
+    >>> run = gaussian(sigma=4.0, sensitivity=1.0)
+    >>> [round(account(each, delta=1e-6), 2) for each in (run, Ledger(Selected(run=run, gamma=0.1)))]
+    [1.06, 2.27]
     """
 
     run: Ledger
@@ -387,13 +595,36 @@ class Selected(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Filtered(Event):
-    """A run whose noise may depend on what it released, and that stops before its sum of losses exceeds the budget.
+    """A run chooses its noise by what it released before and stops before its sum of losses exceeds the budget.
 
     Must hold: each step is rho_t-zCDP (mu_t-GDP by Gaussian noise, eps_t-DP) with a parameter that is fixed by what was
-    released before, and sum rho_t (sum mu_t^2, sum eps_t) never exceeds that of `budget`. Then the budget itself holds:
+    released before, and sum rho_t (sum mu_t^2, sum eps_t) never exceeds that of `budget`. Then the budget itself holds.
+    A ledger that is read off such a run must be filed under it: composing its steps would fix in advance what was not.
+    See `odometer_eps` for a guarantee at every time.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    budget : ZCDP, GaussianDP or PureDP
+        What the run never exceeds. An account under another relation than that of the budget is an error.
+
+    Raises
+    ------
+    ParameterError
+        For a budget of any other kind.
+
+    Notes
+    -----
     Feldman, Zrnic 2021 and Whitehouse, Ramdas, Rogers, Wu 2023 for rho and eps; Smith, Thakurta 2022 and Koskela,
-    Tobaben, Honkela 2023 for Gaussian steps and mu. A ledger that is read off such a run must be filed under it:
-    composing its steps would fix in advance what was not. See `odometer_eps` for a guarantee at every time.
+    Tobaben, Honkela 2023 for Gaussian steps and mu.
+
+    Examples
+    --------
+    >>> from dpverify import account, ZCDP
+    >>> from dpverify.ledger import Filtered, Ledger
+    >>> round(account(Ledger(Filtered(budget=ZCDP(0.5))), delta=1e-6), 3)
+    5.222
     """
 
     budget: Claim

@@ -116,7 +116,21 @@ def _law(name: str, given: Any) -> Array:
 
 
 class Direction(Enum):
-    """Where a coordinate goes from the first dataset to the second, in one order for the whole ledger."""
+    """A direction says where a coordinate goes from the first dataset to the second, in one order for the whole ledger.
+
+    Attributes
+    ----------
+    UP
+        The coordinate of the second dataset is at least that of the first one.
+    DOWN
+        It is at most that of the first one.
+
+    Examples
+    --------
+    >>> from dpverify.ledger import Direction
+    >>> Direction.UP.mirrored
+    <Direction.DOWN: 'down'>
+    """
 
     UP = "up"
     DOWN = "down"
@@ -128,7 +142,22 @@ class Direction(Enum):
 
 
 class Assigned(Enum):
-    """What says in which branch of a `Disjoint` a user is."""
+    """An assignment says what decides in which branch of a `Disjoint` a user is.
+
+    Attributes
+    ----------
+    BY_POSITION
+        Something public that a replacement keeps: the time of arrival, an index, a batch. A replaced user stays in the
+        branch.
+    BY_DATA
+        The user's own record. A replaced user may leave one branch and enter another.
+
+    Examples
+    --------
+    >>> from dpverify.ledger import Assigned
+    >>> str(Assigned.BY_DATA)
+    'by data'
+    """
 
     BY_POSITION = "by position"  # something public that a replacement keeps: arrival time, index, batch
     BY_DATA = "by data"  # the user's own record
@@ -381,9 +410,35 @@ class DiscreteGaussianNoise(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class BinomialNoise(Event):
-    """Bin(trials, probability) added to an integer: the sum of shuffled noise bits.
+    """The release adds a draw of Bin(trials, probability) to each integer coordinate: the sum of shuffled noise bits.
 
-    Not symmetric unless the probability is 1/2: composed coordinates cost less when their directions are known.
+    The noise is symmetric only where the probability is 1/2. Elsewhere, composed coordinates cost less when the
+    directions of their shifts are stated.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    trials : int
+        How many bits are summed, at least 1.
+    probability : float
+        Chance that a bit is 1, in [0, 1].
+    sensitivity : Sensitivity
+        How far neighbours move the coordinates that noise is added to, by whole numbers.
+
+    Raises
+    ------
+    ParameterError
+        For trials that are no whole number >= 1, a probability outside [0, 1], a shift that is no whole number, and a
+        sensitivity of `Sensitivity.doubled` where the probability is not 1/2: its proof needs symmetric noise.
+
+    Examples
+    --------
+    >>> from dpverify import account
+    >>> from dpverify.ledger import BinomialNoise, Ledger, Sensitivity
+    >>> noise = BinomialNoise(trials=10_000, probability=0.5, sensitivity=Sensitivity(replace=1))
+    >>> round(account(Ledger(noise), delta=1e-6), 3)
+    0.071
     """
 
     trials: int
@@ -401,9 +456,34 @@ class BinomialNoise(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class KaryResponse(Event):
-    """k-ary randomised response of `eps`: the truth with probability e^eps/(e^eps + k - 1), else uniform others.
+    """A user reports one of k values, by k-ary randomised response.
 
-    `reports` is how many reports of it can change; a sensitivity with shifts of size 1.
+    The report is the true value with probability e^eps/(e^eps + k - 1), else a uniform one of the others.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    k : int
+        How many values there are, at least 2.
+    eps : float
+        Log of the ratio between the chance of the true value and that of any other one, 0 < eps < inf.
+    reports : Sensitivity
+        How many reports a change of one user can change: shifts of size 1.
+
+    Raises
+    ------
+    ParameterError
+        Unless k is a whole number >= 2 and 0 < eps < inf.
+
+    Examples
+    --------
+    Two answers of every user cost twice as much as one:
+
+    >>> from dpverify import account
+    >>> from dpverify.ledger import KaryResponse, Ledger, Sensitivity, Shift
+    >>> account(Ledger(KaryResponse(k=4, eps=0.5, reports=Sensitivity(replace=Shift(1, 2)))))
+    1.0
     """
 
     k: int
@@ -418,11 +498,37 @@ class KaryResponse(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class FiniteLaws(Event):
-    """A mechanism with finitely many outputs, given by its law on each dataset of every neighbouring pair.
+    """A mechanism has finitely many outputs and is given by its law on each dataset of every pair of neighbours.
 
-    `pairs` lists (p, q), two probability vectors over the same outputs, for every pair of neighbours under
-    `relation` (both orders are considered). They need not be few, but they must be all. `directed` says that
-    the first laws all belong to one of the two datasets, in the order that is common to the whole ledger.
+    The pairs need not be few, but they must be all.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    pairs : tuple of tuple
+        Pairs (p, q) of probability vectors over the same outputs, tuples of floats of one length, for every pair of
+        neighbours. Both orders are accounted, so each pair is listed once.
+    relation : Relation
+        Under which the pairs are neighbours. An account under another one is an error.
+    directed : bool
+        Whether the first laws all belong to one of the two datasets, in the order that is common to the whole ledger.
+
+    Raises
+    ------
+    ParameterError
+        For entries that are not pairs, vectors of two lengths, entries below 0 or NaN, and sums that are not 1 (up to
+        1e-12 for each output).
+
+    Examples
+    --------
+    Randomised response that tells the truth with probability 3/4 is log(3)-DP:
+
+    >>> from dpverify import account, Relation
+    >>> from dpverify.ledger import FiniteLaws, Ledger
+    >>> response = FiniteLaws(pairs=(((0.75, 0.25), (0.25, 0.75)),), relation=Relation.REPLACE_ONE)
+    >>> round(account(Ledger(response)), 4)
+    1.0986
     """
 
     pairs: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
@@ -467,12 +573,48 @@ class PureStep(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Exposed(Event):
-    """Something that depends on the data is released without noise: no finite eps."""
+    """The release shows something that depends on the data without noise: no finite eps holds.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+
+    Examples
+    --------
+    >>> from dpverify import account
+    >>> from dpverify.ledger import Exposed, Ledger
+    >>> account(Ledger(Exposed(what="the largest value")))
+    inf
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Event):
-    """Every pair of neighbours meets one of these ledgers: which one depends on the pair, never on what is released."""
+    """Every pair of neighbours meets one of these ledgers: which one depends on the pair, never on what is released.
+
+    The largest cost among the branches is charged.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    branches : tuple of Ledger
+        What a pair of neighbours may meet, at least one ledger.
+
+    Raises
+    ------
+    ParameterError
+        For no branches at all, and for anything that is no ledger.
+
+    Examples
+    --------
+    >>> from dpverify import account
+    >>> from dpverify.ledger import laplace, Ledger, OneOf
+    >>> branches = (laplace(scale=2.0, sensitivity=1.0), laplace(scale=4.0, sensitivity=1.0))
+    >>> account(Ledger(OneOf(branches=branches)))
+    0.5
+    """
 
     branches: "tuple[Ledger, ...]"
 
@@ -485,13 +627,38 @@ class OneOf(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Disjoint(OneOf):
-    """Ledgers over disjoint sets of users: a user is in exactly one of them (parallel composition).
+    """Every user is in exactly one of several disjoint sets, and each set has a ledger (parallel composition).
 
     A user that is added or removed is met by one branch. One that is *replaced* is met by one where the user's place
-    says which, and by two where the user's data say it: the old record leaves one set, the new one enters another
-    (four cells of a histogram with noise Lap(1) each: eps = 1 under add/remove, 2 under replace-one). `assigned` says
-    which it is; without it, an account under replace-one is refused where there are several branches. A branch
-    that is entered or left is charged under add/remove, so it must state that sensitivity as well.
+    says which, and by two where the user's data say it: the old record leaves one set, the new one enters another.
+    `assigned` says which it is; without it, an account under replace-one is refused where there are several different
+    branches. A branch that is entered or left is charged under add/remove, so it must state that sensitivity as well.
+
+    Parameters
+    ----------
+    what : str
+        The released quantity, in the words of its paper.
+    branches : tuple of Ledger
+        What is released from each set, at least one ledger.
+    assigned : Assigned, optional
+        What says in which set a user is. Needed under replace-one where there are several branches.
+
+    Raises
+    ------
+    ParameterError
+        For no branches at all, anything that is no ledger, and an `assigned` that is no `Assigned`.
+
+    Examples
+    --------
+    Four cells of a histogram have noise Lap(1) each. A record that is added is in one of them; one that is replaced may
+    leave a cell and enter another:
+
+    >>> from dpverify import account, Relation
+    >>> from dpverify.ledger import Assigned, Disjoint, laplace, Ledger
+    >>> cell = laplace(scale=1.0, sensitivity=1.0)
+    >>> histogram = Ledger(Disjoint(branches=(cell,) * 4, assigned=Assigned.BY_DATA))
+    >>> account(histogram, relation=Relation.ADD_OR_REMOVE_ONE), account(histogram)
+    (1.0, 2.0)
     """
 
     assigned: Assigned | None = None

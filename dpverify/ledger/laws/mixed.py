@@ -24,7 +24,32 @@ REJECTIONS = 100  # rounds of drawing again before a truncated law is given up
 
 @dataclass(frozen=True)
 class Mixture(Law):
-    """Law j with probability weights[j] / sum(weights)."""
+    """A mixture draws from law j with probability weights[j]/sum(weights).
+
+    Parameters
+    ----------
+    weights : tuple of float
+        One positive weight for each law; they need not sum to 1.
+    laws : tuple of Law
+        What is mixed, at least one law.
+
+    Raises
+    ------
+    ParameterError
+        Unless the weights are positive and finite, and there is one for each of the laws and at least one.
+
+    Examples
+    --------
+    Two users, as a group, join a Poisson sample of rate 0.1 under Gaussian noise of sigma 2. None, one or both of them
+    are in it, and each moves the sum by 1 (Ganesh 2024):
+
+    >>> from dpverify import account, Relation
+    >>> from dpverify.ledger import DominatingPair, Ledger, Mixture, Normal
+    >>> joined = Mixture(weights=(0.81, 0.18, 0.01), laws=tuple(Normal(at, 2.0) for at in (0.0, 1.0, 2.0)))
+    >>> pair = DominatingPair(p=joined, q=Normal(0.0, 2.0), relation=Relation.ADD_OR_REMOVE_ONE)
+    >>> round(account(Ledger(pair), delta=1e-5, relation=Relation.ADD_OR_REMOVE_ONE), 3)
+    0.812
+    """
 
     weights: tuple[float, ...]
     laws: tuple[Law, ...]
@@ -180,7 +205,33 @@ def _largest_mean(values: Array, weights: Array) -> Array:
 
 @dataclass(frozen=True)
 class Truncated(Law):
-    """`law` given that it falls into [low, high]: density 0 outside, larger by 1/mass inside."""
+    """A truncated law is `law` given that it falls into [low, high]: density 0 outside, larger by 1/mass inside.
+
+    Parameters
+    ----------
+    law : Law
+        What is cut.
+    low : float
+        Lower end, finite.
+    high : float
+        Upper end, finite and above `low`.
+
+    Raises
+    ------
+    ParameterError
+        For a `law` that is none, ends that are not finite or not in order, and where less than 1e-290 of the law's mass
+        lies between them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.ledger import Normal, Truncated
+    >>> cut = Truncated(Normal(0.0, 1.0), 0.0, 2.0)
+    >>> cut.support
+    (0.0, 2.0)
+    >>> cut.log_density(np.array([3.0]))
+    array([-inf])
+    """
 
     law: Law
     low: float

@@ -119,7 +119,30 @@ def _floats(law: Law, where: str, width: str) -> None:
 
 @dataclass(frozen=True)
 class Normal(Law):
-    """N(mean, sigma^2)."""
+    """A normal law has mean `mean` and variance sigma^2.
+
+    Parameters
+    ----------
+    mean : float
+        Mean, at most 1e100 in size.
+    sigma : float
+        Standard deviation, between 1e-100 and 1e100, in the unit of the mean.
+
+    Raises
+    ------
+    ParameterError
+        For a mean or a sigma beyond these bounds, whose squares would not be floats, and NaN.
+
+    Examples
+    --------
+    Gaussian noise of sigma 4 on a value that moves by 1:
+
+    >>> from dpverify import account, Relation
+    >>> from dpverify.ledger import DominatingPair, Ledger, Normal
+    >>> step = DominatingPair(p=Normal(1.0, 4.0), q=Normal(0.0, 4.0), relation=Relation.REPLACE_ONE)
+    >>> round(account(Ledger(step), delta=1e-5), 4)
+    0.9263
+    """
 
     mean: float
     sigma: float
@@ -178,7 +201,30 @@ class Normal(Law):
 
 @dataclass(frozen=True)
 class LaplaceLaw(Law):
-    """Density e^(-|z - mean|/scale)/(2 scale)."""
+    """A Laplace law has the density e^(-|z - mean|/scale)/(2 scale).
+
+    Parameters
+    ----------
+    mean : float
+        Mean, at most 1e100 in size.
+    scale : float
+        Scale, between 1e-100 and 1e100, in the unit of the mean; the standard deviation is sqrt(2) scale.
+
+    Raises
+    ------
+    ParameterError
+        For a mean or a scale beyond these bounds, whose squares would not be floats, and NaN.
+
+    Examples
+    --------
+    Laplace noise of scale 2 on a value that moves by 1:
+
+    >>> from dpverify import account, Relation
+    >>> from dpverify.ledger import DominatingPair, LaplaceLaw, Ledger
+    >>> step = DominatingPair(p=LaplaceLaw(1.0, 2.0), q=LaplaceLaw(0.0, 2.0), relation=Relation.REPLACE_ONE)
+    >>> round(account(Ledger(step)), 6)
+    0.5
+    """
 
     mean: float
     scale: float
@@ -236,10 +282,34 @@ class LaplaceLaw(Law):
 
 @dataclass(frozen=True)
 class PiecewiseConstant(Law):
-    """Density proportional to `heights[i]` on (edges[i], edges[i+1]): bounded noise, staircases.
+    """A piecewise constant law has a density proportional to `heights[i]` on (edges[i], edges[i+1]).
 
-    Raises ParameterError unless the edges increase and the heights are finite, not negative and not all 0, and where
-    sizes are such that areas would not be floats: widths below 1e-100, edges or widths above 1e100.
+    Bounded noise is such a law, and so are staircases. The density is 0 outside of the edges.
+
+    Parameters
+    ----------
+    edges : tuple of float
+        Where the pieces end, increasing, one more than there are heights; at most 1e100 in size, and 1e-100 apart.
+    heights : tuple of float
+        The density on each piece, up to a common factor: each 0 or at least 1e-250 of the largest, and not all 0.
+
+    Raises
+    ------
+    ParameterError
+        Unless the edges increase and the heights are finite, not negative and not all 0, and where sizes are such that
+        areas would not be floats: widths below 1e-100, edges above 1e100, heights other than 0 below 1e-250 of the
+        largest.
+
+    Examples
+    --------
+    Two laws on the same two pieces, with chances of 3/4 and 1/4 that are exchanged:
+
+    >>> from dpverify import account, Relation
+    >>> from dpverify.ledger import DominatingPair, Ledger, PiecewiseConstant
+    >>> p, q = (PiecewiseConstant((0.0, 1.0, 2.0), heights) for heights in ((3.0, 1.0), (1.0, 3.0)))
+    >>> step = DominatingPair(p=p, q=q, relation=Relation.REPLACE_ONE)
+    >>> round(account(Ledger(step)), 4)
+    1.0986
     """
 
     edges: tuple[float, ...]
