@@ -12,24 +12,40 @@ import griffe
 import pytest
 
 import dpverify
+import dpverify.adapters
 import dpverify.ledger
+import dpverify.promises
 from dpverify import errors
 from dpverify.base import require
 
 # The list only grows: a name comes in once its docstring passes, and no name goes unless it leaves dpverify.
 DOCUMENTED = (
     "ApproxDP",
+    "AuditRecord",
+    "Certificate",
     "Claim",
+    "Exact",
     "GaussianDP",
     "Outcomes",
     "Pair",
+    "Proof",
     "PureDP",
     "Records",
     "RenyiDP",
     "Subject",
+    "Trace",
     "TradeOff",
+    "TrainingCheck",
     "ZCDP",
     "account",
+    "adapters.diffprivlib.Mechanism",
+    "adapters.diffprivlib.mechanisms",
+    "adapters.dp_accounting.ledger_of",
+    "adapters.functions.Unseeded",
+    "adapters.functions.needed",
+    "adapters.opendp.Batched",
+    "adapters.opendp.OneByOne",
+    "adapters.opendp.claim_of",
     "audit",
     "certify",
     "check_training",
@@ -53,6 +69,13 @@ DOCUMENTED = (
     "loop_trials",
     "one_run",
     "planted",
+    "promises.Outcomes",
+    "promises.Promise",
+    "promises.PromiseCheck",
+    "promises.all_of",
+    "promises.check_promise",
+    "promises.detectable_rate",
+    "promises.rate_bounds",
     "prove",
     "trace",
 )
