@@ -41,17 +41,44 @@ from dpverify.ledger.events import (
 
 
 def group_of(ledger: Ledger, k: int) -> Ledger:
-    """The ledger of the same releases for datasets that are k steps of the relation apart (k users).
+    """Make the ledger of the same releases for datasets that are k steps of the relation apart, such as k users.
 
-    Additive noise: sizes times k, exact for one coordinate and for Laplace and Gaussian noise; integer noise with c >
-    1 coordinates and k > 2 is charged 2c - 1 of them. A report that changes k times is one changed report of another
-    user or of the same: k times as many reports. Listed laws and pure steps: k times the largest log ratio. Budgets: k
-    eps, k^2 rho, k mu. `group_of(ledger under add/remove, 2)` under add/remove is what replaces one user.
-    A ledger of rows, for users of at most N rows: k = N under add/remove; 2 N of add/remove where a user is replaced by
-    one with another number of rows.
+    Parameters
+    ----------
+    ledger : Ledger
+        Of one step.
+    k : int
+        How many steps, at least 1.
 
-    AccountingError for events without such a rule (sampling: state the `DominatingPair` of the group, for Gaussians a
-    `Mixture`, Ganesh 2024; branches: each member of the group may be in another one; noise of unfair bits).
+    Returns
+    -------
+    Ledger
+        Additive noise: sizes times k, exact for one coordinate and for Laplace and Gaussian noise; integer noise with c
+        > 1 coordinates and k > 2 is charged 2c - 1 of them. A report that changes k times is one changed report of
+        another user or of the same: k times as many reports. Listed laws and pure steps: k times the largest log ratio.
+        Budgets: k eps, k^2 rho, k mu.
+
+    Raises
+    ------
+    ParameterError
+        For k below 1.
+    AccountingError
+        For events without such a rule: sampling (state the `DominatingPair` of the group, for Gaussians a `Mixture`,
+        Ganesh 2024), branches (each member of the group may be in another one), and noise of unfair bits.
+
+    Notes
+    -----
+    `group_of(ledger under add/remove, 2)` under add/remove is what replaces one user. A ledger of rows, for users of at
+    most N rows: k = N under add/remove; 2 N of add/remove where a user is replaced by one with another number of rows.
+    The proofs are those of `accounting.groups`.
+
+    Examples
+    --------
+    >>> from dpverify import account
+    >>> from dpverify.accounting.groups import group_of
+    >>> from dpverify.ledger import laplace
+    >>> account(group_of(laplace(scale=2.0, sensitivity=1.0), 3))
+    1.5
     """
     require.integer(at_least=1, k=k)
     if k == 1:
@@ -208,13 +235,36 @@ def private_selection(
 
 
 def odometer_eps(spent: float, *, base: PureDP | ZCDP | GaussianDP, delta: float) -> float:
-    """eps that holds at every moment of an adaptive run at once, with failure mass `delta`, after `spent` so far.
+    """Compute the eps that holds at every moment of an adaptive run at once.
 
-    `spent` and `base` in the same unit: sum of eps_t, of rho_t, or sqrt(sum mu_t^2). Budgets B_j are 2^j times that of
-    `base` (for mu: 2^j times mu^2), each a filter (`Filtered`) at delta_j = 6 delta/(pi^2 (j+1)^2), which add up to
-    delta: the smallest one that is not exceeded says the eps. Every j is decided by what was spent, so the statement
-    holds whenever one looks.
+    Parameters
+    ----------
+    spent : float
+        What was spent so far, in the unit of `base`: the sum of eps_t, of rho_t, or sqrt(sum mu_t^2); >= 0.
+    base : PureDP, ZCDP or GaussianDP
+        The first budget, and the relation.
+    delta : float
+        Failure mass of all moments together, in (0, 1).
 
+    Returns
+    -------
+    float
+        eps, rounded up: that of the smallest budget which is not exceeded.
+
+    Raises
+    ------
+    ParameterError
+        For `spent` below 0, and delta outside (0, 1).
+
+    Notes
+    -----
+    Budgets B_j are 2^j times that of `base` (for mu: 2^j times mu^2), each a filter (`Filtered`) at delta_j = 6
+    delta/(pi^2 (j+1)^2), which add up to delta: the smallest one that is not exceeded says the eps. Every j is decided
+    by what was spent, so the statement holds whenever one looks.
+
+    Examples
+    --------
+    >>> from dpverify import ZCDP
     >>> odometer_eps(0.1, base=ZCDP(0.5), delta=1e-6) == odometer_eps(0.5, base=ZCDP(0.5), delta=1e-6)
     True
     """

@@ -12,6 +12,9 @@ import griffe
 import pytest
 
 import dpverify
+import dpverify.accounting.accountant
+import dpverify.accounting.groups
+import dpverify.accounting.parameters
 import dpverify.adapters
 import dpverify.ledger
 import dpverify.promises
@@ -38,6 +41,28 @@ DOCUMENTED = (
     "TrainingCheck",
     "ZCDP",
     "account",
+    "accounting.accountant.Account",
+    "accounting.accountant.account_of",
+    "accounting.accountant.as_ledger",
+    "accounting.accountant.delta_upper",
+    "accounting.accountant.eps_upper",
+    "accounting.accountant.factor_upper",
+    "accounting.accountant.meets",
+    "accounting.accountant.meets_renyi",
+    "accounting.accountant.meets_tradeoff",
+    "accounting.accountant.mu_upper",
+    "accounting.accountant.number_upper_of",
+    "accounting.accountant.pure_eps",
+    "accounting.accountant.renyi_upper",
+    "accounting.accountant.rho_upper",
+    "accounting.accountant.tradeoff_factor",
+    "accounting.groups.group_of",
+    "accounting.groups.odometer_eps",
+    "accounting.groups.private_selection",
+    "accounting.parameters.mu_of_loss",
+    "accounting.parameters.mu_square_of",
+    "accounting.parameters.renyi_of_loss",
+    "accounting.parameters.rho_of",
     "adapters.diffprivlib.Mechanism",
     "adapters.diffprivlib.mechanisms",
     "adapters.dp_accounting.ledger_of",
