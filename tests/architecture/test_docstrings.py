@@ -13,7 +13,12 @@ import pytest
 
 import dpverify
 import dpverify.accounting.accountant
+import dpverify.accounting.composition
+import dpverify.accounting.discrete_losses
 import dpverify.accounting.groups
+import dpverify.accounting.loss_laws
+import dpverify.accounting.losses_of_ledger
+import dpverify.accounting.noise_losses
 import dpverify.accounting.parameters
 import dpverify.adapters
 import dpverify.ledger
@@ -56,9 +61,42 @@ DOCUMENTED = (
     "accounting.accountant.renyi_upper",
     "accounting.accountant.rho_upper",
     "accounting.accountant.tradeoff_factor",
+    "accounting.composition.Composition",
+    "accounting.composition.composed",
+    "accounting.discrete_losses.AtomicLoss",
+    "accounting.discrete_losses.DirectedLoss",
+    "accounting.discrete_losses.KaryLoss",
+    "accounting.discrete_losses.LawsLoss",
+    "accounting.discrete_losses.Order",
+    "accounting.discrete_losses.ResponseLoss",
+    "accounting.discrete_losses.both_ways",
+    "accounting.discrete_losses.mu_of",
+    "accounting.discrete_losses.response",
+    "accounting.discrete_losses.response_mu",
     "accounting.groups.group_of",
     "accounting.groups.odometer_eps",
     "accounting.groups.private_selection",
+    "accounting.loss_laws.Cells",
+    "accounting.loss_laws.ConvertedLoss",
+    "accounting.loss_laws.GridLaw",
+    "accounting.loss_laws.GridProfile",
+    "accounting.loss_laws.Loss",
+    "accounting.loss_laws.of_atoms",
+    "accounting.loss_laws.of_cells",
+    "accounting.loss_laws.of_profile",
+    "accounting.loss_laws.renyi_of",
+    "accounting.loss_laws.renyi_of_symmetric",
+    "accounting.loss_laws.worst_of",
+    "accounting.losses_of_ledger.alternatives",
+    "accounting.losses_of_ledger.event_losses",
+    "accounting.noise_losses.BinomialLoss",
+    "accounting.noise_losses.ConcentratedLoss",
+    "accounting.noise_losses.DiscreteGaussianLoss",
+    "accounting.noise_losses.DiscreteLaplaceLoss",
+    "accounting.noise_losses.GaussianLoss",
+    "accounting.noise_losses.LaplaceLoss",
+    "accounting.noise_losses.RevealedLoss",
+    "accounting.noise_losses.normal_cells",
     "accounting.parameters.mu_of_loss",
     "accounting.parameters.mu_square_of",
     "accounting.parameters.renyi_of_loss",
