@@ -13,13 +13,19 @@ import pytest
 
 import dpverify
 import dpverify.accounting.accountant
+import dpverify.accounting.adaptive
+import dpverify.accounting.bounded_range
 import dpverify.accounting.composition
 import dpverify.accounting.discrete_losses
+import dpverify.accounting.dominating_pairs
 import dpverify.accounting.groups
 import dpverify.accounting.loss_laws
 import dpverify.accounting.losses_of_ledger
 import dpverify.accounting.noise_losses
 import dpverify.accounting.parameters
+import dpverify.accounting.sampled_losses
+import dpverify.accounting.selection
+import dpverify.accounting.trapezoid
 import dpverify.adapters
 import dpverify.ledger
 import dpverify.promises
@@ -61,6 +67,11 @@ DOCUMENTED = (
     "accounting.accountant.renyi_upper",
     "accounting.accountant.rho_upper",
     "accounting.accountant.tradeoff_factor",
+    "accounting.adaptive.RunLoss",
+    "accounting.adaptive.chosen_as_runs",
+    "accounting.bounded_range.BoundedRangeLoss",
+    "accounting.bounded_range.most_steps",
+    "accounting.bounded_range.worst_case",
     "accounting.composition.Composition",
     "accounting.composition.composed",
     "accounting.discrete_losses.AtomicLoss",
@@ -73,6 +84,8 @@ DOCUMENTED = (
     "accounting.discrete_losses.mu_of",
     "accounting.discrete_losses.response",
     "accounting.discrete_losses.response_mu",
+    "accounting.dominating_pairs.PairLoss",
+    "accounting.dominating_pairs.ShuffledLoss",
     "accounting.groups.group_of",
     "accounting.groups.odometer_eps",
     "accounting.groups.private_selection",
@@ -101,6 +114,15 @@ DOCUMENTED = (
     "accounting.parameters.mu_square_of",
     "accounting.parameters.renyi_of_loss",
     "accounting.parameters.rho_of",
+    "accounting.sampled_losses.SampledLoss",
+    "accounting.sampled_losses.inner_law",
+    "accounting.sampled_losses.inner_profile",
+    "accounting.sampled_losses.inner_window",
+    "accounting.selection.SelectedLoss",
+    "accounting.selection.divergence",
+    "accounting.selection.divergences",
+    "accounting.trapezoid.LatticeLosses",
+    "accounting.trapezoid.TrapezoidSum",
     "adapters.diffprivlib.Mechanism",
     "adapters.diffprivlib.mechanisms",
     "adapters.dp_accounting.ledger_of",
