@@ -33,7 +33,7 @@ class Certificate(certificate.Certificate):
     notes : tuple of str
         What a reader has to know beside the records.
     environment : dict of str to str
-        Versions of Python, of packages and of the machine.
+        Versions of Python and of packages, and the machine.
     command : str
         The command line; empty if it was made by a function call.
     accept : Accept
